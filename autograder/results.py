@@ -1,0 +1,127 @@
+"""What grading finds: plain, documented data that every report is made from.
+
+Points are floats; durations are seconds. Texts may hold what a student wrote: escape them wherever
+they are shown. Nothing here holds hidden source, hidden values or seeds, but for
+``SubmissionResult.seed``, which is the staff's.
+"""
+
+import enum
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+class Status(enum.StrEnum):
+    """How a check ended."""
+
+    PASS = "pass"  # noqa: S105 -- a mark, not a password
+    PARTIAL = "partial"
+    FAIL = "fail"
+    ERROR = "error"  # the student's code raised an exception
+    TIMEOUT = "timeout"
+    CRASH = "crash"  # the student's process ended: killed, out of memory, os._exit, segfault
+    INVALID = "invalid"  # the notebook could not be read, or its process broke the protocol
+    MANUAL = "manual"  # a written answer, to be graded by hand
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckResult:
+    """The outcome of one test cell, or of one written answer.
+
+    Attributes:
+        check: grade_id of the test cell, such as ``MultiHeadAttention-gradients``.
+        exercise: grade_id of the solution cell it belongs to, such as ``MultiHeadAttention``.
+        title: What is checked, in words, from the first line of the cell.
+        status: How it ended.
+        score: Points earned, between 0 and ``max_score``; 0 for a written answer not yet graded.
+        max_score: Points of the cell.
+        message: What went wrong, for the student: shapes, dtypes, words; empty for a pass.
+        hint: What to look at; empty if the check knows nothing more.
+        traceback: The traceback of the student's own code, if it raised; else empty.
+        read: Where in the book to read on, as ``chapter#anchor``; else empty.
+        seconds: How long the check took.
+    """
+
+    check: str
+    exercise: str
+    title: str
+    status: Status
+    score: float
+    max_score: float
+    message: str = ""
+    hint: str = ""
+    traceback: str = ""
+    read: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellFailure:
+    """A cell of the student's that did not run to its end when the notebook was run.
+
+    Attributes:
+        cell: grade_id of a solution cell, or ``extra cell N`` for one that the student added.
+        status: ERROR, TIMEOUT, CRASH or INVALID.
+        message: What happened, in words.
+        traceback: The traceback of the student's own code, if there is one.
+    """
+
+    cell: str
+    status: Status
+    message: str
+    traceback: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionResult:
+    """Everything that grading one notebook found.
+
+    Attributes:
+        student: The student's id (the folder's name).
+        homework: The homework's id, such as ``hw03-self-attention``.
+        checks: One result a check, in the notebook's order; complete also when the notebook is
+            invalid or missing.
+        cell_failures: Cells that did not run to their end.
+        flags: Remarks for the staff, such as a cell that was forged; never shown to students.
+        seconds: How long grading took.
+        seed: Seed of the inputs that were drawn; for the staff alone.
+        sandboxed: Whether the student's code ran inside the sandbox.
+        error: Why nothing could be graded, in words for the student; else empty.
+    """
+
+    student: str
+    homework: str
+    checks: tuple[CheckResult, ...]
+    cell_failures: tuple[CellFailure, ...] = ()
+    flags: tuple[str, ...] = ()
+    seconds: float = 0.0
+    seed: int = 0
+    sandboxed: bool = True
+    error: str = ""
+
+    @property
+    def score(self) -> float:
+        """Points earned, written answers not yet graded counting 0."""
+        return sum(check.score for check in self.checks)
+
+    @property
+    def max_score(self) -> float:
+        """Points to be had, written answers included."""
+        return sum(check.max_score for check in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data that ``from_json`` restores."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "SubmissionResult":
+        """Restore what ``to_json`` returned."""
+        checks = tuple(
+            CheckResult(**{**check, "status": Status(check["status"])}) for check in data["checks"]
+        )
+        failures = tuple(
+            CellFailure(**{**failure, "status": Status(failure["status"])})
+            for failure in data["cell_failures"]
+        )
+        return cls(
+            **{**data, "checks": checks, "cell_failures": failures, "flags": tuple(data["flags"])}
+        )

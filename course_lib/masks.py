@@ -1,0 +1,64 @@
+"""Attention masks: boolean, True where a query may attend to a key.
+
+Dimensions: batch, query_len and key_len (tokens). Masks broadcast to
+``(batch, num_heads, query_len, key_len)`` and are combined with ``&``.
+"""
+
+import torch
+from torch import Tensor
+
+
+def padding_mask(token_ids: Tensor, pad_id: int) -> Tensor:
+    """Let every query attend to real tokens and to no padding.
+
+    Args:
+        token_ids: ``(batch, key_len)``, integers: the sequences that hold the keys.
+        pad_id: The token id that fills sequences up to a common length.
+
+    Returns:
+        Boolean ``(batch, 1, 1, key_len)``, True where the key is a real token.
+
+    Raises:
+        ValueError: ``token_ids`` does not have two dimensions.
+        TypeError: ``token_ids`` is not of an integer type.
+
+    Source: Vaswani et al. (2017), section 3.2.3; chapter "Masking".
+    """
+    if token_ids.dim() != 2:
+        raise ValueError(
+            f"token_ids must have shape (batch, key_len), got {tuple(token_ids.shape)}"
+        )
+    if token_ids.is_floating_point() or token_ids.is_complex() or token_ids.dtype == torch.bool:
+        raise TypeError(f"token_ids must hold integers, got {token_ids.dtype}")
+    return (token_ids != pad_id)[:, None, None, :]  # (batch, 1, 1, key_len)
+
+
+def causal_mask(
+    query_len: int, key_len: int | None = None, *, device: torch.device | str | None = None
+) -> Tensor:
+    """Let each query attend to its own position and to what came before.
+
+    The last query is aligned with the last key (bottom-right), so that a query that comes after
+    ``key_len - query_len`` cached keys may attend to all of them.
+
+    Args:
+        query_len: Number of queries (tokens).
+        key_len: Number of keys (tokens), at least ``query_len``; ``query_len`` if None.
+        device: Where the mask is made.
+
+    Returns:
+        Boolean ``(query_len, key_len)``, True where query i may attend to key j, that is
+        ``j <= i + key_len - query_len``.
+
+    Raises:
+        ValueError: ``query_len`` is negative, or ``key_len`` is smaller than ``query_len``.
+
+    Source: Vaswani et al. (2017), section 3.2.3; chapter "Masking".
+    """
+    key_len = query_len if key_len is None else key_len
+    if query_len < 0:
+        raise ValueError(f"query_len must not be negative, got {query_len}")
+    if key_len < query_len:
+        raise ValueError(f"key_len must be at least query_len={query_len}, got {key_len}")
+    everything = torch.ones(query_len, key_len, dtype=torch.bool, device=device)
+    return everything.tril(diagonal=key_len - query_len)  # (query_len, key_len)

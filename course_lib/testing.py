@@ -1,0 +1,275 @@
+"""The checks that visible tests, hidden tests and the library's own tests share.
+
+A check that fails raises ``CheckFailure``. Its ``summary`` names the mistake in words, shapes and
+dtypes alone, so that it may be shown to a student whose test is hidden; ``detail`` adds values.
+
+Dimensions are those of the tensors given.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Looser than the kernels' own rounding (a student may sum in another order, or hold a constant in
+# float32), far tighter than the smallest mistake that a test wants to see.
+_TOLERANCES: dict[torch.dtype, tuple[float, float]] = {
+    torch.float64: (1e-6, 1e-8),
+    torch.float32: (1e-4, 1e-5),
+    torch.bfloat16: (1.6e-2, 1e-2),
+    torch.float16: (1e-3, 1e-3),
+}
+
+
+class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error of the program
+    """A check that did not hold.
+
+    Attributes:
+        summary: What is wrong, without any value of a tensor.
+        detail: Where, with values; empty if there is nothing to add.
+        hint: What to look at, if the check knows.
+    """
+
+    def __init__(self, summary: str, *, detail: str = "", hint: str = "") -> None:
+        super().__init__("\n".join(part for part in (summary, detail, hint) if part))
+        self.summary = summary
+        self.detail = detail
+        self.hint = hint
+
+
+def assert_shape(
+    actual: Any, shape: Iterable[int], *, what: str = "result", hint: str = ""
+) -> None:
+    """Check that ``actual`` is a tensor of exactly this shape.
+
+    Args:
+        actual: What the code under test returned.
+        shape: The expected size of each dimension.
+        what: What to call it in the message.
+        hint: What to look at when it differs.
+
+    Raises:
+        CheckFailure: It is no ``torch.Tensor``, or of another shape.
+    """
+    _assert_tensor(actual, what, hint)
+    expected = tuple(shape)
+    if tuple(actual.shape) != expected:
+        raise CheckFailure(
+            f"{what} has shape {tuple(actual.shape)}, expected {expected}", hint=hint
+        )
+
+
+def assert_close(
+    actual: Any,
+    expected: Tensor,
+    *,
+    what: str = "result",
+    hint: str = "",
+    mistakes: Mapping[str, Tensor] | None = None,
+) -> None:
+    """Check that ``actual`` equals ``expected``: type, shape, dtype, finiteness, then values.
+
+    Args:
+        actual: What the code under test returned.
+        expected: What it should have returned.
+        what: What to call it in the message.
+        hint: What to look at when it differs.
+        mistakes: For each known mistake, described in words, the tensor that it leads to. When
+            ``actual`` equals one of them, its description takes the place of ``hint``.
+
+    Raises:
+        CheckFailure: They differ; the message says how.
+    """
+    assert_shape(actual, expected.shape, what=what, hint=_diagnose(actual, mistakes) or hint)
+    hint = _diagnose(actual, mistakes) or hint
+    if actual.dtype != expected.dtype:
+        raise CheckFailure(f"{what} has dtype {actual.dtype}, expected {expected.dtype}", hint=hint)
+    if actual.device != expected.device:
+        raise CheckFailure(f"{what} is on {actual.device}, expected {expected.device}", hint=hint)
+    _assert_finite_where(actual, expected, what, hint)
+    if _close(actual, expected):
+        return
+    differs = ~_elementwise_close(actual, expected)
+    where = tuple(int(i) for i in differs.nonzero()[0])
+    raise CheckFailure(
+        f"{what} has the right shape {tuple(actual.shape)}, but "
+        f"{int(differs.sum())} of {differs.numel()} entries differ from what is expected",
+        detail=f"first at {list(where)}: got {actual[where].item():.6g}, "
+        f"expected {expected[where].item():.6g}",
+        hint=hint,
+    )
+
+
+def assert_causal(
+    function: Callable[[Tensor], Tensor],
+    sequence: Tensor,
+    *,
+    what: str = "output",
+    hint: str = "a position must not see what comes after it",
+) -> None:
+    """Check that a change of the future leaves the outputs of the past as they were.
+
+    Args:
+        function: Maps ``(batch, len, d_in)`` to ``(batch, len, d_out)``.
+        sequence: The input, ``(batch, len, d_in)``, floating point, with len at least 2.
+        what: What to call the output in the message.
+        hint: What to look at when it leaks.
+
+    Raises:
+        CheckFailure: An output changed with a later input, or never changes with its own input.
+    """
+    with torch.no_grad():
+        before = function(sequence)
+        assert_shape(before, (*sequence.shape[:2], *before.shape[2:]), what=what)
+        for cut in range(1, sequence.size(1)):
+            changed = sequence.clone()
+            changed[:, cut:] = sequence[:, cut:].flip(1) * -1.5 + 0.5
+            after = function(changed)
+            if not _close(after[:, :cut], before[:, :cut]):
+                raise CheckFailure(
+                    f"{what} at positions before {cut} changed when inputs from {cut} on changed",
+                    hint=hint,
+                )
+            if _close(after[:, cut:], before[:, cut:]):
+                raise CheckFailure(f"{what} does not depend on the input at its own position")
+
+
+def assert_rows_sum_to_one(
+    weights: Any, *, what: str = "weights", hint: str = "the softmax runs over the keys"
+) -> None:
+    """Check that attention weights are a distribution over the keys for every query.
+
+    Args:
+        weights: ``(..., query_len, key_len)``.
+        what: What to call them in the message.
+        hint: What to look at when they are not.
+
+    Raises:
+        CheckFailure: A weight is negative, or a row does not sum to 1.
+    """
+    _assert_tensor(weights, what, hint)
+    if bool((weights < 0).any()):
+        raise CheckFailure(f"{what} has negative entries", hint=hint)
+    assert_close(
+        weights.sum(-1),
+        torch.ones_like(weights[..., 0]),
+        what=f"each row's sum of {what}",
+        hint=hint,
+    )
+
+
+def assert_unchanged(
+    actual: Tensor, before: Tensor, *, what: str = "input", hint: str = "work on a copy"
+) -> None:
+    """Check that a tensor handed to a function is still what it was, bit for bit.
+
+    Args:
+        actual: The tensor after the call.
+        before: A clone made before the call.
+        what: What to call it in the message.
+        hint: What to look at when it changed.
+
+    Raises:
+        CheckFailure: It changed.
+    """
+    if not torch.equal(actual, before):
+        raise CheckFailure(f"{what} was changed in place", hint=hint)
+
+
+def assert_raises(
+    error: type[Exception], function: Callable[..., Any], *args: Any, hint: str = "", **kwargs: Any
+) -> None:
+    """Check that a call is refused with the error that its docstring promises.
+
+    Args:
+        error: The promised exception type.
+        function: What to call.
+        *args: Its arguments.
+        hint: What to look at when it does not refuse.
+        **kwargs: Its keyword arguments.
+
+    Raises:
+        CheckFailure: It returned, or raised something else.
+    """
+    try:
+        function(*args, **kwargs)
+    except error:
+        return
+    except Exception as other:
+        raise CheckFailure(
+            f"the call should raise {error.__name__}, but raised {type(other).__name__}", hint=hint
+        ) from other
+    raise CheckFailure(f"the call should raise {error.__name__}, but returned", hint=hint)
+
+
+def call_beside(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a library function where the objects given to it live.
+
+    In one process this is a plain call. Under the judge, whose tests reach a submission's objects
+    through proxies, the function runs in the submission's process, on the objects themselves: so a
+    training loop updates the submission's own parameters.
+
+    Args:
+        function: An importable function of ``course_lib`` or torch.
+        *args: Its arguments.
+        **kwargs: Its keyword arguments.
+
+    Returns:
+        What the function returns.
+    """
+    for argument in (*args, *kwargs.values()):
+        run_there = getattr(type(argument), "__call_beside__", None)
+        if run_there is not None:
+            return run_there(argument, function, args, kwargs)
+    return function(*args, **kwargs)
+
+
+def _assert_tensor(actual: Any, what: str, hint: str) -> None:
+    # A subclass could answer every comparison as it likes.
+    if type(actual) not in (Tensor, torch.nn.Parameter):
+        raise CheckFailure(
+            f"{what} is of type {_type_name(actual)}, expected torch.Tensor", hint=hint
+        )
+
+
+def _type_name(value: Any) -> str:
+    return str(getattr(value, "__remote_type__", type(value).__name__))
+
+
+def _diagnose(actual: Any, mistakes: Mapping[str, Tensor] | None) -> str:
+    for description, wrong in (mistakes or {}).items():
+        if type(actual) is Tensor and _close(actual, wrong):
+            return description
+    return ""
+
+
+def _assert_finite_where(actual: Tensor, expected: Tensor, what: str, hint: str) -> None:
+    if not expected.is_floating_point():
+        return
+    for name, test in (("NaN", torch.isnan), ("infinite", torch.isinf)):
+        surplus = int((test(actual) & ~test(expected)).sum())
+        if surplus:
+            raise CheckFailure(f"{what} has {surplus} {name} entries where none belongs", hint=hint)
+
+
+def _elementwise_close(actual: Tensor, expected: Tensor) -> Tensor:
+    rtol, atol = _TOLERANCES.get(expected.dtype, (0.0, 0.0))
+    return torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
+
+
+def _close(actual: Tensor, expected: Tensor) -> bool:
+    same_kind = actual.shape == expected.shape and actual.dtype == expected.dtype
+    return same_kind and bool(_elementwise_close(actual, expected).all())
+
+
+__all__ = [
+    "CheckFailure",
+    "assert_causal",
+    "assert_close",
+    "assert_raises",
+    "assert_rows_sum_to_one",
+    "assert_shape",
+    "assert_unchanged",
+    "call_beside",
+]
