@@ -121,6 +121,7 @@ def assert_causal(
     """
     with torch.no_grad():
         before = function(sequence)
+        _assert_tensor(before, what, hint)
         assert_shape(before, (*sequence.shape[:2], *before.shape[2:]), what=what)
         for cut in range(1, sequence.size(1)):
             changed = sequence.clone()
@@ -159,22 +160,24 @@ def assert_rows_sum_to_one(
     )
 
 
-def assert_unchanged(
-    actual: Tensor, before: Tensor, *, what: str = "input", hint: str = "work on a copy"
+def assert_keeps_inputs(
+    function: Callable[..., Any], *args: Any, hint: str = "work on a copy", **kwargs: Any
 ) -> None:
-    """Check that a tensor handed to a function is still what it was, bit for bit.
+    """Check that a call leaves every tensor that it is given as it was, bit for bit.
 
     Args:
-        actual: The tensor after the call.
-        before: A clone made before the call.
-        what: What to call it in the message.
-        hint: What to look at when it changed.
+        function: What to call.
+        *args: Its arguments; they are cloned first, so the caller's stay as they are.
+        hint: What to look at when an input changed.
+        **kwargs: Its keyword arguments, likewise cloned.
 
     Raises:
-        CheckFailure: It changed.
+        CheckFailure: A tensor among the arguments changed; the message says which.
     """
-    if not torch.equal(actual, before):
-        raise CheckFailure(f"{what} was changed in place", hint=hint)
+    changed_inputs = getattr(type(function), "__changed_inputs__", _changed_inputs)
+    changed = changed_inputs(function, args, kwargs)
+    if changed:
+        raise CheckFailure(f"{', '.join(changed)} changed in place", hint=hint)
 
 
 def assert_raises(
@@ -225,6 +228,18 @@ def call_beside(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
+def _changed_inputs(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[str]:
+    given = {f"argument {i + 1}": a for i, a in enumerate(args)} | kwargs
+    copies = {name: a.clone() if isinstance(a, Tensor) else a for name, a in given.items()}
+    function(
+        *(copies[f"argument {i + 1}"] for i in range(len(args))), **{k: copies[k] for k in kwargs}
+    )
+    tensors = {name: a for name, a in given.items() if isinstance(a, Tensor)}
+    return [name for name, tensor in tensors.items() if not torch.equal(tensor, copies[name])]
+
+
 def _assert_tensor(actual: Any, what: str, hint: str) -> None:
     # A subclass could answer every comparison as it likes.
     if type(actual) not in (Tensor, torch.nn.Parameter):
@@ -259,17 +274,17 @@ def _elementwise_close(actual: Tensor, expected: Tensor) -> Tensor:
 
 
 def _close(actual: Tensor, expected: Tensor) -> bool:
-    same_kind = actual.shape == expected.shape and actual.dtype == expected.dtype
-    return same_kind and bool(_elementwise_close(actual, expected).all())
+    alike = all(getattr(actual, x) == getattr(expected, x) for x in ("shape", "dtype", "device"))
+    return alike and bool(_elementwise_close(actual, expected).all())
 
 
 __all__ = [
     "CheckFailure",
     "assert_causal",
     "assert_close",
+    "assert_keeps_inputs",
     "assert_raises",
     "assert_rows_sum_to_one",
     "assert_shape",
-    "assert_unchanged",
     "call_beside",
 ]

@@ -1,0 +1,307 @@
+"""Does each check accept what is right, and refuse what is wrong with a message that names it?"""
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.testing import (
+    CheckFailure,
+    assert_causal,
+    assert_close,
+    assert_keeps_inputs,
+    assert_raises,
+    assert_rows_sum_to_one,
+    assert_shape,
+    call_beside,
+)
+
+X = torch.arange(6.0).view(2, 3)
+
+
+def failure(check, *args, **kwargs) -> CheckFailure:
+    with pytest.raises(CheckFailure) as caught:
+        check(*args, **kwargs)
+    return caught.value
+
+
+class Mimic(torch.Tensor):
+    """A tensor that answers every comparison with yes."""
+
+    def __eq__(self, other):
+        return torch.ones_like(self, dtype=torch.bool)
+
+    __hash__ = torch.Tensor.__hash__
+
+
+def test_failure_keeps_what_students_may_see_apart_from_the_values():
+    error = CheckFailure("wrong", detail="3 is not 4", hint="count again")
+    assert (error.summary, error.detail, error.hint) == ("wrong", "3 is not 4", "count again")
+    assert str(error) == "wrong\n3 is not 4\ncount again"
+    assert str(CheckFailure("wrong")) == "wrong"
+    assert isinstance(error, AssertionError)
+
+
+# --- assert_shape --------------------------------------------------------------------------------
+
+
+def test_shape_accepts_the_right_shape_in_any_iterable():
+    assert_shape(X, (2, 3))
+    assert_shape(X, [2, 3])
+    assert_shape(X, iter([2, 3]))
+    assert_shape(torch.tensor(1.0), ())
+    assert_shape(nn.Parameter(X), X.shape)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (6,), (2, 3, 1), ()])
+def test_shape_refuses_another_shape_and_names_both(shape):
+    error = failure(assert_shape, X, shape, what="the output", hint="look at the heads")
+    assert error.summary == f"the output has shape (2, 3), expected {shape}"
+    assert error.hint == "look at the heads"
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [(None, "NoneType"), (X.tolist(), "list"), ((X, X), "tuple"), (X.numpy(), "ndarray")],
+)
+def test_shape_refuses_what_is_no_tensor_and_names_its_type(value, name):
+    error = failure(assert_shape, value, (2, 3), what="the output")
+    assert error.summary == f"the output is of type {name}, expected torch.Tensor"
+
+
+def test_shape_refuses_a_subclass_of_tensor():
+    assert "Mimic" in failure(assert_shape, X.as_subclass(Mimic), (2, 3)).summary
+
+
+def test_shape_names_the_type_that_a_stand_in_stands_for():
+    class StandIn:
+        __remote_type__ = "MyLayer"
+
+    assert "of type MyLayer" in failure(assert_shape, StandIn(), (2, 3)).summary
+
+
+# --- assert_close --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_close_accepts_rounding_and_refuses_one_per_cent_more(dtype):
+    expected = torch.linspace(0.5, 2, 7).to(dtype)
+    assert_close(expected.clone(), expected)
+    assert_close(expected * (1 + torch.finfo(dtype).eps), expected)
+    error = failure(assert_close, expected * 1.05, expected)
+    assert "7 of 7 entries differ" in error.summary
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.uint8])
+def test_close_is_exact_for_integers_and_booleans(dtype):
+    expected = torch.tensor([0, 1, 1], dtype=dtype)
+    assert_close(expected.clone(), expected)
+    error = failure(assert_close, torch.tensor([0, 1, 0], dtype=dtype), expected)
+    assert "1 of 3 entries differ" in error.summary
+    assert error.detail == "first at [2]: got 0, expected 1"
+
+
+def test_close_compares_large_integers_exactly():
+    expected = torch.tensor([2**53])
+    assert_close(expected.clone(), expected)
+    failure(assert_close, expected + 1, expected)
+
+
+def test_close_says_where_and_how_much_but_not_in_the_summary():
+    wrong = X.clone()
+    wrong[1, 2] = 7.5
+    error = failure(assert_close, wrong, X, what="the scores")
+    assert error.summary == (
+        "the scores has the right shape (2, 3), but 1 of 6 entries differ from what is expected"
+    )
+    assert error.detail == "first at [1, 2]: got 7.5, expected 5"
+
+
+def test_close_takes_a_scalar():
+    assert_close(torch.tensor(2.0), torch.tensor(2.0))
+    assert "got 3" in failure(assert_close, torch.tensor(3.0), torch.tensor(2.0)).detail
+
+
+def test_close_refuses_another_dtype_before_looking_at_values():
+    error = failure(assert_close, X.double(), X)
+    assert error.summary == "result has dtype torch.float64, expected torch.float32"
+
+
+def test_close_refuses_another_device():
+    error = failure(assert_close, X.to("meta"), X, mistakes={"transposed": X + 1})
+    assert error.summary == "result is on meta, expected cpu"
+
+
+def test_close_refuses_another_shape_even_if_it_broadcasts():
+    error = failure(assert_close, torch.ones(3), torch.ones(2, 3))
+    assert error.summary == "result has shape (3,), expected (2, 3)"
+
+
+@pytest.mark.parametrize(
+    ("value", "name"), [(float("nan"), "NaN"), (float("inf"), "infinite"), (-float("inf"), "infin")]
+)
+def test_close_refuses_nan_and_infinities_by_name(value, name):
+    wrong = X.clone()
+    wrong[0, :2] = value
+    assert f"2 {name}" in failure(assert_close, wrong, X).summary
+
+
+def test_close_accepts_infinities_and_nan_where_they_belong():
+    expected = torch.tensor([1.0, -torch.inf, torch.nan])
+    assert_close(expected.clone(), expected)
+    error = failure(assert_close, torch.tensor([1.0, 2.0, torch.nan]), expected)
+    assert "1 of 3 entries differ" in error.summary
+    failure(assert_close, torch.tensor([1.0, torch.inf, torch.nan]), expected)
+
+
+def test_close_names_the_known_mistake_in_place_of_the_hint():
+    mistakes = {"not scaled": 2 * X, "transposed": X.T}
+    assert failure(assert_close, 2 * X, X, mistakes=mistakes, hint="h").hint == "not scaled"
+    assert failure(assert_close, X.T.clone(), X, mistakes=mistakes, hint="h").hint == "transposed"
+    assert failure(assert_close, 3 * X, X, mistakes=mistakes, hint="h").hint == "h"
+
+
+def test_close_does_not_let_a_mistake_spoil_a_right_answer():
+    assert_close(X.clone(), X, mistakes={"happens to be equal": X.clone()})
+
+
+def test_close_refuses_a_tensor_that_answers_for_itself():
+    failure(assert_close, (X + 1).as_subclass(Mimic), X, mistakes={"off by one": X + 1})
+
+
+def test_close_takes_tensors_that_require_gradients():
+    assert_close(X.clone().requires_grad_(), X)
+    failure(assert_close, (X + 1).requires_grad_(), X)
+
+
+# --- assert_causal -------------------------------------------------------------------------------
+
+
+def test_causal_accepts_running_sums_and_refuses_a_look_ahead():
+    sequence = torch.randn(2, 5, 3)
+    assert_causal(lambda x: x.cumsum(1), sequence)
+    assert_causal(lambda x: x, sequence)
+    error = failure(assert_causal, lambda x: x + x.roll(-1, 1), sequence, what="the output")
+    assert error.summary == "the output at positions before 1 changed when inputs from 1 on changed"
+    assert "must not see" in error.hint
+
+
+def test_causal_sees_a_leak_at_the_last_position_alone():
+    def leak(x):
+        out = x.cumsum(1)
+        out[:, -2] = out[:, -2] + x[:, -1]
+        return out
+
+    error = failure(assert_causal, leak, torch.randn(2, 6, 3))
+    assert "positions before 5" in error.summary
+
+
+def test_causal_refuses_an_output_that_depends_on_nothing():
+    error = failure(assert_causal, torch.zeros_like, torch.randn(2, 4, 3))
+    assert error.summary == "output does not depend on the input at its own position"
+
+
+def test_causal_refuses_outputs_of_another_length_and_no_tensors():
+    sequence = torch.randn(2, 4, 3)
+    shape = failure(assert_causal, lambda x: x[:, 1:], sequence).summary
+    assert shape == "output has shape (2, 3, 3), expected (2, 4, 3)"
+    assert "of type NoneType" in failure(assert_causal, lambda x: None, sequence).summary
+    assert "of type tuple" in failure(assert_causal, lambda x: (x, x), sequence).summary
+
+
+def test_causal_leaves_the_sequence_as_it_was():
+    sequence = torch.randn(1, 4, 2)
+    before = sequence.clone()
+    assert_causal(lambda x: x.cumsum(1), sequence)
+    assert torch.equal(sequence, before)
+
+
+# --- assert_rows_sum_to_one ----------------------------------------------------------------------
+
+
+def test_rows_accepts_a_softmax_over_the_keys_and_refuses_one_over_the_queries():
+    scores = torch.randn(2, 3, 4, 5)
+    assert_rows_sum_to_one(scores.softmax(-1))
+    error = failure(assert_rows_sum_to_one, scores.softmax(-2))
+    assert "each row's sum of weights" in error.summary
+    assert error.hint == "the softmax runs over the keys"
+
+
+def test_rows_refuses_negative_entries_that_sum_to_one():
+    error = failure(assert_rows_sum_to_one, torch.tensor([[1.5, -0.5]]))
+    assert error.summary == "weights has negative entries"
+
+
+def test_rows_refuses_nan_and_what_is_no_tensor():
+    assert "NaN" in failure(assert_rows_sum_to_one, torch.full((2, 3), torch.nan)).summary
+    assert "of type list" in failure(assert_rows_sum_to_one, [[1.0]]).summary
+
+
+# --- assert_keeps_inputs -------------------------------------------------------------------------
+
+
+def test_keeps_inputs_accepts_what_works_on_a_copy():
+    assert_keeps_inputs(torch.add, X, X)
+    assert_keeps_inputs(lambda x, times, *, bias=None: x * times + bias, X, 3, bias=X)
+
+
+def test_keeps_inputs_names_every_argument_that_changed_by_the_smallest_bit():
+    def meddle(x, y, *, mask):
+        y[1, 1] = torch.nextafter(y[1, 1], torch.tensor(torch.inf))
+        mask.logical_not_()
+        return x + y
+
+    mask = torch.ones(2, 3, dtype=torch.bool)
+    error = failure(assert_keeps_inputs, meddle, X, X + 1, mask=mask)
+    assert error.summary == "argument 2, mask changed in place"
+    assert error.hint == "work on a copy"
+
+
+def test_keeps_inputs_hands_out_clones():
+    mine = X.clone()
+    failure(assert_keeps_inputs, torch.Tensor.zero_, mine)
+    assert torch.equal(mine, X)
+
+
+def test_keeps_inputs_lets_a_stand_in_look_for_itself():
+    class StandIn:
+        def __changed_inputs__(self, args, kwargs):
+            return ["query"] if args == (1,) and kwargs == {"mask": 2} else []
+
+    error = failure(assert_keeps_inputs, StandIn(), 1, mask=2)
+    assert error.summary == "query changed in place"
+    assert_keeps_inputs(StandIn(), 3)
+
+
+# --- assert_raises -------------------------------------------------------------------------------
+
+
+def test_raises_accepts_the_promised_error_and_its_subclasses():
+    assert_raises(ValueError, int, "a")
+    assert_raises(LookupError, {}.__getitem__, "a")
+    assert_raises(ValueError, int, "g", base=16)
+
+
+def test_raises_refuses_a_return_and_another_error():
+    returned = failure(assert_raises, ValueError, int, "1", hint="check the mask")
+    assert returned.summary == "the call should raise ValueError, but returned"
+    assert returned.hint == "check the mask"
+    other = failure(assert_raises, TypeError, int, "a")
+    assert other.summary == "the call should raise TypeError, but raised ValueError"
+
+
+# --- call_beside ---------------------------------------------------------------------------------
+
+
+def test_call_beside_is_a_plain_call_among_plain_objects():
+    assert call_beside(sorted, [3, 1, 2], reverse=True) == [3, 2, 1]
+
+
+@pytest.mark.parametrize("by_keyword", [False, True])
+def test_call_beside_lets_an_object_that_lives_elsewhere_run_the_function(by_keyword):
+    class Elsewhere:
+        def __call_beside__(self, function, args, kwargs):
+            return function, args, kwargs
+
+    there = Elsewhere()
+    args, kwargs = ((1,), {"layer": there}) if by_keyword else ((1, there), {})
+    assert call_beside(max, *args, **kwargs) == (max, args, kwargs)
