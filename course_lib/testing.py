@@ -29,7 +29,7 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
         summary: What is wrong, without any value of a tensor.
         detail: Where, with values; empty if there is nothing to add.
         hint: What to look at, if the check knows.
-    """
+    """  # noqa: DOC101, DOC103 -- the arguments are the attributes
 
     def __init__(self, summary: str, *, detail: str = "", hint: str = "") -> None:
         super().__init__("\n".join(part for part in (summary, detail, hint) if part))
@@ -174,10 +174,33 @@ def assert_keeps_inputs(
     Raises:
         CheckFailure: A tensor among the arguments changed; the message says which.
     """
-    changed_inputs = getattr(type(function), "__changed_inputs__", _changed_inputs)
-    changed = changed_inputs(function, args, kwargs)
+    inspect = getattr(type(function), "__changed_inputs__", changed_inputs)
+    changed = inspect(function, args, kwargs)
     if changed:
         raise CheckFailure(f"{', '.join(changed)} changed in place", hint=hint)
+
+
+def changed_inputs(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> list[str]:
+    """Call a function on clones of its tensor arguments and name those that it changes.
+
+    Args:
+        function: What to call.
+        args: Its positional arguments; tensors in them are cloned.
+        kwargs: Its keyword arguments; likewise.
+
+    Returns:
+        ``argument 1``, ``argument 2``, ... or a keyword's name, for each tensor that changed.
+    """
+    given = [*((f"argument {i}", arg) for i, arg in enumerate(args, start=1)), *kwargs.items()]
+    copies = [value.clone() if isinstance(value, Tensor) else value for _, value in given]
+    function(*copies[: len(args)], **dict(zip(kwargs, copies[len(args) :], strict=True)))
+    return [
+        name
+        for (name, value), copy in zip(given, copies, strict=True)
+        if isinstance(value, Tensor) and not torch.equal(value, copy)
+    ]
 
 
 def assert_raises(
@@ -228,18 +251,6 @@ def call_beside(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def _changed_inputs(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> list[str]:
-    given = {f"argument {i + 1}": a for i, a in enumerate(args)} | kwargs
-    copies = {name: a.clone() if isinstance(a, Tensor) else a for name, a in given.items()}
-    function(
-        *(copies[f"argument {i + 1}"] for i in range(len(args))), **{k: copies[k] for k in kwargs}
-    )
-    tensors = {name: a for name, a in given.items() if isinstance(a, Tensor)}
-    return [name for name, tensor in tensors.items() if not torch.equal(tensor, copies[name])]
-
-
 def _assert_tensor(actual: Any, what: str, hint: str) -> None:
     # A subclass could answer every comparison as it likes.
     if type(actual) not in (Tensor, torch.nn.Parameter):
@@ -287,4 +298,5 @@ __all__ = [
     "assert_rows_sum_to_one",
     "assert_shape",
     "call_beside",
+    "changed_inputs",
 ]

@@ -1,0 +1,235 @@
+"""Starts the forking process inside bubblewrap and gives out workers.
+
+What a worker sees: the system's and Python's files, read-only; the student edition of
+``course_lib`` and ``autograder.worker``; an empty /tmp. No network, no home, no course folder.
+"""
+
+import atexit
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .worker.isolation import Limits
+
+_WORKER_PACKAGE = Path(__file__).parent / "worker"
+_START_SECONDS = 120.0
+_INSTALL = "sudo apt-get install bubblewrap"
+
+
+class SandboxError(RuntimeError):
+    """The sandbox can't be set up; the message says how to mend it."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A process that will run one student's code.
+
+    Attributes:
+        connection: The judge's end of the socket that the worker answers on.
+        pid: Its number in the sandbox, for ``Sandbox.stop``.
+    """
+
+    connection: socket.socket
+    pid: int
+
+
+class Sandbox:
+    """A forking process with everything imported, shut in bubblewrap.
+
+    Args:
+        library: Folder that holds the ``course_lib`` which students may import.
+        limits: What each worker may use.
+        device: ``cpu`` or ``cuda``; with ``cuda`` the GPU's device files are let in.
+        isolated: False runs without any protection, for machines without bubblewrap.
+
+    Raises:
+        SandboxError: It did not start.
+    """
+
+    def __init__(
+        self, library: Path, *, limits: Limits, device: str = "cpu", isolated: bool = True
+    ) -> None:
+        self._limits = limits
+        self._isolated = isolated
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        ours, theirs = socket.socketpair()
+        self._control = ours
+        command, environment = self._command(library, device, theirs.fileno())
+        self._process = subprocess.Popen(  # noqa: S603 -- the command is ours
+            command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        theirs.close()
+        atexit.register(self.close)
+        ours.settimeout(_START_SECONDS)
+        try:
+            self._read_answer()
+        except (OSError, EOFError) as error:
+            self.close()
+            reason = self._process.stderr.read().decode(errors="replace")  # type: ignore[union-attr]
+            raise SandboxError(f"the sandbox did not start: {reason.strip() or error}") from error
+
+    def start(self) -> Worker:
+        """Fork a worker.
+
+        Returns:
+            The worker, ready within milliseconds.
+
+        Raises:
+            SandboxError: The forking process is gone.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            answer = self._ask({"start": asdict(self._limits)}, [theirs.fileno()])
+        return Worker(connection=ours, pid=answer["worker"])
+
+    def stop(self, worker: Worker, *, grace: float = 0.0) -> int | None:
+        """End a worker and everything that it started.
+
+        Args:
+            worker: What ``start`` returned.
+            grace: Seconds to let it end by itself first.
+
+        Returns:
+            Its exit code, negative for the signal that ended it; None if it had to be killed.
+        """
+        worker.connection.close()
+        with contextlib.suppress(SandboxError):
+            ended: int | None = self._ask({"stop": worker.pid, "grace": grace})["ended"]
+            return ended
+        return None
+
+    def close(self) -> None:
+        """End the forking process and with it all workers; closing twice is allowed."""
+        atexit.unregister(self.close)
+        self._control.close()  # it ends when the judge hangs up
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+    def _ask(self, request: dict[str, Any], descriptors: list[int] | None = None) -> dict[str, Any]:
+        try:
+            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors or [])
+            return self._read_answer()
+        except (OSError, EOFError) as error:
+            raise SandboxError("the forking process is gone") from error
+
+    def _read_answer(self) -> dict[str, Any]:
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            data = self._control.recv(4096)
+            if not data:
+                raise EOFError("the forking process hung up")
+            line += data
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _command(self, library: Path, device: str, fd: int) -> tuple[list[str], dict[str, str]]:
+        environment = {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "HOME": "/tmp",  # noqa: S108 -- the worker's own, empty
+            "COURSE_DEVICE": device,
+            "MPLBACKEND": "agg",
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "MKL_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        mode = "isolated" if self._isolated else "open"
+        python = [sys.executable, "-m", "worker.zygote", str(fd), mode]
+        if not self._isolated:
+            self._scratch = tempfile.TemporaryDirectory(prefix="worker-")
+            scratch = Path(self._scratch.name)
+            (scratch / "worker").symlink_to(_WORKER_PACKAGE)
+            (scratch / "course_lib").symlink_to((library / "course_lib").resolve())
+            return python, {**environment, "PYTHONPATH": str(scratch), "HOME": str(scratch)}
+        bubblewrap = shutil.which("bwrap")
+        if bubblewrap is None:
+            raise SandboxError(f"bubblewrap is not installed; install it with: {_INSTALL}")
+        environment["PYTHONPATH"] = "/grading"
+        # The last mount is made read-only: whatever one worker could write, the next could read.
+        sealed = [arg for path in ("/dev", "/") for arg in ("--remount-ro", path)]
+        return [
+            *_bubblewrap(bubblewrap), "--new-session",
+            *_system_mounts(), *_python_mounts(), *(_gpu_mounts() if device == "cuda" else []),
+            "--ro-bind", str(_WORKER_PACKAGE), "/grading/worker",
+            "--ro-bind", str((library / "course_lib").resolve()), "/grading/course_lib",
+            "--chdir", "/tmp", *sealed, "--", *python,  # noqa: S108
+        ], environment  # fmt: skip
+
+
+def check_sandbox() -> None:
+    """Try the sandbox out: start bubblewrap and, inside it, the namespaces of a worker.
+
+    Raises:
+        SandboxError: It does not work here; the message gives the command or setting that helps.
+    """
+    bubblewrap = shutil.which("bwrap")
+    if bubblewrap is None:
+        raise SandboxError(f"bubblewrap is not installed; install it with: {_INSTALL}")
+    trial = (
+        "from worker.isolation import Limits, enter_own_namespaces, drop_privileges;"
+        "enter_own_namespaces(Limits()); drop_privileges(Limits())"
+    )
+    command = [
+        *_bubblewrap(bubblewrap), *_system_mounts(), *_python_mounts(),
+        "--ro-bind", str(_WORKER_PACKAGE), "/grading/worker", "--setenv", "PYTHONPATH", "/grading",
+        "--", sys.executable, "-c", trial,
+    ]  # fmt: skip
+    done = subprocess.run(  # noqa: S603 -- the command is ours
+        command, capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no reason given"
+        raise SandboxError(
+            f"bubblewrap does not work here ({reason}). Unprivileged user namespaces may be off; "
+            "allow them with: sudo sysctl -w kernel.unprivileged_userns_clone=1 "
+            "kernel.apparmor_restrict_unprivileged_userns=0"
+        )
+
+
+def _bubblewrap(program: str) -> list[str]:
+    # Never uid 0 inside: the kernel lets no one without privileges map root any further.
+    return [program, "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000",
+            "--cap-drop", "ALL"]  # fmt: skip
+
+
+def _system_mounts() -> list[str]:
+    mounts = ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--ro-bind", "/usr", "/usr"]  # noqa: S108
+    for name in ("bin", "sbin", "lib", "lib32", "lib64"):
+        path = Path("/") / name
+        if path.is_symlink():
+            mounts += ["--symlink", str(path.readlink()), str(path)]
+        elif path.is_dir():
+            mounts += ["--ro-bind", str(path), str(path)]
+    for name in ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "alternatives"):
+        mounts += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    return mounts
+
+
+def _python_mounts() -> list[str]:
+    prefixes = {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()}
+    outside = sorted(str(p) for p in prefixes if not p.is_relative_to("/usr"))
+    return [argument for prefix in outside for argument in ("--ro-bind", prefix, prefix)]
+
+
+def _gpu_mounts() -> list[str]:
+    devices = sorted(str(path) for path in Path("/dev").glob("nvidia*"))
+    mounts = [argument for path in devices for argument in ("--dev-bind", path, path)]
+    for path in ("/proc/driver/nvidia", "/sys", "/usr/local/nvidia"):
+        mounts += ["--ro-bind-try", path, path]
+    return mounts

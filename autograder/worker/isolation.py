@@ -1,0 +1,126 @@
+"""Shuts the current process into namespaces of its own, with limits and no privileges.
+
+Linux only. Called in a fresh fork, before any of a student's code runs. The sandbox around the
+forking process (see ``autograder.sandbox``) already hides the network and the file system; this
+keeps one submission from another: own processes, own /tmp, own shared memory, nothing left behind.
+"""
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+_CLONE_NEWNS = 0x00020000
+_CLONE_NEWIPC = 0x08000000
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWPID = 0x20000000
+_MS_NOSUID_NODEV = 0x2 | 0x4
+_MS_REC_PRIVATE = 0x4000 | 0x40000
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_SET_NO_NEW_PRIVS = 38
+_CAPABILITY_VERSION_3 = 0x20080522
+_STUDENT_ID = 1000
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What one worker may use.
+
+    Attributes:
+        memory_mb: Address space beyond what the forking process already maps, in MiB.
+        scratch_mb: Size of /tmp and of /dev/shm, in MiB each.
+        processes: Processes and threads.
+        open_files: Open file descriptors.
+    """
+
+    memory_mb: int = 4096
+    scratch_mb: int = 256
+    processes: int = 256
+    open_files: int = 256
+
+
+def enter_own_namespaces(limits: Limits) -> None:
+    """Move into new user, PID, mount and IPC namespaces; returns in their first process.
+
+    The caller's process stays outside: it waits, then ends the way the inner one ended.
+
+    Args:
+        limits: Sizes of the scratch file systems.
+
+    Raises:
+        OSError: The kernel refused; the message names the step.
+    """
+    user, group = os.geteuid(), os.getegid()
+    _check(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWPID | _CLONE_NEWNS | _CLONE_NEWIPC), "unshare")
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{_STUDENT_ID} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{_STUDENT_ID} {group} 1")
+    inner = os.fork()
+    if inner:
+        _end_as(inner)
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl(PDEATHSIG)")
+    _check(_libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None), "mount /")
+    size = f"size={limits.scratch_mb}m,nr_inodes=20000".encode()
+    for scratch in (b"/tmp", b"/dev/shm"):
+        _check(_libc.mount(b"tmpfs", scratch, b"tmpfs", _MS_NOSUID_NODEV, size), "mount tmpfs")
+    # Its own /proc, or, where the kernel won't show one (in a container, say), an empty one.
+    if _libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV, None) != 0:
+        _check(_libc.mount(b"tmpfs", b"/proc", b"tmpfs", _MS_NOSUID_NODEV, b"size=0"), "/proc")
+    os.chdir("/tmp")  # noqa: S108
+
+
+def drop_privileges(limits: Limits) -> None:
+    """Set the resource limits and give up every capability, for good.
+
+    Args:
+        limits: What the process may use from now on.
+
+    Raises:
+        OSError: The kernel refused; the message names the step.
+    """
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) if _own_proc() else 1 << 20
+    memory = mapped * resource.getpagesize() + (limits.memory_mb << 20)
+    for kind, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, limits.scratch_mb << 20),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_NPROC, limits.processes),
+    ):
+        resource.setrlimit(kind, (value, value))
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    no_capabilities = (ctypes.c_uint32 * 6)()
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(NO_NEW_PRIVS)")
+    _check(_libc.capset(header, no_capabilities), "capset")
+    _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl(DUMPABLE)")
+
+
+def _own_proc() -> bool:
+    return Path("/proc/self/statm").exists()
+
+
+def _end_as(inner: int) -> None:
+    _, status = os.waitpid(inner, 0)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status))
+
+
+def _check(result: int, step: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{step}: {os.strerror(number)}")
+
+
+if sys.platform != "linux":  # pragma: no cover
+    raise ImportError("the judge's worker runs on Linux only")

@@ -1,0 +1,329 @@
+"""Calls between two processes, with gradients: each side may call what the other handed to it.
+
+There is one operation, a call. Its target is an object that the callee exported, or, where the
+callee allows it, a function named as ``module:function``. Reading an attribute is a call of
+``builtins:getattr``; the backward pass of a call is a call of the ``Backward`` that came with it.
+"""
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .values import TensorTable, decode, encode
+from .wire import Wire, WireError
+
+
+class RemoteError(Exception):
+    """A call raised on the other side.
+
+    Attributes:
+        type_name: The exception's class there.
+        bases: Names of the builtin exceptions that it derives from, nearest first.
+        message: Its text, written by the other side.
+        traceback: The other side's traceback, cut to the code that it answers for.
+    """
+
+    def __init__(self, *, type_name: str, bases: list[str], message: str, traceback: str) -> None:
+        super().__init__(f"{type_name}: {message}")
+        self.type_name = type_name
+        self.bases = bases
+        self.message = message
+        self.traceback = traceback
+
+
+class Proxy:
+    """Stands for an object on the other side: call it, read its attributes, index it, iterate."""
+
+    __slots__ = ("__weakref__", "_peer", "_reference", "_type_name")
+
+    def __init__(self, peer: "Peer", reference: int, type_name: str) -> None:
+        self._peer = peer
+        self._reference = reference
+        self._type_name = type_name
+
+    @property
+    def __remote_type__(self) -> str:
+        return self._type_name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the object over there; see ``Peer.call``."""
+        return self._peer.call(self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # Python and torch probe for protocols: none cross the wire
+            raise AttributeError(name)
+        return self._peer.call("builtins:getattr", (self, name))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._peer.call("operator:getitem", (self, index))
+
+    def __iter__(self) -> Any:
+        return iter(self._peer.call("builtins:list", (self,)))
+
+    def __len__(self) -> int:
+        return int(self._peer.call("builtins:len", (self,)))
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<{self._type_name} of the other process>"
+
+    def __del__(self) -> None:
+        self._peer.release(self._reference)
+
+    def __call_beside__(self, function: Any, args: Any, kwargs: Any) -> Any:
+        return self._peer.call(f"{function.__module__}:{function.__qualname__}", args, kwargs)
+
+    def __changed_inputs__(self, args: Any, kwargs: Any) -> list[str]:
+        return list(self._peer.call("course_lib.testing:changed_inputs", (self, args, kwargs)))
+
+
+class Backward:
+    """The backward pass of one call, kept where the call ran.
+
+    Args:
+        inputs: Leaves made from the caller's tensors.
+        outputs: The tensors of the result that require a gradient.
+    """
+
+    def __init__(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
+        self._inputs = inputs
+        self._outputs = outputs
+
+    def __call__(self, grad_outputs: list[Tensor]) -> list[Tensor | None]:
+        """Return the inputs' gradients; parameters on this side accumulate theirs."""
+        for leaf in self._inputs:
+            leaf.grad = None
+        torch.autograd.backward(self._outputs, grad_outputs, retain_graph=True)
+        return [leaf.grad for leaf in self._inputs]
+
+
+class _RemoteGradient(torch.autograd.Function):
+    """Puts a call on the other side into this side's autograd graph."""
+
+    @staticmethod
+    def forward(ctx: Any, backward: Proxy, outputs: list[Tensor], *inputs: Tensor) -> Any:
+        ctx.remote_backward = backward
+        return tuple(outputs)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *grad_outputs: Tensor) -> Any:
+        gradients = ctx.remote_backward([gradient.clone() for gradient in grad_outputs])
+        return (None, None, None, *gradients)  # for the proxy, the outputs and the anchor
+
+
+class Peer:
+    """One side of the conversation.
+
+    Args:
+        wire: The connection to the other side.
+        describe_error: Turns an exception raised by a call from the other side into what it may
+            know: ``type_name``, ``bases``, ``message`` and ``traceback``.
+        allow_named: Whether the other side may call functions by name.
+        contains: The exceptions that end only the call in which they are raised.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        *,
+        describe_error: Callable[[BaseException], dict[str, Any]],
+        allow_named: bool = False,
+        contains: type[BaseException] = Exception,
+    ) -> None:
+        self._contains = contains
+        self.wire = wire
+        self._describe_error = describe_error
+        self._allow_named = allow_named
+        self._exports: dict[int, Any] = {}
+        self._next_export = 0
+        self._next_call = 0
+        self._released: list[int] = []
+
+    def call(
+        self, target: "Proxy | str", args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Call something on the other side and wait for what it returns.
+
+        Args:
+            target: A proxy, or a function's name as ``module:function``.
+            args: Positional arguments.
+            kwargs: Keyword arguments.
+
+        Returns:
+            The result: plain data by value, anything else as a ``Proxy``.
+
+        Raises:
+            RemoteError: The call raised there.
+            WireError: The answer is malformed, or an argument can't cross.
+            WireClosed: The other side is gone.
+            TimeoutError: The wire's deadline passed.
+        """
+        table = TensorTable()
+        self._next_call += 1
+        number = self._next_call
+        request = {
+            "call": number,
+            "target": target if isinstance(target, str) else self._refer(target),
+            "args": encode(tuple(args), table, self._refer),
+            "kwargs": encode(kwargs or {}, table, self._refer),
+            "grad": torch.is_grad_enabled(),
+        }
+        inputs = [t for t in table.tensors if t.requires_grad]
+        self._send(request, table)
+        while True:
+            message, tensors = self.wire.receive()
+            self._drop(message.get("released", []))
+            if "call" in message:
+                self._answer(message, tensors)
+            elif message.get("reply") == number:
+                return self._read_reply(message, tensors, inputs)
+            else:
+                raise WireError("an answer came that nobody asked for")
+
+    def serve(self) -> None:
+        """Answer calls until the other side is gone.
+
+        Raises:
+            WireClosed: The other side is gone.
+            WireError: It sent something malformed.
+        """
+        while True:
+            message, tensors = self.wire.receive()
+            self._drop(message.get("released", []))
+            self._answer(message, tensors)
+
+    def release(self, reference: int) -> None:
+        """Tell the other side, with the next message, that a reference is no longer held."""
+        self._released.append(reference)
+
+    def _send(self, message: dict[str, Any], table: TensorTable) -> None:
+        released, self._released = self._released, []
+        self.wire.send({**message, "released": released}, table.tensors)
+
+    def _drop(self, references: Any) -> None:
+        if not isinstance(references, list):
+            raise WireError("the released references are malformed")
+        for reference in references:
+            self._exports.pop(reference, None)
+
+    def _refer(self, value: Any) -> dict[str, Any]:
+        if type(value) is Proxy and value._peer is self:
+            return {"yours": value._reference}
+        self._next_export += 1
+        self._exports[self._next_export] = value
+        return {"reference": self._next_export, "type": type(value).__name__}
+
+    def _resolve(self, data: dict[str, Any]) -> Any:
+        if "yours" in data:
+            return self._exports[data["yours"]]
+        if isinstance(data.get("reference"), int) and isinstance(data.get("type"), str):
+            return Proxy(self, data["reference"], data["type"])
+        raise WireError("a value is malformed")
+
+    def _answer(self, message: dict[str, Any], tensors: list[Tensor]) -> None:
+        number = message.get("call")
+        try:
+            reply, table = self._perform(message, tensors)
+        except self._contains as error:
+            reply, table = {"error": self._describe_error(error)}, TensorTable()
+        try:
+            self._send({"reply": number, **reply}, table)
+        except WireError as error:
+            self._send({"reply": number, "error": self._describe_error(error)}, TensorTable())
+
+    def _perform(
+        self, message: dict[str, Any], tensors: list[Tensor]
+    ) -> tuple[dict[str, Any], TensorTable]:
+        received = _ReceivedTensors(tensors, as_leaves=True)
+        target = self._target(message.get("target"))
+        args = decode(message.get("args"), received, self._resolve)
+        kwargs = decode(message.get("kwargs"), received, self._resolve)
+        with torch.set_grad_enabled(bool(message.get("grad"))):
+            result = target(*args, **kwargs)
+        table = TensorTable()
+        reply = {"value": encode(result, table, self._refer)}
+        outputs = [t for t in table.tensors if t.requires_grad and not t.is_leaf]
+        outputs += [t for t in table.tensors if any(t is leaf for leaf in received.leaves)]
+        if outputs and message.get("grad"):
+            reply["outputs"] = [table.add(t) for t in outputs]
+            reply["backward"] = self._refer(Backward(received.leaves, outputs))
+        return reply, table
+
+    def _target(self, target: Any) -> Callable[..., Any]:
+        if isinstance(target, str) and self._allow_named:
+            module, _, path = target.partition(":")
+            found: Any = importlib.import_module(module)
+            for name in path.split("."):
+                found = getattr(found, name)
+            return found
+        if isinstance(target, dict):
+            return self._exports[target["yours"]]
+        raise WireError("only what was handed over can be called")
+
+    def _read_reply(
+        self, message: dict[str, Any], tensors: list[Tensor], inputs: list[Tensor]
+    ) -> Any:
+        if "error" in message:
+            raise _read_error(message["error"])
+        received = _ReceivedTensors(tensors, as_leaves=False)
+        if "backward" in message:
+            backward = decode(message["backward"], received, self._resolve)
+            received.attach_gradient(message.get("outputs"), backward, inputs)
+        return decode(message.get("value"), received, self._resolve)
+
+
+class _ReceivedTensors:
+    """Gives the tensors of a message their device, their gradients and their identity."""
+
+    def __init__(self, tensors: list[Tensor], *, as_leaves: bool) -> None:
+        self._tensors = tensors
+        self._as_leaves = as_leaves
+        self._made: dict[int, Tensor] = {}
+        self.leaves: list[Tensor] = []
+
+    def __call__(self, code: dict[str, Any]) -> Tensor:
+        index = code["tensor"]
+        if index not in self._made:
+            self._made[index] = self._make(code)
+        return self._made[index]
+
+    def _make(self, code: dict[str, Any]) -> Tensor:
+        device = torch.device(code.get("device", "cpu"))
+        if device.type not in ("cpu", "cuda"):
+            raise WireError(f"a tensor on {device} can't cross")
+        tensor = self._tensors[code["tensor"]].to(device)
+        if self._as_leaves and "grad" in code:
+            leaf = tensor.requires_grad_()
+            self.leaves.append(leaf)
+            return leaf if code["grad"] == "leaf" else leaf.clone()
+        if code.get("parameter"):
+            parameter = torch.nn.Parameter(tensor, requires_grad=tensor.is_floating_point())
+            if "grad_of" in code:
+                parameter.grad = self._tensors[code["grad_of"]].to(parameter.device)
+            return parameter
+        return tensor
+
+    def attach_gradient(self, indices: Any, backward: Proxy, inputs: list[Tensor]) -> None:
+        """Make the tensors at ``indices`` outputs of a graph node that calls ``backward``."""
+        try:
+            outputs = [self._tensors[index] for index in indices]
+            anchor = torch.zeros((), requires_grad=True)  # parameters over there need a node too
+            apply: Callable[..., tuple[Tensor, ...]] = _RemoteGradient.apply
+            attached = apply(backward, outputs, anchor, *inputs)
+        except (TypeError, IndexError, RuntimeError) as error:
+            raise WireError("the outputs of a call are malformed") from error
+        self._made.update(zip(indices, attached, strict=True))
+
+
+def _read_error(data: Any) -> RemoteError:
+    texts = ("type_name", "message", "traceback")
+    if not isinstance(data, dict) or not all(isinstance(data.get(t), str) for t in texts):
+        return RemoteError(type_name="Error", bases=[], message="malformed error", traceback="")
+    bases = [base for base in data.get("bases", []) if isinstance(base, str)]
+    return RemoteError(bases=bases, **{text: data[text] for text in texts})

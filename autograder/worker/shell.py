@@ -1,0 +1,119 @@
+"""Runs a student's cells as a notebook would, and describes what they raise."""
+
+import builtins
+import traceback
+from types import TracebackType
+from typing import Any
+
+from IPython.core.compilerop import CachingCompiler
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+MAX_MESSAGE = 2_000
+MAX_TRACEBACK = 6_000
+_FILE_PREFIX = 'cell "'
+
+
+class _CellCompiler(CachingCompiler):
+    """Names the code of a cell after the cell, so that tracebacks can be read."""
+
+    label = ""
+
+    def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
+        return f'{_FILE_PREFIX}{self.label}"'
+
+
+class _QuietShell(InteractiveShell):
+    """IPython without a screen: magics work, nothing is printed or remembered."""
+
+    def enable_gui(self, gui: Any = None) -> None:
+        """Accept ``%matplotlib`` and other choices of a window system; there is none."""
+
+    def showtraceback(self, *args: Any, **kwargs: Any) -> None:
+        """Print nothing: the judge reports what was raised."""
+
+    def showsyntaxerror(self, *args: Any, **kwargs: Any) -> None:
+        """Print nothing: the judge reports what was raised."""
+
+
+def make_shell() -> InteractiveShell:
+    """Make the IPython shell whose namespace holds the student's objects.
+
+    Returns:
+        A shell without history, so that it starts no thread and writes no file.
+    """
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    shell = _QuietShell.instance(config=config)
+    shell.compile = _CellCompiler()
+    return shell
+
+
+def run_cell(label: str, source: str) -> None:
+    """Run one cell in the shell of this process.
+
+    Args:
+        label: What to call the cell in tracebacks.
+        source: Its text, magics included.
+
+    Raises:
+        BaseException: What the cell raised.
+    """
+    shell = InteractiveShell.instance()
+    shell.compile.label = label
+    result = shell.run_cell(source, store_history=False, silent=True)
+    error = result.error_before_exec or result.error_in_exec
+    if error is not None:
+        raise error
+
+
+def lookup(name: str) -> Any:
+    """Return what a name stands for in the student's namespace.
+
+    Raises:
+        NameError: No cell has defined it.
+    """
+    namespace = InteractiveShell.instance().user_ns
+    if name not in namespace:
+        raise NameError(f"name {name!r} is not defined")
+    return namespace[name]
+
+
+def describe_error(error: BaseException) -> dict[str, Any]:
+    """Turn an exception into what the judge is told: plain, short texts.
+
+    Args:
+        error: What was raised.
+
+    Returns:
+        ``type_name``, ``bases`` (names of its builtin classes, nearest first), ``message``, and
+        ``traceback``, cut to frames in the student's cells.
+    """
+    kind = type(error)
+    bases = [c.__name__ for c in kind.__mro__ if getattr(builtins, c.__name__, None) is c]
+    try:
+        message = str(error)
+    except BaseException:
+        message = "(its text could not be made)"
+    return {
+        "type_name": kind.__name__,
+        "bases": bases,
+        "message": message[:MAX_MESSAGE],
+        "traceback": _student_traceback(error, error.__traceback__)[-MAX_TRACEBACK:],
+    }
+
+
+def _student_traceback(error: BaseException, trace: TracebackType | None) -> str:
+    try:
+        frames = [f for f in traceback.extract_tb(trace) if f.filename.startswith(_FILE_PREFIX)]
+        lines = []
+        for frame in frames:
+            name = frame.filename.removeprefix(_FILE_PREFIX).removesuffix('"')
+            where = "" if frame.name == "<module>" else f", in {frame.name}"
+            lines.append(f"Cell {name}, line {frame.lineno}{where}\n    {frame.line}")
+        if isinstance(error, SyntaxError) and not frames:
+            lines.append(f"line {error.lineno}\n    {(error.text or '').strip()}")
+        return "\n".join(lines)
+    except Exception:
+        return ""

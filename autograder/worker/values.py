@@ -1,0 +1,163 @@
+"""How Python values cross the wire: plain data by value, other objects as references.
+
+Types are kept exactly. An object of any class that is not listed here, a tensor subclass say, is
+never copied: the other side gets a reference to it, and so can't be fooled by its methods.
+"""
+
+import itertools
+import types
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .wire import WireError
+
+MAX_DEPTH = 32
+MAX_ITEMS = 100_000
+_ITERATORS: tuple[type, ...] = (
+    types.GeneratorType, map, filter, zip, enumerate, reversed, range,
+    type({}.keys()), type({}.values()), type({}.items()),
+    type(OrderedDict().keys()), type(OrderedDict().values()), type(OrderedDict().items()),
+)  # fmt: skip
+
+
+class TensorTable:
+    """The tensors of one message; a tensor that occurs twice is sent once and stays one."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Tensor] = []
+        self._index: dict[int, int] = {}
+
+    def add(self, tensor: Tensor) -> int:
+        """Return the tensor's index in the message, adding it if it is new."""
+        if id(tensor) not in self._index:
+            self._index[id(tensor)] = len(self.tensors)
+            self.tensors.append(tensor)
+        return self._index[id(tensor)]
+
+
+def encode(
+    value: Any, table: TensorTable, refer: Callable[[Any], dict[str, Any]], depth: int = 0
+) -> Any:
+    """Turn a value into plain data for JSON.
+
+    Args:
+        value: Any Python object.
+        table: Collects the tensors.
+        refer: Makes a reference for an object that does not cross by value.
+        depth: How deep in nested containers ``value`` stands.
+
+    Returns:
+        Plain data that ``decode`` understands.
+
+    Raises:
+        WireError: Containers are nested deeper than MAX_DEPTH or hold more than MAX_ITEMS.
+    """
+    if depth > MAX_DEPTH:
+        raise WireError(f"values are nested more than {MAX_DEPTH} deep")
+
+    def inner(items: Any) -> list[Any]:
+        found = list(itertools.islice(iter(items), MAX_ITEMS + 1))
+        if len(found) > MAX_ITEMS:
+            raise WireError(f"a container holds more than {MAX_ITEMS} items")
+        return [encode(item, table, refer, depth + 1) for item in found]
+
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if kind is list:
+        return inner(value)
+    if kind in (Tensor, nn.Parameter):
+        return _encode_tensor(value, table)
+    if kind in (tuple, set, frozenset, torch.Size):
+        return {kind.__name__: inner(value)}
+    if kind in (dict, OrderedDict):
+        return {"dict": [inner(pair) for pair in value.items()]}
+    if kind in _ITERATORS:
+        return inner(value)
+    if kind is np.ndarray and value.dtype.kind in "biuf":
+        return {"numpy": table.add(torch.from_numpy(np.ascontiguousarray(value)))}
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        return value.item()
+    if kind in (torch.dtype, torch.device):
+        return {kind.__name__: str(value).removeprefix("torch.")}
+    if kind is slice:
+        return {"slice": inner((value.start, value.stop, value.step))}
+    if value is Ellipsis:
+        return {"ellipsis": True}
+    return refer(value)
+
+
+def _encode_tensor(tensor: Tensor, table: TensorTable) -> dict[str, Any]:
+    code: dict[str, Any] = {"tensor": table.add(tensor)}
+    if tensor.device.type != "cpu":
+        code["device"] = str(tensor.device)
+    if tensor.requires_grad:
+        code["grad"] = "leaf" if tensor.is_leaf else "node"
+    if type(tensor) is nn.Parameter:
+        code["parameter"] = True
+        if tensor.grad is not None:
+            code["grad_of"] = table.add(tensor.grad)
+    return code
+
+
+def decode(
+    data: Any,
+    tensor_at: Callable[[dict[str, Any]], Tensor],
+    resolve: Callable[[dict[str, Any]], Any],
+) -> Any:
+    """Restore a value from plain data.
+
+    Args:
+        data: What ``encode`` made, or what a hostile peer claims it made.
+        tensor_at: Gives the tensor that a tensor code stands for.
+        resolve: Gives the object that a reference stands for.
+
+    Returns:
+        The value.
+
+    Raises:
+        WireError: ``data`` is not well formed.
+    """
+    try:
+        return _decode(data, tensor_at, resolve)
+    except RecursionError as error:
+        raise WireError("values are nested too deep") from error
+    except (KeyError, IndexError, TypeError, AttributeError, RuntimeError) as error:
+        raise WireError(f"a value is malformed: {error}") from error
+
+
+def _decode(data: Any, tensor_at: Any, resolve: Any) -> Any:
+    if not isinstance(data, list | dict):
+        return data
+
+    def inner(items: Any) -> list[Any]:
+        return [_decode(item, tensor_at, resolve) for item in items]
+
+    if isinstance(data, list):
+        return inner(data)
+    if "tensor" in data:
+        return tensor_at(data)
+    if "numpy" in data:
+        return tensor_at({"tensor": data["numpy"]}).numpy()
+    if "dict" in data:
+        return dict(inner(pair) for pair in data["dict"])
+    for container in (tuple, set, frozenset, torch.Size):
+        if container.__name__ in data:
+            return container(inner(data[container.__name__]))
+    if "dtype" in data:
+        dtype = getattr(torch, data["dtype"])
+        if not isinstance(dtype, torch.dtype):
+            raise WireError(f"no dtype {data['dtype']!r}")
+        return dtype
+    if "device" in data:
+        return torch.device(data["device"])
+    if "slice" in data:
+        return slice(*inner(data["slice"]))
+    if "ellipsis" in data:
+        return Ellipsis
+    return resolve(data)

@@ -1,0 +1,139 @@
+"""Messages between judge and worker: JSON and raw tensor bytes over a stream socket.
+
+A frame is two lengths (unsigned 32-bit, big-endian), the JSON text, and a safetensors blob. The
+other end may be hostile: sizes are checked before anything is read, and nothing is unpickled.
+"""
+
+import json
+import socket
+import struct
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import safetensors
+import safetensors.torch
+from torch import Tensor
+
+_LENGTHS = struct.Struct(">II")
+MAX_TEXT_BYTES = 4 << 20
+MAX_TENSOR_BYTES = 256 << 20
+
+
+class WireError(ValueError):
+    """A message that is too large or not well formed."""
+
+
+class WireClosed(EOFError):  # noqa: N818 -- the field's word, as in ConnectionResetError's peers
+    """The other end is gone."""
+
+
+class Wire:
+    """One end of a connection.
+
+    Args:
+        connection: A connected stream socket, owned from now on.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.deadline: float | None = None
+        """``time.monotonic()`` after which sending and receiving raise TimeoutError."""
+
+    def send(self, message: dict[str, Any], tensors: Sequence[Tensor] = ()) -> None:
+        """Send one message.
+
+        Args:
+            message: Plain data for JSON.
+            tensors: Tensors of any shape, on any device.
+
+        Raises:
+            WireError: The message is larger than the limits, or a dtype can't be sent.
+            WireClosed: The other end is gone.
+            TimeoutError: The deadline passed.
+        """
+        text = json.dumps(message).encode()
+        blob = _tensors_to_bytes(tensors)
+        if len(text) > MAX_TEXT_BYTES or len(blob) > MAX_TENSOR_BYTES:
+            raise WireError(
+                f"the message is too large: {len(text)} bytes of text (limit {MAX_TEXT_BYTES}), "
+                f"{len(blob)} bytes of tensors (limit {MAX_TENSOR_BYTES})"
+            )
+        self._connection.settimeout(self._time_left())
+        try:
+            self._connection.sendall(_LENGTHS.pack(len(text), len(blob)) + text + blob)
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise WireClosed("the other end is gone") from error
+
+    def receive(self) -> tuple[dict[str, Any], list[Tensor]]:
+        """Wait for one message.
+
+        Returns:
+            The message and its tensors, on the CPU.
+
+        Raises:
+            WireError: The message is malformed or larger than the limits.
+            WireClosed: The other end is gone.
+            TimeoutError: The deadline passed.
+        """
+        text_len, blob_len = _LENGTHS.unpack(self._receive_exactly(_LENGTHS.size))
+        if text_len > MAX_TEXT_BYTES or blob_len > MAX_TENSOR_BYTES:
+            raise WireError(f"a message of {text_len} + {blob_len} bytes is too large")
+        text = self._receive_exactly(text_len)
+        blob = self._receive_exactly(blob_len)
+        try:
+            message = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise WireError("the message is not JSON") from error
+        if not isinstance(message, dict):
+            raise WireError("the message is not a JSON object")
+        return message, _tensors_from_bytes(bytes(blob))
+
+    def close(self) -> None:
+        """Close the connection; closing twice is allowed."""
+        self._connection.close()
+
+    def _receive_exactly(self, size: int) -> bytearray:
+        data = bytearray(size)
+        view, filled = memoryview(data), 0
+        while filled < size:
+            self._connection.settimeout(self._time_left())
+            try:
+                count = self._connection.recv_into(view[filled:])
+            except ConnectionResetError as error:
+                raise WireClosed("the other end is gone") from error
+            if count == 0:
+                raise WireClosed("the other end is gone")
+            filled += count
+        return data
+
+    def _time_left(self) -> float | None:
+        if self.deadline is None:
+            return None
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the deadline has passed")
+        return left
+
+
+def _tensors_to_bytes(tensors: Sequence[Tensor]) -> bytes:
+    if not tensors:
+        return b""
+    # Clones: safetensors refuses tensors that share memory, as views of one input do.
+    plain = {str(i): t.detach().to("cpu", copy=True).contiguous() for i, t in enumerate(tensors)}
+    try:
+        return safetensors.torch.save(plain)
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise WireError(f"tensors of {sorted({str(t.dtype) for t in tensors})}: {error}") from error
+
+
+def _tensors_from_bytes(blob: bytes) -> list[Tensor]:
+    if not blob:
+        return []
+    try:
+        named = safetensors.torch.load(blob)
+    except (safetensors.SafetensorError, KeyError, ValueError, RuntimeError) as error:
+        raise WireError("the tensors are malformed") from error
+    if set(named) != {str(i) for i in range(len(named))}:
+        raise WireError("the tensors are misnamed")
+    return [named[str(i)] for i in range(len(named))]

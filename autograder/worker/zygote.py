@@ -1,0 +1,127 @@
+"""The forking process: imports everything once, then forks a worker for each submission.
+
+It speaks over a Unix socket with the judge: one JSON object a message, one answer each. With
+``start`` comes the socket that the new worker will answer on. It runs no code of students, starts
+no thread and touches no GPU, so that its forks are sound.
+"""
+
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from dataclasses import fields
+from typing import Any
+
+from .isolation import Limits, drop_privileges, enter_own_namespaces
+
+
+def main() -> None:
+    """Serve the socket whose descriptor is the first argument, until the judge hangs up."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    isolated = sys.argv[2] == "isolated"
+    _import_everything()
+    control.sendall(b'{"ready": true}\n')
+    workers: dict[int, int | None] = {}  # pid -> how it ended, None while it runs
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(control, 65536, 1)
+        if not data:
+            break
+        answer = _serve(json.loads(data), descriptors, workers, isolated, control)
+        control.sendall(json.dumps(answer).encode() + b"\n")
+    for pid, ended in workers.items():
+        if ended is None:
+            _kill(pid)
+
+
+def _import_everything() -> None:
+    import matplotlib.pyplot as plt
+    import torch
+
+    from .peer import Peer  # noqa: F401
+    from .shell import make_shell
+
+    torch.set_num_threads(1)
+    plt.get_backend()
+    make_shell()
+    gc.collect()
+    gc.freeze()  # keeps the children from copying pages that the collector would touch
+
+
+def _serve(
+    request: dict[str, Any],
+    descriptors: list[int],
+    workers: dict[int, int | None],
+    isolated: bool,
+    control: socket.socket,
+) -> dict[str, Any]:
+    if "start" in request:
+        limits = Limits(**{f.name: request["start"][f.name] for f in fields(Limits)})
+        pid = os.fork()
+        if pid == 0:
+            _become_worker(descriptors[0], limits, isolated, control)
+        os.close(descriptors[0])
+        workers[pid] = None
+        return {"worker": pid}
+    pid = request["stop"]
+    if workers.get(pid) is None:
+        # A worker that has ended may not be reaped yet: give it a moment before killing it.
+        workers[pid] = _wait(pid, request["grace"])
+        if workers[pid] is None:
+            _kill(pid)
+    return {"ended": workers.pop(pid)}
+
+
+def _wait(pid: int, seconds: float) -> int | None:
+    handle = os.pidfd_open(pid)
+    try:
+        ready, _, _ = select.select([handle], [], [], seconds)
+    finally:
+        os.close(handle)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if ready else None
+
+
+def _kill(pid: int) -> None:
+    # The worker's namespace dies with its first process, which dies with its parent, this pid.
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def _become_worker(descriptor: int, limits: Limits, isolated: bool, control: socket.socket) -> None:
+    """Turn this fork into a worker; never returns."""
+    try:
+        control.close()
+        os.setpgid(0, 0)
+        if isolated:
+            enter_own_namespaces(limits)
+            drop_privileges(limits)
+        _answer_judge(descriptor)
+    except BaseException as error:
+        os.write(2, f"worker: {type(error).__name__}: {error}\n".encode())
+        os._exit(70)
+    os._exit(0)
+
+
+def _answer_judge(descriptor: int) -> None:
+    from .peer import Peer
+    from .shell import describe_error
+    from .wire import Wire, WireClosed
+
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(quiet, standard)
+    wire = Wire(socket.socket(fileno=descriptor))
+    peer = Peer(wire, describe_error=describe_error, allow_named=True, contains=BaseException)
+    try:
+        peer.serve()
+    except WireClosed:
+        return
+
+
+if __name__ == "__main__":
+    main()
