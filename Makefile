@@ -1,0 +1,199 @@
+# The whole course from one place. `make` alone lists what there is.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# ---- what can be chosen on the command line ----
+
+HW ?=
+SUBMISSIONS ?=
+OUT ?= build/grades/$(HW)
+PORT ?= 8000
+PYTHON ?= # which Python makes .venv; the first fitting one if empty
+JOBS ?= 2 # test processes
+
+# ---- where things lie ----
+
+PY := .venv/bin/python
+PIP := $(PY) -m pip install --disable-pip-version-check
+INSTALLED := .venv/.installed
+SITE := build/book/_build/html
+STAMPS := build/stamps
+COURSE_HW := hw03-self-attention
+CLASS := build/class/$(COURSE_HW)
+GRADES := build/grades/$(COURSE_HW)
+
+LIBRARY := $(shell find course_lib -name '*.py' -o -name '*.mplstyle')
+CHAPTERS := $(shell find book _config.yml _toc.yml -type f -not -path '*/__pycache__/*')
+GRADER := $(shell find autograder -type f -not -path '*/__pycache__/*')
+HOMEWORK_SOURCES := $(wildcard solutions/*.py)
+CLASS_SOURCES := $(wildcard tests/homework/*.py)
+
+say = printf '\n\033[1m%s\033[0m\n'
+
+# Installs a system package where that is allowed, else names the command and stops.
+# $(call system_package,PACKAGES,what they are for)
+define system_package
+	if [ "$$(id -u)" = 0 ]; then as_root=; \
+	elif sudo -n true 2>/dev/null; then as_root='sudo -n'; \
+	else as_root=no; fi; \
+	if [ "$$as_root" = no ] || ! command -v apt-get >/dev/null \
+	    || ! { $$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive \
+	           apt-get install -y -qq --no-install-recommends $(1); }; then \
+	    printf '%s\n' 'Missing: $(1) ($(2)).' 'Run this, then make again:' \
+	        '    sudo apt-get install $(1)' >&2; \
+	    exit 2; \
+	fi
+endef
+
+# ---- two commands ----
+
+.PHONY: course
+course: $(INSTALLED) bubblewrap $(STAMPS)/book $(STAMPS)/grades ## everything: install, book, homework, a sample class graded
+	@$(say) "The sample class"
+	@cat $(GRADES)/table.txt
+	@$(say) "Where to look"
+	@printf '  %-18s%s\n' \
+	    'book' '$(SITE)/index.html (or: make serve)' \
+	    'student notebook' 'assignments/$(COURSE_HW)/$(COURSE_HW).ipynb' \
+	    'submissions' '$(CLASS)/' \
+	    'feedback' '$(GRADES)/feedback/' \
+	    'report' '$(GRADES)/report.html' \
+	    'grades' '$(GRADES)/grades.csv'
+
+.PHONY: test
+test: $(INSTALLED) test-packages lint $(STAMPS)/book $(STAMPS)/release ## lint, then all tests
+	@$(say) "Tests"
+	$(PY) -m pytest -n $(JOBS) --dist worksteal
+
+# ---- the book ----
+
+.PHONY: book serve
+book: $(STAMPS)/book ## build the book into build/book/_build/html
+
+serve: ## show the built book on http://localhost:8000 (PORT=8000)
+	@test -f $(SITE)/index.html || { echo 'The book is not built yet. First: make book' >&2; exit 2; }
+	@[[ '$(PORT)' =~ ^[0-9]{1,5}$$ ]] && (($(PORT) >= 1024 && $(PORT) <= 65535)) \
+	    || { echo 'PORT must be a number from 1024 to 65535, got: $(PORT)' >&2; exit 2; }
+	@if (exec 3<>/dev/tcp/127.0.0.1/$(PORT)) 2>/dev/null; then \
+	    echo 'Port $(PORT) is in use. Another one: make serve PORT=$(shell expr $(PORT) + 1)' >&2; \
+	    exit 2; fi
+	@echo 'The book: http://localhost:$(PORT)/ (Ctrl-C ends it)'
+	@exec $(PY) -m http.server $(PORT) --bind 127.0.0.1 --directory $(SITE)
+
+# jupyter-cache knows a chapter by its cells alone: after a change of course_lib all run again.
+$(STAMPS)/library: $(LIBRARY) | $(STAMPS)
+	@rm -rf build/book
+	@touch $@
+
+$(STAMPS)/book: $(INSTALLED) $(CHAPTERS) $(STAMPS)/library | $(STAMPS)
+	@$(say) "Building the book"
+	.venv/bin/jupyter-book build . --path-output build/book -W -n --keep-going
+	@touch $@
+
+# ---- homework ----
+
+.PHONY: release grade
+release: homework-named $(INSTALLED) ## make what students get (HW=hw03)
+	$(PY) -m autograder release '$(HW)'
+
+grade: homework-named submissions-named $(INSTALLED) bubblewrap ## grade a class (HW=hw03 SUBMISSIONS=folder [OUT=build/grades/hw03])
+	$(PY) -m autograder grade '$(HW)' --submissions '$(SUBMISSIONS)' --out '$(OUT)'
+
+.PHONY: homework-named submissions-named
+homework-named:
+	@test -n '$(HW)' || { echo 'Which homework? For instance: make $(MAKECMDGOALS) HW=hw03' >&2; exit 2; }
+
+submissions-named:
+	@test -n '$(SUBMISSIONS)' || { \
+	    echo 'Which class? For instance: make grade HW=$(HW) SUBMISSIONS=folder' >&2; exit 2; }
+
+$(STAMPS)/release: $(INSTALLED) $(LIBRARY) $(GRADER) $(HOMEWORK_SOURCES) | $(STAMPS)
+	@$(say) "Releasing $(COURSE_HW)"
+	$(PY) -m autograder release $(COURSE_HW)
+	@touch $@
+
+$(STAMPS)/class: $(STAMPS)/release $(CLASS_SOURCES) | $(STAMPS)
+	@$(say) "Writing the sample class"
+	@rm -rf $(CLASS)
+	$(PY) -m tests.homework.sample_class $(CLASS)
+	@touch $@
+
+$(STAMPS)/grades: $(STAMPS)/class $(GRADER) | $(STAMPS)
+	@$(say) "Grading the sample class"
+	@mkdir -p $(GRADES)
+	$(PY) -m autograder grade $(COURSE_HW) --submissions $(CLASS) --out $(GRADES) | tee $(GRADES)/table.txt
+	@touch $@
+
+# ---- upkeep ----
+
+.PHONY: lint bench map lock
+lint: $(INSTALLED) ## ruff, mypy, pydoclint, codespell
+	@$(say) "Code quality"
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/pydoclint --quiet course_lib
+	.venv/bin/codespell
+
+bench: $(INSTALLED) bubblewrap ## each benchmark, side by side with its peer
+	@for file in benchmarks/*.py; do $(say) "$$file"; $(PY) "$$file"; done
+
+map: $(INSTALLED) ## write the table of chapters into README.md
+	$(PY) -m scripts.course_map
+
+lock: $(INSTALLED) ## pin in requirements.txt what .venv has
+	$(PY) scripts/lock.py
+
+.PHONY: clean distclean
+clean: ## remove what was built
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache *.egg-info
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+distclean: clean ## remove .venv too
+	rm -rf .venv
+
+# ---- what it all stands on ----
+
+$(INSTALLED): requirements.txt pyproject.toml
+	@fits='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'; \
+	found=; \
+	for python in $(or $(PYTHON),python3.11 python3.12 python3.13 python3); do \
+	    if "$$python" -c "$$fits" 2>/dev/null; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	    printf '%s\n' 'No Python 3.11, 3.12 or 3.13 found$(if $(PYTHON), under PYTHON=$(PYTHON)).' \
+	        'Debian or Ubuntu: sudo apt-get install python3 python3-venv' \
+	        'Or name one:      make $(or $(MAKECMDGOALS),course) PYTHON=/path/to/python3.11' >&2; \
+	    exit 2; \
+	fi; \
+	version=$$("$$found" -c 'import sys; print("python%d.%d" % sys.version_info[:2])'); \
+	if ! "$$found" -c 'import ensurepip, venv' 2>/dev/null; then \
+	    $(call system_package,$$version-venv,it makes the environment in .venv); \
+	fi; \
+	$(say) "Installing into .venv ($$version)"; \
+	[ -x $(PY) ] && $(PY) -c "$$fits" 2>/dev/null || "$$found" -m venv --clear .venv
+	$(PIP) --requirement requirements.txt | sed '/already satisfied/d'
+	PYTHONWARNINGS=ignore $(PIP) --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(STAMPS):
+	@mkdir -p $@
+
+.PHONY: bubblewrap test-packages
+bubblewrap:
+	@command -v bwrap >/dev/null || { $(call system_package,bubblewrap,the sandbox that student code runs in); }
+
+# Tests that need these are skipped, and say so, where they can't be had.
+test-packages:
+	@command -v bwrap >/dev/null || ( $(call system_package,bubblewrap,for the tests of the sandbox) ) || true
+	@command -v chromium >/dev/null || ( $(call system_package,chromium fonts-liberation,for the tests of the site) ) || true
+
+.PHONY: help
+help:
+	@echo 'From Seq2Seq to Transformers and BERT: a book, a library and judged homework'
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
