@@ -1,0 +1,28 @@
+"""The book's own Sphinx extension: quizzes, live figures, an offline site, honest caching."""
+
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from course_book import (
+    choice_directives,
+    course_map,
+    execution,
+    formulas,
+    interactive,
+    offline,
+)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register every part with Sphinx.
+
+    Args:
+        app: The Sphinx application.
+
+    Returns:
+        The extension's metadata.
+    """
+    for part in (execution, offline, formulas, choice_directives, interactive, course_map):
+        part.setup(app)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,55 @@
+"""The directive ``course-map``: the table chapter, module, homework, from ``course_lib``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from course_lib import COURSE_MAP, Room
+
+
+def map_lines(rooms: Sequence[Room], chapters: Sequence[str]) -> list[str]:
+    """Return the course's map as a Markdown table, one row a chapter.
+
+    Args:
+        rooms: The map, as in ``course_lib.COURSE_MAP``.
+        chapters: Names of the chapters that the book has; only these are linked.
+
+    Returns:
+        The table's lines. Chapters keep the map's order; the modules and homeworks of a chapter
+        stand together in its row.
+    """
+    lines = ["| Chapter | Modules of `course_lib` | Homework |", "| --- | --- | --- |"]
+    for chapter in dict.fromkeys(room.chapter for room in rooms):
+        its_rooms = [room for room in rooms if room.chapter == chapter]
+        title = f"{{doc}}`/book/{chapter}`" if chapter in chapters else chapter.replace("-", " ")
+        modules = ", ".join(f"`{room.module}`" for room in its_rooms)
+        homeworks = dict.fromkeys(room.homework for room in its_rooms if room.homework)
+        lines.append(f"| {title} | {modules} | {', '.join(f'`{name}`' for name in homeworks)} |")
+    return lines
+
+
+class CourseMapDirective(SphinxDirective):
+    """The course's map."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        book = Path(self.env.srcdir) / "book"
+        self.env.note_dependency(str(Path(self.env.srcdir) / "course_lib" / "__init__.py"))
+        chapters = [file.stem for file in book.glob("*.md")]
+        container = nodes.container(classes=["course-map"])
+        lines = StringList(map_lines(COURSE_MAP, chapters), source=self.env.docname)
+        self.state.nested_parse(lines, 0, container)
+        return [container]
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directive.
+
+    Args:
+        app: The Sphinx application.
+    """
+    app.add_directive("course-map", CourseMapDirective)

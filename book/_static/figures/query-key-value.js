@@ -1,0 +1,1 @@
+window.courseFigures = window.courseFigures || {}; window.courseFigures["query-key-value"]={render({el}){el.textContent="soon"}};

@@ -1,0 +1,148 @@
+/* Quizzes and predictions: an answer is judged at once, explained, and remembered.
+ *
+ * Reads the HTML of book/_ext/course_book/choice_nodes.py. Arrow keys in a radio group choose as
+ * they move, so there an answer counts only when confirmed by Enter or Space; a press with the
+ * pointer counts at once. The status line is a live region: it says the verdict and the reason.
+ */
+(function () {
+  "use strict";
+
+  const ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
+
+  /** The text of an element as it should be read out: formulas once, as MathML. */
+  function spoken(element) {
+    const copy = element.cloneNode(true);
+    copy.querySelectorAll(".katex-html, annotation").forEach((part) => part.remove());
+    return copy.textContent.replace(/\s+/g, " ").trim();
+  }
+
+  class Choices {
+    constructor(root) {
+      this.root = root;
+      this.kind = root.dataset.courseChoices;
+      this.version = root.dataset.version;
+      this.answers = [...root.querySelectorAll(".course-choice")].map((element) => ({
+        element,
+        input: element.querySelector("input"),
+        right: element.dataset.right === "true",
+        why: element.querySelector(".course-choice__why"),
+      }));
+      this.multiple = this.answers[0].input.type === "checkbox";
+      this.reveal = root.querySelector(".course-choices__reveal");
+      this.status = root.querySelector(".course-choices__status");
+      this.again = root.querySelector(".course-choices__again");
+      this.byArrow = false;
+      root.classList.add("is-live");
+      root.addEventListener("keydown", (event) => this.onKey(event));
+      root.addEventListener("change", (event) => this.onChange(event));
+      this.again.addEventListener("click", () => this.forget());
+      this.restore();
+    }
+
+    onKey(event) {
+      const answer = this.answers.find(({ input }) => input === event.target);
+      if (!answer || this.multiple) return;
+      this.byArrow = ARROWS.includes(event.key);
+      if ((event.key === " " || event.key === "Enter") && answer.input.checked) {
+        event.preventDefault();
+        this.judge(answer);
+      }
+    }
+
+    onChange(event) {
+      const answer = this.answers.find(({ input }) => input === event.target);
+      if (this.byArrow) {
+        this.byArrow = false;
+        this.clear();
+        this.say("Press Enter to give this answer.");
+      } else {
+        this.judge(answer);
+      }
+    }
+
+    /** Judge the answer that was just given, tell the reader, and keep it. */
+    judge(answer) {
+      this.show();
+      window.courseMemory.set(this.key(), { version: this.version, chosen: this.chosen() });
+      const because = answer.input.checked && answer.why ? spoken(answer.why.lastElementChild) : "";
+      const verdict = this.verdict(answer);
+      // The reason already begins with "Right." or "Wrong.": the line that is read out has it once.
+      this.say(verdict, because && !this.reveal ? ` ${because}` : this.revealed());
+    }
+
+    /** Show what the checked inputs say, without a word to the live region. */
+    show() {
+      this.answers.forEach(({ element, input, why }) => {
+        element.classList.toggle("is-chosen", input.checked);
+        if (!why) return;
+        why.open = input.checked;
+        if (input.checked) input.setAttribute("aria-describedby", why.lastElementChild.id);
+        else input.removeAttribute("aria-describedby");
+      });
+      const settled = this.kind === "predict" && this.chosen().length > 0;
+      this.root.classList.toggle("is-settled", settled);
+      if (this.reveal) this.reveal.open = settled;
+      this.answers.forEach(({ input }) => (input.disabled = settled && !input.checked));
+      this.again.hidden = this.chosen().length === 0;
+    }
+
+    verdict(answer) {
+      if (this.kind === "predict") {
+        return answer.right ? "You predicted it." : "It turns out otherwise.";
+      }
+      if (!this.multiple) return answer.right ? "Right." : "Wrong. Try another answer.";
+      const found = this.answers.filter(({ input, right }) => right && input.checked).length;
+      const wanted = this.answers.filter(({ right }) => right).length;
+      const wrong = this.answers.some(({ input, right }) => !right && input.checked);
+      if (found === wanted && !wrong) return "Right: these are all.";
+      return `${found} of ${wanted} right answers found${wrong ? ", and a wrong one is chosen" : ""}.`;
+    }
+
+    revealed() {
+      return this.reveal && this.reveal.open ? ` ${spoken(this.reveal.lastElementChild)}` : "";
+    }
+
+    say(visible, heard = "") {
+      this.status.replaceChildren(visible);
+      if (!heard) return;
+      const rest = document.createElement("span");
+      rest.className = "course-unseen";
+      rest.textContent = heard;
+      this.status.append(rest);
+    }
+
+    chosen() {
+      return this.answers.flatMap(({ input }, index) => (input.checked ? [index] : []));
+    }
+
+    key() {
+      return `choices:${this.root.id}`;
+    }
+
+    clear() {
+      this.answers.forEach(({ element, why }) => {
+        element.classList.remove("is-chosen");
+        if (why) why.open = false;
+      });
+    }
+
+    restore() {
+      const kept = window.courseMemory.get(this.key());
+      const chosen = kept && kept.version === this.version ? kept.chosen : [];
+      this.answers.forEach(({ input }, index) => (input.checked = chosen.includes(index)));
+      if (!chosen.length) return;
+      this.show();
+      this.say(this.verdict(this.answers[chosen[chosen.length - 1]]));
+    }
+
+    forget() {
+      window.courseMemory.remove(this.key());
+      this.answers.forEach(({ input }) => (input.checked = false));
+      this.show();
+      this.say("");
+      this.answers[0].input.focus();
+    }
+  }
+
+  document.querySelectorAll("[data-course-choices]").forEach((root) => new Choices(root));
+})();

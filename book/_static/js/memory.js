@@ -1,0 +1,49 @@
+/* What a reader has done stays in this browser, and nowhere else.
+ *
+ * courseMemory.get(key) and .set(key, value) keep JSON values in localStorage. Where a browser
+ * refuses it (private windows, some settings for file://) they forget when the page is left.
+ */
+(function () {
+  "use strict";
+
+  const PREFIX = "seq2seq-to-bert:";
+  const fallback = new Map();
+
+  function storage() {
+    try {
+      return window.localStorage; // the mere access may be refused
+    } catch (error) {
+      return null;
+    }
+  }
+
+  function get(key) {
+    try {
+      const text = storage() ? storage().getItem(PREFIX + key) : fallback.get(key);
+      return text == null ? null : JSON.parse(text);
+    } catch (error) {
+      return null; // unreadable: as if never answered
+    }
+  }
+
+  function set(key, value) {
+    const text = JSON.stringify(value);
+    fallback.set(key, text);
+    try {
+      storage()?.setItem(PREFIX + key, text);
+    } catch (error) {
+      /* full or refused: the fallback has it */
+    }
+  }
+
+  function remove(key) {
+    fallback.delete(key);
+    try {
+      storage()?.removeItem(PREFIX + key);
+    } catch (error) {
+      /* refused: nothing was kept there */
+    }
+  }
+
+  window.courseMemory = { get, set, remove };
+})();
