@@ -84,12 +84,7 @@ serve: ## show the built book on http://localhost:8000 (PORT=8000)
 	@echo 'The book: http://localhost:$(PORT)/ (Ctrl-C ends it)'
 	@exec $(PY) -m http.server $(PORT) --bind 127.0.0.1 --directory $(SITE)
 
-# jupyter-cache knows a chapter by its cells alone: after a change of course_lib all run again.
-$(STAMPS)/library: $(LIBRARY) | $(STAMPS)
-	@rm -rf build/book
-	@touch $@
-
-$(STAMPS)/book: $(INSTALLED) $(CHAPTERS) $(STAMPS)/library | $(STAMPS)
+$(STAMPS)/book: $(INSTALLED) $(CHAPTERS) $(LIBRARY) | $(STAMPS)
 	@$(say) "Building the book"
 	.venv/bin/jupyter-book build . --path-output build/book -W -n --keep-going
 	@touch $@

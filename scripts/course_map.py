@@ -10,17 +10,15 @@ END = "<!-- end of the course map -->"
 
 
 def course_table() -> str:
-    """Return the course's map as a Markdown table with links from the project's root."""
-    lines = ["| chapter | module | homework |", "|---|---|---|"]
-    for room in COURSE_MAP:
-        homework = "none"
-        if room.homework is not None:
-            homework = f"[{room.homework}](assignments/{room.homework}/{room.homework}.ipynb)"
-        lines.append(
-            f"| [{room.chapter}](book/{room.chapter}.md) "
-            f"| [course_lib.{room.module}](course_lib/{room.module}.py) "
-            f"| {homework} |"
-        )
+    """Return the course's map as a Markdown table, one row a chapter, with links from the root."""
+    lines = ["| chapter | modules of `course_lib` | homework |", "|---|---|---|"]
+    for chapter in dict.fromkeys(room.chapter for room in COURSE_MAP):
+        rooms = [room for room in COURSE_MAP if room.chapter == chapter]
+        modules = [f"[{room.module}](course_lib/{room.module}.py)" for room in rooms]
+        ids = dict.fromkeys(room.homework for room in rooms if room.homework is not None)
+        homework = [f"[{name}](assignments/{name}/{name}.ipynb)" for name in ids]
+        row = (f"[{chapter}](book/{chapter}.md)", ", ".join(modules), ", ".join(homework) or "none")
+        lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
 
 
@@ -40,7 +38,7 @@ def with_table(text: str) -> str:
         raise SystemExit(f"map: README.md needs the lines {BEGIN!r} and {END!r}")
     before, rest = text.split(BEGIN, 1)
     after = rest.split(END, 1)[1]
-    return f"{before}{BEGIN}\n{course_table()}\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{course_table()}\n\n{END}{after}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,240 @@
+"""The house rules: the map is true, the pins are exact, each package imports only what it may."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from functools import cache
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.utils import canonicalize_name
+
+from scripts.course_map import with_table
+from scripts.lock import direct_requirements, installed_closure, lock
+
+ROOT = Path(__file__).parent.parent
+OUR_PACKAGES = ("course_lib", "autograder", "tests", "solutions", "benchmarks", "scripts", "book")
+LONGEST_FILE = 400  # lines
+
+
+@cache
+def project_files() -> tuple[str, ...]:
+    """Every file that is committed or could be, relative to the root."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return tuple(name for name in listed.stdout.splitlines() if (ROOT / name).is_file())
+
+
+def is_vendored(name: str) -> bool:
+    return "/katex/" in name or name.startswith("LICENSES/") or ".min." in name
+
+
+def imported_modules(file: Path) -> set[str]:
+    """Full names of the modules that a file imports, wherever in it; relative ones resolved."""
+    package = file.relative_to(ROOT).parent.parts
+    modules = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join((*above, *([node.module] if node.module else [])))
+            modules.update(f"{base}.{alias.name}" for alias in node.names)
+    return modules
+
+
+@pytest.mark.parametrize(
+    ("folder", "may_import"),
+    [
+        ("course_lib", ["course_lib"]),
+        ("autograder/worker", ["autograder.worker"]),
+        ("autograder", ["autograder", "course_lib"]),
+        ("solutions", ["course_lib"]),
+        ("book", ["course_lib", "book"]),
+        ("scripts", ["course_lib", "scripts"]),
+    ],
+)
+def test_imports_flow_one_way(folder: str, may_import: list[str]) -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {module}"
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        for module in imported_modules(file)
+        if module.split(".")[0] in OUR_PACKAGES
+        and not any(module == allowed or module.startswith(f"{allowed}.") for allowed in may_import)
+    ]
+    assert not wrong, wrong
+
+
+def test_importing_course_lib_does_not_import_torch() -> None:
+    program = "import course_lib, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT).returncode == 0
+
+
+def test_files_are_named_by_concept() -> None:
+    vague = re.compile(r"(^|/)(utils?|helpers?|common|misc)(\.[a-z]+$|/)")
+    assert not [name for name in project_files() if vague.search(name)]
+
+
+def test_no_file_is_too_long_to_read() -> None:
+    lengths = {
+        name: len((ROOT / name).read_text(encoding="utf-8").splitlines())
+        for name in project_files()
+        if name.endswith((".py", ".js", ".css")) and not is_vendored(name)
+        # Tests are lists: their length is their number.
+        if not name.startswith("tests/")
+    }
+    assert not {name: length for name, length in lengths.items() if length > LONGEST_FILE}
+
+
+def test_no_file_names_a_folder_of_one_machine() -> None:
+    one_machine = re.compile(r"(?<![\w.:/-])/(?:home|root|Users|work|mnt)/\w")
+    found = []
+    for name in project_files():
+        if is_vendored(name) or name == "tests/test_house.py":
+            continue
+        try:
+            text = (ROOT / name).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # an image or a font
+        found += [
+            f"{name}:{number}"
+            for number, line in enumerate(text.splitlines(), 1)
+            if one_machine.search(line)
+        ]
+    assert not found, found
+
+
+# ---- requirements ----
+
+
+def requirement_lines() -> list[str]:
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_requirements_are_exact_pins() -> None:
+    pin = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==\d[A-Za-z0-9.]*(  # .+)?")
+    assert not [line for line in requirement_lines() if not pin.fullmatch(line)]
+
+
+def test_requirements_fit_every_platform() -> None:
+    names = [line.split("==")[0].lower() for line in requirement_lines()]
+    assert not [name for name in names if name.startswith(("nvidia", "cuda", "triton"))]
+    assert len(names) == len(set(names))
+    assert "torch==2.13.0" in requirement_lines()
+
+
+def test_requirements_name_all_that_the_direct_ones_need() -> None:
+    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    pinned = {canonicalize_name(line.split("==")[0]) for line in requirement_lines()}
+    assert installed_closure(direct_requirements(text)).keys() <= pinned
+
+
+def test_requirements_name_all_that_the_code_imports() -> None:
+    pinned = {canonicalize_name(line.split("==")[0]) for line in requirement_lines()}
+    sold_by = packages_distributions()
+    missing = {
+        f"{name} imports {module}"
+        for name in project_files()
+        if name.endswith(".py") and name.startswith(("course_lib/", "autograder/", "tests/"))
+        for module in {full.split(".")[0] for full in imported_modules(ROOT / name)}
+        if module not in sys.stdlib_module_names and module not in OUR_PACKAGES
+        if not pinned & {canonicalize_name(seller) for seller in sold_by.get(module, ())}
+    }
+    assert not missing, missing
+
+
+def test_lock_keeps_the_groups_and_refuses_a_file_without_its_marker() -> None:
+    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    stale = text.replace("torch==2.13.0", "torch==1.0.0").rsplit("\n", 3)[0] + "\n"
+    assert lock(stale) == lock(text)
+    assert "torch==2.13.0" in lock(stale)
+    assert direct_requirements(lock(stale)) == direct_requirements(text)
+    with pytest.raises(SystemExit, match="has no line"):
+        lock("torch==2.13.0\n")
+
+
+# ---- README ----
+
+
+def test_readme_holds_the_course_map() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert with_table(text) == text, "run: make map"
+
+
+def test_a_readme_without_markers_is_refused() -> None:
+    with pytest.raises(SystemExit, match="needs the lines"):
+        with_table("# A course\n")
+
+
+def test_readme_links_and_names_only_what_exists() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
+    tree = text.split("```\nbook/", 1)[1].split("```")[0]
+    tree_names = [
+        name
+        for line in ("book/" + tree).splitlines()
+        if line and not line.startswith(" ")
+        for name in line.split("  ")[0].split()
+    ]
+    missing = [name for name in [*links, *tree_names] if not (ROOT / name).exists()]
+    assert len(links) >= 3
+    assert len(tree_names) >= 10
+    assert not missing, missing
+
+
+def test_readme_names_only_targets_that_make_has() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z]+):.*## ", makefile, flags=re.MULTILINE))
+    named = set(re.findall(r"(?:`|^)make ([a-z]+)", text, flags=re.MULTILINE))
+    assert {"course", "test", "serve", "grade", "release"} <= named
+    assert named <= targets, named - targets
+
+
+# ---- what is shipped ----
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """The names in the wheel and in the sdist, built from a copy of the project."""
+    copy = tmp_path_factory.mktemp("copy")
+    for name in project_files():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, copy / name)
+    program = (
+        "import setuptools.build_meta as backend;"
+        "backend.build_wheel('shipped'); backend.build_sdist('shipped')"
+    )
+    (copy / "shipped").mkdir()
+    subprocess.run([sys.executable, "-c", program], cwd=copy, check=True, capture_output=True)
+    (wheel,) = copy.glob("shipped/*.whl")
+    (sdist,) = copy.glob("shipped/*.tar.gz")
+    return {
+        "wheel": zipfile.ZipFile(wheel).namelist(),
+        "sdist": [name.partition("/")[2] for name in tarfile.open(sdist).getnames()],
+    }
+
+
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_nothing_shipped_holds_a_solution_or_a_homework_test(
+    kind: str, shipped: dict[str, list[str]]
+) -> None:
+    withheld = ("solutions/", "assignments/", "tests/homework/", "dist/", "build/")
+    assert not [name for name in shipped[kind] if name.startswith(withheld)]
+
+
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_both_packages_are_shipped_whole(kind: str, shipped: dict[str, list[str]]) -> None:
+    ours = {name for name in project_files() if name.startswith(("course_lib/", "autograder/"))}
+    assert not ours - set(shipped[kind])
+
+
+def test_both_licences_are_shipped(shipped: dict[str, list[str]]) -> None:
+    assert [name for name in shipped["wheel"] if name.endswith("licenses/LICENSE")]
+    assert [name for name in shipped["wheel"] if name.endswith("LICENSES/CC-BY-4.0.txt")]

@@ -1,0 +1,149 @@
+"""The Makefile towards the person at the keyboard: help, and clear words for what is wrong."""
+
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def make(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run make in the project; ``path`` replaces $PATH."""
+    # What an outer make handed down would change how this one prints.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    program = shutil.which("make")
+    assert program, "make is not installed"
+    return subprocess.run(
+        [program, *arguments],
+        cwd=ROOT,
+        env={**kept, **({"PATH": path} if path else {})},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder with one page, as a built book has it."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "index.html").write_text("<title>a page</title>")
+    return folder
+
+
+@pytest.fixture
+def taken_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def test_make_alone_lists_every_public_target_with_a_line() -> None:
+    listed = re.findall(r"^  make ([a-z]+) +\S", make().stdout, flags=re.MULTILINE)
+    asked = [
+        "course",
+        "test",
+        "book",
+        "serve",
+        "release",
+        "grade",
+        "bench",
+        "lint",
+        "lock",
+        "clean",
+        "distclean",
+    ]
+    assert set(asked) <= set(listed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["release"], "Which homework? For instance: make release HW=hw03"),
+        (["grade"], "Which homework? For instance: make grade HW=hw03"),
+        (["grade", "HW=hw03"], "Which class? For instance: make grade HW=hw03 SUBMISSIONS=folder"),
+        (["serve", "SITE=no-such-folder"], "The book is not built yet. First: make book"),
+    ],
+)
+def test_what_is_missing_is_named(arguments: list[str], message: str) -> None:
+    result = make(*arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize("port", ["80", "65536", "http", "8000; true", "-1", ""])
+def test_serve_refuses_what_is_no_port(port: str, site: Path) -> None:
+    result = make("serve", f"SITE={site}", f"PORT={port}")
+    assert result.returncode == 2
+    assert f"PORT must be a number from 1024 to 65535, got: {port}" in result.stderr
+
+
+def test_serve_says_that_the_port_is_in_use(taken_port: int, site: Path) -> None:
+    result = make("serve", f"SITE={site}", f"PORT={taken_port}")
+    assert result.returncode == 2
+    assert f"Port {taken_port} is in use. Another one: make serve PORT=" in result.stderr
+
+
+def test_serve_shows_the_page_on_this_machine(free_port: int, site: Path) -> None:
+    command = ["make", "serve", f"SITE={site}", f"PORT={free_port}"]
+    server = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert "a page" in fetch(free_port, patience=20.0)
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(timeout=20)
+
+
+def fetch(port: int, patience: float) -> str:
+    """Get the front page, trying again for ``patience`` seconds while the server starts."""
+    deadline = time.monotonic() + patience
+    while True:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        try:
+            connection.request("GET", "/")
+            return connection.getresponse().read().decode()
+        except ConnectionRefusedError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        finally:
+            connection.close()
+
+
+def test_no_fitting_python_is_said_and_nothing_is_made(tmp_path: Path) -> None:
+    stamp = tmp_path / "installed"
+    result = make(f"INSTALLED={stamp}", str(stamp), "PYTHON=/no/such/python")
+    assert result.returncode == 2
+    assert "No Python 3.11, 3.12 or 3.13 found under PYTHON=/no/such/python" in result.stderr
+    assert "apt-get install python3 python3-venv" in result.stderr
+    assert not stamp.exists()
+
+
+def test_who_may_not_install_is_told_the_command(tmp_path: Path) -> None:
+    (tmp_path / "bash").symlink_to(shutil.which("bash"))
+    (tmp_path / "id").write_text("#!/bin/sh\necho 1000\n")  # an ordinary user, no sudo, no bwrap
+    (tmp_path / "id").chmod(0o755)
+    result = make(
+        "bubblewrap", "LIBRARY=", "CHAPTERS=", "GRADER=", f"SHELL={tmp_path / 'bash'}",
+        path=str(tmp_path),
+    )  # fmt: skip
+    assert result.returncode == 2
+    assert "Missing: bubblewrap (the sandbox that student code runs in)." in result.stderr
+    assert "    sudo apt-get install bubblewrap\n" in result.stderr
