@@ -29,7 +29,7 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
         summary: What is wrong, without any value of a tensor.
         detail: Where, with values; empty if there is nothing to add.
         hint: What to look at, if the check knows.
-    """  # noqa: DOC101, DOC103 -- the arguments are the attributes
+    """
 
     def __init__(self, summary: str, *, detail: str = "", hint: str = "") -> None:
         super().__init__("\n".join(part for part in (summary, detail, hint) if part))

@@ -1,0 +1,210 @@
+"""Toy tasks whose alignment is known: copy, reverse and sort.
+
+Each target token is one of the source tokens, so the source position that a model must look at is
+known, and attention can be held against the truth. Any size can be drawn, from a seed.
+
+Dimensions: batch; length (tokens), the longest of the batch. Token ids: ``PAD_ID`` fills short
+sequences, ``START_ID`` begins what a decoder has written, symbols run from ``FIRST_SYMBOL_ID``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+PAD_ID = 0
+START_ID = 1
+FIRST_SYMBOL_ID = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlignedBatch:
+    """Pairs of sequences, and where each target token comes from.
+
+    Attributes:
+        src: ``(batch, length)``, token ids of the sources, filled up with ``PAD_ID``.
+        tgt: ``(batch, length)``, token ids of the targets, filled up with ``PAD_ID``.
+        alignment: ``(batch, length)``: ``tgt[b, t] == src[b, alignment[b, t]]``; -1 at padding.
+        lengths: ``(batch,)``, how many tokens of each pair are no padding.
+    """
+
+    src: Tensor
+    tgt: Tensor
+    alignment: Tensor
+    lengths: Tensor
+
+    @property
+    def previous(self) -> Tensor:
+        """What a decoder has just written when it is to write ``tgt``: ``tgt`` shifted right.
+
+        Returns:
+            ``(batch, length)``, token ids: ``START_ID``, then the target without its last token.
+        """
+        shifted = self.tgt.roll(1, dims=1)
+        shifted[:, 0] = START_ID
+        return shifted
+
+    def to(self, device: torch.device | str) -> "AlignedBatch":
+        """Move every tensor.
+
+        Args:
+            device: Where to.
+
+        Returns:
+            The batch on that device.
+        """
+        return AlignedBatch(
+            src=self.src.to(device),
+            tgt=self.tgt.to(device),
+            alignment=self.alignment.to(device),
+            lengths=self.lengths.to(device),
+        )
+
+
+def draw_copy(
+    batch_size: int,
+    *,
+    min_length: int,
+    max_length: int,
+    num_symbols: int,
+    generator: torch.Generator,
+    distinct: bool = False,
+) -> AlignedBatch:
+    """Draw sequences to be written again as they are.
+
+    Args:
+        batch_size: Number of sequences.
+        min_length: Fewest tokens of a sequence.
+        max_length: Most tokens of a sequence; every length between is equally likely.
+        num_symbols: Symbols are drawn from ``FIRST_SYMBOL_ID`` to ``FIRST_SYMBOL_ID +
+            num_symbols - 1``, so a model needs a vocabulary of ``FIRST_SYMBOL_ID + num_symbols``.
+        generator: Source of the random numbers, on the CPU.
+        distinct: Draw no symbol twice in a sequence.
+
+    Returns:
+        The batch; ``alignment[b, t] = t``.
+
+    Raises:
+        ValueError: A size is out of range.
+
+    Source: chapter "Self-attention".
+    """
+    src, lengths = _draw_sources(
+        batch_size, min_length, max_length, num_symbols, generator, distinct
+    )
+    return _align(src, lengths, lambda position, lengths: position.expand_as(src))
+
+
+def draw_reverse(
+    batch_size: int,
+    *,
+    min_length: int,
+    max_length: int,
+    num_symbols: int,
+    generator: torch.Generator,
+    distinct: bool = False,
+) -> AlignedBatch:
+    """Draw sequences to be written backwards.
+
+    Args:
+        batch_size: Number of sequences.
+        min_length: Fewest tokens of a sequence.
+        max_length: Most tokens of a sequence; every length between is equally likely.
+        num_symbols: How many symbols there are, see ``draw_copy``.
+        generator: Source of the random numbers, on the CPU.
+        distinct: Draw no symbol twice in a sequence.
+
+    Returns:
+        The batch; ``alignment[b, t] = lengths[b] - 1 - t``.
+
+    Raises:
+        ValueError: A size is out of range.
+
+    Source: chapter "Self-attention".
+    """
+    src, lengths = _draw_sources(
+        batch_size, min_length, max_length, num_symbols, generator, distinct
+    )
+    return _align(src, lengths, lambda position, lengths: lengths[:, None] - 1 - position)
+
+
+def draw_sort(
+    batch_size: int,
+    *,
+    min_length: int,
+    max_length: int,
+    num_symbols: int,
+    generator: torch.Generator,
+    distinct: bool = True,
+) -> AlignedBatch:
+    """Draw sequences to be written in ascending order of their token ids.
+
+    Args:
+        batch_size: Number of sequences.
+        min_length: Fewest tokens of a sequence.
+        max_length: Most tokens of a sequence; every length between is equally likely.
+        num_symbols: How many symbols there are, see ``draw_copy``.
+        generator: Source of the random numbers, on the CPU.
+        distinct: Draw no symbol twice in a sequence. Otherwise equal symbols keep their order, and
+            the alignment is one of several that lead to the same target.
+
+    Returns:
+        The batch; ``alignment[b, t]`` is where the t-th smallest symbol stands.
+
+    Raises:
+        ValueError: A size is out of range.
+
+    Source: chapter "Self-attention".
+    """
+    src, lengths = _draw_sources(
+        batch_size, min_length, max_length, num_symbols, generator, distinct
+    )
+    keys = src.masked_fill(src == PAD_ID, FIRST_SYMBOL_ID + num_symbols)  # padding sorts last
+    order = keys.sort(dim=1, stable=True).indices
+    return _align(src, lengths, lambda position, lengths: order)
+
+
+def _draw_sources(
+    batch_size: int,
+    min_length: int,
+    max_length: int,
+    num_symbols: int,
+    generator: torch.Generator,
+    distinct: bool,
+) -> tuple[Tensor, Tensor]:
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+    if not 1 <= min_length <= max_length:
+        raise ValueError(
+            f"1 <= min_length <= max_length must hold, got min_length={min_length}, "
+            f"max_length={max_length}"
+        )
+    if num_symbols < 1:
+        raise ValueError(f"num_symbols must be at least 1, got {num_symbols}")
+    if distinct and num_symbols < max_length:
+        raise ValueError(
+            f"num_symbols must be at least max_length={max_length} for distinct symbols, "
+            f"got {num_symbols}"
+        )
+    lengths = torch.randint(min_length, max_length + 1, (batch_size,), generator=generator)
+    if distinct:
+        shuffled = torch.rand(batch_size, num_symbols, generator=generator).argsort(dim=1)
+        symbols = shuffled[:, :max_length]
+    else:
+        symbols = torch.randint(num_symbols, (batch_size, max_length), generator=generator)
+    src = (symbols + FIRST_SYMBOL_ID)[:, : int(lengths.max())]  # (batch, length)
+    is_padding = torch.arange(src.size(1)) >= lengths[:, None]
+    return src.masked_fill(is_padding, PAD_ID), lengths
+
+
+def _align(
+    src: Tensor, lengths: Tensor, source_of: Callable[[Tensor, Tensor], Tensor]
+) -> AlignedBatch:
+    position = torch.arange(src.size(1))
+    is_padding = position >= lengths[:, None]  # (batch, length)
+    origin = source_of(position, lengths).masked_fill(is_padding, 0)
+    tgt = src.gather(1, origin).masked_fill(is_padding, PAD_ID)
+    return AlignedBatch(
+        src=src, tgt=tgt, alignment=origin.masked_fill(is_padding, -1), lengths=lengths
+    )

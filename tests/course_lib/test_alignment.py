@@ -1,0 +1,42 @@
+"""Do the two measures count what they say they count?"""
+
+import pytest
+import torch
+
+from course_lib.alignment import alignment_error, misplaced_weight
+
+WEIGHTS = torch.tensor([[[0.6, 0.3, 0.1], [0.4, 0.35, 0.25]], [[0.0, 0.2, 0.8], [0.5, 0.5, 0.0]]])
+
+
+def test_measures_by_hand():
+    alignment = torch.tensor([[0, 1], [2, -1]])
+    assert alignment_error(WEIGHTS, alignment) == pytest.approx(1 / 3)
+    assert misplaced_weight(WEIGHTS, alignment) == pytest.approx((0.4 + 0.65 + 0.2) / 3)
+
+
+def test_a_perfect_alignment_has_no_error_and_a_wrong_one_is_all_error():
+    alignment = torch.tensor([[1, 0, 2]])
+    perfect = torch.eye(3)[alignment]
+    assert alignment_error(perfect, alignment) == misplaced_weight(perfect, alignment) == 0
+    shifted = perfect.roll(1, dims=-1)
+    assert alignment_error(shifted, alignment) == misplaced_weight(shifted, alignment) == 1
+
+
+def test_uniform_weights_misplace_all_but_one_share():
+    alignment = torch.zeros(1, 5, dtype=torch.long)
+    assert misplaced_weight(torch.full((1, 5, 8), 1 / 8), alignment) == pytest.approx(7 / 8)
+
+
+@pytest.mark.parametrize("measure", [alignment_error, misplaced_weight])
+@pytest.mark.parametrize(
+    ("shape", "alignment", "message"),
+    [
+        ((2, 3), torch.zeros(2, 3, dtype=torch.long), "weights must have shape"),
+        ((1, 2, 3), torch.zeros(1, 3, dtype=torch.long), "weights must have shape"),
+        ((1, 2, 3), torch.tensor([[0, 3]]), "alignment must name keys 0 to 2, got 3"),
+        ((1, 2, 3), torch.tensor([[-1, -1]]), "got only -1"),
+    ],
+)
+def test_what_does_not_fit_is_refused(measure, shape, alignment, message):
+    with pytest.raises(ValueError, match=message):
+        measure(torch.rand(shape), alignment)

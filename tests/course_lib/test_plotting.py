@@ -1,0 +1,151 @@
+"""Are the pictures whole, accessible, the same in every build, and in the page's colours?"""
+
+import re
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import pytest
+import torch
+
+from course_lib.plotting import (
+    COLORS,
+    LINE_STYLES,
+    plot_alignment,
+    plot_attention,
+    plot_curves,
+    plot_links,
+)
+
+WEIGHTS = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.3, 0.5]])
+KEYS, QUERIES = ["the", "old", "writer"], ["is", "was"]
+
+
+def attention(**changes):
+    return plot_attention(WEIGHTS, KEYS, QUERIES, **({"alt": "what it shows"} | changes))
+
+
+def curves(**changes):
+    data = {"scaled": [1.0, 2.0], "unscaled": ([1, 4], [3.0, 1.0])}
+    return plot_curves(data, **({"x_label": "step", "y_label": "nats", "alt": "a"} | changes))
+
+
+PICTURES = {
+    "attention": attention,
+    "panels": lambda: plot_attention(
+        {"one": WEIGHTS, "two": WEIGHTS}, KEYS, QUERIES, alt="x", numbers=True
+    ),
+    "aligned": lambda: attention(alignment=torch.tensor([2, -1])),
+    "curves": curves,
+    "log curves": lambda: curves(log_x=True, log_y=True, markers=True, roles={"scaled": "query"}),
+    "links": lambda: plot_links(KEYS, [(2, 0)], alt="x", tempting=[(2, 1)]),
+    "alignment": lambda: plot_alignment(KEYS, QUERIES, [(0, 1), (2, 0)], alt="x"),
+}
+for_each_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES.keys())
+
+
+def parse(picture):
+    head = '<svg xmlns:xlink="http://www.w3.org/1999/xlink"'
+    return ElementTree.fromstring(picture.svg.replace("<svg", head, 1))
+
+
+@for_each_picture
+def test_picture_is_well_formed_and_says_what_it_shows(draw):
+    picture = draw()
+    root = parse(picture)
+    assert root.attrib["role"] == "img"
+    assert root.attrib["aria-label"] == picture.alt != ""
+    assert picture._repr_html_() == picture.svg
+
+
+@for_each_picture
+def test_picture_follows_the_theme(draw):
+    svg = draw().svg
+    assert "currentColor" in svg
+    fixed = set(re.findall(r"(?<!, )#[0-9a-f]{6}", svg))  # a colour that is no fallback of a role's
+    assert not fixed
+    assert "<style" not in svg  # would hold for the whole page
+    assert "font-family: inherit" in svg
+    assert "http" not in svg
+
+
+@for_each_picture
+def test_picture_is_the_same_in_every_build_and_minds_no_global_setting(draw):
+    first = draw().svg
+    with mpl.rc_context({"font.size": 40, "axes.facecolor": "red"}):
+        assert draw().svg == first
+
+
+@for_each_picture
+def test_ids_are_the_pictures_own_and_every_reference_is_met(draw):
+    svg = draw().svg
+    ids = re.findall(r' id="([^"]*)"', svg)
+    references = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
+    assert references == set(ids)
+    other = set(re.findall(r' id="([^"]*)"', curves(y_label="another").svg))
+    assert not set(ids) & other
+
+
+def test_heatmap_is_darker_for_more_and_empty_for_nothing():
+    svg = attention().svg
+    opacities = re.findall(r"fill: var\(--course-query, #0072b2\); opacity: ([\d.]+)", svg)
+    assert sorted(map(float, opacities)) == [0.1, 0.2, 0.3, 0.5, 0.9]
+
+
+def test_heatmap_marks_the_truth_where_there_is_one():
+    plain, marked = attention().svg, attention(alignment=torch.tensor([2, -1])).svg
+    assert marked.count("stroke-width: 1.6") == 1 + plain.count("stroke-width: 1.6")
+
+
+def test_heatmap_prints_numbers_when_asked():
+    texts = {element.text for element in parse(attention(numbers=True)).iter() if element.text}
+    assert {".90", ".10", ".00", ".50"} <= texts
+
+
+def test_labels_stand_as_text():
+    texts = {element.text for element in parse(attention()).iter() if element.text}
+    assert {*KEYS, *QUERIES, "key", "query"} <= texts
+
+
+def test_curves_differ_by_more_than_colour():
+    svg = curves().svg
+    assert "stroke-dasharray" in svg
+    styles = [str(LINE_STYLES[role]) for role in ("query", "key", "value", "mask")]
+    assert len(set(styles)) == 4
+
+
+def test_every_role_has_a_colour_and_dashes():
+    roles = {"query", "key", "value", "mask", "encoder", "decoder", "truth", "prediction"}
+    assert set(COLORS) == set(LINE_STYLES) == roles
+    assert len(set(COLORS.values())) == len(COLORS)
+
+
+def test_alt_text_is_escaped():
+    assert 'aria-label="q &lt; k &amp; &quot;v&quot;"' in attention(alt='q < k & "v"').svg
+
+
+def test_saved_picture_is_a_file_of_its_own(tmp_path):
+    path = tmp_path / "picture.svg"
+    attention().save(path)
+    text = path.read_text()
+    assert ElementTree.parse(path).getroot().tag.endswith("svg")
+    assert "var(" not in text
+    assert "currentColor" not in text
+    assert COLORS["query"] in text
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: attention(alt=" "), "alt must say what the figure shows"),
+        (lambda: plot_attention(WEIGHTS.T, KEYS, QUERIES, alt="x"), r"must have shape \(2, 3\)"),
+        (lambda: plot_attention(2 * WEIGHTS, KEYS, QUERIES, alt="x"), "must be between 0 and 1"),
+        (lambda: plot_attention(WEIGHTS - 0.5, KEYS, QUERIES, alt="x"), "must be between 0 and 1"),
+        (lambda: plot_curves({}, x_label="", y_label="", alt="x"), "at least one curve"),
+        (lambda: plot_links(KEYS, [(0, 3)], alt="x"), r"positions 0 to 2, got \(0, 3\)"),
+        (lambda: plot_links(KEYS, [], alt="x", tempting=[(-1, 0)]), "positions 0 to 2"),
+        (lambda: plot_alignment(KEYS, QUERIES, [(0, 2)], alt="x"), r"got \(0, 2\)"),
+    ],
+)
+def test_what_makes_no_picture_is_refused(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()
