@@ -58,23 +58,29 @@ class Sandbox:
     def __init__(
         self, library: Path, *, limits: Limits, device: str = "cpu", isolated: bool = True
     ) -> None:
+        self._library = library
         self._limits = limits
+        self._device = device
         self._isolated = isolated
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._closed = False
+        self._launch()
+        atexit.register(self.close)
+
+    def _launch(self) -> None:
         ours, theirs = socket.socketpair()
         self._control = ours
-        command, environment = self._command(library, device, theirs.fileno())
+        command, environment = self._command(theirs.fileno())
         self._process = subprocess.Popen(  # noqa: S603 -- the command is ours
             command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
         theirs.close()
-        atexit.register(self.close)
         ours.settimeout(_START_SECONDS)
         try:
             self._read_answer()
         except (OSError, EOFError) as error:
-            self.close()
+            self._end_process()
             reason = self._process.stderr.read().decode(errors="replace")  # type: ignore[union-attr]
             raise SandboxError(f"the sandbox did not start: {reason.strip() or error}") from error
 
@@ -85,8 +91,13 @@ class Sandbox:
             The worker, ready within milliseconds.
 
         Raises:
-            SandboxError: The forking process is gone.
+            SandboxError: It was closed, or the forking process is gone and does not come back.
         """
+        if self._closed:
+            raise SandboxError("the sandbox is closed")
+        if self._process.poll() is not None:  # killed from outside: start another
+            self._end_process()
+            self._launch()
         ours, theirs = socket.socketpair()
         with theirs:
             answer = self._ask({"start": asdict(self._limits)}, [theirs.fileno()])
@@ -110,15 +121,19 @@ class Sandbox:
 
     def close(self) -> None:
         """End the forking process and with it all workers; closing twice is allowed."""
+        self._closed = True
         atexit.unregister(self.close)
+        self._end_process()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+    def _end_process(self) -> None:
         self._control.close()  # it ends when the judge hangs up
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-        if self._scratch is not None:
-            self._scratch.cleanup()
 
     def _ask(self, request: dict[str, Any], descriptors: list[int] | None = None) -> dict[str, Any]:
         try:
@@ -137,12 +152,12 @@ class Sandbox:
         answer: dict[str, Any] = json.loads(line)
         return answer
 
-    def _command(self, library: Path, device: str, fd: int) -> tuple[list[str], dict[str, str]]:
+    def _command(self, fd: int) -> tuple[list[str], dict[str, str]]:
         environment = {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "LANG": "C.UTF-8",
             "HOME": "/tmp",  # noqa: S108 -- the worker's own, empty
-            "COURSE_DEVICE": device,
+            "COURSE_DEVICE": self._device,
             "MPLBACKEND": "agg",
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
@@ -155,7 +170,7 @@ class Sandbox:
             self._scratch = tempfile.TemporaryDirectory(prefix="worker-")
             scratch = Path(self._scratch.name)
             (scratch / "worker").symlink_to(_WORKER_PACKAGE)
-            (scratch / "course_lib").symlink_to((library / "course_lib").resolve())
+            (scratch / "course_lib").symlink_to((self._library / "course_lib").resolve())
             return python, {**environment, "PYTHONPATH": str(scratch), "HOME": str(scratch)}
         bubblewrap = shutil.which("bwrap")
         if bubblewrap is None:
@@ -165,9 +180,10 @@ class Sandbox:
         sealed = [arg for path in ("/dev", "/") for arg in ("--remount-ro", path)]
         return [
             *_bubblewrap(bubblewrap), "--new-session",
-            *_system_mounts(), *_python_mounts(), *(_gpu_mounts() if device == "cuda" else []),
+            *_system_mounts(), *_python_mounts(),
+            *(_gpu_mounts() if self._device == "cuda" else []),
             "--ro-bind", str(_WORKER_PACKAGE), "/grading/worker",
-            "--ro-bind", str((library / "course_lib").resolve()), "/grading/course_lib",
+            "--ro-bind", str((self._library / "course_lib").resolve()), "/grading/course_lib",
             "--chdir", "/tmp", *sealed, "--", *python,  # noqa: S108
         ], environment  # fmt: skip
 

@@ -17,6 +17,7 @@ _CLONE_NEWNS = 0x00020000
 _CLONE_NEWIPC = 0x08000000
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWPID = 0x20000000
+_MS_RDONLY = 0x1
 _MS_NOSUID_NODEV = 0x2 | 0x4
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _PR_SET_PDEATHSIG = 1
@@ -71,7 +72,7 @@ def enter_own_namespaces(limits: Limits) -> None:
         _check(_libc.mount(b"tmpfs", scratch, b"tmpfs", _MS_NOSUID_NODEV, size), "mount tmpfs")
     # Its own /proc, or, where the kernel won't show one (in a container, say), an empty one.
     if _libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV, None) != 0:
-        _check(_libc.mount(b"tmpfs", b"/proc", b"tmpfs", _MS_NOSUID_NODEV, b"size=0"), "/proc")
+        _check(_libc.mount(b"tmpfs", b"/proc", b"tmpfs", _MS_RDONLY, b"size=0"), "mount /proc")
     os.chdir("/tmp")  # noqa: S108
 
 

@@ -66,7 +66,9 @@ def _serve(
         workers[pid] = None
         return {"worker": pid}
     pid = request["stop"]
-    if workers.get(pid) is None:
+    if pid not in workers:
+        return {"ended": None}
+    if workers[pid] is None:
         # A worker that has ended may not be reaped yet: give it a moment before killing it.
         workers[pid] = _wait(pid, request["grace"])
         if workers[pid] is None:

@@ -1,0 +1,168 @@
+"""Grades a class: notebooks travel by value to Dask workers, results come back as plain data."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .course import Course, open_judge
+from .homework import Homework
+from .judge import TimeLimits, ungraded
+from .results import SubmissionResult
+from .sandbox import check_sandbox
+from .submission import MAX_NOTEBOOK_BYTES
+
+
+class SubmissionsError(ValueError):
+    """A folder that holds no class."""
+
+
+def grade_class(
+    homework_id: str,
+    submissions: Path,
+    *,
+    root: Path,
+    limits: TimeLimits,
+    workers: int | None = None,
+    isolated: bool = True,
+    device: str = "cpu",
+    seed: int | None = None,
+    on_start: Callable[[int], None] = lambda count: None,
+    on_result: Callable[[SubmissionResult], None] = lambda result: None,
+) -> list[SubmissionResult]:
+    """Grade every submission in a folder.
+
+    Args:
+        homework_id: Such as ``hw03-self-attention``.
+        submissions: Folder laid out as nbgrader's: ``<student>/<homework>/<homework>.ipynb``.
+        root: The project's folder.
+        limits: How long students' code may run.
+        workers: Processes that grade at the same time; the number of cores if None.
+        isolated: False runs students' code without protection.
+        device: ``cpu`` or ``cuda``.
+        seed: Draws the hidden inputs; a fresh one for each submission if None.
+        on_start: Called with the number of submissions before the first is graded.
+        on_result: Called with each result as it comes, in this process.
+
+    Returns:
+        One result for each student, sorted by student; nobody is left out.
+
+    Raises:
+        SubmissionsError: The folder is missing or holds no student.
+        SandboxError: The sandbox does not work here.
+        HomeworkError: The homework's source is not well formed.
+    """
+    notebooks = find_submissions(submissions, homework_id)
+    if isolated:
+        check_sandbox()
+    course = Course.load(homework_id, root)
+    on_start(len(notebooks))
+    readable: dict[str, Path] = {}
+    results: list[SubmissionResult] = []
+
+    def keep(result: SubmissionResult) -> None:
+        results.append(result)
+        on_result(result)
+
+    for student, path in notebooks.items():
+        reason = _why_unreadable(path)
+        if reason:
+            keep(ungraded(course.homework, student, reason))
+        else:
+            readable[student] = path
+    count = min(workers or os.cpu_count() or 1, max(len(readable), 1))
+    settings = {"limits": limits, "isolated": isolated, "device": device}
+    for result in _grade_in_parallel(course, readable, count, seed, settings):
+        keep(result)
+    return sorted(results, key=lambda result: result.student)
+
+
+def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
+    """Find the notebooks of a class.
+
+    Args:
+        submissions: Folder laid out as nbgrader's.
+        homework_id: Such as ``hw03-self-attention``.
+
+    Returns:
+        Student id to where the notebook is, or should be.
+
+    Raises:
+        SubmissionsError: The folder is missing or holds no student.
+    """
+    if not submissions.is_dir():
+        raise SubmissionsError(f"no folder {submissions}; give the one that holds the students'")
+    students = sorted(p.name for p in submissions.iterdir() if p.is_dir() and p.name[0] != ".")
+    notebooks = {s: submissions / s / homework_id / f"{homework_id}.ipynb" for s in students}
+    if not any(path.parent.is_dir() for path in notebooks.values()):
+        raise SubmissionsError(
+            f"no submission of {homework_id} in {submissions}; expected "
+            f"<student>/{homework_id}/{homework_id}.ipynb"
+        )
+    return notebooks
+
+
+def _why_unreadable(path: Path) -> str:
+    """Return why a notebook can't be read, in words for the student; empty if it can."""
+    if path.is_symlink() or path.parent.is_symlink():
+        return "The notebook is a link, not a file. Hand in the notebook itself."
+    if not path.exists():
+        return f"No notebook was handed in: {path.name} is missing."
+    if not path.is_file():
+        return "The notebook is not a regular file. Hand in the notebook itself."
+    if path.stat().st_size > MAX_NOTEBOOK_BYTES:
+        return (
+            f"The notebook has {path.stat().st_size >> 20} MiB; the limit is "
+            f"{MAX_NOTEBOOK_BYTES >> 20} MiB. Clear the outputs, save, and hand it in again."
+        )
+    return ""
+
+
+def _grade_in_parallel(
+    course: Course,
+    notebooks: dict[str, Path],
+    workers: int,
+    seed: int | None,
+    settings: dict[str, Any],
+) -> Iterator[SubmissionResult]:
+    if not notebooks:
+        return
+    import dask
+    from distributed import Client, LocalCluster, as_completed
+
+    with (
+        dask.config.set({"distributed.worker.daemon": False}),
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs="error"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        shared = client.scatter(course, broadcast=True)
+        futures = {
+            client.submit(
+                _grade_one, shared, path.read_bytes(), student, seed, settings, pure=False
+            ): student
+            for student, path in notebooks.items()
+        }
+        for future in as_completed(futures):
+            student = futures[future]
+            if future.status == "finished":
+                yield SubmissionResult.from_json(future.result())
+            else:
+                yield _lost(course.homework, student, future.exception())
+
+
+def _grade_one(
+    course: Course, notebook: bytes, student: str, seed: int | None, settings: dict[str, Any]
+) -> dict[str, Any]:
+    """Grade one submission; runs in a Dask worker, whose judge is kept for the next."""
+    import torch
+
+    torch.set_num_threads(1)
+    return open_judge(course, **settings).grade(notebook, student, seed=seed).to_json()
+
+
+def _lost(homework: Homework, student: str, error: BaseException) -> SubmissionResult:
+    reason = "Grading was interrupted on the course's side; it will be run again."
+    result = ungraded(homework, student, reason)
+    return SubmissionResult(**{**vars(result), "flags": (f"grading failed: {error!r}",)})

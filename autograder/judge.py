@@ -1,0 +1,147 @@
+"""Grades one submission: the student's code in its process, the test cells here."""
+
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from .check import derive_seed, run_check
+from .homework import Cell, CellKind, Homework
+from .results import CellFailure, CheckResult, Status, SubmissionResult
+from .sandbox import Sandbox
+from .student_process import StudentProcess
+from .submission import Step, SubmissionError, read_submission
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeLimits:
+    """How long a student's code may run.
+
+    Attributes:
+        check_seconds: One check, or one cell.
+        submission_seconds: A whole notebook.
+    """
+
+    check_seconds: float = 30.0
+    submission_seconds: float = 600.0
+
+
+class Judge:
+    """Grades submissions of one homework.
+
+    Args:
+        homework: The instructor's notebook.
+        sandbox: Gives out processes for students' code.
+        limits: How long students' code may run.
+        isolated: Whether ``sandbox`` is one; told to the report.
+    """
+
+    def __init__(
+        self, homework: Homework, sandbox: Sandbox, *, limits: TimeLimits, isolated: bool = True
+    ) -> None:
+        self._homework = homework
+        self._sandbox = sandbox
+        self._limits = limits
+        self._isolated = isolated
+
+    def grade(self, notebook: bytes, student: str, *, seed: int | None = None) -> SubmissionResult:
+        """Grade one notebook.
+
+        Args:
+            notebook: The file's bytes as handed in.
+            student: The student's id.
+            seed: Draws the hidden inputs; a fresh one if None.
+
+        Returns:
+            One outcome for each check, whatever the notebook holds.
+        """
+        seed = secrets.randbits(62) if seed is None else seed
+        started = time.monotonic()
+        try:
+            submission = read_submission(notebook, self._homework)
+        except SubmissionError as error:
+            return ungraded(self._homework, student, str(error), seed=seed)
+        process = StudentProcess(
+            self._sandbox,
+            seconds=self._limits.check_seconds,
+            submission_seconds=self._limits.submission_seconds,
+        )
+        run = _Run(process, self._limits.check_seconds, derive_seed(seed, student))
+        try:
+            for step in submission.steps:
+                run.do(step)
+        finally:
+            process.stop()
+        return SubmissionResult(
+            student=student,
+            homework=self._homework.id,
+            checks=tuple(run.results.get(c.grade_id, _by_hand(c)) for c in self._homework.checks),
+            cell_failures=tuple(run.failures.values()),
+            flags=submission.flags,
+            seconds=time.monotonic() - started,
+            seed=seed,
+            sandboxed=self._isolated,
+        )
+
+
+def ungraded(homework: Homework, student: str, reason: str, *, seed: int = 0) -> SubmissionResult:
+    """Return the result of a submission that can't be run.
+
+    Args:
+        homework: The instructor's notebook.
+        student: The student's id.
+        reason: Why, in words for the student.
+        seed: The seed it would have been graded with.
+
+    Returns:
+        A result in which every check is INVALID and earns nothing.
+    """
+    checks = tuple(
+        CheckResult(
+            check=cell.grade_id, exercise=cell.exercise, title=cell.title, status=Status.INVALID,
+            score=0.0, max_score=cell.points, message=reason, read=cell.read,
+        )
+        for cell in homework.checks
+    )  # fmt: skip
+    return SubmissionResult(
+        student=student, homework=homework.id, checks=checks, error=reason, seed=seed
+    )
+
+
+class _Run:
+    """What has happened so far while one submission is graded."""
+
+    def __init__(self, process: StudentProcess, seconds: float, seed: int) -> None:
+        self._process = process
+        self._seconds = seconds
+        self._seed = seed
+        self._trusted: dict[str, Any] = {"__name__": "__check__"}
+        self.results: dict[str, CheckResult] = {}
+        self.failures: dict[str, CellFailure] = {}
+
+    def do(self, step: Step) -> None:
+        if step.kind is CellKind.TEST:
+            assert step.cell is not None
+            self.results[step.label] = run_check(
+                step.cell, self._process, self._trusted, seed=self._seed, seconds=self._seconds
+            )
+            return
+        if step.kind is CellKind.SETUP:
+            code = compile(_without_magics(step.source), f"<setup {step.label}>", "exec")
+            exec(code, self._trusted)  # noqa: S102 -- the instructor's own code
+        failure = self._process.run_cell(step.label, step.source)
+        if failure is not None:
+            self.failures[step.label] = failure
+
+
+def _without_magics(source: str) -> str:
+    return "\n".join(
+        "" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines()
+    )
+
+
+def _by_hand(cell: Cell) -> CheckResult:
+    return CheckResult(
+        check=cell.grade_id, exercise=cell.exercise, title=cell.title, status=Status.MANUAL,
+        score=0.0, max_score=cell.points, read=cell.read,
+    )  # fmt: skip

@@ -1,0 +1,24 @@
+"""How nbgrader is told to use the judge: the one place for its configuration."""
+
+from traitlets.config import Config
+
+
+def configure(c: Config) -> None:
+    """Put the judge where nbgrader would execute the notebook, and keep hidden tests hidden.
+
+    Args:
+        c: nbgrader's configuration, changed in place.
+    """
+    c.Autograde.autograde_preprocessors = [
+        "autograder.preprocessor.TrustedJudge",
+        "nbgrader.preprocessors.LimitOutput",
+        "nbgrader.preprocessors.SaveAutoGrades",
+        "nbgrader.preprocessors.AssignLatePenalties",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+    # nbgrader's own feedback would show the hidden tests to students.
+    c.GenerateFeedback.preprocessors = [
+        "nbgrader.preprocessors.GetGrades",
+        "nbgrader.preprocessors.ClearHiddenTests",
+        "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+    ]

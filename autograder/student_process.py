@@ -1,0 +1,161 @@
+"""The process that runs one student's code: started again when it dies, and never trusted."""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .results import CellFailure, Status
+from .sandbox import Sandbox, Worker
+from .worker.peer import Peer, RemoteError
+from .worker.wire import Wire, WireClosed, WireError
+
+_GRACE_SECONDS = 0.5
+
+
+class ProcessEnded(Exception):  # noqa: N818 -- it says what happened
+    """The student's process had to be ended, or ended by itself.
+
+    Attributes:
+        status: TIMEOUT, CRASH or INVALID.
+        message: What happened, in words for the student.
+    """
+
+    def __init__(self, status: Status, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+class StudentProcess:
+    """Runs cells and gives out objects; remembers the cells, to run them again after a crash.
+
+    Args:
+        sandbox: Where its processes come from.
+        seconds: Time limit of each cell.
+        submission_seconds: Time limit of everything together.
+    """
+
+    def __init__(self, sandbox: Sandbox, *, seconds: float, submission_seconds: float) -> None:
+        self._sandbox = sandbox
+        self._seconds = seconds
+        self._end = time.monotonic() + submission_seconds
+        self._submission_seconds = submission_seconds
+        self._cells: list[tuple[str, str]] = []
+        self._worker: Worker | None = None
+        self._peer: Peer | None = None
+
+    def run_cell(self, label: str, source: str) -> CellFailure | None:
+        """Run a cell.
+
+        Args:
+            label: What to call it.
+            source: Its text.
+
+        Returns:
+            None if it ran to its end; else what stopped it. A cell that ended the process is not
+            run again after the restart.
+        """
+        try:
+            with self.limited(self._seconds):
+                self._alive().call("worker.shell:run_cell", (label, source))
+        except RemoteError as error:
+            self._cells.append((label, source))
+            return CellFailure(
+                cell=label, status=Status.ERROR, message=str(error), traceback=error.traceback
+            )
+        except ProcessEnded as ended:
+            return CellFailure(cell=label, status=ended.status, message=ended.message)
+        self._cells.append((label, source))
+        return None
+
+    def lookup(self, name: str) -> Any:
+        """Return the student's object of that name, to be used inside ``limited``.
+
+        Raises:
+            NameError: No cell has defined it.
+        """
+        return self._alive().call("worker.shell:lookup", (name,))
+
+    @contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """Hold everything asked of the process inside the block to a time limit.
+
+        Args:
+            seconds: The limit.
+
+        Raises:
+            ProcessEnded: The time ran out, the process died, or it broke the protocol. It is ended
+                then, and will be started again when it is next needed.
+        """
+        peer = self._alive()
+        peer.wire.deadline = min(time.monotonic() + seconds, self._end)
+        try:
+            yield
+        finally:
+            # Also when a test cell caught the exception: the conversation can't go on.
+            if peer.failure is not None:
+                raise self._ended(peer.failure, seconds) from peer.failure
+
+    def _ended(self, failure: Exception, seconds: float) -> ProcessEnded:
+        exit_code = self.stop()
+        if isinstance(failure, TimeoutError):
+            return ProcessEnded(Status.TIMEOUT, self._explain_timeout(seconds))
+        if isinstance(failure, WireClosed):
+            return ProcessEnded(Status.CRASH, _explain_crash(exit_code))
+        return ProcessEnded(Status.INVALID, f"The answer of your code can't be read: {failure}.")
+
+    def stop(self) -> int | None:
+        """End the process; returns its exit code if it ended by itself."""
+        worker, self._worker, self._peer = self._worker, None, None
+        return self._sandbox.stop(worker, grace=_GRACE_SECONDS) if worker else None
+
+    def _alive(self) -> Peer:
+        if self._peer is None:
+            if time.monotonic() > self._end:
+                raise ProcessEnded(Status.TIMEOUT, self._explain_timeout(0))
+            self._worker = self._sandbox.start()
+            self._peer = Peer(Wire(self._worker.connection), describe_error=_nothing_to_tell)
+            self._run_cells_again(self._peer)
+        return self._peer
+
+    def _run_cells_again(self, peer: Peer) -> None:
+        peer.wire.deadline = min(time.monotonic() + self._seconds, self._end)
+        for label, source in self._cells:
+            try:
+                peer.call("worker.shell:run_cell", (label, source))
+            except RemoteError:
+                continue  # it raised the first time too
+            except (TimeoutError, WireClosed, WireError) as failure:
+                raise self._ended(failure, self._seconds) from failure
+
+    def _explain_timeout(self, seconds: float) -> str:
+        if time.monotonic() > self._end:
+            return (
+                f"Grading stopped: the whole notebook may take {self._submission_seconds:g} s, and "
+                "that time was used up."
+            )
+        return (
+            f"Your code was stopped after {seconds:g} s. Look for a loop that never ends, or for "
+            "loops over positions where one matrix product would do."
+        )
+
+
+def _explain_crash(exit_code: int | None) -> str:
+    if exit_code is None:
+        return "The process of your code closed its connection to the judge."
+    if exit_code == -signal.SIGKILL:
+        return "The process of your code was killed: it probably used too much memory."
+    if exit_code < 0:
+        name = signal.Signals(-exit_code).name
+        return f"The process of your code was ended by {name}: an invalid memory access or abort."
+    return (
+        f"The process of your code ended itself (exit code {exit_code}): a submission must not "
+        "call os._exit or end the interpreter."
+    )
+
+
+def _nothing_to_tell(error: BaseException) -> dict[str, Any]:
+    # What goes wrong in the judge is no business of the student's process.
+    return {"type_name": "RuntimeError", "bases": ["RuntimeError"], "message": "", "traceback": ""}

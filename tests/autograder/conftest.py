@@ -1,0 +1,97 @@
+"""A sandbox and a small homework for the judge's tests."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from autograder.homework import Cell, CellKind, Homework
+from autograder.judge import Judge, TimeLimits
+from autograder.results import SubmissionResult
+from autograder.sandbox import Sandbox, SandboxError, check_sandbox
+from autograder.worker.isolation import Limits
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory):
+    """One forking process for all tests: each test gets workers of its own."""
+    try:
+        check_sandbox()
+    except SandboxError as error:
+        pytest.skip(f"no working sandbox: {error}")
+    library = tmp_path_factory.mktemp("library")
+    (library / "course_lib").mkdir()
+    for name in ("__init__.py", "testing.py"):
+        shutil.copy(ROOT / "course_lib" / name, library / "course_lib" / name)
+    sandbox = Sandbox(library, limits=Limits(memory_mb=1024, scratch_mb=16, open_files=64))
+    yield sandbox
+    sandbox.close()
+
+
+DOUBLE = Homework(
+    id="hw00-double",
+    title="Doubling",
+    cells=(
+        Cell(kind=CellKind.SETUP, grade_id="imports", source="import torch\nfactor = 2.0"),
+        Cell(kind=CellKind.SOLUTION, grade_id="double", source="def double(x):\n    return 2 * x"),
+        Cell(
+            kind=CellKind.TEST,
+            grade_id="double-values",
+            exercise="double",
+            points=2.0,
+            title="It doubles",
+            read="doubling#twice",
+            source="""# It doubles
+from course_lib.testing import assert_close
+assert_close(double(torch.ones(2)), torch.full((2,), 2.0))
+### BEGIN HIDDEN TESTS
+secret = torch.randn(3, 4, dtype=torch.float64)
+assert_close(double(secret), factor * secret, mistakes={"you tripled": 3 * secret})
+### END HIDDEN TESTS
+""",
+        ),
+        Cell(
+            kind=CellKind.TEST,
+            grade_id="double-gradient",
+            exercise="double",
+            points=3.0,
+            title="Its gradient is 2",
+            source="""# Its gradient is 2
+### BEGIN HIDDEN TESTS
+from course_lib.testing import assert_close
+x = torch.randn(5, dtype=torch.float64, requires_grad=True)
+double(x).sum().backward()
+assert_close(x.grad, torch.full_like(x, 2.0), hint="keep the graph")
+### END HIDDEN TESTS
+""",
+        ),
+        Cell(kind=CellKind.WRITTEN, grade_id="why", points=1.0, title="Why?", source="## Why?"),
+    ),
+)
+
+
+def notebook(*cells: tuple[str, str] | str, **metadata) -> bytes:
+    """A submitted notebook: pairs of grade_id and source, or plain sources of own cells."""
+    made = []
+    for cell in cells:
+        grade_id, source = cell if isinstance(cell, tuple) else ("", cell)
+        nbgrader = {"nbgrader": {"grade_id": grade_id, "solution": True}} if grade_id else {}
+        made.append(
+            {"cell_type": "code", "metadata": nbgrader | metadata, "source": source, "outputs": []}
+        )
+    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+@pytest.fixture
+def grade(sandbox):
+    """Grade a solution of the small homework."""
+
+    def grade(*cells, seconds=5.0, seed=None, homework=DOUBLE) -> SubmissionResult:
+        data = cells[0] if cells and isinstance(cells[0], bytes) else notebook(*cells)
+        limits = TimeLimits(check_seconds=seconds, submission_seconds=60.0)
+        return Judge(homework, sandbox, limits=limits).grade(data, "ada", seed=seed)
+
+    return grade

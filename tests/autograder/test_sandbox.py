@@ -1,0 +1,214 @@
+"""What a worker can reach, and what it leaves behind."""
+
+import os
+import shutil
+import time
+
+import psutil
+import pytest
+
+from autograder import sandbox as sandbox_module
+from autograder.sandbox import Sandbox, SandboxError, check_sandbox
+from autograder.worker.isolation import Limits
+from autograder.worker.peer import Peer, RemoteError
+from autograder.worker.wire import Wire, WireClosed
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.fixture
+def worker(sandbox):
+    """Start workers and call functions in them by name."""
+    started = []
+
+    def start():
+        worker = sandbox.start()
+        started.append(worker)
+        peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
+        peer.wire.deadline = time.monotonic() + 20
+        return peer, worker
+
+    yield start
+    for worker in started:
+        sandbox.stop(worker)
+
+
+def run(peer, source):
+    """Run statements in the worker; returns what they left in ``found``."""
+    peer.call("worker.shell:run_cell", ("probe", source))
+    return peer.call("worker.shell:lookup", ("found",))
+
+
+@pytest.mark.parametrize("path", ["/x", "/dev/x", "/grading/x", "/usr/x", "/etc/x", "/proc/x"])
+def test_nothing_outside_tmp_can_be_written(worker, path):
+    peer, _ = worker()
+    with pytest.raises(RemoteError):
+        run(peer, f"open({path!r}, 'w'); found = 1")
+
+
+def test_the_course_and_home_are_not_there(worker):
+    peer, _ = worker()
+    root = str(sandbox_module._WORKER_PACKAGE.parents[1])
+    hidden = [
+        f"{root}/solutions",
+        f"{root}/course_lib",
+        f"{root}/.git",
+        os.path.expanduser("~/.ssh"),
+    ]
+    assert run(peer, f"import os; found = [os.path.exists(p) for p in {hidden!r}]") == [False] * 4
+    assert run(peer, "found = sorted(os.listdir('/grading'))") == ["course_lib", "worker"]
+
+
+def test_there_is_no_network(worker):
+    peer, _ = worker()
+    source = "import socket; found = socket.create_connection(('127.0.0.1', 22), 1)"
+    with pytest.raises(RemoteError):
+        run(peer, source)
+    assert run(peer, "found = [name for _, name in socket.if_nameindex()]") == ["lo"]
+
+
+def test_environment_holds_no_secrets(worker, monkeypatch):
+    peer, _ = worker()
+    names = set(run(peer, "import os; found = list(os.environ)"))
+    assert names <= {
+        "PATH", "LANG", "HOME", "COURSE_DEVICE", "MPLBACKEND", "OMP_NUM_THREADS", "PWD",
+        "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH",
+        "LC_CTYPE", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK", "TORCHINDUCTOR_CACHE_DIR",
+    }  # fmt: skip
+
+
+def test_no_other_process_can_be_seen(worker):
+    worker()
+    peer, _ = worker()
+    source = "import os; found = [os.getpid(), [p for p in os.listdir('/proc') if p.isdigit()]]"
+    pid, visible = run(peer, source)
+    assert pid == 1
+    assert set(visible) <= {"1"}
+
+
+def test_no_privilege_can_be_regained(worker):
+    peer, _ = worker()
+    source = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+tmp = b"/tmp"
+found = [libc.umount2(tmp, 2), libc.mount(b"proc", tmp, b"proc", 0, None), libc.chroot(tmp)]
+"""
+    assert run(peer, source) == [-1, -1, -1]
+
+
+def test_files_of_one_worker_are_gone_for_the_next(worker):
+    first, _ = worker()
+    leave = "for p in ('/tmp/x', '/dev/shm/x'): open(p, 'w').write('mine')\nfound = 1"
+    assert run(first, leave) == 1
+    second, _ = worker()
+    look = "import os; found = os.listdir('/tmp') + os.listdir('/dev/shm')"
+    assert run(second, look) == []
+
+
+def test_processes_die_with_their_worker(worker, sandbox):
+    peer, started = worker()
+    source = """
+import subprocess
+found = subprocess.Popen(["setsid", "sleep", "4321"]).pid
+"""
+    run(peer, source)
+
+    def sleepers():
+        return [p for p in psutil.process_iter(["cmdline"]) if "4321" in (p.info["cmdline"] or [])]
+
+    assert len(sleepers()) >= 1
+    sandbox.stop(started)
+    deadline = time.monotonic() + 5
+    while sleepers() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert sleepers() == []
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("found = bytearray(5 << 30)", "MemoryError"),
+        ("open('/tmp/big', 'wb').write(bytes(64 << 20))", "OSError"),
+        ("files = [open('/tmp') for _ in range(500)]", "OSError|IsADirectory"),
+        ("files = [open('/dev/null') for _ in range(500)]", "OSError"),
+    ],
+)
+def test_limits_are_errors_in_the_students_code(worker, source, error):
+    peer, _ = worker()
+    with pytest.raises(RemoteError) as caught:
+        run(peer, source)
+    assert any(name in str(caught.value) for name in error.split("|"))
+    assert run(peer, "found = 1") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "exit_code"), [("import os; os._exit(3)", 3), ("import os; os.kill(1, 9)", None)]
+)
+def test_how_a_worker_ended_is_told(worker, sandbox, source, exit_code):
+    peer, started = worker()
+    if exit_code is None:
+        assert run(peer, source + "; found = 1") == 1  # the first process of a namespace is immune
+        return
+    with pytest.raises(WireClosed):
+        run(peer, source)
+    assert sandbox.stop(started, grace=2) == exit_code
+
+
+def test_the_forking_process_ends_with_its_judge(tmp_path):
+    (tmp_path / "course_lib").mkdir()
+    try:
+        check_sandbox()
+    except SandboxError as error:
+        pytest.skip(f"no working sandbox: {error}")
+    sandbox = Sandbox(tmp_path, limits=Limits())
+    sandbox.start()
+    children = psutil.Process(sandbox._process.pid).children(recursive=True)
+    assert children
+    sandbox.close()
+    assert psutil.wait_procs(children, timeout=5)[1] == []
+    with pytest.raises(SandboxError, match="closed"):
+        sandbox.start()
+
+
+def test_a_forking_process_that_was_killed_is_started_again(tmp_path):
+    (tmp_path / "course_lib").mkdir()
+    try:
+        check_sandbox()
+    except SandboxError as error:
+        pytest.skip(f"no working sandbox: {error}")
+    sandbox = Sandbox(tmp_path, limits=Limits())
+    sandbox._process.kill()
+    sandbox._process.wait()
+    worker = sandbox.start()
+    peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
+    assert peer.call("os:getpid") == 1
+    sandbox.close()
+
+
+def test_without_bubblewrap_the_command_to_run_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(SandboxError, match="apt-get install bubblewrap"):
+        check_sandbox()
+    with pytest.raises(SandboxError, match="apt-get install bubblewrap"):
+        Sandbox(tmp_path, limits=Limits())
+
+
+def test_a_refusing_kernel_is_explained(monkeypatch, tmp_path):
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda name: str(fake))
+    with pytest.raises(SandboxError, match=r"No permissions.*sysctl"):
+        check_sandbox()
+
+
+def test_without_isolation_code_still_runs_in_its_own_process(tmp_path):
+    (tmp_path / "course_lib").mkdir()
+    sandbox = Sandbox(tmp_path, limits=Limits(), isolated=False)
+    started = sandbox.start()
+    peer = Peer(Wire(started.connection), describe_error=lambda error: {})
+    peer.wire.deadline = time.monotonic() + 10
+    assert peer.call("os:getpid") != os.getpid()
+    sandbox.stop(started)
+    sandbox.close()
