@@ -1,0 +1,873 @@
+# %% [markdown]
+# # Homework 3: Self-attention
+#
+# A message has reached you, last letter first:
+#
+# ```
+# DEEN UOY LLA
+# ```
+#
+# You read it at once, because your eyes may jump to any letter. A recurrent network may not: it
+# meets the letters one by one, and by the time it may answer, the first one is twelve steps away.
+# **Attention gives a network eyes that jump.** Here you write it yourself, from four small pieces,
+# and in the last cell a network that stands on *your* code learns to read mirror writing, and shows
+# you where it looks.
+#
+# | part | what you write | points |
+# |---|---|---|
+# | 1 | `scaled_dot_product_attention`: who listens to whom, and how much | 8 |
+# | 2 | `causal_mask` and `padding_mask`: who must not listen to whom | 4 |
+# | 3 | `MultiHeadAttention`: several attentions side by side | 7 |
+# | 4 | a question, answered in words | 3 |
+#
+# **Time:** about two hours if you have read the chapter [Self-attention](book:self-attention);
+# part 1 takes half of it. Nothing here needs a GPU.
+#
+# **Afterwards you can** write attention from its formula, say what each line is for, mask it
+# without a NaN, split it into heads without mixing them up, and recognise the usual mistakes by
+# what they do.
+
+# %% [markdown]
+# ## How this notebook works
+#
+# - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
+#   contract: shapes, masks, errors. You may add cells, and functions and methods of your own.
+# - The test cells check one thing each, and each is worth its own points. Run them as often as you
+#   like; a cell that stays silent is content. When one complains, read its last line first: it is
+#   a hint.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
+#   shapes. It asks for nothing that the docstring does not promise.
+# - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
+#   So hand in also what is only half done.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+#
+# **If you are stuck,** print shapes. Nearly every mistake in attention is a dimension in the wrong
+# place. Then look at [Common mistakes](book:self-attention#common-mistakes) in the chapter.
+
+# %% setup="imports"
+import math
+import os
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from course_lib.testing import (
+    CheckFailure,
+    assert_close,
+    assert_keeps_inputs,
+    assert_raises,
+    assert_rows_sum_to_one,
+    assert_shape,
+)
+
+device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
+
+# %% [markdown]
+# ## Part 1: scaled dot-product attention
+#
+# Each **query** asks something, each **key** says what there is to be found, each **value** is what
+# you get. A query and a key fit as well as their dot product is large:
+#
+# $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
+#
+# The chapter derives it in [The matrix form](book:self-attention#the-matrix-form) and
+# [Scaling](book:self-attention#scaling); $d_k$ is `head_dim` in the code.
+#
+# Four things to keep in mind:
+#
+# - `query` may have fewer or more rows than `key`, and there may be any number of dimensions before
+#   the last two. `key.transpose(-2, -1)` does not care, `key.T` does.
+# - The weights of *one query over all keys* are what sums to 1.
+# - A mask acts on the scores, **before** the softmax: see
+#   [Masks in attention](book:self-attention#masks-in-attention). True means *may attend*.
+# - A query that may attend to nothing has a row of $-\infty$ alone, whose softmax is NaN. The
+#   docstring says what belongs there instead.
+#
+# You may write out the formula, or call PyTorch's own `F.scaled_dot_product_attention` where it
+# helps. It does not hand out weights, so the formula is needed anyway.
+
+# %% solution="scaled_dot_product_attention" of="course_lib.attention"
+
+# %% test="scaled_dot_product_attention-shape" points=1 read="self-attention#the-matrix-form"
+# There is one output row for each query, as wide as a value
+output = scaled_dot_product_attention(
+    torch.randn(3, 2, 4).to(device),  # two queries
+    torch.randn(3, 5, 4).to(device),  # five keys
+    torch.randn(3, 5, 6).to(device),  # five values, six numbers wide
+)
+assert_shape(output, (3, 2, 6), what="output", hint="without return_weights, return one tensor")
+### BEGIN HIDDEN TESTS
+query, key = torch.randn(3, 4, 2, 8).to(device), torch.randn(3, 4, 7, 8).to(device)
+value = torch.randn(3, 4, 7, 5).to(device)
+hint = "use transpose(-2, -1): there may be any number of dimensions before the last two"
+output = scaled_dot_product_attention(query, key, value)
+assert_shape(output, (3, 4, 2, 5), what="output", hint=hint)
+pair = scaled_dot_product_attention(query, key, value, return_weights=True)
+if not (isinstance(pair, tuple | list) and len(pair) == 2):
+    raise CheckFailure("return_weights=True should give a pair", hint="return output, weights")
+assert_shape(pair[0], (3, 4, 2, 5), what="output with return_weights", hint=hint)
+assert_shape(pair[1], (3, 4, 2, 7), what="weights", hint="a weight for each query and each key")
+### END HIDDEN TESTS
+
+# %% test="scaled_dot_product_attention-values" points=1 read="self-attention#the-matrix-form"
+# The output averages the values by the softmax of the scores (head_dim 1: nothing to scale)
+query = torch.tensor([[1.0]]).to(device)
+key = torch.tensor([[math.log(3.0)], [0.0]]).to(device)
+value = torch.tensor([[8.0], [4.0]]).to(device)
+# The scores are log 3 and 0, so the weights are 3/4 and 1/4, and the output 6 + 1.
+assert_close(
+    scaled_dot_product_attention(query, key, value),
+    torch.tensor([[7.0]]).to(device),
+    what="output",
+    mistakes={
+        "the softmax runs over the queries, not over the keys": torch.tensor([[12.0]]).to(device),
+        "the softmax is missing": torch.tensor([[8.0 * math.log(3.0)]]).to(device),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.attention import scaled_dot_product_attention as reference_attention
+
+query, key = torch.randn(3, 2, 4, 1).to(device), torch.randn(3, 2, 5, 1).to(device)
+value = torch.randn(3, 2, 5, 6).to(device)
+expected, expected_weights = reference_attention(query, key, value, return_weights=True)
+scores = query @ key.transpose(-2, -1)
+over_queries = torch.softmax(scores, dim=-2)
+in_words = "the softmax runs over the queries; it belongs over the keys, the last dimension"
+output, weights = scaled_dot_product_attention(query, key, value, return_weights=True)
+assert_close(
+    weights,
+    expected_weights,
+    what="weights",
+    mistakes={
+        in_words: over_queries,
+        "these are the scores; the softmax is missing": scores,
+        "the softmax runs over the heads, not over the keys": torch.softmax(scores, dim=1),
+    },
+)
+mistakes = {in_words: over_queries @ value}
+assert_close(output, expected, what="output with return_weights", mistakes=mistakes)
+output = scaled_dot_product_attention(query, key, value)
+assert_close(output, expected, what="output without return_weights", mistakes=mistakes)
+### END HIDDEN TESTS
+
+# %% test="scaled_dot_product_attention-scaling" points=1 read="self-attention#scaling"
+# The scores are divided by the square root of head_dim
+query = torch.ones(1, 4).to(device)
+key = torch.tensor([[math.log(3.0) / 2] * 4, [0.0] * 4]).to(device)
+value = torch.tensor([[8.0], [4.0]]).to(device)
+# q.k is 2 log 3, head_dim is 4: divided by 2 that is log 3, the weights are 3/4 and 1/4 again.
+assert_close(
+    scaled_dot_product_attention(query, key, value),
+    torch.tensor([[7.0]]).to(device),
+    what="output",
+    mistakes={
+        "the scores are not divided by sqrt(head_dim)": torch.tensor([[7.6]]).to(device),
+        "divided by head_dim; take its root": torch.tensor([[6.535898]]).to(device),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.attention import scaled_dot_product_attention as reference_attention
+
+# Tokens at right angles, all of one length: each row and each column of the scores holds the same
+# numbers, so that nothing but the scale of the scores can change the result.
+directions = torch.linalg.qr(torch.randn(16, 5)).Q.T
+tokens = ((2.0 + torch.rand(())) * directions).to(device)
+value = torch.randn(5, 3).to(device)
+expected = reference_attention(tokens, tokens, value)
+scores = tokens @ tokens.T
+
+
+def with_scores(scores):
+    """Return the output that these scores lead to."""
+    return torch.softmax(scores, dim=-1) @ value
+
+
+assert_close(
+    scaled_dot_product_attention(tokens, tokens, value),
+    expected,
+    what="output",
+    hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
+    mistakes={
+        "the scores are not scaled; divide them by sqrt(head_dim)": with_scores(scores),
+        "the scores are divided by head_dim; take its square root": with_scores(scores / 16),
+        "the scores are multiplied by sqrt(head_dim); divide by it": with_scores(scores * 4),
+        "divided by the root of key_len; take that of head_dim": with_scores(scores / 5**0.5),
+        "the weights are scaled; scale the scores, before the softmax": with_scores(scores) / 4,
+    },
+)
+### END HIDDEN TESTS
+
+# %% test="scaled_dot_product_attention-mask" points=1 read="self-attention#masks-in-attention"
+# Keys that the mask hides get no weight, and the others share all of it (head_dim 1)
+query = torch.tensor([[1.0]]).to(device)
+key = torch.tensor([[math.log(3.0)], [0.0], [math.log(6.0)]]).to(device)
+value = torch.tensor([[8.0], [4.0], [100.0]]).to(device)
+mask = torch.tensor([[True, True, False]]).to(device)  # the third key is hidden
+assert_close(
+    scaled_dot_product_attention(query, key, value, mask),
+    torch.tensor([[7.0]]).to(device),  # as in the test of values
+    what="output",
+    mistakes={
+        "the mask is inverted; True means may attend": torch.tensor([[100.0]]).to(device),
+        "masked after the softmax; mask the scores": torch.tensor([[2.8]]).to(device),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.attention import scaled_dot_product_attention as reference_attention
+
+query, key = torch.randn(3, 2, 4, 1).to(device), torch.randn(3, 2, 5, 1).to(device)
+value = torch.randn(3, 2, 5, 6).to(device)
+scores = query @ key.transpose(-2, -1)
+mask_per_query = torch.rand(3, 1, 4, 5) < 0.6
+mask_per_query[..., 0], mask_per_query[..., 1] = True, False
+mask_per_key = torch.tensor([[True, False, True, True, False]])  # broadcasts to every query
+inverted = "the mask is inverted; True means may attend"
+too_late = "the weights that are left do not sum to 1: mask the scores, before the softmax"
+zero_score = "a hidden score is set to 0, a score like any other: set it to -inf"
+for mask in (mask_per_query.to(device), mask_per_key.to(device)):
+    expected, expected_weights = reference_attention(query, key, value, mask, return_weights=True)
+    wrong_weights = {
+        inverted: reference_attention(query, key, value, ~mask, return_weights=True)[1],
+        too_late: torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0),
+        zero_score: torch.softmax(scores.masked_fill(~mask, 0.0), dim=-1),
+        "the mask changes nothing": torch.softmax(scores, dim=-1),
+    }
+    wrong_output = {words: wrong @ value for words, wrong in wrong_weights.items()}
+    output, weights = scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+    assert_close(weights, expected_weights, what="weights", mistakes=wrong_weights)
+    assert_close(output, expected, what="output with return_weights", mistakes=wrong_output)
+    output = scaled_dot_product_attention(query, key, value, mask)
+    assert_close(output, expected, what="output without return_weights", mistakes=wrong_output)
+### END HIDDEN TESTS
+
+# %% test="scaled_dot_product_attention-no-keys" points=1 read="self-attention#masks-in-attention"
+# A query that may attend to nothing gets zeros, not NaN
+query, key, value = (torch.randn(3, 4).to(device) for _ in range(3))
+mask = torch.tensor([[True], [False], [True]]).expand(3, 3).to(device)  # query 1 sees nothing
+output = scaled_dot_product_attention(query, key, value, mask)
+assert_close(
+    output[1],
+    torch.zeros(4).to(device),
+    what="output of the query that sees nothing",
+    hint="softmax gives NaN for a row of -inf: set the weights that the mask hides to 0 after it",
+)
+### BEGIN HIDDEN TESTS
+query, key, value = (torch.randn(3, 2, 4, 6).to(device).requires_grad_() for _ in range(3))
+mask = torch.ones(4, 4, dtype=torch.bool)
+mask[int(torch.randint(4, ()))] = False  # one row sees nothing, the others see everything
+mask = mask.to(device)
+blind = ~mask.any(dim=-1)
+hint = "softmax gives NaN for a row of -inf: set the weights that the mask hides to 0 after it"
+output, weights = scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+alone = scaled_dot_product_attention(query, key, value, mask)
+for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alone, 6, "output")):
+    assert_shape(result, (3, 2, 4, width), what=what)
+    what = f"{what} of the query that sees nothing"
+    nothing = torch.zeros(3, 2, 1, width).to(device)
+    assert_close(result[..., blind, :], nothing, what=what, hint=hint)
+    if bool((result[..., ~blind, :] == 0).all()):
+        raise CheckFailure("the queries that do see something get zeros too", hint=hint)
+loss = output.sum() + alone.sum()
+if not loss.requires_grad:
+    raise CheckFailure("no gradient flows to the query", hint="do not detach")
+loss.backward()
+assert_shape(query.grad, query.shape, what="gradient of the query")
+if not bool(query.grad.isfinite().all()):
+    raise CheckFailure("the gradient of the query has NaN entries", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="scaled_dot_product_attention-gradients" points=1 read="self-attention#the-matrix-form"
+# Gradients flow to query, key and value (head_dim 1)
+query, key, value = (torch.randn(3, 4, 1).to(device).requires_grad_() for _ in range(3))
+scaled_dot_product_attention(query, key, value).sum().backward()
+for name, tensor in (("query", query), ("key", key), ("value", value)):
+    assert_shape(tensor.grad, (3, 4, 1), what=f"gradient of {name}", hint="do not detach")
+### BEGIN HIDDEN TESTS
+from course_lib.attention import scaled_dot_product_attention as reference_attention
+
+inputs = (torch.randn(3, 4, 1), torch.randn(3, 5, 1), torch.randn(3, 5, 2))
+upstream, upstream_weights = torch.randn(3, 4, 2).to(device), torch.randn(3, 4, 5).to(device)
+
+
+def gradients_of(attention, return_weights):
+    """Return the gradients of a random weighting of the results."""
+    leaves = [tensor.to(device).requires_grad_() for tensor in inputs]
+    if return_weights:
+        output, weights = attention(*leaves, return_weights=True)
+        loss = (output * upstream).sum() + (weights * upstream_weights).sum()
+    else:
+        loss = (attention(*leaves) * upstream).sum()
+    if not loss.requires_grad:
+        raise CheckFailure("no gradient flows back", hint=hint)
+    loss.backward()
+    return [leaf.grad for leaf in leaves]
+
+
+hint = "detach(), .data, .item(), numpy() and torch.tensor(...) all cut the gradient"
+for return_weights in (False, True):
+    expected = gradients_of(reference_attention, return_weights)
+    actual = gradients_of(scaled_dot_product_attention, return_weights)
+    for name, ours, theirs in zip(("query", "key", "value"), expected, actual, strict=True):
+        assert_close(theirs, ours, what=f"gradient of {name}", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="scaled_dot_product_attention-inputs" points=1 read="self-attention#common-mistakes"
+# Inputs are left as they are; their dtype is kept, their layout in memory does not matter
+query, key, value = (torch.randn(3, 5, 4).to(device) for _ in range(3))
+hint = "operators that end in = and methods that end in _ change a tensor in place"
+assert_keeps_inputs(scaled_dot_product_attention, query, key, value, hint=hint)
+### BEGIN HIDDEN TESTS
+mask = torch.ones(5, 5, dtype=torch.bool).tril().to(device)
+assert_keeps_inputs(scaled_dot_product_attention, query, key, value, mask, hint=hint)
+assert_keeps_inputs(
+    scaled_dot_product_attention, query, key, value, mask, return_weights=True, hint=hint
+)
+expected = scaled_dot_product_attention(query, key, value)
+assert_shape(expected, (3, 5, 4), what="output")
+strided = [tensor.mT.contiguous().mT for tensor in (query, key, value)]  # same numbers, other order
+assert_close(
+    scaled_dot_product_attention(*strided),
+    expected,
+    what="output for inputs that are not contiguous",
+    hint="view() needs contiguous tensors; reshape() does not",
+)
+output = scaled_dot_product_attention(query.double(), key.double(), value.double())
+if output.dtype != torch.float64:
+    raise CheckFailure(
+        f"the inputs are float64, the output is {output.dtype}",
+        hint="make new tensors with the dtype of the inputs: torch.zeros(..., dtype=query.dtype)",
+    )
+### END HIDDEN TESTS
+
+# %% test="scaled_dot_product_attention-errors" points=1 read="self-attention#common-mistakes"
+# What does not fit is refused with the errors that the docstring promises
+query, key, value = (torch.randn(3, 5, 4).to(device) for _ in range(3))
+hint = "a mask of ones and zeros could mean either polarity, or be added to the scores: refuse it"
+float_mask = torch.ones(5, 5).to(device)
+assert_raises(TypeError, scaled_dot_product_attention, query, key, value, float_mask, hint=hint)
+### BEGIN HIDDEN TESTS
+int_mask = torch.ones(5, 5, dtype=torch.long).to(device)
+assert_raises(TypeError, scaled_dot_product_attention, query, key, value, int_mask, hint=hint)
+hint = "compare the sizes yourself and raise ValueError; matmul's own error is a RuntimeError"
+wide, long = torch.randn(3, 5, 6).to(device), torch.randn(3, 7, 4).to(device)
+assert_raises(ValueError, scaled_dot_product_attention, wide, key, value, hint=hint)
+assert_raises(ValueError, scaled_dot_product_attention, query, key, long, hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 2: masks
+#
+# There are two reasons to hide a key from a query. **Causal:** whoever writes a sentence must not
+# peek at the words still to come. **Padding:** sentences in a batch are filled up to a common
+# length, and filler is nothing to listen to. Both masks are boolean, True where a query *may*
+# attend; they combine with `&`, because broadcasting takes care of the shapes.
+#
+# One line of the docstring of `causal_mask` is easy to pass over: with more keys than queries, the
+# *last* query belongs to the *last* key. That happens when a model writes word by word and keeps
+# the keys of what it has already written. Draw the 2 x 4 case on paper first.
+
+# %% solution="causal_mask" of="course_lib.masks"
+
+# %% test="causal_mask-values" points=1 read="self-attention#masks-in-attention"
+# Each position may attend to itself and to what came before
+expected = torch.tensor([[True, False, False], [True, True, False], [True, True, True]])
+assert_close(
+    causal_mask(3),
+    expected,
+    what="causal_mask(3)",
+    mistakes={
+        "the mask is inverted; True means may attend": ~expected,
+        "transposed; rows are queries, columns are keys": expected.T,
+        "a position may attend to itself": expected.tril(-1),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.masks import causal_mask as reference_mask
+
+for size in (1, int(torch.randint(4, 12, ()))):
+    expected = reference_mask(size, device=device)
+    assert_close(
+        causal_mask(size, device=device),
+        expected,
+        what="the mask",
+        mistakes={
+            "the mask is inverted; True means may attend": ~expected,
+            "transposed; rows are queries, columns are keys": expected.T,
+            "a position may attend to itself": expected.tril(-1),
+        },
+    )
+### END HIDDEN TESTS
+
+# %% test="causal_mask-more-keys" points=1 read="self-attention#masks-in-attention"
+# With more keys than queries the last query sees every key
+expected = torch.tensor([[True, True, True, False], [True, True, True, True]])
+top_left = torch.tensor([[True, False, False, False], [True, True, False, False]])
+in_words = "aligned with the first key; the last query belongs to the last key"
+assert_close(causal_mask(2, 4), expected, what="causal_mask(2, 4)", mistakes={in_words: top_left})
+### BEGIN HIDDEN TESTS
+from course_lib.masks import causal_mask as reference_mask
+
+query_len = int(torch.randint(2, 6, ()))
+key_len = query_len + int(torch.randint(1, 5, ()))
+expected = reference_mask(query_len, key_len, device=device)
+top_left = torch.ones_like(expected).tril()
+assert_close(
+    causal_mask(query_len, key_len, device=device),
+    expected,
+    what="the mask",
+    hint="query i may attend to key j when j <= i + key_len - query_len",
+    mistakes={in_words: top_left},
+)
+hint = "with fewer keys than queries, raise ValueError"
+assert_raises(ValueError, causal_mask, key_len, query_len, hint=hint)
+### END HIDDEN TESTS
+
+# %% solution="padding_mask" of="course_lib.masks"
+
+# %% test="padding_mask-values" points=1 read="self-attention#masks-in-attention"
+# Real tokens may be attended to, padding may not
+token_ids = torch.tensor([[5, 7, 0], [3, 0, 0]]).to(device)
+expected = torch.tensor([[[[True, True, False]]], [[[True, False, False]]]]).to(device)
+assert_close(
+    padding_mask(token_ids, pad_id=0),
+    expected,
+    what="padding_mask",
+    hint="the dimensions are batch, heads (1 for all), queries (1 for all), keys",
+    mistakes={"the mask is inverted; True means may attend": ~expected},
+)
+### BEGIN HIDDEN TESTS
+from course_lib.masks import padding_mask as reference_mask
+
+pad_id = int(torch.randint(1, 5, ()))
+token_ids = torch.randint(0, 6, (4, 7))
+token_ids[0, 0], token_ids[1, 0] = pad_id, 0  # 0 is a token like any other here
+token_ids = token_ids.to(device)
+expected = reference_mask(token_ids, pad_id)
+actual = padding_mask(token_ids, pad_id)
+assert_close(
+    actual,
+    expected,
+    what="the mask",
+    hint="the dimensions are batch, heads (1 for all), queries (1 for all), keys",
+    mistakes={
+        "the mask is inverted; True means may attend": ~expected,
+        "compare with pad_id, which need not be 0": (token_ids != 0)[:, None, None, :],
+    },
+)
+### END HIDDEN TESTS
+
+# %% test="padding_mask-errors" points=1 read="self-attention#masks-in-attention"
+# What is no batch of token ids is refused, and token ids are left as they are
+token_ids = torch.tensor([[5, 7, 0], [3, 0, 0]]).to(device)
+assert_keeps_inputs(padding_mask, token_ids, 0)
+hint = "token_ids must be (batch, key_len); raise ValueError for anything else"
+assert_raises(ValueError, padding_mask, token_ids[0], 0, hint=hint)
+### BEGIN HIDDEN TESTS
+assert_raises(ValueError, padding_mask, token_ids[:, :, None], 0, hint=hint)
+hint = "token ids are integers; raise TypeError for anything else, such as embeddings"
+assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 3: many heads
+#
+# One attention takes one average. A word may need several at once: its subject, its tense, whatever
+# *it* stands for. So `d_model` is cut into `num_heads` slices, each slice attends on its own, and
+# the results are laid side by side again and mixed:
+#
+# 1. project `query`, `key` and `value` with one `nn.Linear` each;
+# 2. cut each into heads: `(batch, len, d_model)` to `(batch, num_heads, len, head_dim)`;
+# 3. attend, with **your** `scaled_dot_product_attention`: it takes all heads at once;
+# 4. join the heads, back to `(batch, len, d_model)`;
+# 5. project once more.
+#
+# [Several heads at once](book:self-attention#multi-head-preview) in the chapter shows the shapes.
+# Steps 2 and 4 are where nearly everybody slips: a `view` never moves a number in memory, it only
+# draws the borders anew. Which number must end up beside which?
+#
+# The names of the four projections stand in the docstring. The tests copy weights into them, so
+# that your layer and ours can be compared number by number.
+
+# %% solution="MultiHeadAttention" of="course_lib.attention"
+
+# %% test="MultiHeadAttention-parameters" points=1 read="self-attention#multi-head-preview"
+# The layer has its four projections, and refuses heads that do not fit
+layer = MultiHeadAttention(8, 2)
+for name in ("query", "key", "value", "output"):
+    projection = getattr(layer, f"{name}_projection")
+    assert_shape(projection.weight, (8, 8), what=f"weight of {name}_projection")
+assert_raises(ValueError, MultiHeadAttention, 8, 3, hint="8 is not divisible by 3: ValueError")
+### BEGIN HIDDEN TESTS
+from course_lib.attention import MultiHeadAttention as ReferenceLayer
+
+for bias in (True, False):
+    student = MultiHeadAttention(12, 3, bias=bias).to(device)
+    actual, expected = student.state_dict(), ReferenceLayer(12, 3, bias=bias).state_dict()
+    if set(actual) != set(expected):
+        raise CheckFailure(
+            f"with bias={bias} the parameters are {sorted(actual)}, expected {sorted(expected)}",
+            hint="four nn.Linear with the docstring's names; hand bias on to each of them",
+        )
+    for name, tensor in expected.items():
+        assert_shape(actual[name], tensor.shape, what=name)
+    if torch.equal(actual["query_projection.weight"], actual["key_projection.weight"]):
+        raise CheckFailure(
+            "query_projection and key_projection start with the same weights",
+            hint="make a new nn.Linear for each projection; a copy starts as its original",
+        )
+### END HIDDEN TESTS
+
+# %% test="MultiHeadAttention-shape" points=1 read="self-attention#multi-head-preview"
+# The output is as wide as the input, with one row for each query
+layer = MultiHeadAttention(8, 2).to(device)
+tokens = torch.randn(3, 5, 8).to(device)
+assert_shape(layer(tokens, tokens, tokens), (3, 5, 8), what="output")
+### BEGIN HIDDEN TESTS
+layer = MultiHeadAttention(12, 3).to(device)
+asking, asked = torch.randn(2, 4, 12).to(device), torch.randn(2, 7, 12).to(device)
+hint = "query and key may differ in length: take each length from its own tensor"
+assert_shape(layer(asking, asked, asked), (2, 4, 12), what="output of cross-attention", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="MultiHeadAttention-projections" points=1 read="self-attention#multi-head-preview"
+# The value goes through its projection and the output through another
+layer = MultiHeadAttention(8, 2).to(device)
+token = torch.randn(3, 1, 8).to(device)
+# With a single token all of the weight is on it, whatever the scores: its value comes out.
+assert_close(
+    layer(token, token, token),
+    layer.output_projection(layer.value_projection(token)),
+    what="output for a single token",
+    mistakes={
+        "output_projection is not used": layer.value_projection(token),
+        "value_projection is not used": layer.output_projection(token),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.attention import MultiHeadAttention as ReferenceLayer
+
+reference = ReferenceLayer(12, 3).to(device)
+student = MultiHeadAttention(12, 3).to(device)
+student.load_state_dict(reference.state_dict())
+query, key, value = (torch.randn(2, 1, 12).to(device) for _ in range(3))
+projected = reference.value_projection(value)
+assert_close(
+    student(query, key, value),
+    reference(query, key, value),
+    what="output for a single key",
+    hint="only the value reaches the output: through value_projection, then output_projection",
+    mistakes={
+        "output_projection is not used": projected,
+        "value_projection is not used": reference.output_projection(value),
+        "the values are made from key; make them from value": reference(query, key, key),
+        "the values are made from query; make them from value": reference(query, key, query),
+    },
+)
+### END HIDDEN TESTS
+
+# %% test="MultiHeadAttention-heads" points=1 read="self-attention#multi-head-preview"
+# Each head attends on its own, within its own columns
+layer = MultiHeadAttention(4, 2, bias=False).to(device)
+eye = torch.eye(4)
+layer.load_state_dict(
+    {
+        "query_projection.weight": 30 * eye,  # large scores: a head takes what fits best, no other
+        "key_projection.weight": 30 * eye,
+        "value_projection.weight": eye,
+        "output_projection.weight": eye,
+    }
+)
+tokens = torch.tensor([[[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0]]]).to(device)
+value = torch.tensor([[[0.0, 0.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0]]]).to(device)
+# Head 0 reads columns 0 and 1: both tokens look the same to it, so it averages 0 and 2.
+# Head 1 reads columns 2 and 3, and tells the tokens apart.
+wrongly_joined = torch.tensor([[[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 2.0, 2.0]]]).to(device)
+assert_close(
+    layer(tokens, tokens, value),
+    torch.tensor([[[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0]]]).to(device),
+    what="output",
+    mistakes={
+        "the heads are not apart: each should see its own columns alone": value,
+        "before you join the heads, transpose(1, 2) back": wrongly_joined,
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.attention import MultiHeadAttention as ReferenceLayer
+
+# Queries and keys are signs, and scores huge: a head spreads its weight evenly over the tokens that
+# look the same in its columns. Neither scaling nor the axis of the softmax changes that.
+reference = ReferenceLayer(8, 4, bias=False).to(device)
+state = reference.state_dict()
+state["query_projection.weight"] = state["key_projection.weight"] = 30 * torch.eye(8).to(device)
+state["output_projection.weight"] = torch.eye(8).to(device)
+reference.load_state_dict(state)
+student = MultiHeadAttention(8, 4, bias=False).to(device)
+student.load_state_dict(state)
+tokens = (2.0 * torch.randint(2, (3, 6, 8)) - 1.0).to(device)
+value = torch.randn(3, 6, 8).to(device)
+
+
+def slices(x):
+    """Cut into heads by columns."""
+    return x.view(3, 6, 4, 2).transpose(1, 2)
+
+
+def interleaved(x):
+    """Cut into heads by every fourth column."""
+    return x.view(3, 6, 2, 4).permute(0, 3, 1, 2)
+
+
+def blocks(x):
+    """Cut into heads by rows."""
+    return x.view(3, 4, 6, 2)
+
+
+projected = reference.value_projection(value)
+attended = {
+    cut: torch.softmax(1e3 * cut(tokens) @ cut(tokens).mT, dim=-1) @ cut(projected)
+    for cut in (slices, interleaved, blocks)
+}
+undivided = torch.softmax(1e3 * tokens @ tokens.mT, dim=-1) @ projected
+no_heads = "the heads are not apart: each should see its own head_dim columns alone"
+not_back = "before you join the heads, transpose(1, 2) back to (batch, len, num_heads, head_dim)"
+by_stride = "the heads take every num_heads-th column: split d_model into (num_heads, head_dim)"
+by_rows = "view(batch, num_heads, len, head_dim) mixes the tokens: split d_model, then transpose"
+by_rows_at_first = f"before the attention, {by_rows}"
+assert_close(
+    student(tokens, tokens, value),
+    reference(tokens, tokens, value),
+    what="output",
+    hint="head h reads the columns from h * head_dim up to (h + 1) * head_dim of each projection",
+    mistakes={
+        no_heads: undivided,
+        not_back: attended[slices].reshape(3, 6, 8),
+        by_stride: attended[interleaved].permute(0, 2, 3, 1).reshape(3, 6, 8),
+        by_rows: attended[blocks].reshape(3, 6, 8),
+        by_rows_at_first: attended[blocks].transpose(1, 2).reshape(3, 6, 8),
+    },
+)
+### END HIDDEN TESTS
+
+# %% test="MultiHeadAttention-values" points=1 read="self-attention#multi-head-preview"
+# Self-attention and cross-attention give the right output and the weights of each head
+layer = MultiHeadAttention(8, 2).to(device)
+tokens = torch.randn(3, 5, 8).to(device)
+output, weights = layer(tokens, tokens, tokens, return_weights=True)
+assert_shape(output, (3, 5, 8), what="output")
+assert_shape(weights, (3, 2, 5, 5), what="weights", hint="one set of weights for each head")
+assert_rows_sum_to_one(weights)
+### BEGIN HIDDEN TESTS
+from course_lib.attention import MultiHeadAttention as ReferenceLayer
+
+# head_dim is 1: whether the scores are scaled is the business of another check.
+reference = ReferenceLayer(6, 6).to(device)
+student = MultiHeadAttention(6, 6).to(device)
+student.load_state_dict(reference.state_dict())
+tokens, memory, other = (torch.randn(3, length, 6).to(device) for length in (4, 5, 5))
+for title, inputs in (
+    ("self-attention", (tokens, tokens, tokens)),
+    ("cross-attention", (tokens, memory, other)),
+):
+    query, key, value = inputs
+    expected, expected_weights = reference(query, key, value, return_weights=True)
+    swapped = reference(query, value, key)
+    output, weights = student(query, key, value, return_weights=True)
+    assert_close(weights, expected_weights, what=f"weights in {title}")
+    assert_close(output, expected, what=f"output in {title}, with return_weights")
+    assert_close(
+        student(query, key, value),
+        expected,
+        what=f"output in {title}",
+        hint="query_projection gets query, key_projection key, value_projection value",
+        mistakes={"key and value have changed places": swapped} if key is not value else {},
+    )
+### END HIDDEN TESTS
+
+# %% test="MultiHeadAttention-mask" points=1 read="self-attention#masks-in-attention"
+# What the mask hides has no influence, in any head
+layer = MultiHeadAttention(8, 2).to(device)
+tokens = torch.randn(3, 5, 8).to(device)
+mask = torch.tensor([[True, True, True, False, False]]).to(device)  # the last two keys are hidden
+changed = tokens.clone()
+changed[:, 3:] += 1.0
+assert_close(
+    layer(tokens, changed, changed, mask),
+    layer(tokens, tokens, tokens, mask),
+    what="output after a change of hidden keys",
+    hint="hand the mask on to scaled_dot_product_attention",
+)
+### BEGIN HIDDEN TESTS
+layer = MultiHeadAttention(12, 3).to(device)
+tokens = torch.randn(4, 5, 12).to(device)
+is_real = torch.arange(5) < torch.tensor([5, 3, 1, 2])[:, None]  # (batch, key_len)
+is_real = is_real.to(device)
+mask = is_real[:, None, None, :]
+changed = torch.where(is_real[:, :, None], tokens, torch.randn(4, 5, 12).to(device))
+before = layer(tokens, tokens, tokens, mask)
+assert_shape(before, (4, 5, 12), what="output with a mask")
+assert_close(
+    layer(tokens, changed, changed, mask),
+    before,
+    what="output after a change of hidden keys",
+    hint="hidden keys still count: True means may attend, and masking comes before the softmax",
+)
+changed = tokens.clone()
+changed[:, 0] += 1.0
+if torch.allclose(layer(tokens, changed, changed, mask), before):
+    raise CheckFailure(
+        "a change of a key that may be attended to changes nothing", hint="True means may attend"
+    )
+per_head = torch.rand(4, 3, 5, 5) < 0.5
+per_head[..., 0], per_head[..., 1] = True, False
+per_head = per_head.to(device)
+_, weights = layer(tokens, tokens, tokens, per_head, return_weights=True)
+assert_shape(weights, (4, 3, 5, 5), what="weights")
+assert_close(
+    weights > 0,
+    per_head,
+    what="where the weights are positive",
+    hint="a mask may differ from head to head, (batch, num_heads, query_len, key_len)",
+    mistakes={"the mask is inverted; True means may attend": ~per_head},
+)
+### END HIDDEN TESTS
+
+# %% test="MultiHeadAttention-gradients" points=1 read="self-attention#multi-head-preview"
+# Every projection learns
+layer = MultiHeadAttention(8, 2).to(device)
+tokens = torch.randn(3, 5, 8).to(device)
+layer(tokens, tokens, tokens).square().sum().backward()
+for name in ("query", "key", "value", "output"):
+    weight = getattr(layer, f"{name}_projection").weight
+    assert_shape(weight.grad, (8, 8), what=f"gradient of {name}_projection", hint="is it used?")
+### BEGIN HIDDEN TESTS
+from course_lib.attention import MultiHeadAttention as ReferenceLayer
+
+# head_dim is 1: whether the scores are scaled is the business of another check.
+reference = ReferenceLayer(4, 4).to(device)
+student = MultiHeadAttention(4, 4).to(device)
+student.load_state_dict(reference.state_dict())
+tokens, memory = torch.randn(3, 4, 4), torch.randn(3, 5, 4)
+upstream = torch.randn(3, 4, 4).to(device)
+
+
+def inputs_after(layer):
+    """Run a layer forwards and backwards, and return what it was given."""
+    query, key = tokens.to(device).requires_grad_(), memory.to(device).requires_grad_()
+    loss = (layer(query, key, key) * upstream).sum()
+    if not loss.requires_grad:
+        raise CheckFailure("no gradient flows back", hint="do not detach")
+    loss.backward()
+    return query, key
+
+
+for name, ours, theirs in zip(
+    ("query", "key and value"), inputs_after(reference), inputs_after(student), strict=True
+):
+    assert_close(theirs.grad, ours.grad, what=f"gradient of {name}")
+for name in ("query_projection", "key_projection", "value_projection", "output_projection"):
+    expected, actual = getattr(reference, name), getattr(student, name)
+    for part in ("weight", "bias"):
+        assert_close(
+            getattr(actual, part).grad,
+            getattr(expected, part).grad,
+            what=f"gradient of {name}.{part}",
+            hint=f"what is {name} used for?",
+        )
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 4: in your own words
+
+# %% [markdown] written="why-scale" points=3 read="self-attention#scaling"
+# ### Why is there a square root?
+#
+# Somebody in your team removes the division by $\sqrt{d_k}$: "It is only a constant. The
+# projections can learn it." Answer in five sentences or fewer: how large are the scores without it
+# when the entries of queries and keys are independent, with mean 0 and variance 1? What does the
+# softmax do with scores of that size, and what does that mean for learning? And why the square root
+# of $d_k$, not $d_k$ itself?
+#
+# ### BEGIN SOLUTION
+# A score is a sum of $d_k$ products of independent numbers with mean 0 and variance 1. Each product
+# has mean 0 and variance 1, so the score has variance $d_k$: it is typically as large as
+# $\sqrt{d_k}$, about 8 for a head of 64 dimensions. Scores that far apart put nearly all of the
+# softmax's weight on one key. There its derivative $w_i (\delta_{ij} - w_j)$ is nearly zero, so
+# queries and keys get next to no gradient and cannot learn where else to look; that they *could*
+# learn the constant helps little while they start where learning is slowest. The standard
+# deviation is what has to become 1, and it is $\sqrt{d_k}$; dividing by $d_k$ would shrink the
+# scores to $1/\sqrt{d_k}$, and attention would start as a plain average.
+#
+# **Marking guide**, one point each:
+#
+# 1. *Size*: variance $d_k$, or standard deviation $\sqrt{d_k}$, with the reason (a sum of $d_k$
+#    independent terms). "The scores get large" alone earns nothing here.
+# 2. *Consequence*: a saturated softmax, and therefore vanishing gradients. Half a point for
+#    saturation without a word about learning.
+# 3. *Square root*: scores are to have a standard deviation of 1; with $d_k$ they would be too small
+#    and the weights nearly uniform. Half a point for "the square root of the variance" alone.
+#
+# Not wrong, and worth a remark: layers could learn the scale, and other scalings train too. More
+# than five sentences cost nothing.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## And now: read the mirror
+#
+# Below, a network learns to read mirror writing. Its only way to move a letter from one place to
+# another is your `MultiHeadAttention`: no recurrence, nothing else. It sees nothing but random
+# letters while it learns, for about ten seconds. Then it gets the message from the top of this
+# notebook. Row by row, the picture shows where it looks while it writes each letter. Put your own
+# twelve letters into `message` and run the cell again.
+
+# %% demo="mirror-reading"
+import matplotlib.pyplot as plt
+
+message = "DEEN UOY LLA"  # twelve characters: A to Z and spaces
+
+ALPHABET = " ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class MirrorReader(nn.Module):
+    """Write each letter from what one attention layer brings."""
+
+    def __init__(self, d_model=32):
+        super().__init__()
+        self.letters = nn.Embedding(len(ALPHABET), d_model)
+        self.places = nn.Embedding(len(message), d_model)
+        self.attention = MultiHeadAttention(d_model, num_heads=1)
+        self.write = nn.Linear(d_model, len(ALPHABET))
+
+    def forward(self, ids):
+        places = self.places.weight.expand(len(ids), -1, -1)
+        seen = self.letters(ids) + places
+        output, weights = self.attention(places, seen, seen, return_weights=True)
+        return self.write(output), weights
+
+
+torch.manual_seed(0)
+reader = MirrorReader()
+optimizer = torch.optim.Adam(reader.parameters(), lr=0.01)
+for step in range(301):
+    ids = torch.randint(len(ALPHABET), (64, len(message)))
+    logits, _ = reader(ids)
+    loss = F.cross_entropy(logits.flatten(0, 1), ids.flip(1).flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 100 == 0:
+        print(f"step {step:3d}: loss {loss.item():.4f} nats a letter")
+
+with torch.no_grad():
+    logits, weights = reader(torch.tensor([[ALPHABET.index(letter) for letter in message]]))
+answer = "".join(ALPHABET[i] for i in logits[0].argmax(-1))
+print(f"\n{message}  ->  {answer}")
+
+figure, axes = plt.subplots(figsize=(4.5, 4.5))
+image = axes.imshow(weights[0, 0], cmap="Blues", vmin=0, vmax=1)
+axes.set_xticks(range(len(message)), list(message))
+axes.set_yticks(range(len(answer)), list(answer))
+axes.set_xlabel("letter that is read")
+axes.set_ylabel("letter that is written")
+figure.colorbar(image, label="attention weight", shrink=0.8)
+plt.show()
