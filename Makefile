@@ -43,8 +43,8 @@ define system_package
 	if [ "$$as_root" = no ] || ! command -v apt-get >/dev/null \
 	    || ! { $$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive \
 	           apt-get install -y -qq --no-install-recommends $(1); }; then \
-	    printf '%s\n' 'Missing: $(1) ($(2)).' 'Run this, then make again:' \
-	        '    sudo apt-get install $(1)' >&2; \
+	    printf '%s\n' "Missing: $(1) ($(2))." 'Run this, then make again:' \
+	        "    sudo apt-get install $(1)" >&2; \
 	    exit 2; \
 	fi
 endef

@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -136,14 +137,40 @@ def test_no_fitting_python_is_said_and_nothing_is_made(tmp_path: Path) -> None:
     assert not stamp.exists()
 
 
-def test_who_may_not_install_is_told_the_command(tmp_path: Path) -> None:
-    (tmp_path / "bash").symlink_to(shutil.which("bash"))
-    (tmp_path / "id").write_text("#!/bin/sh\necho 1000\n")  # an ordinary user, no sudo, no bwrap
-    (tmp_path / "id").chmod(0o755)
-    result = make(
-        "bubblewrap", "LIBRARY=", "CHAPTERS=", "GRADER=", f"SHELL={tmp_path / 'bash'}",
-        path=str(tmp_path),
-    )  # fmt: skip
+@pytest.fixture
+def ordinary_user(tmp_path: Path) -> Path:
+    """A folder for $PATH in which one is not root, has no sudo and no bubblewrap."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "bash").symlink_to(shutil.which("bash"))
+    (folder / "id").write_text("#!/bin/sh\necho 1000\n")
+    (folder / "id").chmod(0o755)
+    return folder
+
+
+def make_as(user: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    no_lists = ["LIBRARY=", "CHAPTERS=", "GRADER="]  # they are made with find, which is not there
+    return make(*arguments, *no_lists, f"SHELL={user / 'bash'}", path=str(user))
+
+
+def test_who_may_not_install_bubblewrap_is_told_the_command(ordinary_user: Path) -> None:
+    result = make_as(ordinary_user, "bubblewrap")
     assert result.returncode == 2
     assert "Missing: bubblewrap (the sandbox that student code runs in)." in result.stderr
     assert "    sudo apt-get install bubblewrap\n" in result.stderr
+
+
+def test_a_python_that_cannot_make_environments_is_said(
+    ordinary_user: Path, tmp_path: Path
+) -> None:
+    # As Debian ships it: venv is a package of its own.
+    python = ordinary_user / "python-alone"
+    refuses = 'case "$*" in *ensurepip*) exit 1;; esac'
+    python.write_text(f'#!/bin/sh\n{refuses}\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    stamp = tmp_path / "installed"
+    result = make_as(ordinary_user, f"INSTALLED={stamp}", str(stamp), f"PYTHON={python}")
+    package = f"python3.{sys.version_info.minor}-venv"
+    assert result.returncode == 2
+    assert f"    sudo apt-get install {package}\n" in result.stderr
+    assert not stamp.exists()
