@@ -1,5 +1,6 @@
 """Grades a class: notebooks travel by value to Dask workers, results come back as plain data."""
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -133,7 +134,10 @@ def _grade_in_parallel(
     with (
         dask.config.set({"distributed.worker.daemon": False}),
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs="error"
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.ERROR,
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -39,6 +39,7 @@ def main() -> None:
 def _import_everything() -> None:
     import matplotlib.pyplot as plt
     import torch
+    import torch.fx.experimental.symbolic_shapes  # what the first backward pass would import
 
     from .peer import Peer  # noqa: F401
     from .shell import make_shell

@@ -1,0 +1,111 @@
+"""Grading a class: everybody gets a result, whatever lies in their folder."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from autograder import class_run
+from autograder.class_run import SubmissionsError, find_submissions, grade_class
+from autograder.course import Course
+from autograder.judge import TimeLimits
+from autograder.sandbox import SandboxError
+from tests.autograder.conftest import DOUBLE, ROOT, notebook
+
+RIGHT = notebook(("double", "def double(x):\n    return x + x"))
+WRONG = notebook(("double", "def double(x):\n    return x"))
+
+
+@pytest.fixture
+def course(monkeypatch):
+    files = ("course_lib/__init__.py", "course_lib/testing.py")
+    library = {name: (ROOT / name).read_text() for name in files}
+    small = Course(homework=DOUBLE, library=library)
+    monkeypatch.setattr(Course, "load", classmethod(lambda cls, homework_id, root: small))
+
+
+def hand_in(folder: Path, student: str, data: bytes) -> Path:
+    path = folder / student / DOUBLE.id / f"{DOUBLE.id}.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+    return path
+
+
+def grade(folder, **options):
+    limits = TimeLimits(check_seconds=5.0, submission_seconds=60.0)
+    return grade_class(DOUBLE.id, folder, root=ROOT, limits=limits, workers=1, **options)
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("course", "sandbox")
+def test_a_class_is_graded_and_nobody_is_left_out(tmp_path):
+    hand_in(tmp_path, "ada", RIGHT)
+    hand_in(tmp_path, "bo", WRONG)
+    hand_in(tmp_path, "cy", b"{not json")
+    (tmp_path / "dee" / DOUBLE.id).mkdir(parents=True)
+    link = tmp_path / "eve" / DOUBLE.id / f"{DOUBLE.id}.ipynb"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "ada" / DOUBLE.id / f"{DOUBLE.id}.ipynb")
+    pipe = tmp_path / "fay" / DOUBLE.id / f"{DOUBLE.id}.ipynb"
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    folder = tmp_path / "gil" / DOUBLE.id / f"{DOUBLE.id}.ipynb"
+    folder.mkdir(parents=True)
+    with hand_in(tmp_path, "hal", b"").open("wb") as file:
+        file.truncate(2 << 30)
+    (tmp_path / "notes.txt").write_text("not a student")
+    seen = []
+    results = grade(tmp_path, on_result=lambda result: seen.append(result.student))
+    assert {result.student: result.score for result in results} == {
+        "ada": 5.0,
+        **dict.fromkeys(("bo", "cy", "dee", "eve", "fay", "gil", "hal"), 0.0),
+    }
+    assert sorted(seen) == [result.student for result in results]
+    errors = {result.student: result.error for result in results}
+    assert "not valid JSON" in errors["cy"]
+    assert "missing" in errors["dee"]
+    assert "is a link" in errors["eve"]
+    assert "not a regular file" in errors["fay"]
+    assert "not a regular file" in errors["gil"]
+    assert "2048 MiB" in errors["hal"]
+    assert errors["bo"] == ""
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("course", "sandbox")
+def test_one_seed_gives_one_result(tmp_path):
+    hand_in(tmp_path, "ada", RIGHT)
+    (first,), (second,) = grade(tmp_path, seed=5), grade(tmp_path, seed=5)
+    assert first.seed == second.seed == 5
+    assert [c.status for c in first.checks] == [c.status for c in second.checks]
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(SubmissionsError, match="no folder"):
+        find_submissions(tmp_path / "nowhere", DOUBLE.id)
+
+
+@pytest.mark.parametrize("folders", [[], ["ada"], ["ada/hw99-other"]])
+def test_an_empty_class_is_told_what_is_expected(tmp_path, folders):
+    for folder in folders:
+        (tmp_path / folder).mkdir(parents=True)
+    with pytest.raises(SubmissionsError, match="<student>/hw00-double/"):
+        find_submissions(tmp_path, DOUBLE.id)
+
+
+def test_without_a_sandbox_nothing_is_graded(tmp_path, monkeypatch):
+    def refuse():
+        raise SandboxError("install it")
+
+    hand_in(tmp_path, "ada", RIGHT)
+    monkeypatch.setattr(class_run, "check_sandbox", refuse)
+    with pytest.raises(SandboxError, match="install it"):
+        grade(tmp_path)
+
+
+@pytest.mark.usefixtures("course")
+def test_no_sandbox_is_a_choice_that_shows(tmp_path):
+    hand_in(tmp_path, "ada", RIGHT)
+    (result,) = grade(tmp_path, isolated=False)
+    assert result.score == 5.0
+    assert not result.sandboxed
