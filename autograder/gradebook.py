@@ -5,6 +5,7 @@ the sources of the student's cells are theirs: whatever else was handed in never
 """
 
 import logging
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -64,7 +65,9 @@ def record_in_gradebook(
         target.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, target)
         api = _api(course_folder, root, {result.student: result.to_json()})
-        _succeed(api.autograde(homework_id, result.student))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
+            _succeed(api.autograde(homework_id, result.student))
         on_recorded(result.student)
 
 

@@ -1,0 +1,148 @@
+"""nbgrader goes on working: gradebook, autograde, feedback, with the judge underneath."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.gradebook import record_in_gradebook, transplant
+from autograder.homework import CellKind, read_source_notebook
+from autograder.judge import ungraded
+from autograder.results import CheckResult, Status, SubmissionResult
+from autograder.source import build_source_notebook
+from tests.autograder.conftest import ROOT, notebook
+
+HOMEWORK = "hw03-self-attention"
+
+
+@pytest.fixture(scope="module")
+def source() -> Path:
+    return build_source_notebook(HOMEWORK, ROOT)
+
+
+@pytest.fixture(scope="module")
+def homework(source):
+    return read_source_notebook(source)
+
+
+def hand_in(folder: Path, student: str, data: bytes) -> None:
+    path = folder / student / HOMEWORK / f"{HOMEWORK}.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+
+
+def result_of(homework, student, statuses) -> SubmissionResult:
+    """A result in which the first checks have these statuses and scores, and the rest pass."""
+    checks = []
+    for number, cell in enumerate(homework.checks):
+        status, score = statuses.get(number, (Status.PASS, cell.points))
+        if cell.kind is CellKind.WRITTEN:
+            status, score = Status.MANUAL, 0.0
+        checks.append(
+            CheckResult(
+                check=cell.grade_id, exercise=cell.exercise, title=cell.title, status=status,
+                score=score, max_score=cell.points, message="<b>words</b>",
+            )
+        )  # fmt: skip
+    return SubmissionResult(student=student, homework=HOMEWORK, checks=tuple(checks))
+
+
+def scores(course_folder: Path) -> dict[str, float]:
+    with Gradebook(f"sqlite:///{course_folder}/gradebook.db") as gradebook:
+        submissions = gradebook.assignment_submissions(HOMEWORK)
+        return {submission.student.id: submission.score for submission in submissions}
+
+
+def test_results_reach_the_gradebook_and_manual_grades_stay(tmp_path, homework, source):
+    submissions, course = tmp_path / "submitted", tmp_path / "nbgrader"
+    hand_in(submissions, "ada", source.read_bytes())
+    hand_in(submissions, "bo", b"{not a notebook")
+    results = [
+        result_of(homework, "ada", {0: (Status.FAIL, 0.0), 1: (Status.PARTIAL, 0.5)}),
+        ungraded(homework, "bo", "The file is not a notebook."),
+    ]
+    seen = []
+    options = {"root": ROOT, "course_folder": course, "on_recorded": seen.append}
+    record_in_gradebook(results, submissions, HOMEWORK, **options)
+    assert seen == ["ada", "bo"]
+    automatic = sum(c.points for c in homework.checks if c.kind is CellKind.TEST)
+    assert scores(course) == {"ada": automatic - 1.5, "bo": 0.0}
+
+    written = next(c.grade_id for c in homework.checks if c.kind is CellKind.WRITTEN)
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        grade = gradebook.find_grade(written, HOMEWORK, HOMEWORK, "ada")
+        assert grade.needs_manual_grade
+        grade.manual_score = 2.0
+        gradebook.db.commit()
+    record_in_gradebook(results, submissions, HOMEWORK, **options)
+    assert scores(course) == {"ada": automatic + 0.5, "bo": 0.0}
+
+
+def test_only_the_students_own_sources_are_transplanted(homework):
+    released = nbformat.read(ROOT / "assignments" / HOMEWORK / f"{HOMEWORK}.ipynb", as_version=4)
+    exercise = next(c.grade_id for c in homework.cells if c.kind is CellKind.SOLUTION)
+    check = next(c.grade_id for c in homework.cells if c.kind is CellKind.TEST)
+    handed_in = notebook(
+        "first = 1",
+        (exercise, "MINE = 1"),
+        "second = 2",
+        (check, "forged = True"),
+        tags=["skip-execution"],
+    )
+    made = transplant(released, handed_in, homework)
+    nbformat.validate(made)
+    text = nbformat.writes(made)
+    own = ["first = 1", "MINE = 1", "second = 2"]
+    assert [cell.source for cell in made.cells if cell.source in own] == own
+    assert "forged" not in text
+    assert "skip-execution" not in text
+    assert len(made.cells) == len(released.cells) + 2
+
+
+@pytest.fixture
+def nbgrader_course(tmp_path, source):
+    """A teaching assistant's own nbgrader course that uses the project's configuration."""
+    config = (ROOT / "nbgrader_config.py").read_text()
+    config += f"\nc.TrustedJudge.root = {str(ROOT)!r}\nc.TrustedJudge.check_seconds = 10.0\n"
+    (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n" + config)
+    target = tmp_path / "source" / HOMEWORK / source.name
+    target.parent.mkdir(parents=True)
+    target.write_bytes(source.read_bytes())
+
+    def nbgrader(*arguments: str) -> None:
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-m", "nbgrader", *arguments],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+
+    return tmp_path, nbgrader
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("sandbox")
+def test_nbgraders_own_commands_use_the_judge_and_leak_nothing(nbgrader_course, homework):
+    folder, nbgrader = nbgrader_course
+    nbgrader("generate_assignment", HOMEWORK)
+    solved = json.loads((folder / "source" / HOMEWORK / f"{HOMEWORK}.ipynb").read_text())
+    for cell in solved["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "causal_mask":
+            cell["source"] = "def causal_mask(*sizes, device=None):\n    return torch.ones(sizes)\n"
+    hand_in(folder / "submitted", "ada", json.dumps(solved).encode())
+    nbgrader("autograde", HOMEWORK)
+    lost = sum(c.points for c in homework.checks if c.exercise == "causal_mask")
+    automatic = sum(c.points for c in homework.checks if c.kind is CellKind.TEST)
+    assert scores(folder) == {"ada": automatic - lost}
+
+    nbgrader("generate_feedback", HOMEWORK)
+    (page,) = (folder / "feedback" / "ada").rglob("*.html")
+    text = page.read_text()
+    assert "causal_mask" in text
+    assert "HIDDEN TESTS" not in text
+    assert "reference_attention" not in text
