@@ -52,27 +52,23 @@ endef
 # ---- two commands ----
 
 .PHONY: course
-course: $(INSTALLED) bubblewrap $(STAMPS)/book $(STAMPS)/grades ## everything: install, book, homework, a sample class graded
+course: $(INSTALLED) bubblewrap $(SITE)/index.html $(STAMPS)/grades ## everything: install, book, homework, a sample class graded
 	@$(say) "The sample class"
-	@cat $(GRADES)/table.txt
-	@$(say) "Where to look"
-	@printf '  %-18s%s\n' \
-	    'book' '$(SITE)/index.html (or: make serve)' \
-	    'student notebook' 'assignments/$(COURSE_HW)/$(COURSE_HW).ipynb' \
-	    'submissions' '$(CLASS)/' \
-	    'feedback' '$(GRADES)/feedback/' \
-	    'report' '$(GRADES)/report.html' \
-	    'grades' '$(GRADES)/grades.csv'
+	@cat $(STAMPS)/grades
+	@printf '  %-11s%s\n' \
+	    book '$(SITE)/index.html, or: make serve' \
+	    notebook 'assignments/$(COURSE_HW)/$(COURSE_HW).ipynb, what students get' \
+	    class '$(CLASS)/, what they handed in'
 
 .PHONY: test
-test: $(INSTALLED) test-packages lint $(STAMPS)/book $(STAMPS)/release ## lint, then all tests
+test: $(INSTALLED) test-packages lint $(SITE)/index.html $(STAMPS)/release ## lint, then all tests
 	@$(say) "Tests"
 	$(PY) -m pytest -n $(JOBS) --dist worksteal
 
 # ---- the book ----
 
 .PHONY: book serve
-book: $(STAMPS)/book ## build the book into build/book/_build/html
+book: $(SITE)/index.html ## build the book into build/book/_build/html
 
 serve: ## show the built book on http://localhost:8000 (PORT=8000)
 	@test -f $(SITE)/index.html || { echo 'The book is not built yet. First: make book' >&2; exit 2; }
@@ -84,7 +80,7 @@ serve: ## show the built book on http://localhost:8000 (PORT=8000)
 	@echo 'The book: http://localhost:$(PORT)/ (Ctrl-C ends it)'
 	@exec $(PY) -m http.server $(PORT) --bind 127.0.0.1 --directory $(SITE)
 
-$(STAMPS)/book: $(INSTALLED) $(CHAPTERS) $(LIBRARY) | $(STAMPS)
+$(SITE)/index.html: $(INSTALLED) $(CHAPTERS) $(LIBRARY)
 	@$(say) "Building the book"
 	.venv/bin/jupyter-book build . --path-output build/book -W -n --keep-going
 	@touch $@
@@ -117,11 +113,11 @@ $(STAMPS)/class: $(STAMPS)/release $(CLASS_SOURCES) | $(STAMPS)
 	$(PY) -m tests.homework.sample_class $(CLASS)
 	@touch $@
 
+# The stamp is what grading printed: the table, and where to look. Links lead to the book built here.
 $(STAMPS)/grades: $(STAMPS)/class $(GRADER) | $(STAMPS)
 	@$(say) "Grading the sample class"
-	@mkdir -p $(GRADES)
-	$(PY) -m autograder grade $(COURSE_HW) --submissions $(CLASS) --out $(GRADES) | tee $(GRADES)/table.txt
-	@touch $@
+	$(PY) -m autograder grade $(COURSE_HW) --submissions $(CLASS) --out $(GRADES) \
+	    --book-url ../../../../book/_build/html/book > $@
 
 # ---- upkeep ----
 
