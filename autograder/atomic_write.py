@@ -1,0 +1,74 @@
+"""Files that are either there whole or not there at all."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+_UNFINISHED = ".unfinished-"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text file so that no reader, and no killed run, ever sees a part of it.
+
+    Args:
+        path: The file; one that exists is replaced.
+        text: What it is to hold; written as UTF-8, half characters as backslash escapes.
+
+    Raises:
+        OSError: It could not be written; what was there before still is.
+    """
+    handle, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8", errors="backslashreplace"))
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes files private; a report is made to be read
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def staging(out: Path) -> Iterator[Path]:
+    """Make several files at once: all appear when the block ends well, none when it does not.
+
+    Files and folders made below the given folder are moved to the same places below ``out``. What
+    a killed run left of its own staging folder is removed first.
+
+    Args:
+        out: The folder that the files are for; made if missing. One run at a time writes to it.
+
+    Yields:
+        An empty folder on the same file system.
+
+    Raises:
+        OSError: A file could not be moved to its place.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    for left_over in out.glob(f"{_UNFINISHED}*"):
+        if left_over.is_dir():
+            shutil.rmtree(left_over)
+        else:
+            left_over.unlink()
+    stage = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=out))
+    try:
+        yield stage
+        for source in sorted(path for path in stage.rglob("*") if path.is_file()):
+            target = out / source.relative_to(stage)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            source.replace(target)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

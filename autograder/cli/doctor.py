@@ -1,0 +1,137 @@
+"""python -m autograder doctor."""
+
+import importlib.metadata
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from autograder.cli.bad_input import ROOT
+from autograder.terminal import output
+
+_PACKAGES = ("torch", "nbgrader", "jupyter-book", "distributed", "safetensors")
+_NEEDED_GIB = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that grading needs or likes to have.
+
+    Attributes:
+        subject: What was looked at.
+        state: ``ok``, ``missing`` (grading can't do without) or ``without`` (it can).
+        found: What is there.
+        mend: What to do about it; empty if nothing.
+    """
+
+    subject: str
+    state: str
+    found: str
+    mend: str = ""
+
+
+def doctor() -> None:
+    """Say whether this machine can grade, and how to mend what is missing.
+
+    Raises:
+        Exit: With code 1, if something is missing that grading can't do without.
+    """
+    findings = examine(ROOT)
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    marks = {"ok": ("✓", "green"), "missing": ("✗", "bold red"), "without": ("–", "yellow")}
+    for finding in findings:
+        symbol, colour = marks[finding.state]
+        words = Text(finding.found)
+        if finding.mend:
+            words.append(f"\n{finding.mend}", style="bold")
+        table.add_row(Text(f"{symbol} {finding.state}", style=colour), finding.subject, words)
+    console = output()
+    console.print(table)
+    if any(finding.state == "missing" for finding in findings):
+        console.print("\nGrading can't run here yet.")
+        raise typer.Exit(1)
+    console.print("\nReady to grade.")
+
+
+def examine(root: Path) -> list[Finding]:
+    """Look at everything that grading needs.
+
+    Args:
+        root: The project's folder.
+
+    Returns:
+        What was found, in the order to read it.
+    """
+    return [_python(), *_packages(root), _sandbox(), _gpu(), _disk(root)]
+
+
+def _python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    mend = "" if fits else "make the environment anew: make distclean course PYTHON=python3.11"
+    return Finding(subject="Python", state="ok" if fits else "missing", found=version, mend=mend)
+
+
+def _packages(root: Path) -> list[Finding]:
+    """Compare what is installed with the pins."""
+    pins: dict[str, str] = {}
+    requirements = root / "requirements.txt"
+    if requirements.is_file():
+        found = re.findall(r"^([\w.-]+)==([^\s;]+)", requirements.read_text("utf-8"), re.MULTILINE)
+        pins = dict(found)
+    findings = []
+    for name in _PACKAGES:
+        try:
+            version = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            mend = "python -m pip install -r requirements.txt"
+            findings.append(Finding(subject=name, state="missing", found="", mend=mend))
+            continue
+        pin = pins.get(name, version)
+        same = version.split("+")[0] == pin  # torch's build tag is no other version
+        findings.append(
+            Finding(
+                subject=name,
+                state="ok" if same else "without",
+                found=version,
+                mend="" if same else f"tested with {pin}: python -m pip install {name}=={pin}",
+            )
+        )
+    return findings
+
+
+def _sandbox() -> Finding:
+    from autograder.sandbox import SandboxError, check_sandbox
+
+    try:
+        check_sandbox()
+    except SandboxError as error:
+        return Finding(subject="sandbox", state="missing", found="", mend=str(error))
+    return Finding(subject="sandbox", state="ok", found="bubblewrap works")
+
+
+def _gpu() -> Finding:
+    try:
+        import torch
+    except ImportError:
+        return Finding(subject="GPU", state="without", found="torch is not installed")
+    if not torch.cuda.is_available():
+        return Finding(subject="GPU", state="without", found="none; grading runs on the CPU")
+    names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+    return Finding(subject="GPU", state="ok", found=f"{', '.join(names)}; use --device cuda")
+
+
+def _disk(root: Path) -> Finding:
+    free = shutil.disk_usage(root).free / 2**30
+    enough = free >= _NEEDED_GIB
+    return Finding(
+        subject="free disk",
+        state="ok" if enough else "missing",
+        found=f"{free:.1f} GiB",
+        mend="" if enough else f"grading a class wants {_NEEDED_GIB:g} GiB; make clean frees some",
+    )

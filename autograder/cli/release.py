@@ -1,0 +1,30 @@
+"""python -m autograder release."""
+
+from typing import Annotated
+
+import typer
+
+from autograder.cli.bad_input import ROOT, told_in_one_line
+
+
+def release(
+    homework: Annotated[str, typer.Argument(help="Its number, hw03, or its whole name.")],
+) -> None:
+    """Make what students get.
+
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+
+    Raises:
+        Exit: With code 2, if the homework is unknown or its source not well formed.
+    """
+    from autograder.homework import HomeworkError, resolve_homework
+
+    with told_in_one_line(HomeworkError):
+        homework_id = resolve_homework(homework, ROOT)
+        from autograder.release import release as make_release
+
+        make_release(homework_id, ROOT)
+    typer.echo(f"Released {homework_id}:")
+    typer.echo(f"  notebook       assignments/{homework_id}/{homework_id}.ipynb")
+    typer.echo(f"  for students   dist/{homework_id.split('-')[0]}/")

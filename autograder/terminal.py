@@ -1,0 +1,157 @@
+"""What grading shows in a terminal: progress on stderr, the table of grades on stdout.
+
+Students' texts are cleaned and never read as markup.
+"""
+
+import statistics
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from autograder.clean_text import one_line
+from autograder.results import Status, SubmissionResult
+from autograder.status_words import STATUS_WORDS, format_points, format_seconds
+
+_MAX_ROWS = 60
+_PIPE_WIDTH = 110  # where nobody tells how wide the page is: a log, a file
+_PLAIN_LINES = 20  # most lines of progress in a log
+_COLOURS = {
+    Status.PASS: "green",
+    Status.PARTIAL: "yellow",
+    Status.FAIL: "red",
+    Status.ERROR: "magenta",
+    Status.TIMEOUT: "blue",
+    Status.CRASH: "bold blue",
+    Status.INVALID: "bold",
+    Status.MANUAL: "dim",
+}
+
+
+def output() -> Console:
+    """Return a console on stdout that shows text as it is.
+
+    Returns:
+        One that reads no markup and breaks off no path in a log.
+    """
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    return Console(markup=False, emoji=False, highlight=False, width=width)
+
+
+class StepProgress:
+    """Progress of a long step, on stderr: a bar with time left, or plain lines in a log.
+
+    Args:
+        what: What is being done, such as ``Grading``.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._done = 0
+        self._total = 0
+        self._console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[last]}", markup=False),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task(what, total=None, last="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def begin(self, total: int) -> None:
+        """Tell how much there is to do.
+
+        Args:
+            total: Number of submissions.
+        """
+        self._total = total
+        self._bar.update(self._task, total=total)
+
+    def advance(self, last: str) -> None:
+        """Tell that one more is done.
+
+        Args:
+            last: What to say about it.
+        """
+        self._done += 1
+        self._bar.update(self._task, completed=self._done, last=one_line(last, 60))
+        every = max(1, self._total // _PLAIN_LINES)
+        if self._bar.disable and (self._done % every == 0 or self._done == self._total):
+            line = f"{self._what} {self._done}/{self._total}: {one_line(last, 60)}"
+            self._console.print(line, soft_wrap=True)
+
+
+def print_grades(results: Sequence[SubmissionResult], console: Console) -> None:
+    """Print a row a submission, and a line that sums up.
+
+    Args:
+        results: The submissions, in the order of the rows.
+        console: Where to.
+    """
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("student", overflow="fold")
+    table.add_column("score", justify="right")
+    table.add_column("of", justify="right")
+    table.add_column("checks", overflow="fold")
+    table.add_column("time", justify="right")
+    table.add_column("remarks", overflow="fold")
+    for result in results[:_MAX_ROWS]:
+        table.add_row(
+            Text(one_line(result.student, 40)),
+            format_points(result.score),
+            format_points(result.max_score),
+            _symbols(result),
+            format_seconds(result.seconds),
+            Text(_remarks(result)),
+        )
+    console.print(table)
+    if len(results) > _MAX_ROWS:
+        console.print(f"... and {len(results) - _MAX_ROWS} more: see the report")
+    used = {check.status for result in results for check in result.checks}
+    named = [f"{w.symbol} {w.short}" for status, w in STATUS_WORDS.items() if status in used]
+    console.print(Text("\n" + "   ".join(named), style="dim"))
+    median = format_points(statistics.median(result.score for result in results))
+    top = format_points(max(result.max_score for result in results))
+    flagged = sum(bool(result.flags) for result in results)
+    many = "submission" if len(results) == 1 else "submissions"
+    console.print(f"{len(results)} {many}, median {median} of {top} points, {flagged} flagged")
+    if any(not result.sandboxed for result in results):
+        warning = "Graded without a sandbox: students' code ran with your rights on this machine."
+        console.print(Text(warning, style="bold red"))
+
+
+def _symbols(result: SubmissionResult) -> Text:
+    symbols = Text()
+    for check in result.checks:
+        symbols.append(STATUS_WORDS[check.status].symbol, style=_COLOURS[check.status])
+    return symbols
+
+
+def _remarks(result: SubmissionResult) -> str:
+    remarks = []
+    if result.error:
+        remarks.append(one_line(result.error, 60))
+    if result.flags:
+        remarks.append(f"{len(result.flags)} {'flag' if len(result.flags) == 1 else 'flags'}")
+    return "; ".join(remarks)
