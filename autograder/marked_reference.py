@@ -6,7 +6,7 @@ import inspect
 import textwrap
 from types import ModuleType
 
-from autograder.homework import HomeworkError
+from .homework import HomeworkError
 
 BEGIN_SOLUTION = "### BEGIN SOLUTION"
 END_SOLUTION = "### END SOLUTION"

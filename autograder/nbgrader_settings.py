@@ -16,6 +16,11 @@ def configure(c: Config) -> None:
         "nbgrader.preprocessors.AssignLatePenalties",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
+    # What a student finds in the place of a solution.
+    c.ClearSolutions.code_stub = {
+        "python": '# YOUR CODE HERE\nraise NotImplementedError("your code goes here")'
+    }
+    c.ClearSolutions.text_stub = "*Your answer goes here: replace this line.*"
     # nbgrader's own feedback would show the hidden tests to students.
     c.GenerateFeedback.preprocessors = [
         "nbgrader.preprocessors.GetGrades",

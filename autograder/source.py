@@ -9,10 +9,10 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.atomic_write import write_atomically
-from autograder.book_links import expand_book_links
-from autograder.homework import CellKind, HomeworkError, resolve_homework
-from autograder.marked_reference import BEGIN_SOLUTION, END_SOLUTION, marked_source
+from .atomic_write import write_atomically
+from .book_links import expand_book_links
+from .homework import CellKind, HomeworkError, resolve_homework
+from .marked_reference import BEGIN_SOLUTION, END_SOLUTION, marked_source
 
 BEGIN_HIDDEN_TESTS = "### BEGIN HIDDEN TESTS"
 END_HIDDEN_TESTS = "### END HIDDEN TESTS"

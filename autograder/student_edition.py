@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.homework import CellKind, HomeworkError, resolve_homework
-from autograder.source import SourceCell, read_source
+from .homework import CellKind, HomeworkError, resolve_homework
+from .source import SourceCell, read_source
 
 PACKAGE = "course_lib"
 

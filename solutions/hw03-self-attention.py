@@ -815,17 +815,19 @@ for name in ("query_projection", "key_projection", "value_projection", "output_p
 # ## And now: read the mirror
 #
 # Below, a network learns to read mirror writing. Its only way to move a letter from one place to
-# another is your `MultiHeadAttention`: no recurrence, nothing else. It sees nothing but random
-# letters while it learns, for about ten seconds. Then it gets the message from the top of this
-# notebook. Row by row, the picture shows where it looks while it writes each letter. Put your own
-# twelve letters into `message` and run the cell again.
+# another is your `MultiHeadAttention`: no recurrence, nothing else. While it learns, for about ten
+# seconds, it sees nothing but random letters. Then it gets the message from the top of this
+# notebook. Row by row, the picture shows where it looks while it writes each letter. What pattern
+# do you expect?
+#
+# Afterwards, add a cell of your own and call `read_mirror` with a message of yours, of up to twelve
+# letters and spaces, last letter first.
 
 # %% demo="mirror-reading"
 import matplotlib.pyplot as plt
 
-message = "DEEN UOY LLA"  # twelve characters: A to Z and spaces
-
 ALPHABET = " ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LENGTH = 12  # letters of a message
 
 
 class MirrorReader(nn.Module):
@@ -834,13 +836,13 @@ class MirrorReader(nn.Module):
     def __init__(self, d_model=32):
         super().__init__()
         self.letters = nn.Embedding(len(ALPHABET), d_model)
-        self.places = nn.Embedding(len(message), d_model)
+        self.places = nn.Embedding(LENGTH, d_model)
         self.attention = MultiHeadAttention(d_model, num_heads=1)
         self.write = nn.Linear(d_model, len(ALPHABET))
 
-    def forward(self, ids):
-        places = self.places.weight.expand(len(ids), -1, -1)
-        seen = self.letters(ids) + places
+    def forward(self, letter_ids):
+        places = self.places.weight.expand(len(letter_ids), -1, -1)
+        seen = self.letters(letter_ids) + places
         output, weights = self.attention(places, seen, seen, return_weights=True)
         return self.write(output), weights
 
@@ -849,25 +851,31 @@ torch.manual_seed(0)
 reader = MirrorReader()
 optimizer = torch.optim.Adam(reader.parameters(), lr=0.01)
 for step in range(301):
-    ids = torch.randint(len(ALPHABET), (64, len(message)))
-    logits, _ = reader(ids)
-    loss = F.cross_entropy(logits.flatten(0, 1), ids.flip(1).flatten())
+    letter_ids = torch.randint(len(ALPHABET), (64, LENGTH))
+    logits, _ = reader(letter_ids)
+    loss = F.cross_entropy(logits.flatten(0, 1), letter_ids.flip(1).flatten())
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     if step % 100 == 0:
         print(f"step {step:3d}: loss {loss.item():.4f} nats a letter")
 
-with torch.no_grad():
-    logits, weights = reader(torch.tensor([[ALPHABET.index(letter) for letter in message]]))
-answer = "".join(ALPHABET[i] for i in logits[0].argmax(-1))
-print(f"\n{message}  ->  {answer}")
 
-figure, axes = plt.subplots(figsize=(4.5, 4.5))
-image = axes.imshow(weights[0, 0], cmap="Blues", vmin=0, vmax=1)
-axes.set_xticks(range(len(message)), list(message))
-axes.set_yticks(range(len(answer)), list(answer))
-axes.set_xlabel("letter that is read")
-axes.set_ylabel("letter that is written")
-figure.colorbar(image, label="attention weight", shrink=0.8)
-plt.show()
+def read_mirror(message):
+    """Read a message, and draw where the network looks while it writes each letter."""
+    message = message.upper().ljust(LENGTH)
+    with torch.no_grad():
+        logits, weights = reader(torch.tensor([[ALPHABET.index(letter) for letter in message]]))
+    answer = "".join(ALPHABET[i] for i in logits[0].argmax(-1))
+    print(f"{message}  ->  {answer}")
+    figure, axes = plt.subplots(figsize=(4.5, 4.5))
+    image = axes.imshow(weights[0, 0], cmap="Blues", vmin=0, vmax=1)
+    axes.set_xticks(range(LENGTH), list(message))
+    axes.set_yticks(range(LENGTH), list(answer))
+    axes.set_xlabel("letter that is read")
+    axes.set_ylabel("letter that is written")
+    figure.colorbar(image, label="attention weight", shrink=0.8)
+    plt.show()
+
+
+read_mirror("DEEN UOY LLA")
