@@ -1,0 +1,135 @@
+"""Grades one class twice, with plain ``nbgrader autograde`` and with the judge, and compares.
+
+    python -m benchmarks.autograder --submissions 40
+
+Every submission is a right one, so that both should give full marks; the run fails if they differ.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbgrader.api import Gradebook
+
+from autograder.class_run import grade_class
+from autograder.gradebook import record_in_gradebook
+from autograder.judge import TimeLimits
+from autograder.source import build_source_notebook
+
+ROOT = Path(__file__).parents[1]
+HOMEWORK = "hw03-self-attention"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """How long one way of grading took.
+
+    Attributes:
+        name: What graded.
+        seconds: Wall time of the whole class, from the command to the gradebook.
+        grading_seconds: Of these, what grading itself took; the rest is the gradebook.
+        marks: Points by student.
+    """
+
+    name: str
+    seconds: float
+    grading_seconds: float
+    marks: dict[str, float]
+
+
+def write_class(folder: Path, count: int) -> None:
+    """Write right submissions that differ in a comment.
+
+    Args:
+        folder: Where to, laid out as nbgrader's ``submitted``.
+        count: How many.
+    """
+    solved = json.loads(build_source_notebook(HOMEWORK, ROOT).read_text())
+    for number in range(count):
+        for cell in solved["cells"]:
+            if cell["metadata"].get("course", {}).get("kind") == "solution":
+                cell["source"] = f"# submission {number}\n" + "".join(cell["source"])
+        path = folder / f"student-{number:04d}" / HOMEWORK / f"{HOMEWORK}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(solved))
+
+
+def time_nbgrader(submissions: Path, course: Path) -> Timing:
+    """Time ``nbgrader autograde`` as it comes, hidden tests in the student's kernel."""
+    shutil.copytree(submissions, course / "submitted")
+    source = course / "source" / HOMEWORK / f"{HOMEWORK}.ipynb"
+    source.parent.mkdir(parents=True)
+    shutil.copy(build_source_notebook(HOMEWORK, ROOT), source)
+    (course / "nbgrader_config.py").write_text("")
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+
+    def run(command: str) -> float:
+        started = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "nbgrader", command, HOMEWORK],
+            cwd=course, env=environment, check=True, capture_output=True,
+        )  # fmt: skip
+        return time.perf_counter() - started
+
+    run("generate_assignment")
+    seconds = run("autograde")
+    return Timing(
+        name="nbgrader autograde", seconds=seconds, grading_seconds=seconds, marks=_marks(course)
+    )
+
+
+def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
+    """Time the judge with a number of workers, start of the workers and gradebook included."""
+    started = time.perf_counter()
+    results = grade_class(HOMEWORK, submissions, root=ROOT, limits=TimeLimits(), workers=workers)
+    graded = time.perf_counter()
+    record_in_gradebook(results, submissions, HOMEWORK, root=ROOT, course_folder=course)
+    return Timing(
+        name=f"the judge, {workers} worker{'s' * (workers > 1)}",
+        seconds=time.perf_counter() - started,
+        grading_seconds=graded - started,
+        marks=_marks(course),
+    )
+
+
+def _marks(course: Path) -> dict[str, float]:
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        graded = gradebook.assignment_submissions(HOMEWORK)
+        return {submission.student.id: submission.score for submission in graded}
+
+
+def main() -> None:
+    """Run both and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--submissions", type=int, default=40, help="size of the class")
+    count = parser.parse_args().submissions
+    with tempfile.TemporaryDirectory() as folder:
+        submissions = Path(folder) / "class"
+        write_class(submissions, count)
+        timings = [
+            time_nbgrader(submissions, Path(folder) / "nbgrader"),
+            *(time_judge(submissions, Path(folder) / f"judge{n}", n) for n in (1, 2)),
+        ]
+    if any(timing.marks != timings[0].marks for timing in timings):
+        sys.exit("the ways of grading do not agree on the marks")
+    print(f"{count} submissions of {HOMEWORK}, {os.cpu_count()} cores, {platform.machine()}\n")
+    print("| | seconds | seconds a submission | of these grading | submissions a minute | ratio |")
+    print("|---|---|---|---|---|---|")
+    for t in timings:
+        print(
+            f"| {t.name} | {t.seconds:.1f} | {t.seconds / count:.2f} | "
+            f"{t.grading_seconds / count:.2f} | {60 * count / t.seconds:.0f} | "
+            f"{timings[0].seconds / t.seconds:.1f} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
