@@ -1,14 +1,18 @@
 """The directive ``course-map``: the table chapter, module, homework, from ``course_lib``."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from course_lib import COURSE_MAP, Room
+if TYPE_CHECKING:
+    from course_lib import Room
 
 
 def map_lines(rooms: Sequence[Room], chapters: Sequence[str]) -> list[str]:
@@ -37,6 +41,8 @@ class CourseMapDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
+        from course_lib import COURSE_MAP  # found only once the extension is set up
+
         book = Path(self.env.srcdir) / "book"
         self.env.note_dependency(str(Path(self.env.srcdir) / "course_lib" / "__init__.py"))
         chapters = [file.stem for file in book.glob("*.md")]

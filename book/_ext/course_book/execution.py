@@ -9,6 +9,7 @@ import importlib.metadata
 import os
 import platform
 import shutil
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -73,7 +74,10 @@ def _configure(app: Sphinx, config: Config) -> None:
                 shutil.rmtree(stale)
 
 
-def _prepare_kernels(root: Path) -> None:
+def _find_library(root: Path) -> None:
+    # Our own directives read course_lib too, whether or not it is installed.
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
     # Kernels inherit this process's environment. The kernel "python3" then is this very Python,
     # also where the reader's home folder holds a kernel of the same name.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
@@ -92,4 +96,4 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("course_lib_digest", "", "env", types=[str])
     app.add_config_value("course_book_digest", "", "env", types=[str])
     app.connect("config-inited", _configure)
-    _prepare_kernels(Path(app.srcdir))
+    _find_library(Path(app.srcdir))

@@ -7,8 +7,8 @@ replaces, so that a reader without scripts misses the movement and no content.
 
 import json
 import re
+from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -23,8 +23,32 @@ from course_book.query_key_value import QueryKeyValue
 
 logger = logging.getLogger(__name__)
 
-FIGURES = {"query-key-value": QueryKeyValue}
-"""For each figure in ``_static/figures`` the class that checks its data and tabulates it."""
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure that the book can show.
+
+    Attributes:
+        model: The class that checks the figure's data and tabulates it.
+        scripts: Its classic scripts under ``_static/figures``, in the order in which they run.
+    """
+
+    model: type[QueryKeyValue]
+    scripts: tuple[str, ...]
+
+
+FIGURES = {
+    "query-key-value": Figure(
+        model=QueryKeyValue,
+        scripts=(
+            "query-key-value/attention.js",
+            "query-key-value/elements.js",
+            "query-key-value/arcs.js",
+            "query-key-value/divisor.js",
+            "query-key-value.js",
+        ),
+    )
+}
 
 
 class interactive_figure(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
@@ -71,7 +95,7 @@ class FillFigures(SphinxPostTransform):
         """Fill every figure of the page."""
         for node in list(self.document.findall(interactive_figure)):
             try:
-                data = FIGURES[node["figure"]].from_json(self._find(node["data"]))
+                data = FIGURES[node["figure"]].model.from_json(self._find(node["data"]))
             except ValueError as error:
                 logger.error(
                     "interactive %s: data %r: %s",
@@ -140,14 +164,10 @@ def _add_scripts(
     if doctree is None:
         return
     names = {node["figure"] for node in doctree.findall(interactive_figure)}
-    if not names:
-        return
-    folder = Path(__file__).parents[2] / "_static"
-    for name in sorted(names):
-        parts = sorted((folder / "figures" / name).glob("*.js"))
-        for script in [*parts, folder / "figures" / f"{name}.js"]:
-            app.add_js_file(script.relative_to(folder).as_posix(), loading_method="defer")
-    app.add_js_file("js/figures.js", loading_method="defer")
+    for script in [script for name in sorted(names) for script in FIGURES[name].scripts]:
+        app.add_js_file(f"figures/{script}", loading_method="defer")
+    if names:
+        app.add_js_file("js/figures.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> None:

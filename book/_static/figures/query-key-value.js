@@ -1,1 +1,186 @@
-window.courseFigures = window.courseFigures || {}; window.courseFigures["query-key-value"]={render({el}){el.textContent="soon"}};
+/* The figure "query-key-value": one query meets every key, and takes its share of every value.
+ *
+ * model: { words, query, key, value, head_dim, note }; n words, vectors as arrays of numbers.
+ * A word is chosen by pointing at it, by pressing it, or by arrow keys. A press keeps it chosen.
+ */
+(function () {
+  "use strict";
+
+  const { scores, softmax, mix } = window.courseAttention;
+  const { make, signed, Bar, Columns } = window.courseElements;
+  const STEP = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
+  const PAUSE = 200; // milliseconds before a change is read out
+
+  class QueryKeyValue {
+    constructor(model, el) {
+      this.model = model;
+      this.kept = this.mostTelling();
+      this.shown = this.kept;
+      const root = Math.sqrt(model.head_dim);
+      const all = model.query.flatMap((query) => scores(query, model.key, root));
+      this.scoreScale = 1.15 * Math.max(...all.map(Math.abs));
+      this.valueScale = Math.max(...model.value.flat().map(Math.abs));
+      this.divisor = new window.courseDivisor(model.head_dim, () => this.update());
+      this.rows = model.words.map((word, index) => this.makeRow(word, index));
+      this.arcs = new window.courseArcs(model.words.length);
+      this.output = new Columns(model.value[0].length);
+      this.outputName = make("span");
+      this.scoreHead = make("span", { class: "course-key" });
+      this.summary = make("p", { class: "qkv-summary", "aria-live": "polite" });
+      this.table = this.makeTable();
+      el.className = "qkv";
+      el.append(
+        make("p", { class: "qkv-how" }, "Point at a word, or press one to keep it chosen."),
+        make("div", { class: "qkv-board" }, this.arcs.element, this.table),
+        this.divisor.element,
+        this.summary,
+      );
+      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
+      new ResizeObserver(() => this.drawArcs()).observe(this.table);
+      this.update();
+    }
+
+    /** The word to begin with: the one whose attention is most on one other word. */
+    mostTelling() {
+      const { query, key, head_dim: size } = this.model;
+      const tops = query.map((vector, index) => {
+        const weights = softmax(scores(vector, key, Math.sqrt(size)));
+        return Math.max(...weights.map((weight, other) => (other === index ? 0 : weight)));
+      });
+      return tops.indexOf(Math.max(...tops));
+    }
+
+    makeRow(word, index) {
+      const button = make("button", { type: "button", class: "qkv-word" }, word);
+      button.addEventListener("mouseenter", () => this.choose(index));
+      button.addEventListener("mouseleave", () => this.choose(this.kept));
+      button.addEventListener("focus", () => this.keep(index));
+      button.addEventListener("click", () => this.keep(index));
+      button.addEventListener("keydown", (event) => this.onKey(event, index));
+      const row = {
+        button,
+        score: new Bar("key", true),
+        weight: new Bar("query", false),
+        value: new Columns(this.model.value[index].length),
+      };
+      row.element = make(
+        "tr",
+        {},
+        make("th", { scope: "row" }, button),
+        make("td", {}, row.score.element),
+        make("td", {}, row.weight.element),
+        make("td", {}, row.value.element),
+      );
+      return row;
+    }
+
+    makeTable() {
+      const heads = [
+        ["Word"],
+        [this.scoreHead],
+        [make("span", { class: "course-query" }, "weight")],
+        [make("span", { class: "course-value" }, "value"), " taken"],
+      ];
+      return make(
+        "table",
+        { class: "qkv-table" },
+        make("caption", { class: "course-unseen" }, "Scores, weights and values for one query"),
+        make(
+          "thead",
+          {},
+          make("tr", {}, ...heads.map((parts) => make("th", { scope: "col" }, ...parts))),
+        ),
+        make("tbody", {}, ...this.rows.map(({ element }) => element)),
+        make(
+          "tfoot",
+          {},
+          make(
+            "tr",
+            {},
+            make("th", { scope: "row", colspan: 3 }, this.outputName),
+            make("td", {}, this.output.element),
+          ),
+        ),
+      );
+    }
+
+    onKey(event, index) {
+      const last = this.rows.length - 1;
+      const ends = { Home: 0, End: last };
+      const target = event.key in STEP ? index + STEP[event.key] : ends[event.key];
+      if (target === undefined) return;
+      event.preventDefault();
+      this.rows[Math.min(Math.max(target, 0), last)].button.focus();
+    }
+
+    choose(index) {
+      this.shown = index;
+      this.update();
+    }
+
+    keep(index) {
+      this.kept = index;
+      this.choose(index);
+    }
+
+    update() {
+      const { words, query, key, value } = this.model;
+      const divided = scores(query[this.shown], key, this.divisor.value);
+      const weights = softmax(divided);
+      this.rows.forEach((row, index) => {
+        const chosen = index === this.shown;
+        row.element.classList.toggle("is-query", chosen);
+        row.button.setAttribute("aria-pressed", String(chosen));
+        row.button.tabIndex = index === this.kept ? 0 : -1;
+        row.score.set(signed(divided[index]), divided[index] / this.scoreScale);
+        row.weight.set(weights[index].toFixed(2), weights[index]);
+        const taken = value[index].map((entry) => weights[index] * entry);
+        row.value.set(value[index], taken, this.valueScale);
+      });
+      const output = mix(weights, value);
+      this.output.set(output, output, this.valueScale);
+      this.outputName.textContent = `Sum: the output for \u201C${words[this.shown]}\u201D`;
+      this.scoreHead.textContent = `q\u00B7k \u00F7 ${this.divisor.format(this.divisor.value)}`;
+      this.weights = weights;
+      this.drawArcs();
+      this.tell();
+    }
+
+    drawArcs() {
+      if (!this.table.clientHeight) return; // not in the page yet: the observer calls again
+      const top = this.table.getBoundingClientRect().top;
+      const heights = this.rows.map(({ button }) => {
+        const box = button.getBoundingClientRect();
+        return box.top + box.height / 2 - top;
+      });
+      this.arcs.draw(this.shown, this.weights, heights);
+    }
+
+    tell() {
+      clearTimeout(this.pause);
+      this.pause = setTimeout(() => (this.summary.textContent = this.sentence()), PAUSE);
+      if (!this.summary.textContent) this.summary.textContent = this.sentence();
+    }
+
+    sentence() {
+      const { words } = this.model;
+      const order = words.map((_, index) => index);
+      order.sort((a, b) => this.weights[b] - this.weights[a]);
+      const name = (index) =>
+        `\u201C${words[index]}\u201D${index === this.shown ? " itself" : ""} ` +
+        `(${this.weights[index].toFixed(2)})`;
+      const divisor = this.divisor.describe();
+      return (
+        `\u201C${words[this.shown]}\u201D attends most to ${name(order[0])}, then to ` +
+        `${name(order[1])}. The scores are divided by ${divisor}.`
+      );
+    }
+  }
+
+  window.courseFigures = window.courseFigures || {};
+  window.courseFigures["query-key-value"] = {
+    render({ model, el }) {
+      new QueryKeyValue(model, el);
+    },
+  };
+})();

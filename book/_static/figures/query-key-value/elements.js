@@ -1,0 +1,78 @@
+/* The pieces of the figure: making elements, and bars whose lengths are set by CSS variables. */
+(function () {
+  "use strict";
+
+  const SVG = "http://www.w3.org/2000/svg";
+
+  function make(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+    element.append(...children);
+    return element;
+  }
+
+  function makeSvg(tag, attributes = {}) {
+    const element = document.createElementNS(SVG, tag);
+    Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+    return element;
+  }
+
+  /** A number with its sign; a true minus, and no "-0.00". */
+  function signed(number, digits = 2) {
+    const text = Math.abs(number).toFixed(digits);
+    if (Number(text) === 0) return text;
+    return `${number < 0 ? "\u2212" : "+"}${text}`;
+  }
+
+  /** A number over a bar; `centred` bars grow to both sides of their middle. */
+  class Bar {
+    constructor(role, centred) {
+      this.number = make("span", { class: "qkv-number" });
+      this.fill = make("span", { class: "qkv-fill" });
+      const track = make(
+        "span",
+        { class: `qkv-track${centred ? " is-centred" : ""}`, "aria-hidden": "true" },
+        this.fill,
+      );
+      this.element = make("span", { class: `qkv-bar qkv-bar--${role}` }, this.number, track);
+    }
+
+    /** Show `text` and a bar of length `part`, between -1 and 1. */
+    set(text, part) {
+      this.number.textContent = text;
+      this.fill.style.setProperty("--part", Math.min(Math.abs(part), 1).toFixed(4));
+      this.fill.classList.toggle("is-negative", part < 0);
+    }
+  }
+
+  /** A small column chart of a vector: outlined the vector itself, filled what is taken of it. */
+  class Columns {
+    constructor(size) {
+      this.columns = Array.from({ length: size }, () => {
+        const whole = make("span", { class: "qkv-whole" });
+        const part = make("span", { class: "qkv-part" });
+        return { whole, part, element: make("span", { class: "qkv-column" }, whole, part) };
+      });
+      this.heard = make("span", { class: "course-unseen" });
+      this.element = make(
+        "span",
+        { class: "qkv-columns" },
+        ...this.columns.map(({ element }) => element),
+        this.heard,
+      );
+    }
+
+    /** Draw entries of `vector` and, filled, of `taken`, both in units of `scale`. */
+    set(vector, taken, scale) {
+      this.columns.forEach(({ whole, part }, i) => {
+        [[whole, vector[i]], [part, taken[i]]].forEach(([bar, entry]) => {
+          bar.style.setProperty("--part", Math.min(Math.abs(entry) / scale, 1).toFixed(4));
+          bar.classList.toggle("is-negative", entry < 0);
+        });
+      });
+      this.heard.textContent = taken.map((entry) => signed(entry)).join(", ");
+    }
+  }
+
+  window.courseElements = { make, makeSvg, signed, Bar, Columns };
+})();
