@@ -56,6 +56,7 @@ LINE_STYLES: dict[str, Any] = {
 STYLE_FILE = Path(__file__).with_name("course.mplstyle")
 
 _CELL = 0.34  # inches, the side of a cell of a heatmap
+_WIDEST = 5.6  # inches, all cells of panels side by side
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ def plot_attention(
             )
         if not bool(((panel >= 0) & (panel <= 1 + 1e-6)).all()):
             raise ValueError(f"weights {heading!r} must be between 0 and 1")
-    cell = 0.5 if numbers else _CELL
+    cell = 0.5 if numbers else min(_CELL, _WIDEST / (len(panels) * expected[1]))
     longest = max(len(label) for label in query_labels)
     with course_style():
         figure = Figure(
