@@ -153,17 +153,19 @@ assert_close(output, expected, what="output without return_weights", mistakes=mi
 
 # %% test="scaled_dot_product_attention-scaling" points=1 read="self-attention#scaling"
 # The scores are divided by the square root of head_dim
-query = torch.ones(1, 4).to(device)
-key = torch.tensor([[math.log(3.0) / 2] * 4, [0.0] * 4]).to(device)
+size = math.sqrt(math.log(3.0) / 2)
+query = size * torch.tensor([[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0]]).to(device)
+key = query.clone()
 value = torch.tensor([[8.0], [4.0]]).to(device)
-# q.k is 2 log 3, head_dim is 4: divided by 2 that is log 3, the weights are 3/4 and 1/4 again.
+# q.k is 2 log 3 for a token with itself, and 0 with the other. head_dim is 4: divided by its root,
+# 2 log 3 becomes log 3. So the weights are 3/4 and 1/4 again.
 assert_close(
     scaled_dot_product_attention(query, key, value),
-    torch.tensor([[7.0]]).to(device),
+    torch.tensor([[7.0], [5.0]]).to(device),
     what="output",
     mistakes={
-        "the scores are not divided by sqrt(head_dim)": torch.tensor([[7.6]]).to(device),
-        "divided by head_dim; take its root": torch.tensor([[6.535898]]).to(device),
+        "not divided by sqrt(head_dim)": torch.tensor([[7.6], [4.4]]).to(device),
+        "divided by head_dim; take its root": torch.tensor([[6.535898], [5.464102]]).to(device),
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -184,7 +186,7 @@ def with_scores(scores):
 
 
 assert_close(
-    scaled_dot_product_attention(tokens, tokens, value),
+    scaled_dot_product_attention(tokens.clone(), tokens.clone(), value),
     expected,
     what="output",
     hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
@@ -250,15 +252,16 @@ assert_close(
     output[1],
     torch.zeros(4).to(device),
     what="output of the query that sees nothing",
-    hint="softmax gives NaN for a row of -inf: set the weights that the mask hides to 0 after it",
+    hint="True means may attend; and as the softmax of a row of -inf is NaN, set the weights that "
+    "the mask hides to 0 after the softmax",
 )
 ### BEGIN HIDDEN TESTS
-query, key, value = (torch.randn(3, 2, 4, 6).to(device).requires_grad_() for _ in range(3))
+query, key, value = (torch.randn(3, 2, 4, 6).to(device) for _ in range(3))
 mask = torch.ones(4, 4, dtype=torch.bool)
 mask[int(torch.randint(4, ()))] = False  # one row sees nothing, the others see everything
 mask = mask.to(device)
 blind = ~mask.any(dim=-1)
-hint = "softmax gives NaN for a row of -inf: set the weights that the mask hides to 0 after it"
+hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides to 0 after it"
 output, weights = scaled_dot_product_attention(query, key, value, mask, return_weights=True)
 alone = scaled_dot_product_attention(query, key, value, mask)
 for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alone, 6, "output")):
@@ -268,13 +271,6 @@ for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alo
     assert_close(result[..., blind, :], nothing, what=what, hint=hint)
     if bool((result[..., ~blind, :] == 0).all()):
         raise CheckFailure("the queries that do see something get zeros too", hint=hint)
-loss = output.sum() + alone.sum()
-if not loss.requires_grad:
-    raise CheckFailure("no gradient flows to the query", hint="do not detach")
-loss.backward()
-assert_shape(query.grad, query.shape, what="gradient of the query")
-if not bool(query.grad.isfinite().all()):
-    raise CheckFailure("the gradient of the query has NaN entries", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-gradients" points=1 read="self-attention#the-matrix-form"
@@ -292,7 +288,7 @@ upstream, upstream_weights = torch.randn(3, 4, 2).to(device), torch.randn(3, 4, 
 
 def gradients_of(attention, return_weights):
     """Return the gradients of a random weighting of the results."""
-    leaves = [tensor.to(device).requires_grad_() for tensor in inputs]
+    leaves = [tensor.clone().to(device).requires_grad_() for tensor in inputs]
     if return_weights:
         output, weights = attention(*leaves, return_weights=True)
         loss = (output * upstream).sum() + (weights * upstream_weights).sum()
@@ -304,12 +300,19 @@ def gradients_of(attention, return_weights):
     return [leaf.grad for leaf in leaves]
 
 
-hint = "detach(), .data, .item(), numpy() and torch.tensor(...) all cut the gradient"
+hint = "if the test of values passes: detach(), .data, numpy() and torch.tensor() cut the gradient"
 for return_weights in (False, True):
     expected = gradients_of(reference_attention, return_weights)
     actual = gradients_of(scaled_dot_product_attention, return_weights)
     for name, ours, theirs in zip(("query", "key", "value"), expected, actual, strict=True):
         assert_close(theirs, ours, what=f"gradient of {name}", hint=hint)
+
+query, key, value = (torch.randn(3, 4, 2).to(device).requires_grad_() for _ in range(3))
+mask = torch.tensor([[True], [False], [True], [True]]).expand(4, 4).to(device)
+scaled_dot_product_attention(query, key, value, mask).sum().backward()
+assert_shape(query.grad, query.shape, what="gradient of the query")
+if not bool(query.grad.isfinite().all()):
+    raise CheckFailure("with a query that sees nothing, its gradient is NaN", hint="see the masks")
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-inputs" points=1 read="self-attention#common-mistakes"
@@ -572,8 +575,8 @@ layer = MultiHeadAttention(4, 2, bias=False).to(device)
 eye = torch.eye(4)
 layer.load_state_dict(
     {
-        "query_projection.weight": 30 * eye,  # large scores: a head takes what fits best, no other
-        "key_projection.weight": 30 * eye,
+        "query_projection.weight": 5 * eye,  # large scores: a head takes what fits best, no other
+        "key_projection.weight": 5 * eye,
         "value_projection.weight": eye,
         "output_projection.weight": eye,
     }
@@ -595,11 +598,11 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 from course_lib.attention import MultiHeadAttention as ReferenceLayer
 
-# Queries and keys are signs, and scores huge: a head spreads its weight evenly over the tokens that
-# look the same in its columns. Neither scaling nor the axis of the softmax changes that.
+# Queries and keys are signs, and scores large: a head spreads its weight evenly over the tokens
+# that look the same in its columns. Neither scaling nor the axis of the softmax changes that.
 reference = ReferenceLayer(8, 4, bias=False).to(device)
 state = reference.state_dict()
-state["query_projection.weight"] = state["key_projection.weight"] = 30 * torch.eye(8).to(device)
+state["query_projection.weight"] = state["key_projection.weight"] = 5 * torch.eye(8).to(device)
 state["output_projection.weight"] = torch.eye(8).to(device)
 reference.load_state_dict(state)
 student = MultiHeadAttention(8, 4, bias=False).to(device)
@@ -673,13 +676,14 @@ for title, inputs in (
     expected, expected_weights = reference(query, key, value, return_weights=True)
     swapped = reference(query, value, key)
     output, weights = student(query, key, value, return_weights=True)
-    assert_close(weights, expected_weights, what=f"weights in {title}")
-    assert_close(output, expected, what=f"output in {title}, with return_weights")
+    hint = "the checks of the projections and of the heads come first: mend those before this"
+    assert_close(weights, expected_weights, what=f"weights in {title}", hint=hint)
+    assert_close(output, expected, what=f"output in {title}, with return_weights", hint=hint)
     assert_close(
         student(query, key, value),
         expected,
         what=f"output in {title}",
-        hint="query_projection gets query, key_projection key, value_projection value",
+        hint=hint,
         mistakes={"key and value have changed places": swapped} if key is not value else {},
     )
 ### END HIDDEN TESTS
@@ -695,7 +699,7 @@ assert_close(
     layer(tokens, changed, changed, mask),
     layer(tokens, tokens, tokens, mask),
     what="output after a change of hidden keys",
-    hint="hand the mask on to scaled_dot_product_attention",
+    hint="hand the mask on to scaled_dot_product_attention, whose own test of masks comes first",
 )
 ### BEGIN HIDDEN TESTS
 layer = MultiHeadAttention(12, 3).to(device)
@@ -753,7 +757,7 @@ upstream = torch.randn(3, 4, 4).to(device)
 
 def inputs_after(layer):
     """Run a layer forwards and backwards, and return what it was given."""
-    query, key = tokens.to(device).requires_grad_(), memory.to(device).requires_grad_()
+    query, key = (tensor.clone().to(device).requires_grad_() for tensor in (tokens, memory))
     loss = (layer(query, key, key) * upstream).sum()
     if not loss.requires_grad:
         raise CheckFailure("no gradient flows back", hint="do not detach")
@@ -764,7 +768,8 @@ def inputs_after(layer):
 for name, ours, theirs in zip(
     ("query", "key and value"), inputs_after(reference), inputs_after(student), strict=True
 ):
-    assert_close(theirs.grad, ours.grad, what=f"gradient of {name}")
+    hint = "if the test of values passes: detach(), .data and numpy() cut the gradient"
+    assert_close(theirs.grad, ours.grad, what=f"gradient of {name}", hint=hint)
 for name in ("query_projection", "key_projection", "value_projection", "output_projection"):
     expected, actual = getattr(reference, name), getattr(student, name)
     for part in ("weight", "bias"):

@@ -1,0 +1,84 @@
+"""Runs a notebook's cells in one process, one after the other, as a student's own kernel does.
+
+No judge, no sandbox: it shows that the test cells are ordinary Python. Only for code that we wrote.
+"""
+
+import contextlib
+import io
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import matplotlib
+import torch
+
+from autograder.homework import Cell, CellKind
+
+
+class OutOfTimeError(Exception):
+    """A cell ran for too long."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellRun:
+    """How a cell ended.
+
+    Attributes:
+        cell: The cell.
+        error: What it raised, or None.
+    """
+
+    cell: Cell
+    error: Exception | None
+
+
+def run_cells(
+    cells: Sequence[Cell], *, demos: bool = False, seed: int = 0, seconds: int = 20
+) -> list[CellRun]:
+    """Run the code cells in order; one that raises does not stop the others.
+
+    Args:
+        cells: The cells of a notebook.
+        demos: Also run the demo cells.
+        seed: Handed to ``torch.manual_seed``, with the cell's index added, before each test cell.
+        seconds: Longest that a cell may run.
+
+    Returns:
+        One entry for each code cell.
+    """
+    matplotlib.use("agg")
+    wanted = {CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST, *([CellKind.DEMO] if demos else [])}
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    runs = []
+    for index, cell in enumerate(cells):
+        if cell.kind not in wanted:
+            continue
+        if cell.kind is CellKind.TEST:
+            torch.manual_seed(seed * 1000 + index)
+        error: Exception | None = None
+        try:
+            with _time_limit(seconds), contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(cell.source, f"<{cell.grade_id}>", "exec"), namespace)
+        except Exception as raised:
+            error = raised
+        runs.append(CellRun(cell=cell, error=error))
+    return runs
+
+
+def lost_checks(runs: Sequence[CellRun]) -> set[str]:
+    """Return the grade_ids of the test cells that raised."""
+    return {r.cell.grade_id for r in runs if r.cell.kind is CellKind.TEST and r.error is not None}
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: int) -> Iterator[None]:
+    def stop(signum: int, frame: object) -> None:
+        raise OutOfTimeError(f"still running after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,148 @@
+"""Submissions made from a homework's solved notebook by small named edits."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.homework import CellKind, Homework
+from autograder.results import Status
+
+Edit = str | tuple[tuple[str, str], ...]
+"""What becomes of a cell: a whole new text, or pieces and what takes their place."""
+
+BLANK = ""
+"""As an edit: the cell is left as students get it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """One student's notebook, and the marks that it must get.
+
+    Attributes:
+        student: Name of the student's folder.
+        what: What is special about it, in words.
+        edits: For each cell that differs from the solution, how.
+        extra: Source of a cell that the student added at the top; empty for none.
+        lost: For each exercise, the checks that must be lost, separated by spaces; ``*`` for all.
+            Every other check must be passed.
+        status: How the lost checks must end, or None where either a failed check or an error in
+            the student's code will do.
+    """
+
+    student: str
+    what: str
+    edits: Mapping[str, Edit] = field(default_factory=dict)
+    extra: str = ""
+    lost: Mapping[str, str] = field(default_factory=dict)
+    status: Status | None = None
+
+    def lost_checks(self, homework: Homework) -> set[str]:
+        """Return the grade_ids of the checks that must be lost.
+
+        Raises:
+            ValueError: ``lost`` names a check that the homework does not have.
+        """
+        tests = [cell for cell in homework.checks if cell.kind is CellKind.TEST]
+        lost: set[str] = set()
+        for exercise, names in self.lost.items():
+            of_exercise = {cell.grade_id for cell in tests if cell.exercise == exercise}
+            named = {f"{exercise}-{name}" for name in names.split()}
+            lost |= of_exercise if names == "*" else named
+            if not of_exercise or not lost <= {cell.grade_id for cell in tests}:
+                raise ValueError(f"{self.student}: {homework.id} has no check {exercise}: {names}")
+        return lost
+
+    def score(self, homework: Homework) -> float:
+        """Return the points that it must get before anything is graded by hand."""
+        lost = self.lost_checks(homework)
+        tests = [cell for cell in homework.checks if cell.kind is CellKind.TEST]
+        return sum(cell.points for cell in tests if cell.grade_id not in lost)
+
+
+def solved_sources(homework: Homework) -> dict[str, str]:
+    """Return the solutions as a student would have written them, without markers.
+
+    Args:
+        homework: The instructor's notebook.
+
+    Returns:
+        For each solution cell its source.
+    """
+    marker = re.compile(r"^ *### (BEGIN|END) SOLUTION\n?", re.MULTILINE)
+    return {
+        cell.grade_id: marker.sub("", cell.source).rstrip()
+        for cell in homework.cells
+        if cell.kind is CellKind.SOLUTION
+    }
+
+
+def make_notebook(
+    submission: Submission, homework: Homework, released: NotebookNode
+) -> NotebookNode:
+    """Fill in the student notebook as this student would have.
+
+    Args:
+        submission: Whose.
+        homework: The instructor's notebook, for the solutions.
+        released: The student notebook.
+
+    Returns:
+        A copy of the student notebook with the student's answers.
+
+    Raises:
+        ValueError: An edit names no cell, or a piece that does not occur exactly once.
+    """
+    notebook: NotebookNode = nbformat.from_dict(released)
+    solved = solved_sources(homework)
+    waiting = dict(submission.edits)
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        edit = waiting.pop(name, None)
+        if edit is None:
+            cell.source = solved.get(name, cell.source)
+        elif isinstance(edit, tuple):
+            cell.source = _replace(solved.get(name, cell.source), edit, submission.student)
+        elif edit != BLANK:
+            cell.source = edit.strip("\n")
+    if waiting:
+        raise ValueError(f"{submission.student}: no cell is called {', '.join(waiting)}")
+    if submission.extra:
+        extra = nbformat.v4.new_code_cell(submission.extra.strip("\n"), id="a-cell-of-my-own")
+        notebook.cells.insert(0, extra)
+    return notebook
+
+
+def write_class(
+    submissions: tuple[Submission, ...], homework: Homework, released: Path, folder: Path
+) -> list[Path]:
+    """Write submissions in nbgrader's layout.
+
+    Args:
+        submissions: The class.
+        homework: The instructor's notebook.
+        released: The file of the student notebook.
+        folder: Gets ``<student>/<homework>/<homework>.ipynb``.
+
+    Returns:
+        The files.
+    """
+    original = nbformat.read(released, as_version=4)
+    written = []
+    for submission in submissions:
+        path = folder / submission.student / homework.id / f"{homework.id}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(make_notebook(submission, homework, original), path)
+        written.append(path)
+    return written
+
+
+def _replace(source: str, pieces: tuple[tuple[str, str], ...], student: str) -> str:
+    for old, new in pieces:
+        if source.count(old) != 1:
+            raise ValueError(f"{student}: {old!r} occurs {source.count(old)} times, not once")
+        source = source.replace(old, new)
+    return source
