@@ -22,6 +22,7 @@ from .worker.isolation import Limits
 
 _WORKER_PACKAGE = Path(__file__).parent / "worker"
 _START_SECONDS = 120.0
+_NOBODY = 65534
 _INSTALL = "sudo apt-get install bubblewrap"
 
 
@@ -178,13 +179,14 @@ class Sandbox:
         environment["PYTHONPATH"] = "/grading"
         # The last mount is made read-only: whatever one worker could write, the next could read.
         sealed = [arg for path in ("/dev", "/") for arg in ("--remount-ro", path)]
+        begin, become = _enter(bubblewrap)
         return [
-            *_bubblewrap(bubblewrap), "--new-session",
+            *begin, "--new-session",
             *_system_mounts(), *_python_mounts(),
             *(_gpu_mounts() if self._device == "cuda" else []),
-            "--ro-bind", str(_WORKER_PACKAGE), "/grading/worker",
-            "--ro-bind", str((self._library / "course_lib").resolve()), "/grading/course_lib",
-            "--chdir", "/tmp", *sealed, "--", *python,  # noqa: S108
+            *_readable_mount(str(_WORKER_PACKAGE), "/grading/worker"),
+            *_readable_mount(str((self._library / "course_lib").resolve()), "/grading/course_lib"),
+            "--chdir", "/tmp", *sealed, "--", *become, *python,  # noqa: S108
         ], environment  # fmt: skip
 
 
@@ -201,10 +203,12 @@ def check_sandbox() -> None:
         "from worker.isolation import Limits, enter_own_namespaces, drop_privileges;"
         "enter_own_namespaces(Limits()); drop_privileges(Limits())"
     )
+    begin, become = _enter(bubblewrap)
     command = [
-        *_bubblewrap(bubblewrap), *_system_mounts(), *_python_mounts(),
-        "--ro-bind", str(_WORKER_PACKAGE), "/grading/worker", "--setenv", "PYTHONPATH", "/grading",
-        "--", sys.executable, "-c", trial,
+        *begin, *_system_mounts(), *_python_mounts(),
+        *_readable_mount(str(_WORKER_PACKAGE), "/grading/worker"),
+        "--setenv", "PYTHONPATH", "/grading",
+        "--", *become, sys.executable, "-c", trial,
     ]  # fmt: skip
     done = subprocess.run(  # noqa: S603 -- the command is ours
         command, capture_output=True, text=True, timeout=60, check=False
@@ -218,14 +222,24 @@ def check_sandbox() -> None:
         )
 
 
-def _bubblewrap(program: str) -> list[str]:
-    # Never uid 0 inside: the kernel lets no one without privileges map root any further.
-    return [program, "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000",
-            "--cap-drop", "ALL"]  # fmt: skip
+def _enter(program: str) -> tuple[list[str], list[str]]:
+    """Return how bubblewrap begins, and what comes before the program that it runs.
+
+    A student's code is never the user root, not even one without privileges: started by root,
+    bubblewrap makes its mounts as root, and hands over to nobody.
+    """
+    if os.geteuid() != 0:
+        return [program, "--unshare-all", "--cap-drop", "ALL"], []
+    alone = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
+    change_user = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    as_nobody = ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups",
+                 "--inh-caps=-all", "--no-new-privs", "--"]  # fmt: skip
+    return [program, *alone, *change_user], as_nobody
 
 
 def _system_mounts() -> list[str]:
-    mounts = ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--ro-bind", "/usr", "/usr"]  # noqa: S108
+    mounts = ["--proc", "/proc", "--dev", "/dev", "--ro-bind", "/usr", "/usr"]
+    mounts += ["--perms", "1777", "--tmpfs", "/tmp"]  # noqa: S108
     for name in ("bin", "sbin", "lib", "lib32", "lib64"):
         path = Path("/") / name
         if path.is_symlink():
@@ -240,7 +254,14 @@ def _system_mounts() -> list[str]:
 def _python_mounts() -> list[str]:
     prefixes = {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()}
     outside = sorted(str(p) for p in prefixes if not p.is_relative_to("/usr"))
-    return [argument for prefix in outside for argument in ("--ro-bind", prefix, prefix)]
+    return [argument for prefix in outside for argument in _readable_mount(prefix, prefix)]
+
+
+def _readable_mount(source: str, target: str) -> list[str]:
+    """Mount a folder read-only; everyone may pass through the folders on the way to it."""
+    on_the_way = [str(folder) for folder in reversed(Path(target).parents)][1:]
+    folders = [arg for folder in on_the_way for arg in ("--perms", "0755", "--dir", folder)]
+    return [*folders, "--ro-bind", source, target]
 
 
 def _gpu_mounts() -> list[str]:

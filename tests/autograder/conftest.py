@@ -1,6 +1,7 @@
 """A sandbox and a small homework for the judge's tests."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -21,6 +22,8 @@ def sandbox(tmp_path_factory):
     try:
         check_sandbox()
     except SandboxError as error:
+        if os.environ.get("CI"):  # there it must work: a skip would hide that it does not
+            raise
         pytest.skip(f"no working sandbox: {error}")
     library = tmp_path_factory.mktemp("library")
     (library / "course_lib").mkdir()

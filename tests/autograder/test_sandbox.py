@@ -142,6 +142,23 @@ def test_limits_are_errors_in_the_students_code(worker, source, error):
     assert run(peer, "found = 1") == 1
 
 
+def test_a_fork_bomb_runs_into_its_limit(worker):
+    peer, _ = worker()
+    source = """
+import os, time
+found = 0
+try:
+    for _ in range(2000):
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        found += 1
+except OSError:
+    pass
+"""
+    assert 0 < run(peer, source) < 300
+
+
 @pytest.mark.parametrize(
     ("source", "exit_code"), [("import os; os._exit(3)", 3), ("import os; os.kill(1, 9)", None)]
 )
