@@ -92,8 +92,9 @@ def _packages(root: Path) -> list[Finding]:
             mend = "python -m pip install -r requirements.txt"
             findings.append(Finding(subject=name, state="missing", found="", mend=mend))
             continue
-        pin = pins.get(name, version)
-        same = version.split("+")[0] == pin  # torch's build tag is no other version
+        release = version.split("+")[0]  # torch's build tag is no other version
+        pin = pins.get(name, release)
+        same = release == pin
         findings.append(
             Finding(
                 subject=name,

@@ -24,7 +24,11 @@ def release(
         homework_id = resolve_homework(homework, ROOT)
         from autograder.release import release as make_release
 
-        make_release(homework_id, ROOT)
+        made = make_release(homework_id, ROOT)
     typer.echo(f"Released {homework_id}:")
-    typer.echo(f"  notebook       assignments/{homework_id}/{homework_id}.ipynb")
-    typer.echo(f"  for students   dist/{homework_id.split('-')[0]}/")
+    for name, path in (
+        ("notebook", made.assignment),
+        ("for students", made.folder),
+        ("as a zip", made.archive),
+    ):
+        typer.echo(f"  {name:<14}{path.relative_to(ROOT)}")

@@ -1,0 +1,286 @@
+"""The command line: what it refuses, what it writes, what it shows."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from autograder import class_run, gradebook
+from autograder.cli import doctor
+from autograder.cli import grade as grade_command
+from autograder.cli.app import app
+from autograder.cli.grade import write_outputs
+from autograder.sandbox import SandboxError
+from autograder.terminal import print_grades
+from tests.autograder.graded_class import HOMEWORK, make_class, result
+
+ROOT = Path(__file__).parents[2]
+HW = "hw03-self-attention"
+
+
+@pytest.fixture
+def submissions(tmp_path):
+    folder = tmp_path / "class"
+    (folder / "ada" / HW).mkdir(parents=True)
+    return folder
+
+
+def run(*arguments, **options):
+    return CliRunner().invoke(app, [str(a) for a in arguments], **options)
+
+
+def refused(outcome) -> str:
+    """The one line that a refusal is."""
+    assert outcome.exit_code == 2
+    assert outcome.stdout == ""
+    lines = outcome.stderr.splitlines()
+    assert len(lines) == 1, outcome.stderr
+    return lines[0]
+
+
+@pytest.mark.parametrize("command", [("grade", "--submissions", ".", "--out", "x"), ("release",)])
+def test_an_unknown_homework_is_refused_and_the_known_are_named(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name, *rest = command
+    line = refused(run(name, "hw99", *rest))
+    assert line.startswith("Error: no homework 'hw99'")
+    assert HW in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_folder_is_refused(tmp_path):
+    line = refused(
+        run("grade", "hw03", "--submissions", tmp_path / "no", "--out", tmp_path / "out")
+    )
+    assert str(tmp_path / "no") in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_class_is_refused(tmp_path):
+    (tmp_path / "class").mkdir()
+    line = refused(
+        run("grade", "hw03", "--submissions", tmp_path / "class", "--out", tmp_path / "out")
+    )
+    assert f"<student>/{HW}/{HW}.ipynb" in line
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "class", "class/out"])
+def test_an_out_that_can_be_no_folder_of_results_is_refused(submissions, tmp_path, place):
+    (tmp_path / "file").write_text("mine")
+    line = refused(run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / place))
+    assert str(tmp_path / place) in line
+    assert (tmp_path / "file").read_text() == "mine"
+    assert sorted(p.name for p in submissions.iterdir()) == ["ada"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere but to /proc")
+def test_an_out_that_may_not_be_written_is_refused(submissions, tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    line = refused(run("grade", "hw03", "--submissions", submissions, "--out", closed / "out"))
+    assert "Permission denied" in line
+
+
+def test_an_out_where_nothing_can_be_made_is_refused(submissions):
+    line = refused(run("grade", "hw03", "--submissions", submissions, "--out", "/proc/out"))
+    assert line.startswith("Error: --out /proc/out can't be written")
+
+
+def test_a_book_address_that_is_none_is_refused(submissions, tmp_path):
+    line = refused(
+        run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out",
+            "--book-url", "javascript:alert(1)")
+    )  # fmt: skip
+    assert "book_url" in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_gpu_is_told(submissions, tmp_path):
+    import torch
+
+    if torch.cuda.device_count():
+        pytest.skip("there is a GPU")
+    line = refused(
+        run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out",
+            "--device", "cuda")
+    )  # fmt: skip
+    assert "no GPU" in line
+
+
+def test_without_bubblewrap_nothing_starts(submissions, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    line = refused(run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out"))
+    assert "apt-get install bubblewrap" in line
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("wrong", [("--workers", "0"), ("--time-limit", "0"), ("--device", "tpu")])
+def test_an_option_out_of_range_is_refused(submissions, tmp_path, wrong):
+    outcome = run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out", *wrong)
+    assert outcome.exit_code == 2
+    assert wrong[0] in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", ["grade", "release", "doctor"])
+def test_help_shows_examples(command):
+    outcome = run(command, "--help")
+    assert outcome.exit_code == 0
+    assert f"python -m autograder {command}" in outcome.stdout
+
+
+@pytest.fixture
+def graded(monkeypatch):
+    """Grading stands still here: a class that is graded already takes its place."""
+    calls = []
+
+    def grade_class(homework_id, submissions, *, on_start, on_result, **options):
+        calls.append((homework_id, submissions, options))
+        results = make_class()
+        on_start(len(results))
+        for made in results:
+            on_result(made)
+        return results
+
+    monkeypatch.setattr(class_run, "grade_class", grade_class)
+    monkeypatch.setattr(
+        gradebook, "record_in_gradebook", lambda results, *rest, **options: calls.append(options)
+    )
+    monkeypatch.setattr(grade_command, "read_source_notebook", lambda path: HOMEWORK)
+    return calls
+
+
+def test_grades_writes_everything_and_says_where(graded, submissions, tmp_path):
+    out = tmp_path / "out"
+    outcome = run(
+        "grade", "hw03", "--submissions", submissions, "--out", out, "--workers", 3,
+        "--time-limit", 900, "--no-sandbox", "--seed", 7, "--book-url", "https://example.org",
+    )  # fmt: skip
+    assert outcome.exit_code == 0, outcome.output
+    assert graded[0][:2] == (HW, submissions)
+    options = graded[0][2]
+    assert (options["workers"], options["isolated"], options["seed"]) == (3, False, 7)
+    assert options["device"] == "cpu"
+    assert options["limits"].check_seconds == 900
+    assert options["limits"].submission_seconds == 900
+    assert graded[1]["course_folder"] == out / "nbgrader"
+    for name in ("grades.csv", "report.html", "feedback/ben/hw00-double.html"):
+        assert (out / name).stat().st_size > 100
+    assert (
+        "https://example.org/doubling.html"
+        in (out / "feedback" / "ben" / "hw00-double.html").read_text()
+    )
+    assert len(list((out / "feedback").iterdir())) == 9
+    table, _, places = outcome.stdout.partition("Where to look")
+    assert [line.split()[:3] for line in table.splitlines()[:3]] == [
+        ["student", "score", "of"], ["ada", "3", "6"], ["ben", "1", "6"],
+    ]  # fmt: skip
+    assert "✓✗…" in table
+    assert "9 submissions, median 1 of 6 points, 1 flagged" in table
+    for name in ("grades.csv", "report.html", "feedback", "nbgrader/gradebook.db"):
+        assert str(out / name) in places
+    assert "Grading 9/9: olu" in outcome.stderr  # plain lines, for no terminal reads them
+    assert "\x1b" not in outcome.output
+
+
+def test_a_gradebook_that_refuses_loses_nothing(graded, submissions, tmp_path, monkeypatch):
+    def refuse(*arguments, **options):
+        raise gradebook.GradebookError("Traceback (most recent call last):\n  x\nError: locked")
+
+    monkeypatch.setattr(gradebook, "record_in_gradebook", refuse)
+    outcome = run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out")
+    assert outcome.exit_code == 1
+    assert outcome.stderr.splitlines()[-1].endswith("not complete: Error: locked")
+    assert "ada" in outcome.stdout
+    assert (tmp_path / "out" / "grades.csv").exists()
+
+
+def test_outputs_come_all_or_not_at_all(tmp_path, monkeypatch):
+    write_outputs(make_class()[:2], HOMEWORK, tmp_path)
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+
+    def fail(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(grade_command, "render_report", fail)
+    with pytest.raises(KeyboardInterrupt):
+        write_outputs(make_class(), HOMEWORK, tmp_path)
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+def test_a_student_cannot_speak_to_the_terminal():
+    told = io.StringIO()
+    console = Console(file=told, markup=False, emoji=False, highlight=False, width=110)
+    name = "[bold red]:boom:[/]\x1b]0;pwned\x07\x1b[2J\u202eevil\r"
+    print_grades([result(name, flags=("\x1b[2J",), error="[link=file:x]\x1b[31m")], console)
+    shown = told.getvalue()
+    assert "[bold red]:boom:[/]" in shown
+    assert "[link=file:x]" in shown
+    assert not set("\x1b\x07\r\u202e") & set(shown)
+
+
+def test_a_large_class_is_cut_in_the_terminal():
+    told = io.StringIO()
+    results = [result(f"student-{number}") for number in range(500)]
+    print_grades(results, Console(file=told, width=110))
+    assert len(told.getvalue().splitlines()) < 70
+    assert "and 440 more" in told.getvalue()
+
+
+def test_doctor_finds_what_is_here():
+    outcome = run("doctor")
+    subjects = [
+        line.split()[2] for line in outcome.stdout.splitlines() if line[:1] in "✓✗–" and line
+    ]
+    assert subjects[:3] == ["Python", "torch", "nbgrader"]
+    assert "sandbox" in subjects
+    assert outcome.exit_code == (1 if "✗ missing" in outcome.stdout else 0)
+
+
+def test_doctor_says_how_to_mend(monkeypatch):
+    def missing():
+        raise SandboxError("bubblewrap is not installed; install it with: sudo apt-get ...")
+
+    monkeypatch.setattr("autograder.sandbox.check_sandbox", missing)
+    monkeypatch.setattr(doctor, "_PACKAGES", ("no-such-package",))
+    outcome = run("doctor")
+    assert outcome.exit_code == 1
+    assert "sudo apt-get" in outcome.stdout
+    assert "pip install -r requirements.txt" in outcome.stdout
+    assert "can't run here yet" in outcome.stdout
+
+
+def test_doctor_compares_versions_with_the_pins(tmp_path):
+    (tmp_path / "requirements.txt").write_text("nbgrader==0.0.1\n")
+    found = {finding.subject: finding for finding in doctor.examine(tmp_path)}
+    assert found["nbgrader"].state == "without"
+    assert "nbgrader==0.0.1" in found["nbgrader"].mend
+    assert found["torch"].state == "ok"
+
+
+def test_the_module_runs_and_help_needs_no_torch():
+    program = (
+        "import sys, runpy\n"
+        "sys.argv = ['autograder', '--help']\n"
+        "try: runpy.run_module('autograder', run_name='__main__')\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "python -m autograder" in done.stdout
+
+
+def test_a_name_that_leads_out_of_its_folder_is_never_written(tmp_path):
+    with pytest.raises(ValueError, match="no name of a folder"):
+        write_outputs([result("../../etc")], HOMEWORK, tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
