@@ -7,13 +7,13 @@ its letters are the page's own and its colours follow the page's theme, light or
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -21,9 +21,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc, Rectangle
 from torch import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 INK = "#1f2933"
 COLORS: dict[str, str] = {
@@ -56,7 +53,7 @@ LINE_STYLES: dict[str, Any] = {
 STYLE_FILE = Path(__file__).with_name("course.mplstyle")
 
 _CELL = 0.34  # inches, the side of a cell of a heatmap
-_WIDEST = 5.6  # inches, all cells of panels side by side
+_WIDEST = 4.8  # inches, all cells of panels side by side
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ class Picture:
 
 
 @contextmanager
-def course_style() -> "Iterator[None]":
+def course_style() -> Iterator[None]:
     """Draw in the course's style inside a ``with`` block.
 
     Yields:
