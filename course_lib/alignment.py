@@ -45,7 +45,9 @@ def misplaced_weight(weights: Tensor, alignment: Tensor) -> float:
     Source: chapter "Self-attention".
     """
     has_source = _check(weights, alignment)
-    placed = weights.gather(-1, alignment.clamp(min=0)[..., None])[..., 0]  # (batch, query_len)
+    placed = weights.detach().gather(-1, alignment.clamp(min=0)[..., None])[
+        ..., 0
+    ]  # (batch, query_len)
     return float(1 - placed[has_source].double().mean())
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from course_lib.alignment import alignment_error, misplaced_weight
 from course_lib.attention import MultiHeadAttention
 from course_lib.masks import padding_mask
-from course_lib.toy_tasks import PAD_ID
+from course_lib.toy_tasks import PAD_ID, AlignedBatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,3 +111,56 @@ class AttentionReader(nn.Module):
             return embedded
         positions = torch.arange(tokens.size(1), device=tokens.device)
         return embedded + self.position_embedding(positions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How well a reader with one head reads a batch, and where it looks.
+
+    Attributes:
+        accuracy: Share of tokens that it names right, 0 to 1; padding is not counted.
+        alignment_error: Share of tokens whose largest weight is at a wrong place, 0 to 1.
+        misplaced_weight: Share of all weight that is at a wrong place, 0 to 1.
+        weights: ``(batch, query_len, key_len)``, the attention weights.
+    """
+
+    accuracy: float
+    alignment_error: float
+    misplaced_weight: float
+    weights: Tensor
+
+    def __str__(self) -> str:
+        """Return the three measures in words."""
+        return (
+            f"right {self.accuracy:.1%}, alignment error {self.alignment_error:.1%}, "
+            f"misplaced weight {self.misplaced_weight:.1%}"
+        )
+
+
+@torch.no_grad()
+def judge_reading(reader: AttentionReader, batch: AlignedBatch, query_tokens: Tensor) -> Reading:
+    """Let a reader with one head read, and hold it against the truth.
+
+    Args:
+        reader: The reader; ``num_heads`` is 1.
+        batch: What is read, named and looked at.
+        query_tokens: ``(batch, query_len)``, token ids that ask, such as ``batch.src``.
+
+    Returns:
+        The measures and the weights.
+
+    Raises:
+        ValueError: The reader has several heads.
+    """
+    if reader.config.num_heads != 1:
+        raise ValueError(f"reader must have num_heads=1, got {reader.config.num_heads}")
+    logits, weights = reader(query_tokens, batch.src, return_weights=True)
+    is_counted = batch.alignment >= 0
+    is_right = logits.argmax(dim=-1) == batch.tgt  # (batch, query_len)
+    weights = weights[:, 0]
+    return Reading(
+        accuracy=float(is_right[is_counted].double().mean()),
+        alignment_error=alignment_error(weights, batch.alignment),
+        misplaced_weight=misplaced_weight(weights, batch.alignment),
+        weights=weights,
+    )

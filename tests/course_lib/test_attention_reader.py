@@ -4,8 +4,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_lib.alignment import alignment_error
-from course_lib.attention_reader import AttentionReader, AttentionReaderConfig
+from course_lib.alignment import alignment_error, misplaced_weight
+from course_lib.attention_reader import (
+    AttentionReader,
+    AttentionReaderConfig,
+    judge_reading,
+)
 from course_lib.toy_tasks import FIRST_SYMBOL_ID, PAD_ID, draw_reverse
 from course_lib.training import TrainingConfig, train
 
@@ -92,3 +96,33 @@ def test_sizes_must_be_positive(name):
 def test_heads_must_divide_the_width():
     with pytest.raises(ValueError, match="d_model=4 must be divisible by num_heads=3"):
         AttentionReaderConfig(vocab_size=4, max_length=4, d_model=4, num_heads=3)
+
+
+def test_a_reading_is_judged_without_its_padding():
+    model = build(d_model=8)
+    batch = draw_reverse(
+        40,
+        min_length=2,
+        max_length=LENGTH,
+        num_symbols=NUM_SYMBOLS,
+        generator=torch.Generator().manual_seed(0),
+    )
+    reading = judge_reading(model, batch, batch.src)
+    logits, weights = model(batch.src, batch.src, return_weights=True)
+    named = logits.argmax(-1)
+    right = [
+        named[row, t] == batch.tgt[row, t]
+        for row, length in enumerate(batch.lengths.tolist())
+        for t in range(length)
+    ]
+    assert reading.accuracy == pytest.approx(sum(map(int, right)) / len(right))
+    assert reading.alignment_error == alignment_error(weights[:, 0], batch.alignment)
+    assert reading.misplaced_weight == misplaced_weight(weights[:, 0], batch.alignment)
+    assert torch.equal(reading.weights, weights[:, 0])
+    assert not reading.weights.requires_grad
+    assert f"right {reading.accuracy:.1%}, alignment error" in str(reading)
+
+
+def test_only_a_single_head_can_be_judged():
+    with pytest.raises(ValueError, match="num_heads=1, got 2"):
+        judge_reading(build(d_model=8, num_heads=2), draw(0), draw(0).src)
