@@ -1,5 +1,8 @@
 """How nbgrader is told to use the judge: the one place for its configuration."""
 
+import os
+import sysconfig
+
 from traitlets.config import Config
 
 
@@ -9,6 +12,7 @@ def configure(c: Config) -> None:
     Args:
         c: nbgrader's configuration, changed in place.
     """
+    _put_scripts_on_path()
     c.Autograde.autograde_preprocessors = [
         "autograder.preprocessor.TrustedJudge",
         "nbgrader.preprocessors.LimitOutput",
@@ -27,3 +31,11 @@ def configure(c: Config) -> None:
         "nbgrader.preprocessors.ClearHiddenTests",
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
+
+
+def _put_scripts_on_path() -> None:
+    # nbgrader runs ``alembic`` by its bare name, which only an activated environment would find.
+    scripts = sysconfig.get_path("scripts")
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if scripts not in folders:
+        os.environ["PATH"] = os.pathsep.join([scripts, *folders])
