@@ -1,6 +1,11 @@
-"""What a decoding algorithm returns: a sequence, and how likely the model finds it."""
+"""What a decoding algorithm returns: a sequence, and how likely the model finds it.
+
+Dimensions: batch; len (tokens written).
+"""
 
 from dataclasses import dataclass
+
+from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,3 +24,27 @@ class Hypothesis:
     log_probability: float
     score: float
     finished: bool
+
+
+def cut_at_end(tokens: Tensor, log_probabilities: Tensor, eos_id: int | None) -> list[Hypothesis]:
+    """Make a hypothesis of each row, up to and with its first end token.
+
+    Args:
+        tokens: ``(batch, len)``, int64; what stands after an end token does not count.
+        log_probabilities: ``(batch, len)``, that of each token given those before it, in nats.
+        eos_id: The end token, or None if there is none.
+
+    Returns:
+        One hypothesis a row, scored by its log-probability.
+    """
+    hypotheses = []
+    for row, terms in zip(tokens.tolist(), log_probabilities.double(), strict=True):
+        finished = eos_id in row
+        length = row.index(eos_id) + 1 if finished else len(row)
+        total = terms[:length].sum().item()
+        hypotheses.append(
+            Hypothesis(
+                tokens=tuple(row[:length]), log_probability=total, score=total, finished=finished
+            )
+        )
+    return hypotheses

@@ -24,7 +24,8 @@ class StepModel(Protocol):
                 sequence. The first call has the whole prompt, such as the start token.
 
         Returns:
-            ``(batch, vocab_size)``, floating point: the logits of the token after the last.
+            ``(batch, vocab_size)``, float32 or float64: the logits of the token after the last. A
+            model that computes in less converts them, since log-probabilities are summed up.
         """
         ...
 

@@ -1,0 +1,81 @@
+"""What a sequence's log-probability is divided by, so that long ones can win.
+
+Each token makes a sequence less probable, so the bare log-probability favours short ones.
+
+Dimensions: none; lengths are in tokens.
+"""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PowerPenalty:
+    """The length to the power alpha: the default of ``beam_search``, with alpha 1.
+
+    With alpha 1 the score is the mean log-probability of a token; with 0 it is the sequence's.
+
+    Args:
+        alpha: How much length is made up for, at least 0.
+
+    Attributes:
+        alpha: Likewise.
+
+    Raises:
+        ValueError: ``alpha`` is negative or not finite.
+
+    Source: Murray and Chiang (2018), section 3; chapter "Decoding".
+    """
+
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what would favour short sequences even more."""
+        if not 0 <= self.alpha < math.inf:
+            raise ValueError(f"alpha must be at least 0 and finite, got {self.alpha}")
+
+    def __call__(self, length: int) -> float:
+        """Return the penalty of a length.
+
+        Args:
+            length: Tokens written, the end token among them.
+
+        Returns:
+            What to divide the log-probability by.
+        """
+        return float(length**self.alpha)
+
+
+@dataclass(frozen=True)
+class WuPenalty:
+    """``((5 + length) / 6) ** alpha``, which lets the first few tokens count less.
+
+    Args:
+        alpha: How much length is made up for, at least 0; the paper found 0.6 to 0.7 best.
+
+    Attributes:
+        alpha: Likewise.
+
+    Raises:
+        ValueError: ``alpha`` is negative or not finite.
+
+    Source: Wu et al. (2016), section 7, equation 14; chapter "Decoding".
+    """
+
+    alpha: float = 0.6
+
+    def __post_init__(self) -> None:
+        """Refuse what would favour short sequences even more."""
+        if not 0 <= self.alpha < math.inf:
+            raise ValueError(f"alpha must be at least 0 and finite, got {self.alpha}")
+
+    def __call__(self, length: int) -> float:
+        """Return the penalty of a length.
+
+        Args:
+            length: Tokens written, the end token among them.
+
+        Returns:
+            What to divide the log-probability by.
+        """
+        return float(((5 + length) / 6) ** self.alpha)

@@ -1,0 +1,53 @@
+"""Small languages whose every sentence can be enumerated: the truth for the decoding algorithms."""
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from course_lib.decoding import RecomputingModel
+
+START, EOS = 1, 0
+
+
+class LanguageTable:
+    """A language in which the next token depends on the two before it.
+
+    Args:
+        vocab_size: Number of tokens; 0 ends a sentence.
+        seed: Of the logits.
+        spread: Standard deviation of the logits.
+    """
+
+    def __init__(self, vocab_size: int, *, seed: int = 0, spread: float = 1.5) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        shape = (vocab_size, vocab_size, vocab_size)
+        self.logits = torch.randn(shape, generator=generator, dtype=torch.float64) * spread
+        self.vocab_size = vocab_size
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        """Logits of the next token after each: (batch, len, vocab_size)."""
+        before = torch.cat([torch.full_like(tokens[:, :1], EOS), tokens[:, :-1]], dim=1)
+        return self.logits[before, tokens]
+
+    def begin(self) -> RecomputingModel:
+        return RecomputingModel(self)
+
+    def log_probability(self, prompt: list[int], tokens: tuple[int, ...]) -> float:
+        """Sum of the tokens' log-probabilities, by a plain loop."""
+        total, history = 0.0, [EOS, *prompt]
+        for token in tokens:
+            row = self.logits[history[-2], history[-1]].tolist()
+            total += row[token] - math.log(sum(math.exp(x) for x in row))
+            history.append(token)
+        return total
+
+    def sentences(self, longest: int) -> Iterator[tuple[int, ...]]:
+        """Every sentence that ends within ``longest`` tokens, and every one cut off there."""
+        others = [token for token in range(self.vocab_size) if token != EOS]
+        for length in range(longest):
+            for words in itertools.product(others, repeat=length):
+                yield (*words, EOS)
+        yield from itertools.product(others, repeat=longest)
