@@ -1,0 +1,270 @@
+"""Byte-pair encoding: subwords that are learned by merging what often stands side by side.
+
+This is the byte-level variant of GPT-2. Its alphabet are the 256 bytes of UTF-8, so no text is
+unknown, and decoding gives back exactly the text that was encoded. A space belongs to the word
+after it: ``b" the"`` is a token, and nothing else needs to mark where words begin.
+"""
+
+import heapq
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Self, TypeAlias
+
+Pair: TypeAlias = tuple[bytes, bytes]
+
+# A word or a run of marks, with the space before it; other white space.
+_CHUNK = re.compile(r" ?\w+| ?[^\w\s]+|\s+(?!\S)|\s+")
+
+# Bytes that Latin-1 shows as a sign come first, as in GPT-2, whose numbers these are.
+_VISIBLE = (*range(33, 127), *range(161, 173), *range(174, 256))
+ALPHABET = tuple(
+    bytes([byte]) for byte in (*_VISIBLE, *(b for b in range(256) if b not in _VISIBLE))
+)
+
+
+def split_chunks(text: str) -> list[str]:
+    """Split text into the pieces that no token may cross.
+
+    >>> split_chunks("The cat sat, and sat.")
+    ['The', ' cat', ' sat', ',', ' and', ' sat', '.']
+
+    Args:
+        text: Any text.
+
+    Returns:
+        Words and runs of marks, each with one space before it if there is one, and the white space
+        that is left. Joined, they are the text.
+
+    Source: Radford et al. (2019), section 2.2.
+    """
+    return _CHUNK.findall(text)
+
+
+def merge_pair(symbols: tuple[bytes, ...], pair: Pair) -> tuple[bytes, ...]:
+    """Merge a pair wherever it occurs in a word, from the left.
+
+    >>> merge_pair((b"a", b"a", b"a", b"b"), (b"a", b"a"))
+    (b'aa', b'a', b'b')
+
+    Args:
+        symbols: The word.
+        pair: Two symbols that stand side by side.
+
+    Returns:
+        The word, with one symbol in place of each pair.
+
+    Source: Sennrich et al. (2016), section 3.2; chapter "Training a Transformer".
+    """
+    merged: list[bytes] = []
+    position = 0
+    while position < len(symbols):
+        if symbols[position : position + 2] == pair:
+            merged.append(pair[0] + pair[1])
+            position += 2
+        else:
+            merged.append(symbols[position])
+            position += 1
+    return tuple(merged)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BytePairEncoding:
+    """A list of merges; applied to bytes in the order in which they were learned.
+
+    Ids count the special tokens first, then the bytes, then what merges make.
+
+    Attributes:
+        merges: The pairs, first learned first.
+        specials: Tokens that stand for no text; encoding never gives one.
+
+    Raises:
+        ValueError: A special token is there twice.
+
+    Source: Sennrich et al. (2016), section 3.2; Radford et al. (2019), section 2.2; chapter
+        "Training a Transformer".
+    """
+
+    merges: tuple[Pair, ...]
+    specials: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse specials whose ids would not be clear."""
+        if len(set(self.specials)) < len(self.specials):
+            raise ValueError(f"specials must not hold a token twice, got {self.specials}")
+
+    @classmethod
+    def train(
+        cls, texts: Iterable[str], *, vocab_size: int, specials: tuple[str, ...] = ()
+    ) -> Self:
+        """Learn merges: again and again, merge the pair that is most frequent.
+
+        Of equally frequent pairs it takes the one whose left token has the smaller id, then the one
+        whose right token has: the older tokens. So the result does not depend on the order of the
+        texts.
+
+        Args:
+            texts: The training texts; merges do not cross from one to the next.
+            vocab_size: Number of tokens to end with: specials, 256 bytes and merged tokens. It
+                may end with fewer, when every chunk has become one token.
+            specials: Tokens that stand for no text.
+
+        Returns:
+            The trained encoding.
+
+        Raises:
+            ValueError: ``vocab_size`` is smaller than 256 and the specials need.
+        """
+        if vocab_size < len(specials) + len(ALPHABET):
+            raise ValueError(
+                f"vocab_size must be at least {len(specials) + len(ALPHABET)}, for the specials "
+                f"and 256 bytes, got {vocab_size}"
+            )
+        frequencies = Counter(chunk for text in texts for chunk in split_chunks(text))
+        words = {chunk: _as_bytes(chunk) for chunk in frequencies}
+        counts: Counter[Pair] = Counter()
+        places: defaultdict[Pair, set[str]] = defaultdict(set)  # the chunks that hold a pair
+        for chunk, symbols in words.items():
+            for pair in pairwise(symbols):
+                counts[pair] += frequencies[chunk]
+                places[pair].add(chunk)
+
+        ids = {symbol: number for number, symbol in enumerate(ALPHABET)}
+        merges: list[Pair] = []
+
+        def entry(pair: Pair) -> tuple[int, int, int, Pair]:
+            return -counts[pair], ids[pair[0]], ids[pair[1]], pair
+
+        queue = [entry(pair) for pair in counts]
+        heapq.heapify(queue)
+        while queue and len(specials) + len(ids) < vocab_size:
+            noted = heapq.heappop(queue)
+            pair = noted[-1]
+            if -noted[0] != counts[pair]:  # noted before another merge took some of its places
+                if counts[pair] > 0:
+                    heapq.heappush(queue, entry(pair))
+                continue
+            merges.append(pair)
+            ids.setdefault(pair[0] + pair[1], len(ids))  # two pairs can make the same token
+            changed: set[Pair] = set()
+            for chunk in places[pair]:
+                before, after = words[chunk], merge_pair(words[chunk], pair)
+                words[chunk] = after
+                for old in pairwise(before):
+                    counts[old] -= frequencies[chunk]
+                for new in pairwise(after):
+                    counts[new] += frequencies[chunk]
+                    places[new].add(chunk)
+                    changed.add(new)
+            del counts[pair]
+            for new in changed:
+                heapq.heappush(queue, entry(new))
+        return cls(merges=tuple(merges), specials=specials)
+
+    @cached_property
+    def tokens(self) -> tuple[bytes, ...]:
+        """All tokens in the order of their ids; special ones in UTF-8."""
+        merged = (left + right for left, right in self.merges)
+        learned = dict.fromkeys([*ALPHABET, *merged])  # a token that two pairs make has one id
+        return (*(special.encode() for special in self.specials), *learned)
+
+    @cached_property
+    def _ids(self) -> dict[bytes, int]:
+        first = len(self.specials)
+        return {token: i for i, token in enumerate(self.tokens[first:], start=first)}
+
+    @cached_property
+    def _ranks(self) -> dict[Pair, int]:
+        return {pair: rank for rank, pair in enumerate(self.merges)}
+
+    @cached_property
+    def _known(self) -> dict[str, tuple[bytes, ...]]:
+        return {}  # words come again and again: each is split once
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def special_id(self, special: str) -> int:
+        """Look up a special token.
+
+        Args:
+            special: The token.
+
+        Returns:
+            Its id.
+
+        Raises:
+            KeyError: It is not one of ``specials``.
+        """
+        if special not in self.specials:
+            raise KeyError(f"special must be one of {self.specials}, got {special!r}")
+        return self.specials.index(special)
+
+    def tokenize(self, text: str) -> list[bytes]:
+        """Split text into tokens.
+
+        Args:
+            text: Any text that has a UTF-8 form.
+
+        Returns:
+            The tokens; joined, they are the text in UTF-8.
+        """
+        tokens: list[bytes] = []
+        for chunk in split_chunks(text):
+            if chunk not in self._known:
+                self._known[chunk] = self._merge(_as_bytes(chunk))
+            tokens += self._known[chunk]
+        return tokens
+
+    def encode(self, text: str) -> list[int]:
+        """Turn text into ids.
+
+        Args:
+            text: Any text that has a UTF-8 form; special tokens in it are text like any other.
+
+        Returns:
+            The ids; joined again by ``decode`` they are the text.
+        """
+        return [self._ids[token] for token in self.tokenize(text)]
+
+    def decode(self, token_ids: Iterable[int]) -> str:
+        """Turn ids into text.
+
+        Args:
+            token_ids: The ids; those of special tokens are left out.
+
+        Returns:
+            The text; U+FFFD where bytes are no UTF-8, as when a letter is cut in the middle.
+
+        Raises:
+            IndexError: An id is negative, or too large.
+        """
+        joined = bytearray()
+        for token_id in token_ids:
+            if not 0 <= token_id < len(self.tokens):
+                raise IndexError(
+                    f"token_ids must lie in 0 to {len(self.tokens) - 1}, got {token_id}"
+                )
+            if token_id >= len(self.specials):
+                joined += self.tokens[token_id]
+        return joined.decode("utf-8", errors="replace")
+
+    def _merge(self, symbols: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        """Apply the merges to a word: the first learned first, of the same the leftmost."""
+        merged = list(symbols)
+        never = len(self.merges)
+        while len(merged) > 1:
+            ranks = [self._ranks.get(pair, never) for pair in pairwise(merged)]
+            rank = min(ranks)
+            if rank == never:
+                break
+            position = ranks.index(rank)
+            merged[position : position + 2] = [merged[position] + merged[position + 1]]
+        return tuple(merged)
+
+
+def _as_bytes(chunk: str) -> tuple[bytes, ...]:
+    return tuple(bytes([byte]) for byte in chunk.encode("utf-8"))

@@ -1,0 +1,188 @@
+"""Tokens and their ids.
+
+A vocabulary numbers tokens from 0: first the special ones, which stand for no text (padding, start,
+end, unknown), then the rest.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+PAD, START, END, UNKNOWN = "<pad>", "<start>", "<end>", "<unknown>"
+
+BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vocabulary:
+    """A list of tokens; a token's id is its place in the list.
+
+    >>> vocabulary = Vocabulary.build([["the", "cat"], ["the", "mat"]])
+    >>> vocabulary.tokens
+    ('<pad>', '<start>', '<end>', '<unknown>', 'the', 'cat', 'mat')
+    >>> vocabulary.encode(["the", "dog"])
+    [4, 3]
+    >>> vocabulary.decode([1, 4, 5, 2], skip_specials=True)
+    ['the', 'cat']
+
+    Attributes:
+        tokens: All tokens, in the order of their ids, none twice.
+        specials: Those tokens that stand for no text.
+        unknown: The special token that takes the place of tokens that are not in the list; None if
+            there is to be none, and such tokens are refused.
+
+    Raises:
+        ValueError: A token is there twice, or a special token or ``unknown`` is missing.
+
+    Source: chapter "Language models".
+    """
+
+    tokens: tuple[str, ...]
+    specials: tuple[str, ...] = (PAD, START, END, UNKNOWN)
+    unknown: str | None = UNKNOWN
+
+    def __post_init__(self) -> None:
+        """Refuse lists in which ids are not clear."""
+        twice = [token for token, count in Counter(self.tokens).items() if count > 1]
+        if twice:
+            raise ValueError(f"tokens must not hold a token twice, got {twice[0]!r} again")
+        missing = [token for token in self.specials if token not in self._ids]
+        if missing:
+            raise ValueError(f"tokens must hold all specials, {missing[0]!r} is missing")
+        if self.unknown is not None and self.unknown not in self.specials:
+            raise ValueError(f"unknown must be one of the specials, got {self.unknown!r}")
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {token: token_id for token_id, token in enumerate(self.tokens)}
+
+    @cached_property
+    def special_ids(self) -> tuple[int, ...]:
+        """The ids of the special tokens."""
+        return tuple(self._ids[token] for token in self.specials)
+
+    @classmethod
+    def build(
+        cls,
+        sentences: Iterable[Sequence[str]],
+        *,
+        min_count: int = 1,
+        max_size: int | None = None,
+        specials: tuple[str, ...] = (PAD, START, END, UNKNOWN),
+        unknown: str | None = UNKNOWN,
+    ) -> Self:
+        """Collect the tokens of a corpus: specials first, then the most frequent.
+
+        Args:
+            sentences: Each a sequence of tokens.
+            min_count: Tokens that occur less often are left out.
+            max_size: Most tokens to keep, specials included; None keeps all.
+            specials: Tokens that stand for no text; they get the ids from 0.
+            unknown: The special that takes the place of other tokens, or None.
+
+        Returns:
+            The vocabulary. Tokens that are equally frequent are in alphabetical order, so that the
+            ids do not depend on the order of the sentences.
+
+        Raises:
+            ValueError: ``min_count`` is smaller than 1, ``max_size`` smaller than the number of
+                specials, a special is there twice, or ``unknown`` is none of them.
+        """
+        if min_count < 1:
+            raise ValueError(f"min_count must be at least 1, got {min_count}")
+        if max_size is not None and max_size < len(specials):
+            raise ValueError(
+                f"max_size must leave room for {len(specials)} specials, got {max_size}"
+            )
+        counts = Counter(token for sentence in sentences for token in sentence)
+        kept = [t for t, count in counts.items() if count >= min_count and t not in specials]
+        kept.sort(key=lambda token: (-counts[token], token))
+        tokens = (*specials, *kept)[:max_size]
+        return cls(tokens=tokens, specials=specials, unknown=unknown)
+
+    @classmethod
+    def read(
+        cls, path: Path, *, specials: tuple[str, ...] = BERT_SPECIALS, unknown: str | None = "[UNK]"
+    ) -> Self:
+        """Read a file with one token a line, such as BERT's ``vocab.txt``.
+
+        Args:
+            path: The file, in UTF-8.
+            specials: Which of its tokens stand for no text.
+            unknown: The special that takes the place of other tokens, or None.
+
+        Returns:
+            The vocabulary; a token's id is its line, counted from 0.
+
+        Raises:
+            OSError: The file can't be read.
+            ValueError: A token is there twice, or a special token is missing.
+        """
+        text = path.read_text(encoding="utf-8")
+        tokens = tuple(text.removesuffix("\n").split("\n"))  # other line ends can be tokens
+        return cls(tokens=tokens, specials=specials, unknown=unknown)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __contains__(self, token: object) -> bool:
+        return token in self._ids
+
+    def id_of(self, token: str) -> int:
+        """Look up one token.
+
+        Args:
+            token: The token.
+
+        Returns:
+            Its id, or that of ``unknown``.
+
+        Raises:
+            KeyError: It is not in the vocabulary, which has no ``unknown``.
+        """
+        token_id = self._ids.get(token)
+        if token_id is not None:
+            return token_id
+        if self.unknown is None:
+            raise KeyError(f"token must be in the vocabulary, which has no unknown; got {token!r}")
+        return self._ids[self.unknown]
+
+    def encode(self, tokens: Iterable[str]) -> list[int]:
+        """Turn tokens into ids.
+
+        Args:
+            tokens: The tokens.
+
+        Returns:
+            For each its id, or that of ``unknown``.
+
+        Raises:
+            KeyError: A token is not in the vocabulary, which has no ``unknown``.
+        """
+        return [self.id_of(token) for token in tokens]
+
+    def decode(self, token_ids: Iterable[int], *, skip_specials: bool = False) -> list[str]:
+        """Turn ids into tokens.
+
+        Args:
+            token_ids: The ids.
+            skip_specials: Leave out the special tokens.
+
+        Returns:
+            The tokens.
+
+        Raises:
+            IndexError: An id is negative, or too large.
+        """
+        decoded = []
+        for token_id in token_ids:
+            if not 0 <= token_id < len(self.tokens):
+                raise IndexError(
+                    f"token_ids must lie in 0 to {len(self.tokens) - 1}, got {token_id}"
+                )
+            if not (skip_specials and token_id in self.special_ids):
+                decoded.append(self.tokens[token_id])
+        return decoded
