@@ -1,5 +1,6 @@
 """Grades a class: notebooks travel by value to Dask workers, results come back as plain data."""
 
+import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from typing import Any
 from .course import Course, open_judge
 from .homework import Homework
 from .judge import TimeLimits, ungraded
+from .result_store import ResultStore, fingerprint
 from .results import SubmissionResult
 from .sandbox import check_sandbox
 from .submission import MAX_NOTEBOOK_BYTES
@@ -28,6 +30,8 @@ def grade_class(
     isolated: bool = True,
     device: str = "cpu",
     seed: int | None = None,
+    store: ResultStore | None = None,
+    force: bool = False,
     on_start: Callable[[int], None] = lambda count: None,
     on_result: Callable[[SubmissionResult], None] = lambda result: None,
 ) -> list[SubmissionResult]:
@@ -42,6 +46,8 @@ def grade_class(
         isolated: False runs students' code without protection.
         device: ``cpu`` or ``cuda``.
         seed: Draws the hidden inputs; a fresh one for each submission if None.
+        store: Keeps each result as it comes, and gives back those of an earlier run.
+        force: Grade again also what ``store`` holds.
         on_start: Called with the number of submissions before the first is graded.
         on_result: Called with each result as it comes, in this process.
 
@@ -58,23 +64,30 @@ def grade_class(
         check_sandbox()
     course = Course.load(homework_id, root)
     on_start(len(notebooks))
-    readable: dict[str, Path] = {}
+    missing: dict[str, Path] = {}
     results: list[SubmissionResult] = []
 
-    def keep(result: SubmissionResult) -> None:
+    def tell(result: SubmissionResult) -> None:
         results.append(result)
         on_result(result)
 
     for student, path in notebooks.items():
         reason = _why_unreadable(path)
+        known = None
+        if store and not force and not reason:
+            known = store.find(student, fingerprint(course, path.read_bytes()))
         if reason:
-            keep(ungraded(course.homework, student, reason))
+            tell(ungraded(course.homework, student, reason))
+        elif known:
+            tell(known)
         else:
-            readable[student] = path
-    count = min(workers or os.cpu_count() or 1, max(len(readable), 1))
+            missing[student] = path
+    count = min(workers or os.cpu_count() or 1, max(len(missing), 1))
     settings = {"limits": limits, "isolated": isolated, "device": device}
-    for result in _grade_in_parallel(course, readable, count, seed, settings):
-        keep(result)
+    for result, made_from in _grade_in_parallel(course, missing, count, seed, settings):
+        if store and made_from:
+            store.keep(result, made_from)
+        tell(result)
     return sorted(results, key=lambda result: result.student)
 
 
@@ -125,7 +138,8 @@ def _grade_in_parallel(
     workers: int,
     seed: int | None,
     settings: dict[str, Any],
-) -> Iterator[SubmissionResult]:
+) -> Iterator[tuple[SubmissionResult, str]]:
+    """Yield results as they come, each with its fingerprint; empty for one that must be redone."""
     if not notebooks:
         return
     import dask
@@ -142,18 +156,28 @@ def _grade_in_parallel(
         Client(cluster) as client,
     ):
         shared = client.scatter(course, broadcast=True)
-        futures = {
-            client.submit(
-                _grade_one, shared, path.read_bytes(), student, seed, settings, pure=False
-            ): student
-            for student, path in notebooks.items()
-        }
-        for future in as_completed(futures):
-            student = futures[future]
+        waiting = iter(notebooks.items())
+        underway: dict[Any, tuple[str, str]] = {}
+
+        def submit_next() -> Any:
+            student, path = next(waiting)
+            notebook = path.read_bytes()
+            arguments = (shared, notebook, student, seed, settings)
+            future = client.submit(_grade_one, *arguments, pure=False)
+            underway[future] = (student, fingerprint(course, notebook))
+            return future
+
+        # Only a few notebooks are under way at a time: a large class needs no more memory.
+        first = [submit_next() for _ in range(min(4 * workers, len(notebooks)))]
+        finished = as_completed(first)
+        for future in finished:
+            student, made_from = underway.pop(future)
             if future.status == "finished":
-                yield SubmissionResult.from_json(future.result())
+                yield SubmissionResult.from_json(future.result()), made_from
             else:
-                yield _lost(course.homework, student, future.exception())
+                yield _lost(course.homework, student, future.exception()), ""
+            with contextlib.suppress(StopIteration):
+                finished.add(submit_next())
 
 
 def _grade_one(

@@ -22,10 +22,12 @@ class Course:
     Attributes:
         homework: The instructor's notebook.
         library: The student edition of ``course_lib``: relative path to text.
+        digest: Hash of all that marks depend on: these two and the reference ``course_lib``.
     """
 
     homework: Homework
     library: dict[str, str]
+    digest: str = ""
 
     @classmethod
     def load(cls, homework_id: str, root: Path) -> "Course":
@@ -44,12 +46,18 @@ class Course:
         homework = read_source_notebook(build_source_notebook(homework_id, root))
         with tempfile.TemporaryDirectory(prefix="student-edition-") as folder:
             write_student_edition(homework_id, root, Path(folder))
-            library = {
-                str(path.relative_to(folder)): path.read_text(encoding="utf-8")
-                for path in sorted(Path(folder).rglob("*"))
-                if path.is_file() and path.suffix in (".py", ".mplstyle", ".typed")
-            }
-        return cls(homework=homework, library=library)
+            library = _read_library(Path(folder))
+        reference = _read_library(root / "course_lib")
+        digest = hashlib.sha256(repr((homework, library, reference)).encode()).hexdigest()
+        return cls(homework=homework, library=library, digest=digest)
+
+
+def _read_library(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix in (".py", ".mplstyle", ".typed")
+    }
 
 
 _sandboxes: dict[str, Sandbox] = {}

@@ -49,7 +49,7 @@ def record_in_gradebook(
         on_recorded: Called with each student's id when it is recorded.
 
     Raises:
-        GradebookError: nbgrader refused.
+        GradebookError: nbgrader refused some; the message names them. All others are recorded.
     """
     source = build_source_notebook(homework_id, root)
     homework = read_source_notebook(source)
@@ -57,6 +57,7 @@ def record_in_gradebook(
     _succeed(_api(course_folder, root, {}).generate_assignment(homework_id))
     released = nbformat.read(course_folder / "release" / homework_id / source.name, as_version=4)
     handed_in = find_submissions(submissions, homework_id)
+    refused: dict[str, GradebookError] = {}
     for result in results:
         notebook = nbformat.from_dict(released)
         if not result.error:
@@ -64,11 +65,14 @@ def record_in_gradebook(
         target = course_folder / "submitted" / result.student / homework_id / source.name
         target.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, target)
-        api = _api(course_folder, root, {result.student: result.to_json()})
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
-            _succeed(api.autograde(homework_id, result.student))
+        try:
+            _record(_api(course_folder, root, {result.student: result.to_json()}), result)
+        except GradebookError as error:  # one student's trouble is not the next one's
+            refused[result.student] = error
         on_recorded(result.student)
+    if refused:
+        student, reason = next(iter(refused.items()))
+        raise GradebookError(f"not recorded: {', '.join(refused)}; {student}: {reason}")
 
 
 def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> NotebookNode:
@@ -107,6 +111,14 @@ def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> 
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number}"
     return nbformat.v4.new_notebook(cells=cells, metadata=released.metadata)
+
+
+def _record(api: NbGraderAPI, result: SubmissionResult) -> None:
+    if any(sign in result.student for sign in "*?[+"):
+        raise GradebookError("nbgrader takes *, ?, [ and + in a student's id for a pattern")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
+        _succeed(api.autograde(result.homework, result.student))
 
 
 def _api(course_folder: Path, root: Path, results: dict[str, object]) -> NbGraderAPI:

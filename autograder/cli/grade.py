@@ -51,6 +51,10 @@ def grade(
         int | None,
         typer.Option(help="Draws the hidden inputs.", show_default="anew for each submission"),
     ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(help="Grade again what an earlier run into --out has graded."),
+    ] = False,
     book_url: Annotated[
         str,
         typer.Option(help="Address of the book's chapters, for links in the feedback."),
@@ -67,6 +71,7 @@ def grade(
         sandbox: False runs students' code without protection.
         device: Where the layers run.
         seed: Draws the hidden inputs; a fresh one for each submission if None.
+        force: Grade again also what an earlier run into ``out`` has graded.
         book_url: Address of the folder with the book's chapters; without it they are only named.
 
     Raises:
@@ -79,6 +84,7 @@ def grade(
     from autograder.class_run import SubmissionsError, grade_class
     from autograder.gradebook import GradebookError, record_in_gradebook
     from autograder.judge import TimeLimits
+    from autograder.result_store import ResultStore
 
     limits = TimeLimits(
         check_seconds=time_limit,
@@ -97,6 +103,8 @@ def grade(
             isolated=sandbox,
             device=device.value,
             seed=seed,
+            store=ResultStore(out / "results" / homework_id),
+            force=force or seed is not None,
             on_start=progress.begin,
             on_result=lambda result: progress.advance(result.student),
         )

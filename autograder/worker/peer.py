@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .values import TensorTable, decode, encode
+from .values import MAX_ITEMS, TensorTable, decode, encode
 from .wire import Wire, WireClosed, WireError
 
 
@@ -73,7 +73,8 @@ class Proxy:
         return self._peer.call("operator:getitem", (self, index))
 
     def __iter__(self) -> Any:
-        return iter(self._peer.call("builtins:list", (self,)))
+        # A bounded slice: an object that never stops must not fill the memory over there.
+        return iter(self._peer.call("itertools:islice", (self, MAX_ITEMS + 1)))
 
     def __len__(self) -> int:
         return int(self._peer.call("builtins:len", (self,)))

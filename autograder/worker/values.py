@@ -19,7 +19,7 @@ from .wire import WireError
 MAX_DEPTH = 32
 MAX_ITEMS = 100_000
 _ITERATORS: tuple[type, ...] = (
-    types.GeneratorType, map, filter, zip, enumerate, reversed, range,
+    types.GeneratorType, itertools.islice, map, filter, zip, enumerate, reversed, range,
     type({}.keys()), type({}.values()), type({}.items()),
     type(OrderedDict().keys()), type(OrderedDict().values()), type(OrderedDict().items()),
 )  # fmt: skip

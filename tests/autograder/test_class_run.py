@@ -8,7 +8,8 @@ import pytest
 from autograder import class_run
 from autograder.class_run import SubmissionsError, find_submissions, grade_class
 from autograder.course import Course
-from autograder.judge import TimeLimits
+from autograder.judge import TimeLimits, ungraded
+from autograder.result_store import ResultStore, fingerprint
 from autograder.sandbox import SandboxError
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
 
@@ -78,6 +79,37 @@ def test_one_seed_gives_one_result(tmp_path):
     (first,), (second,) = grade(tmp_path, seed=5), grade(tmp_path, seed=5)
     assert first.seed == second.seed == 5
     assert [c.status for c in first.checks] == [c.status for c in second.checks]
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("course", "sandbox")
+def test_only_what_is_missing_or_has_changed_is_graded(tmp_path, monkeypatch):
+    folder, store = tmp_path / "class", ResultStore(tmp_path / "results")
+    ada = hand_in(folder, "ada", RIGHT)
+    hand_in(folder, "bo", WRONG)
+    first = grade(folder, store=store)
+
+    with monkeypatch.context() as context:
+        context.setattr(class_run, "_grade_in_parallel", lambda c, missing, *a: list(missing))
+        assert grade(folder, store=store) == first  # would fail on any that is missing
+    ada.write_bytes(WRONG)
+    (tmp_path / "results" / "bo.json").write_text('{"made_from": "half')
+    scores = {result.student: result.score for result in grade(folder, store=store)}
+    assert scores == {"ada": 0.0, "bo": 0.0}
+    again = grade(folder, store=store, force=True)
+    assert not {result.seed for result in again} & {result.seed for result in first}
+
+
+def test_a_changed_hidden_test_makes_results_stale(tmp_path):
+    course = Course(homework=DOUBLE, library={}, digest="one")
+    changed = Course(homework=DOUBLE, library={}, digest="two")
+    store = ResultStore(tmp_path)
+    result = ungraded(DOUBLE, "ada", "reason")
+    store.keep(result, fingerprint(course, RIGHT))
+    assert store.find("ada", fingerprint(course, RIGHT)) == result
+    assert store.find("ada", fingerprint(changed, RIGHT)) is None
+    assert store.find("ada", fingerprint(course, WRONG)) is None
+    assert store.find("bo", fingerprint(course, RIGHT)) is None
 
 
 def test_a_missing_folder_is_named(tmp_path):

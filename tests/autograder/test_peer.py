@@ -99,6 +99,15 @@ def test_objects_stay_where_they_are(remote):
     assert [type(item) for item in pair] == [torch.Tensor, dict]
 
 
+def test_an_object_that_never_stops_is_cut_short(remote):
+    class Endless:
+        def __getitem__(self, index):
+            return index
+
+    with pytest.raises(RemoteError, match="more than"):
+        list(remote(Endless)())
+
+
 def test_an_object_comes_home_as_itself(remote):
     thing = object()
     make, same = remote(lambda: thing), remote(lambda x: x is thing)

@@ -1,0 +1,74 @@
+"""Keeps each result as soon as it is there, so that a run that is killed loses nothing.
+
+A result counts only for what it was made from: the notebook's bytes, the homework with its hidden
+tests, the library. When one of these changes, the submission is graded again.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+from .atomic_write import write_atomically
+from .course import Course
+from .results import SubmissionResult
+
+
+def fingerprint(course: Course, notebook: bytes) -> str:
+    """Return what a result depends on, as a hash.
+
+    Args:
+        course: The homework and its libraries.
+        notebook: The submitted file's bytes.
+
+    Returns:
+        64 hexadecimal digits.
+    """
+    return hashlib.sha256(course.digest.encode() + notebook).hexdigest()
+
+
+class ResultStore:
+    """A folder with one file for each graded submission.
+
+    Args:
+        folder: Made when the first result is kept.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(self, result: SubmissionResult, made_from: str) -> None:
+        """Write a result, whole or not at all.
+
+        Args:
+            result: What grading found.
+            made_from: The submission's ``fingerprint``.
+
+        Raises:
+            OSError: It can't be written.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"made_from": made_from, "result": result.to_json()})
+        write_atomically(self._path(result.student), text)
+
+    def find(self, student: str, made_from: str) -> SubmissionResult | None:
+        """Return a kept result, if there is one that was made from just this.
+
+        Args:
+            student: The student's id.
+            made_from: The submission's ``fingerprint``.
+
+        Returns:
+            The result, or None. A file that can't be read counts as none.
+        """
+        try:
+            kept = json.loads(self._path(student).read_text(encoding="utf-8"))
+            return (
+                SubmissionResult.from_json(kept["result"])
+                if kept["made_from"] == made_from
+                else None
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _path(self, student: str) -> Path:
+        return self._folder / f"{student}.json"
