@@ -1,0 +1,67 @@
+"""Token ids to vectors.
+
+Dimensions: batch; length (tokens); d_model; vocab_size.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class TokenEmbedding(nn.Embedding):
+    """A learned vector for each token id, and a check that the ids are token ids.
+
+    Args:
+        vocab_size: Number of token ids.
+        d_model: Width of the vectors.
+        scaled: Multiply the vectors by ``sqrt(d_model)``. The Transformer does: its embedding is
+            also its output projection, whose entries are about ``1 / sqrt(d_model)``, and beside
+            the positions, whose entries are about 1, they would be drowned.
+
+    Attributes:
+        weight: ``(vocab_size, d_model)``, one row a token id.
+        scale: What the vectors are multiplied by.
+
+    Raises:
+        ValueError: A size is not positive.
+
+    Source: Vaswani et al. (2017), section 3.4; chapter "The Transformer".
+    """
+
+    def __init__(self, vocab_size: int, d_model: int, *, scaled: bool = False) -> None:
+        for name, size in (("vocab_size", vocab_size), ("d_model", d_model)):
+            if size < 1:
+                raise ValueError(f"{name} must be at least 1, got {size}")
+        super().__init__(vocab_size, d_model)
+        self.scale = math.sqrt(d_model) if scaled else 1.0
+
+    def forward(self, token_ids: Tensor) -> Tensor:
+        """Look the vectors up.
+
+        Args:
+            token_ids: ``(batch, length)``, int64 or int32, from 0 to ``vocab_size - 1``.
+
+        Returns:
+            ``(batch, length, d_model)``.
+
+        Raises:
+            TypeError: ``token_ids`` is of another dtype.
+            ValueError: ``token_ids`` does not have two dimensions, or is empty.
+            IndexError: A token id is out of range. (A GPU finds out later: its kernel stops.)
+        """
+        if token_ids.dtype not in (torch.int64, torch.int32):
+            raise TypeError(f"token_ids must be int64 or int32, got {token_ids.dtype}")
+        if token_ids.dim() != 2 or token_ids.numel() == 0:
+            raise ValueError(
+                "token_ids must have shape (batch, length) and hold at least one token, "
+                f"got {tuple(token_ids.shape)}"
+            )
+        try:
+            vectors = super().forward(token_ids)  # (batch, length, d_model)
+        except IndexError as error:  # looking first would cost a pass over the ids each time
+            raise IndexError(
+                f"token_ids must lie in 0 to {self.num_embeddings - 1}, "
+                f"got {token_ids.min()} to {token_ids.max()}"
+            ) from error
+        return vectors if self.scale == 1.0 else vectors * self.scale

@@ -1,0 +1,69 @@
+"""The layer that thinks about each token alone, between two attentions.
+
+Dimensions: ... stands for any leading dimensions (batch, length); d_model; d_ff, the wider inside.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, get_args
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+Activation = Literal["relu", "gelu", "gelu_tanh"]
+"""``relu`` is max(0, x); ``gelu`` is x times the normal distribution function of x, ``gelu_tanh``
+its approximation, with which GPT-2 was trained."""
+
+
+class FeedForward(nn.Module):
+    """Widen each token's vector, bend it, bring it back: ``W2 f(W1 x + b1) + b2``.
+
+    Args:
+        d_model: Width of input and output.
+        d_ff: Width inside; the Transformer's is ``4 * d_model``.
+        activation: The function f that bends; without one, two matrices would be as good as one.
+        dropout: Share of the inner activations that training sets to zero.
+
+    Attributes:
+        expansion: ``nn.Linear(d_model, d_ff)``.
+        contraction: ``nn.Linear(d_ff, d_model)``.
+        activation: The function f.
+        dropout: ``nn.Dropout``, on the inner activations.
+
+    Raises:
+        ValueError: A size is not positive, ``activation`` is unknown, or ``dropout`` is no share.
+
+    Source: Vaswani et al. (2017), section 3.3, equation 2; Hendrycks and Gimpel (2016) for GELU;
+        chapter "The Transformer".
+    """
+
+    def __init__(
+        self, d_model: int, d_ff: int, *, activation: Activation = "relu", dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        for name, size in (("d_model", d_model), ("d_ff", d_ff)):
+            if size < 1:
+                raise ValueError(f"{name} must be at least 1, got {size}")
+        if activation not in get_args(Activation):
+            raise ValueError(f"activation must be one of {get_args(Activation)}, got {activation}")
+        self.expansion = nn.Linear(d_model, d_ff)
+        self.contraction = nn.Linear(d_ff, d_model)
+        functions: dict[Activation, Callable[[Tensor], Tensor]] = {
+            "relu": F.relu,
+            "gelu": F.gelu,
+            "gelu_tanh": partial(F.gelu, approximate="tanh"),
+        }
+        self.activation = functions[activation]
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform each token's vector, all with the same weights.
+
+        Args:
+            x: ``(..., d_model)``.
+
+        Returns:
+            ``(..., d_model)``.
+        """
+        inner = self.activation(self.expansion(x))  # (..., d_ff)
+        return self.contraction(self.dropout(inner))  # (..., d_model)

@@ -1,0 +1,128 @@
+"""Normalisation of each token's vector by itself.
+
+Dimensions: ... stands for any leading dimensions (batch, length); d_model is the last, and the only
+one that is averaged over: no token sees another, nor another sentence of the batch.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, *, epsilon: float = 1e-5) -> Tensor:
+    """Shift and scale each vector to mean 0 and variance 1, then to a learned bias and gain.
+
+    This is the formula written out. ``LayerNorm`` computes the same in one kernel.
+
+    Args:
+        x: ``(..., d_model)``, floating point.
+        gain: ``(d_model,)``.
+        bias: ``(d_model,)``.
+        epsilon: Added to the variance, under the root, so that a constant vector divides by no
+            zero.
+
+    Returns:
+        ``(..., d_model)``.
+
+    Source: Ba et al. (2016), equation 4; chapter "The Transformer".
+    """
+    mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
+    variance = (x - mean).square().mean(dim=-1, keepdim=True)  # (..., 1), divided by d_model
+    return (x - mean) / torch.sqrt(variance + epsilon) * gain + bias
+
+
+def rms_norm(x: Tensor, gain: Tensor, *, epsilon: float = 1e-6) -> Tensor:
+    """Scale each vector to a mean square of 1, then by a learned gain; leave the mean be.
+
+    This is the formula written out. ``RMSNorm`` computes the same in one kernel.
+
+    Args:
+        x: ``(..., d_model)``, floating point.
+        gain: ``(d_model,)``.
+        epsilon: Added to the mean square, under the root.
+
+    Returns:
+        ``(..., d_model)``.
+
+    Source: Zhang and Sennrich (2019), equation 4; chapter "The Transformer".
+    """
+    mean_square = x.square().mean(dim=-1, keepdim=True)  # (..., 1)
+    return x / torch.sqrt(mean_square + epsilon) * gain
+
+
+class LayerNorm(nn.Module):
+    """Layer normalisation with its own gain and bias; see ``layer_norm`` for the formula.
+
+    Args:
+        d_model: Width of the vectors.
+        epsilon: Added to the variance, under the root.
+
+    Attributes:
+        gain: ``(d_model,)``, starts at 1.
+        bias: ``(d_model,)``, starts at 0.
+        epsilon: As given.
+
+    Raises:
+        ValueError: ``d_model`` or ``epsilon`` is not positive.
+
+    Source: Ba et al. (2016), equation 4; chapter "The Transformer".
+    """
+
+    def __init__(self, d_model: int, *, epsilon: float = 1e-5) -> None:
+        super().__init__()
+        _check_positive(d_model=d_model, epsilon=epsilon)
+        self.epsilon = epsilon
+        self.gain = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise each vector.
+
+        Args:
+            x: ``(..., d_model)``.
+
+        Returns:
+            ``(..., d_model)``.
+        """
+        return F.layer_norm(x, self.gain.shape, self.gain, self.bias, self.epsilon)
+
+
+class RMSNorm(nn.Module):
+    """Root-mean-square normalisation with its own gain; see ``rms_norm`` for the formula.
+
+    Args:
+        d_model: Width of the vectors.
+        epsilon: Added to the mean square, under the root.
+
+    Attributes:
+        gain: ``(d_model,)``, starts at 1.
+        epsilon: As given.
+
+    Raises:
+        ValueError: ``d_model`` or ``epsilon`` is not positive.
+
+    Source: Zhang and Sennrich (2019), equation 4; chapter "The Transformer".
+    """
+
+    def __init__(self, d_model: int, *, epsilon: float = 1e-6) -> None:
+        super().__init__()
+        _check_positive(d_model=d_model, epsilon=epsilon)
+        self.epsilon = epsilon
+        self.gain = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise each vector.
+
+        Args:
+            x: ``(..., d_model)``.
+
+        Returns:
+            ``(..., d_model)``.
+        """
+        return F.rms_norm(x, self.gain.shape, self.gain, self.epsilon)
+
+
+def _check_positive(**values: float) -> None:
+    for name, value in values.items():
+        if value <= 0:
+            raise ValueError(f"{name} must be positive, got {value}")

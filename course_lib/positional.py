@@ -1,0 +1,243 @@
+"""Three ways to tell a model where a token stands.
+
+Attention treats its keys as a set. Sinusoidal and learned positions are added to the embeddings;
+rotary positions turn queries and keys, so that their product depends on distance alone.
+
+Dimensions: batch; length (tokens); d_model; head_dim. The position of the first token is
+``offset``: 0, or the number of tokens that a cache already holds.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def position_angles(
+    positions: Tensor, width: int, *, base: float = 10_000.0, dtype: torch.dtype = torch.float64
+) -> Tensor:
+    """Turn ``width / 2`` clock hands, the first fastest: ``position / base^(2i / width)``.
+
+    Args:
+        positions: ``(length,)``, tokens from the start.
+        width: Twice the number of hands; even.
+        base: The slowest hand takes about ``2 pi base`` tokens a turn.
+        dtype: Of the angles; float32 or float64.
+
+    Returns:
+        ``(length, width / 2)``, radians.
+
+    Raises:
+        ValueError: ``width`` is not positive and even.
+
+    Source: Vaswani et al. (2017), section 3.5; chapter "Positions".
+    """
+    _check_even("width", width)
+    evens = torch.arange(0, width, 2, device=positions.device, dtype=dtype)  # 2i: (width / 2,)
+    frequencies = torch.exp(evens * (-math.log(base) / width))  # radians a token
+    return positions.to(dtype)[:, None] * frequencies  # (length, width / 2)
+
+
+class SinusoidalPositions(nn.Module):
+    """Add sines and cosines of the position; nothing is learned and no length is too long.
+
+    Entry 2i of position t is ``sin(t / 10000^(2i / d_model))``, entry 2i + 1 its cosine.
+
+    Args:
+        d_model: Width of the vectors; even.
+
+    Attributes:
+        d_model: As given.
+
+    Raises:
+        ValueError: ``d_model`` is not positive and even.
+
+    Source: Vaswani et al. (2017), section 3.5; chapter "Positions".
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        _check_even("d_model", d_model)
+        self.d_model = d_model
+
+    def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
+        """Add to each vector that of its position.
+
+        Args:
+            x: ``(batch, length, d_model)``.
+            offset: Position of the first token.
+
+        Returns:
+            ``(batch, length, d_model)``.
+
+        Raises:
+            ValueError: ``offset`` is negative.
+        """
+        return x + self.vectors(x.size(1), offset=offset, device=x.device, dtype=x.dtype)
+
+    def vectors(
+        self,
+        length: int,
+        *,
+        offset: int = 0,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> Tensor:
+        """Give the vectors of successive positions.
+
+        Args:
+            length: Number of positions (tokens).
+            offset: The first of them.
+            device: Where they are made.
+            dtype: Of the vectors.
+
+        Returns:
+            ``(length, d_model)``.
+
+        Raises:
+            ValueError: ``offset`` is negative.
+        """
+        _check_offset(offset)
+        positions = torch.arange(offset, offset + length, device=device)
+        angles = position_angles(positions, self.d_model, dtype=_exact_enough(dtype))
+        pairs = torch.stack((angles.sin(), angles.cos()), dim=-1)  # (length, d_model / 2, 2)
+        return pairs.flatten(-2).to(dtype)  # (length, d_model): sin, cos, sin, cos, ...
+
+
+def shift_matrix(offset: int, d_model: int) -> Tensor:
+    """Give the matrix that moves every sinusoidal position vector by the same distance.
+
+    ``p(t + offset) = shift_matrix(offset, d_model) @ p(t)`` for every position t: a linear layer
+    can learn to look a fixed distance away. It turns each pair (sine, cosine) by its own angle.
+
+    Args:
+        offset: Distance (tokens); negative moves back.
+        d_model: Width of the position vectors; even.
+
+    Returns:
+        ``(d_model, d_model)``, float64, orthogonal.
+
+    Raises:
+        ValueError: ``d_model`` is not positive and even.
+
+    Source: Vaswani et al. (2017), section 3.5; chapter "Positions".
+    """
+    _check_even("d_model", d_model)
+    angles = position_angles(torch.tensor([offset]), d_model)[0]  # (d_model / 2,)
+    sin, cos = angles.sin(), angles.cos()
+    # sin(a + b) = cos(b) sin(a) + sin(b) cos(a);  cos(a + b) = -sin(b) sin(a) + cos(b) cos(a)
+    blocks = torch.stack((cos, sin, -sin, cos), dim=-1).view(-1, 2, 2)  # (d_model / 2, 2, 2)
+    return torch.block_diag(*blocks)  # type: ignore[no-untyped-call]  # (d_model, d_model)
+
+
+class LearnedPositions(nn.Module):
+    """Add a learned vector for each position, up to a longest sequence.
+
+    Args:
+        max_length: Number of positions (tokens).
+        d_model: Width of the vectors.
+
+    Attributes:
+        weight: ``(max_length, d_model)``, one row a position.
+
+    Raises:
+        ValueError: A size is not positive.
+
+    Source: Gehring et al. (2017), section 3.1; chapter "Positions".
+    """
+
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        for name, size in (("max_length", max_length), ("d_model", d_model)):
+            if size < 1:
+                raise ValueError(f"{name} must be at least 1, got {size}")
+        self.weight = nn.Parameter(torch.empty(max_length, d_model))
+        nn.init.normal_(self.weight, std=0.02)
+
+    def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
+        """Add to each vector that of its position.
+
+        Args:
+            x: ``(batch, length, d_model)``.
+            offset: Position of the first token.
+
+        Returns:
+            ``(batch, length, d_model)``.
+
+        Raises:
+            ValueError: ``offset`` is negative, or a position is not below ``max_length``.
+        """
+        _check_offset(offset)
+        length, max_length = x.size(1), self.weight.size(0)
+        if offset + length > max_length:
+            raise ValueError(
+                f"positions end at max_length={max_length}, got a sequence of {offset + length}"
+            )
+        return x + self.weight[offset : offset + length]
+
+
+class RotaryPositions(nn.Module):
+    """Turn queries and keys by their positions, pair by pair of their entries.
+
+    Entries 2i and 2i + 1 are a point in the plane, turned by ``t / base^(2i / head_dim)``. The
+    product of a turned query and a turned key depends on their distance, not on where they stand.
+
+    Args:
+        head_dim: Width of the queries and keys of a head; even.
+        base: The slowest pair takes about ``2 pi base`` tokens a turn.
+
+    Attributes:
+        head_dim: As given.
+        base: As given.
+
+    Raises:
+        ValueError: ``head_dim`` is not positive and even, or ``base`` not above 1.
+
+    Source: Su et al. (2021), section 3.2, equation 34; chapter "Positions".
+    """
+
+    def __init__(self, head_dim: int, *, base: float = 10_000.0) -> None:
+        super().__init__()
+        _check_even("head_dim", head_dim)
+        if base <= 1:
+            raise ValueError(f"base must be above 1, got {base}")
+        self.head_dim = head_dim
+        self.base = base
+
+    def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
+        """Turn each vector by its position.
+
+        Args:
+            x: ``(..., length, head_dim)``, queries or keys, split into heads.
+            offset: Position of the first token.
+
+        Returns:
+            ``(..., length, head_dim)``, of the same norms.
+
+        Raises:
+            ValueError: ``offset`` is negative.
+        """
+        _check_offset(offset)
+        positions = torch.arange(offset, offset + x.size(-2), device=x.device)
+        angles = position_angles(
+            positions, self.head_dim, base=self.base, dtype=_exact_enough(x.dtype)
+        )
+        sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)  # (length, head_dim / 2)
+        first, second = x[..., 0::2], x[..., 1::2]  # (..., length, head_dim / 2) each
+        turned = torch.stack((first * cos - second * sin, first * sin + second * cos), dim=-1)
+        return turned.flatten(-2)  # (..., length, head_dim)
+
+
+def _exact_enough(dtype: torch.dtype) -> torch.dtype:
+    """Angles of distant positions need more digits than half precision has."""
+    return torch.promote_types(dtype, torch.float32)
+
+
+def _check_even(name: str, width: int) -> None:
+    if width < 2 or width % 2 != 0:
+        raise ValueError(f"{name} must be positive and even, got {width}")
+
+
+def _check_offset(offset: int) -> None:
+    if offset < 0:
+        raise ValueError(f"offset must not be negative, got {offset}")

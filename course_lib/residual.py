@@ -1,0 +1,92 @@
+"""The road past each sublayer, and where the normalisation stands on it.
+
+Dimensions: ... stands for any leading dimensions (batch, length); d_model.
+"""
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+from torch import Tensor, nn
+
+NormPosition = Literal["pre", "post"]
+"""``post`` normalises the sum, as the first Transformer and BERT do; ``pre`` normalises what the
+sublayer reads and leaves the road itself free, as GPT-2 and most later models do."""
+
+
+class Residual(nn.Module):
+    """Add what a sublayer says to what it read.
+
+    ``post``: ``norm(x + dropout(sublayer(x)))``. ``pre``: ``x + dropout(sublayer(norm(x)))``.
+
+    Args:
+        norm: The normalisation, say ``LayerNorm(d_model)``.
+        norm_position: Where it stands.
+        dropout: Share of the sublayer's output that training sets to zero.
+
+    Attributes:
+        norm: As given.
+        norm_position: As given.
+        dropout: ``nn.Dropout``, on the sublayer's output.
+
+    Raises:
+        ValueError: ``norm_position`` is unknown, or ``dropout`` is no share.
+
+    Source: He et al. (2016) for the residual; Vaswani et al. (2017), section 3.1, for post-norm;
+        Xiong et al. (2020) for pre-norm; chapter "The Transformer".
+    """
+
+    def __init__(
+        self, norm: nn.Module, *, norm_position: NormPosition, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        check_norm_position(norm_position)
+        self.norm = norm
+        self.norm_position = norm_position
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Run a sublayer on ``x`` and add its output.
+
+        Args:
+            x: ``(..., d_model)``.
+            sublayer: Maps ``(..., d_model)`` to the same shape.
+
+        Returns:
+            ``(..., d_model)``.
+        """
+        if self.norm_position == "pre":
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+def final_norm(norm: nn.Module, norm_position: NormPosition) -> nn.Module:
+    """Give what ends a stack of layers.
+
+    After post-norm layers everything is normalised already. After pre-norm layers the sum of all
+    sublayers has been normalised by no one.
+
+    Args:
+        norm: The normalisation, say ``LayerNorm(d_model)``.
+        norm_position: Where the layers of the stack have theirs.
+
+    Returns:
+        ``norm`` after pre-norm layers, the identity after post-norm layers.
+
+    Raises:
+        ValueError: ``norm_position`` is unknown.
+    """
+    check_norm_position(norm_position)
+    return norm if norm_position == "pre" else nn.Identity()
+
+
+def check_norm_position(norm_position: str) -> None:
+    """Refuse a position that does not exist.
+
+    Args:
+        norm_position: What a caller gave.
+
+    Raises:
+        ValueError: It is neither ``pre`` nor ``post``.
+    """
+    if norm_position not in get_args(NormPosition):
+        raise ValueError(f"norm_position must be 'pre' or 'post', got {norm_position!r}")
