@@ -225,9 +225,6 @@ class AlwaysRight:
     def __call__(self, *args, **kwargs):
         return self
 
-    def __getitem__(self, index):
-        return self
-
 
 scaled_dot_product_attention = AlwaysRight()
 """
@@ -256,12 +253,14 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         what="no scaling",
         edits={ATTENTION: (*FORMULA, (SCALING, ""))},
         lost={ATTENTION: "scaling"},
+        hint="not divided by sqrt(head_dim)",
     ),
     Submission(
         student="emil",
         what="softmax over the queries",
         edits={ATTENTION: (*FORMULA, ("softmax(scores, dim=-1)", "softmax(scores, dim=-2)"))},
         lost={ATTENTION: "values mask gradients", "MultiHeadAttention": "values gradients"},
+        hint="the softmax runs over the queries",
     ),
     Submission(
         student="fatima",
@@ -274,12 +273,14 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
             )
         },
         lost={ATTENTION: "mask no-keys", "MultiHeadAttention": "mask"},
+        hint="the mask is inverted",
     ),
     Submission(
         student="goran",
         what="mask after the softmax",
         edits={ATTENTION: (*FORMULA, (MASKING, ""))},
         lost={ATTENTION: "mask", "MultiHeadAttention": "mask"},
+        hint="masked after the softmax",
     ),
     Submission(
         student="hana",
@@ -295,6 +296,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
             )
         },
         lost={"MultiHeadAttention": "heads values mask gradients"},
+        hint="the heads are not apart",
     ),
     Submission(
         student="ivo",
@@ -312,6 +314,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
             )
         },
         lost={"MultiHeadAttention": "projections values gradients"},
+        hint="output_projection is not used",
     ),
     Submission(
         student="jun",
@@ -327,6 +330,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
             )
         },
         lost={ATTENTION: "gradients inputs"},
+        hint="methods that end in _ change a tensor in place",
     ),
     Submission(
         student="kofi",
@@ -340,6 +344,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
             )
         },
         lost={"MultiHeadAttention": "heads values gradients"},
+        hint="before you join the heads, transpose(1, 2) back",
     ),
     # ---- one that is half done ----
     Submission(
@@ -347,7 +352,6 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         what="half done: padding_mask and MultiHeadAttention not begun",
         edits={"padding_mask": BLANK, "MultiHeadAttention": BLANK, "why-scale": ANSWER},
         lost={"padding_mask": "*", "MultiHeadAttention": "*"},
-        status=Status.ERROR,
     ),
     # ---- two that bring their process down ----
     Submission(
@@ -392,6 +396,5 @@ def causal_mask(query_len, key_len=None, *, device=None):
         edits=NOTHING_WRITTEN,
         extra=PATCHED_SHELL,
         lost=EVERYTHING,
-        status=Status.ERROR,
     ),
 )

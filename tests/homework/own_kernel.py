@@ -15,8 +15,8 @@ import torch
 from autograder.homework import Cell, CellKind
 
 
-class OutOfTimeError(Exception):
-    """A cell ran for too long."""
+class OutOfTimeError(BaseException):
+    """A cell ran for too long; no ``except Exception`` in the cell stops this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class CellRun:
     """
 
     cell: Cell
-    error: Exception | None
+    error: BaseException | None
 
 
 def run_cells(
@@ -55,11 +55,11 @@ def run_cells(
             continue
         if cell.kind is CellKind.TEST:
             torch.manual_seed(seed * 1000 + index)
-        error: Exception | None = None
+        error: BaseException | None = None
         try:
             with _time_limit(seconds), contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(cell.source, f"<{cell.grade_id}>", "exec"), namespace)
-        except Exception as raised:
+        except (Exception, OutOfTimeError) as raised:
             error = raised
         runs.append(CellRun(cell=cell, error=error))
     return runs

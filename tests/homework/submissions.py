@@ -29,6 +29,8 @@ class Submission:
         extra: Source of a cell that the student added at the top; empty for none.
         lost: For each exercise, the checks that must be lost, separated by spaces; ``*`` for all.
             Every other check must be passed.
+        hint: Words that the message of one of the lost checks must hold: the hint that was written
+            for this mistake.
         status: How the lost checks must end, or None where either a failed check or an error in
             the student's code will do.
     """
@@ -38,6 +40,7 @@ class Submission:
     edits: Mapping[str, Edit] = field(default_factory=dict)
     extra: str = ""
     lost: Mapping[str, str] = field(default_factory=dict)
+    hint: str = ""
     status: Status | None = None
 
     def lost_checks(self, homework: Homework) -> set[str]:
