@@ -200,8 +200,9 @@ def check_sandbox() -> None:
     if bubblewrap is None:
         raise SandboxError(f"bubblewrap is not installed; install it with: {_INSTALL}")
     trial = (
+        "import os, sys;"
         "from worker.isolation import Limits, enter_own_namespaces, drop_privileges;"
-        "enter_own_namespaces(Limits()); drop_privileges(Limits())"
+        "enter_own_namespaces(Limits()); drop_privileges(Limits()); os.listdir(sys.prefix)"
     )
     begin, become = _enter(bubblewrap)
     command = [

@@ -18,6 +18,7 @@ _CLONE_NEWIPC = 0x08000000
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWPID = 0x20000000
 _MS_RDONLY = 0x1
+_MS_BIND_REC = 0x1000 | 0x4000
 _MS_NOSUID_NODEV = 0x2 | 0x4
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _PR_SET_PDEATHSIG = 1
@@ -68,8 +69,14 @@ def enter_own_namespaces(limits: Limits) -> None:
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl(PDEATHSIG)")
     _check(_libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None), "mount /")
     size = f"size={limits.scratch_mb}m,nr_inodes=20000".encode()
+    python = _python_below_tmp()
     for scratch in (b"/tmp", b"/dev/shm"):
         _check(_libc.mount(b"tmpfs", scratch, b"tmpfs", _MS_NOSUID_NODEV, size), "mount tmpfs")
+    for folder, handle in python.items():
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        source = f"/proc/self/fd/{handle}".encode()
+        _check(_libc.mount(source, folder.encode(), None, _MS_BIND_REC, None), f"mount {folder}")
+        os.close(handle)
     # Its own /proc, or, where the kernel won't show one (in a container, say), an empty one.
     if _libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV, None) != 0:
         _check(_libc.mount(b"tmpfs", b"/proc", b"tmpfs", _MS_RDONLY, b"size=0"), "mount /proc")
@@ -100,6 +107,14 @@ def drop_privileges(limits: Limits) -> None:
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(NO_NEW_PRIVS)")
     _check(_libc.capset(header, no_capabilities), "capset")
     _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl(DUMPABLE)")
+
+
+def _python_below_tmp() -> dict[str, int]:
+    """Open this Python's folders that a new /tmp would hide: a course may lie in /tmp."""
+    tmp = "/tmp/"  # noqa: S108
+    folders = {os.path.realpath(folder) for folder in (sys.prefix, sys.base_prefix)}
+    hidden = sorted(folder for folder in folders if folder.startswith(tmp))
+    return {folder: os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in hidden}
 
 
 def _own_proc() -> bool:

@@ -2,7 +2,10 @@
 
 import os
 import shutil
+import subprocess
+import tempfile
 import time
+import venv
 
 import psutil
 import pytest
@@ -201,6 +204,17 @@ def test_a_forking_process_that_was_killed_is_started_again(tmp_path):
     peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
     assert peer.call("os:getpid") == 1
     sandbox.close()
+
+
+def test_a_python_that_lies_in_tmp_is_there_for_workers():
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o755)
+        venv.create(folder, symlinks=True, with_pip=False)
+        program = "from autograder.sandbox import check_sandbox; check_sandbox()"
+        command = [f"{folder}/bin/python", "-c", program]
+        root = sandbox_module._WORKER_PACKAGE.parents[1]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 def test_without_bubblewrap_the_command_to_run_is_named(monkeypatch, tmp_path):
