@@ -1,0 +1,140 @@
+"""Pictures of coloured shapes, drawn by formula: what is in them is known.
+
+Dimensions: a picture is (3, SIDE, SIDE), red, green and blue from 0 to 1. Positions are in pixels,
+rows counted from the top, columns from the left.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+SIDE = 32
+KINDS = ("circle", "square", "triangle", "cross")
+COLOURS = {
+    "red": (0.85, 0.15, 0.15),
+    "green": (0.10, 0.60, 0.25),
+    "blue": (0.10, 0.35, 0.85),
+    "yellow": (0.95, 0.85, 0.20),
+    "purple": (0.55, 0.20, 0.65),
+    "white": (0.97, 0.97, 0.97),
+}
+SIZES = {"small": 3.0, "large": 5.5}
+"""Radius in pixels: how far a shape reaches from its centre."""
+
+_BACKGROUND = 0.5
+_NOISE = 0.03  # standard deviation of the brightness of each pixel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """One shape of a picture.
+
+    Attributes:
+        kind: One of ``KINDS``.
+        colour: One of ``COLOURS``.
+        size: One of ``SIZES``.
+        row: Row of its centre, in pixels from the top.
+        column: Column of its centre, in pixels from the left.
+
+    Raises:
+        ValueError: ``kind``, ``colour`` or ``size`` is not one of these.
+    """
+
+    kind: str
+    colour: str
+    size: str
+    row: float
+    column: float
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        for name, allowed in (("kind", KINDS), ("colour", COLOURS), ("size", SIZES)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
+                )
+
+
+Scene = tuple[Shape, Shape]
+"""Two shapes that do not touch, clearly side by side or one above the other."""
+
+
+def draw_scene(generator: torch.Generator) -> Scene:
+    """Draw two shapes at random, far enough apart for their relation to be clear.
+
+    Along one axis their centres are at least 11.5 pixels apart, across it at most 5.
+
+    Args:
+        generator: Where chance comes from.
+
+    Returns:
+        The scene; the two differ in kind, colour or size.
+    """
+
+    def choose(options: tuple[str, ...]) -> str:
+        return options[int(torch.randint(len(options), (), generator=generator))]
+
+    def between(low: float, high: float) -> float:
+        return low + (high - low) * float(torch.rand((), generator=generator))
+
+    looks: list[tuple[str, str, str]] = []
+    while len(looks) < 2:
+        look = choose(KINDS), choose(tuple(COLOURS)), choose(tuple(SIZES))
+        if look not in looks:
+            looks.append(look)
+    middle = between(8.5, SIDE - 8.5)
+    places = [
+        (between(6.0, 10.0), middle + between(-2.5, 2.5)),
+        (between(SIDE - 10.5, SIDE - 6.5), middle + between(-2.5, 2.5)),
+    ]
+    if choose(("side by side", "one above the other")) == "side by side":
+        places = [(across, along) for along, across in places]
+    if choose(("as they are", "swapped")) == "swapped":
+        places.reverse()
+    first, second = (
+        Shape(kind=kind, colour=colour, size=size, row=row, column=column)
+        for (kind, colour, size), (row, column) in zip(looks, places, strict=True)
+    )
+    return first, second
+
+
+def render(scene: tuple[Shape, ...], generator: torch.Generator | None = None) -> Tensor:
+    """Paint shapes on a grey ground, later ones over earlier ones.
+
+    Each shape is given by its signed distance, negative inside; a pixel within half a pixel of the
+    edge is mixed, so edges are smooth.
+
+    Args:
+        scene: The shapes.
+        generator: Where noise comes from; none is added if None.
+
+    Returns:
+        ``(3, SIDE, SIDE)``, float32, from 0 to 1.
+    """
+    picture = torch.full((3, SIDE, SIDE), _BACKGROUND)
+    centres = torch.arange(SIDE) + 0.5  # of the pixels
+    for shape in scene:
+        y = (centres - shape.row)[:, None].expand(SIDE, SIDE)
+        x = (centres - shape.column)[None, :].expand(SIDE, SIDE)
+        inside = (0.5 - _signed_distance(shape.kind, x, y, SIZES[shape.size])).clamp(0, 1)
+        colour = torch.tensor(COLOURS[shape.colour])[:, None, None]
+        picture = picture + inside * (colour - picture)  # (3, SIDE, SIDE)
+    if generator is not None:
+        picture = picture + _NOISE * torch.randn(picture.shape, generator=generator)
+    return picture.clamp(0, 1)
+
+
+def _signed_distance(kind: str, x: Tensor, y: Tensor, radius: float) -> Tensor:
+    """Distance to the edge in pixels, negative inside; outside corners it is a lower bound."""
+    if kind == "circle":
+        return (x.square() + y.square()).sqrt() - radius
+    if kind == "square":
+        return torch.maximum(x.abs(), y.abs()) - radius * 0.85
+    if kind == "triangle":  # of equal sides, one corner up, at this distance from the centre
+        return torch.maximum(y, math.sqrt(3) / 2 * x.abs() - y / 2) - radius / 2
+    assert kind == "cross"
+    across = torch.maximum(x.abs() - radius, y.abs() - radius / 3)
+    down = torch.maximum(x.abs() - radius / 3, y.abs() - radius)
+    return torch.minimum(across, down)
