@@ -6,6 +6,7 @@ from sphinx.application import Sphinx
 
 from course_book import (
     choice_directives,
+    citations,
     course_map,
     execution,
     formulas,
@@ -23,6 +24,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     Returns:
         The extension's metadata.
     """
-    for part in (execution, offline, formulas, choice_directives, interactive, course_map):
+    parts = (execution, offline, formulas, choice_directives, interactive, course_map, citations)
+    for part in parts:
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

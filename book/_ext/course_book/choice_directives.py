@@ -39,6 +39,22 @@ def _labels(env: BuildEnvironment) -> dict[str, str]:
     return env.course_choice_labels  # type: ignore[attr-defined, no-any-return]
 
 
+def _spoken_formula(paragraph: nodes.paragraph) -> str:
+    """Return a name for an answer that is nothing but formulas; empty for one with words.
+
+    MathML alone gives an input no name in some browsers: LaTeX without its signs has to do.
+    """
+    words = [
+        text
+        for text in paragraph.findall(nodes.Text)
+        if text.strip() and not isinstance(text.parent, nodes.math)
+    ]
+    if words:
+        return ""
+    without_commands = re.sub(r"\\[a-zA-Z]+|\\.", " ", paragraph.astext())
+    return " ".join(re.sub(r"[{}_^]", " ", without_commands).split())
+
+
 class _ChoicesDirective(SphinxDirective):
     has_content = True
     option_spec: ClassVar = {"label": directives.unchanged_required}
@@ -51,7 +67,9 @@ class _ChoicesDirective(SphinxDirective):
             self.check(question)
             return [self._build(question, label)]
         except ChoicesError as error:
-            line = self.lineno if error.line < 0 else self.content_offset + error.line + 1
+            line = self.lineno  # of the directive; its content is counted from there
+            if error.line >= 0:
+                line += self.content_offset + error.line + 1
             logger.error(
                 "%s: %s",
                 self.name,
@@ -102,7 +120,11 @@ class _ChoicesDirective(SphinxDirective):
             raise ChoicesError("an answer is one paragraph of text", answer.text.line)
         input_id = f"{label}-answer-{number}"
         node = choice_nodes.choices_answer(
-            right=answer.right, input_id=input_id, name=label, multiple=multiple
+            right=answer.right,
+            input_id=input_id,
+            name=label,
+            multiple=multiple,
+            spoken=_spoken_formula(content[0]),
         )
         node += choice_nodes.choices_text("", "", *content[0].children, input_id=input_id)
         if answer.why:

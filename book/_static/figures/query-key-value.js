@@ -40,14 +40,14 @@
       this.update();
     }
 
-    /** The word to begin with: the one whose attention is most on one other word. */
+    /** The word to begin with: the one whose attention reaches farthest. */
     mostTelling() {
       const { query, key, head_dim: size } = this.model;
-      const tops = query.map((vector, index) => {
+      const reach = query.map((vector, index) => {
         const weights = softmax(scores(vector, key, Math.sqrt(size)));
-        return Math.max(...weights.map((weight, other) => (other === index ? 0 : weight)));
+        return Math.max(...weights.map((weight, other) => weight * Math.abs(other - index)));
       });
-      return tops.indexOf(Math.max(...tops));
+      return reach.indexOf(Math.max(...reach));
     }
 
     makeRow(word, index) {

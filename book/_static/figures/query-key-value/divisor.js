@@ -12,7 +12,7 @@
   class Divisor {
     constructor(headDim, onChange) {
       this.root = Math.sqrt(headDim);
-      this.low = Math.log(0.5);
+      this.low = Math.log(0.25);
       this.high = Math.log(4 * this.root);
       this.value = this.root;
       const id = `qkv-divisor-${(count += 1)}`;

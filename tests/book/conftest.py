@@ -1,0 +1,120 @@
+"""What the tests of the book share: the built site, a server for it, a browser, a tiny book."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build" / "book" / "_build" / "html"
+BUILD = [
+    str(Path(sys.executable).with_name("jupyter-book")),
+    *("build", ".", "--path-output", "build/book", "-W", "-n", "--keep-going"),
+]
+
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """The built book; only what is out of date is built, and by one process at a time."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    with (ROOT / "build" / "book.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        built = subprocess.run(
+            BUILD, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=1800
+        )
+    assert built.returncode == 0, f"the book does not build:\n{built.stderr[-5000:]}"
+    return SITE
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="session")
+def served(site: Path) -> Iterator[str]:
+    """The address of a server on this machine that shows the book."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=site))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[object]:
+    """A headless Chromium that asks nobody for anything by itself."""
+    from playwright.sync_api import sync_playwright
+
+    arguments = ["--disable-background-networking", "--disable-component-update"]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=arguments
+        )
+        yield browser
+        browser.close()
+
+
+class Built(NamedTuple):
+    """A page of the tiny book, and what Sphinx had to say about it."""
+
+    html: str
+    warnings: str
+
+
+@pytest.fixture
+def build_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Built]:
+    """Build a book of one page (or more) with our extension alone."""
+    from sphinx.application import Sphinx
+    from sphinx.util.console import strip_colors
+    from sphinx.util.docutils import docutils_namespace
+
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
+
+    def build(text: str, **others: str) -> Built:
+        source = tmp_path / "source"
+        source.mkdir()
+        (source / "course_lib").symlink_to(ROOT / "course_lib")
+        for name, page in {"index": text, **others}.items():
+            (source / f"{name}.md").write_text(page)
+        warnings = StringIO()
+        with docutils_namespace():
+            app = Sphinx(
+                source,
+                None,
+                tmp_path / "out" / "html",
+                tmp_path / "out" / "doctrees",
+                "html",
+                confoverrides={
+                    "extensions": ["myst_nb", "sphinxcontrib.katex", "course_book"],
+                    "exclude_patterns": ["course_lib"],
+                    "html_math_renderer": "katex",
+                    "katex_prerender": True,
+                    "myst_enable_extensions": ["dollarmath"],
+                    "nb_execution_mode": "off",
+                    "root_doc": "index",
+                },
+                status=StringIO(),
+                warning=warnings,
+            )
+            app.build()
+        html = (tmp_path / "out" / "html" / "index.html").read_text()
+        return Built(html, strip_colors(warnings.getvalue()))
+
+    return build

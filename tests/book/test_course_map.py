@@ -1,0 +1,27 @@
+"""The course's map in the book comes from course_lib."""
+
+from bs4 import BeautifulSoup
+from course_book.course_map import map_lines
+
+from course_lib import COURSE_MAP, Room
+
+
+def test_a_chapter_has_one_row_with_all_its_modules_and_homeworks():
+    rooms = [
+        Room("masks", "masking", "hw03"),
+        Room("bleu", "bleu", None),
+        Room("attention", "masking", "hw03"),
+    ]
+    assert map_lines(rooms, ["bleu"])[2:] == [
+        "| masking | `masks`, `attention` | `hw03` |",
+        "| {doc}`/book/bleu` | `bleu` |  |",
+    ]
+
+
+def test_the_table_names_every_module_of_the_course(build_page):
+    html, warnings = build_page("# Map\n\n```{course-map}\n```\n")
+    assert warnings == ""
+    rows = BeautifulSoup(html, "html.parser").table.tbody.find_all("tr")
+    assert len(rows) == len({room.chapter for room in COURSE_MAP})
+    modules = {code.text for row in rows for code in row.find_all("td")[1].find_all("code")}
+    assert modules == {room.module for room in COURSE_MAP}

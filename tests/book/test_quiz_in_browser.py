@@ -1,0 +1,161 @@
+"""Quizzes and predictions under a reader's hands: pointer, keyboard, reload, no scripts."""
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+from tests.book.watched_page import opened
+
+pytestmark = pytest.mark.browser
+
+CHAPTER = "book/self-attention.html"
+SINGLE = ".course-choices--quiz:has(input[type=radio])"
+
+
+@pytest.fixture
+def chapter(chromium, served):
+    with opened(
+        chromium, f"{served}/{CHAPTER}", viewport={"width": 1280, "height": 900}
+    ) as watched:
+        yield watched.page
+    assert watched.problems == []
+
+
+def first(page: Page, selector: str) -> Locator:
+    root = page.locator(selector).first
+    root.scroll_into_view_if_needed()
+    return root
+
+
+def answer(root: Locator, *, right: bool) -> Locator:
+    return root.locator(f'.course-choice[data-right="{str(right).lower()}"]').first
+
+
+def test_a_wrong_answer_says_wrong_and_why(chapter):
+    quiz = first(chapter, SINGLE)
+    wrong = answer(quiz, right=False)
+    why = wrong.locator(".course-choice__why")
+    assert not why.is_visible()
+    wrong.locator("label").click()
+    assert why.is_visible()
+    assert "Wrong." in why.inner_text()
+    assert len(why.inner_text().split()) > 3
+    assert "Wrong" in quiz.get_by_role("status").inner_text()
+    assert not answer(quiz, right=True).locator(".course-choice__why").is_visible()
+
+
+def test_a_right_answer_says_right_and_why(chapter):
+    quiz = first(chapter, SINGLE)
+    answer(quiz, right=False).locator("label").click()
+    answer(quiz, right=True).locator("label").click()
+    assert "Right." in answer(quiz, right=True).locator(".course-choice__why").inner_text()
+    assert quiz.get_by_role("status").inner_text().startswith("Right.")
+    assert not answer(quiz, right=False).locator(".course-choice__why").is_visible()
+
+
+def test_an_answer_survives_a_reload_until_one_starts_again(chapter):
+    label = first(chapter, SINGLE).get_attribute("id")
+    answer(chapter.locator(f"#{label}"), right=True).locator("label").click()
+    chapter.reload()
+    quiz = chapter.locator(f"#{label}")
+    assert answer(quiz, right=True).locator("input").is_checked()
+    assert answer(quiz, right=True).locator(".course-choice__why").is_visible()
+    quiz.get_by_role("button", name="Start again").click()
+    assert quiz.locator("input:checked").count() == 0
+    chapter.reload()
+    assert chapter.locator(f"#{label} input:checked").count() == 0
+
+
+def test_an_answer_to_an_edited_question_is_forgotten(chapter):
+    label = first(chapter, SINGLE).get_attribute("id")
+    answer(chapter.locator(f"#{label}"), right=True).locator("label").click()
+    chapter.evaluate(
+        """() => Object.keys(localStorage).filter((key) => key.includes("choices:")).forEach(
+            (key) => localStorage.setItem(
+                key, localStorage.getItem(key).replace(/"version":"\\w+"/, '"version":"old"')))"""
+    )
+    chapter.reload()
+    assert chapter.locator(f"#{label} input:checked").count() == 0
+
+
+def test_the_keyboard_alone_answers(chapter):
+    quiz = first(chapter, SINGLE)
+    inputs = quiz.locator("input")
+    inputs.first.focus()
+    chapter.keyboard.press("ArrowDown")  # moves and chooses, as in every radio group
+    assert inputs.nth(1).is_checked()
+    assert quiz.locator(".course-choice__why:visible").count() == 0, "judged while passing by"
+    assert "Enter" in quiz.get_by_role("status").inner_text()
+    chapter.keyboard.press("Enter")
+    assert quiz.locator(".course-choice__why:visible").count() == 1
+    described = inputs.nth(1).get_attribute("aria-describedby")
+    assert chapter.locator(f"#{described}").is_visible()
+
+
+def test_several_right_answers_are_counted(chapter):
+    quiz = first(chapter, ".course-choices--quiz:has(input[type=checkbox])")
+    rights = quiz.locator('.course-choice[data-right="true"]')
+    total = rights.count()
+    assert total > 1
+    rights.first.locator("input").focus()
+    chapter.keyboard.press("Space")
+    assert f"1 of {total} right answers found" in quiz.get_by_role("status").inner_text()
+    answer(quiz, right=False).locator("label").click()
+    assert "wrong one" in quiz.get_by_role("status").inner_text()
+    answer(quiz, right=False).locator("label").click()
+    for index in range(1, total):
+        rights.nth(index).locator("label").click()
+    assert quiz.get_by_role("status").inner_text().startswith("Right: these are all.")
+
+
+def test_a_prediction_reveals_what_happens_and_stands(chapter):
+    predict = first(chapter, ".course-choices--predict")
+    label = predict.get_attribute("id")
+    reveal = predict.locator(".course-choices__reveal")
+    assert not reveal.is_visible()
+    answer(predict, right=False).locator("label").click()
+    assert reveal.is_visible()
+    assert "otherwise" in predict.get_by_role("status").inner_text()
+    assert predict.locator("input:disabled").count() == predict.locator("input").count() - 1
+    chapter.reload()
+    assert chapter.locator(f"#{label} .course-choices__reveal").is_visible()
+
+
+def test_what_is_read_out_names_a_formula_once(chapter):
+    spoken = chapter.evaluate(
+        """() => [...document.querySelectorAll(".course-choices input")].map((input) => {
+            input.click();
+            return input.closest(".course-choices").querySelector("[role=status]").textContent;
+        })"""
+    )
+    assert spoken
+    assert not [text for text in spoken if "\\" in text]  # no LaTeX source
+
+
+@pytest.mark.parametrize("kind", ["quiz", "predict"])
+def test_without_scripts_answers_unfold(chromium, served, kind):
+    with opened(chromium, f"{served}/{CHAPTER}", java_script_enabled=False) as watched:
+        root = first(watched.page, f".course-choices--{kind}")
+        folded = root.locator("details").last
+        assert folded.locator("summary").is_visible()
+        assert not folded.locator("p").first.is_visible()
+        folded.locator("summary").click()
+        assert folded.locator("p").first.is_visible()
+
+
+REFUSE = """
+for (const name of ["getItem", "setItem", "removeItem"]) {
+    Storage.prototype[name] = (key) => {
+        if (String(key).includes("choices:")) throw new DOMException("refused");
+        return null;
+    };
+}
+"""
+
+
+def test_where_the_browser_keeps_nothing_a_quiz_still_answers(chromium, served):
+    address = f"{served}/{CHAPTER}"
+    with opened(chromium, address, script_before=REFUSE) as watched:
+        quiz = first(watched.page, SINGLE)
+        answer(quiz, right=True).locator("label").click()
+        assert quiz.get_by_role("status").inner_text().startswith("Right.")
+    assert not [problem for problem in watched.problems if problem.startswith("exception")]

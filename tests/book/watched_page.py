@@ -1,0 +1,87 @@
+"""Pages opened in Chromium, with an eye on all that they ask for and log."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, Page, Route
+
+
+@dataclass
+class Watched:
+    """An open page and what happened in it.
+
+    Attributes:
+        page: Playwright's page.
+        problems: Errors and warnings of the console, uncaught exceptions, failed requests and
+            requests to other hosts (which are cut off).
+        weights: Bytes of each answer, by address, without compression.
+    """
+
+    page: Page
+    problems: list[str] = field(default_factory=list)
+    weights: dict[str, int] = field(default_factory=dict)
+
+
+@contextmanager
+def opened(
+    browser: Browser, address: str, *, script_before: str = "", **options: Any
+) -> Iterator[Watched]:
+    """Open a page in a fresh context, cut off from every host but its own.
+
+    Args:
+        browser: A running browser.
+        address: An http or file address.
+        script_before: JavaScript that runs before any of the page's own.
+        options: Of Playwright's ``new_context``: viewport, color_scheme, java_script_enabled ...
+
+    Yields:
+        The watched page, loaded. On leaving, problems are those of the whole visit.
+    """
+    context = browser.new_context(**options)
+    if script_before:
+        context.add_init_script(script_before)
+    page = context.new_page()
+    watched = Watched(page)
+    home = urlsplit(address)[:2]
+
+    def guard(route: Route) -> None:
+        if urlsplit(route.request.url)[:2] == home or route.request.url.startswith("data:"):
+            route.continue_()
+        else:
+            watched.problems.append(f"foreign request: {route.request.url}")
+            route.abort()
+
+    context.route("**/*", guard)
+    page.on(
+        "console",
+        lambda message: (
+            watched.problems.append(f"console: {message.text}")
+            if message.type in ("error", "warning")
+            else None
+        ),
+    )
+    page.on("pageerror", lambda error: watched.problems.append(f"exception: {error}"))
+    page.on(
+        "requestfailed", lambda request: watched.problems.append(f"failed request: {request.url}")
+    )
+
+    def weigh(response: Any) -> None:
+        if response.status >= 400:
+            watched.problems.append(f"status {response.status}: {response.url}")
+        elif home[0] == "http":
+            watched.weights[response.url] = len(response.body())
+
+    page.on("requestfinished", lambda request: weigh(request.response()))
+    page.goto(address, wait_until="load")
+    try:
+        yield watched
+    finally:
+        context.close()
+
+
+def scrolls_sideways(page: Page) -> int:
+    """Return by how many pixels the page is wider than the window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
