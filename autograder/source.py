@@ -31,6 +31,7 @@ _MARKERS = {
     CellKind.WRITTEN: (BEGIN_SOLUTION, END_SOLUTION),
     CellKind.TEST: (BEGIN_HIDDEN_TESTS, END_HIDDEN_TESTS),
 }
+_LAYOUT = {"lines_to_next_cell", "lines_to_end_of_cell_marker", "cell_marker"}  # jupytext's own
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -133,7 +134,7 @@ def _cell_lines(text: str, cells: list[NotebookNode]) -> list[int]:
 
 
 def _read_cell(cell: NotebookNode, where: str, before: list[SourceCell]) -> SourceCell:
-    labels: dict[str, Any] = dict(cell.metadata)
+    labels = {key: value for key, value in cell.metadata.items() if key not in _LAYOUT}
     given = [kind for kind in _KINDS if kind in labels]
     if len(given) > 1:
         raise HomeworkError(f"{where}: a cell is of one kind, got {' and '.join(given)}")
@@ -145,12 +146,13 @@ def _read_cell(cell: NotebookNode, where: str, before: list[SourceCell]) -> Sour
             f"{where}: unknown label {shown}; a {kind} cell may have: "
             f"{', '.join(sorted(_OPTIONS[kind])) or 'none'}"
         )
-    must_be_markdown = kind in (CellKind.TEXT, CellKind.WRITTEN)
-    if must_be_markdown != (cell.cell_type == "markdown"):
+    if cell.cell_type == "markdown" and kind not in (CellKind.TEXT, CellKind.WRITTEN):
+        raise HomeworkError(f"{where}: a {kind} cell holds code, not markdown")
+    if cell.cell_type == "code" and kind is CellKind.WRITTEN:
+        raise HomeworkError(f"{where}: a written answer is a markdown cell: '# %% [markdown]'")
+    if cell.cell_type == "code" and kind is CellKind.TEXT:
         raise HomeworkError(
-            f"{where}: {'written' if kind is CellKind.WRITTEN else 'markdown'} and code do not go "
-            f"together: a code cell needs one of the labels setup, solution, test, demo; "
-            f"text and written answers are '# %% [markdown]'"
+            f"{where}: a code cell needs one of the labels setup, solution, test, demo"
         )
     grade_id = str(labels.get(kind, ""))
     if kind is not CellKind.TEXT and not _GRADE_ID.fullmatch(grade_id):
