@@ -232,7 +232,7 @@ def plot_curves(
         ax.set_xlabel(x_label)
         ax.set_ylabel(y_label)
         if len(curves) > 1:
-            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(curves))
+            figure.legend(loc="outside upper center", ncols=2)
     return to_picture(figure, alt=alt)
 
 
