@@ -6,6 +6,7 @@ whole: it could not be imported anyway.
 """
 
 import ast
+import json
 import re
 import shutil
 from collections.abc import Iterable
@@ -132,7 +133,7 @@ def withhold(text: str, names: set[str]) -> str:
             lines[first - 1 : last] = [ast.unparse(node)] if node.names else []
         elif "__all__" in _bound_names(node) and isinstance(node, ast.Assign):
             listed = [name for name in ast.literal_eval(node.value) if name not in names]
-            lines[first - 1 : last] = [f"__all__ = {listed!r}"]
+            lines[first - 1 : last] = ["__all__ = " + json.dumps(listed)]
     return "\n".join(lines).strip() + "\n"
 
 
