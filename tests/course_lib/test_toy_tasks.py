@@ -82,6 +82,12 @@ def test_sizes_ids_and_padding_are_as_documented(task):
 
 
 @for_each_task
+def test_a_batch_is_as_long_as_its_longest_sequence(task):
+    batch = draw(task, batch_size=1, min_length=1, max_length=40, num_symbols=40)
+    assert batch.src.size(1) == batch.lengths.max() < 40
+
+
+@for_each_task
 def test_one_seed_gives_one_batch_and_another_another(task):
     assert torch.equal(draw(task, seed=1).src, draw(task, seed=1).src)
     assert not torch.equal(draw(task, seed=1).src, draw(task, seed=2).src)
