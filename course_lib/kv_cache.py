@@ -9,7 +9,7 @@ its tokens. A ``FixedCache`` is for cross-attention: the encoder's output stays 
 keys and values are computed at the first step alone. A ``KVCache`` holds both for every layer.
 
 ``CachedDecoder`` and ``CachedTransformer`` are models with their caches, ready for the searches
-of ``decoding.py``: ``advance(tokens) -> logits`` of the next token, ``reorder(indices)``.
+of ``decoding.py``; ``step_model.py`` says what these ask for.
 
 Dimensions: batch (rows); num_heads; length (tokens so far), new_len (tokens of this step);
 head_dim; vocab_size.
@@ -237,7 +237,7 @@ class KVCache:
 
 
 class CachedDecoder:
-    """A decoder language model that remembers what it has read: a ``decoding.StepModel``.
+    """A decoder language model that remembers what it has read: a ``StepModel``.
 
     Args:
         model: The model; put it into evaluation mode first, or dropout will garble the text.
@@ -262,10 +262,10 @@ class CachedDecoder:
             tokens: ``(batch, new_len)``, token ids: the prompt at first, then what was chosen.
 
         Returns:
-            Logits of the token after the last, ``(batch, vocab_size)``.
+            Logits of the token after the last, ``(batch, vocab_size)``, float32 or float64.
         """
         hidden = self.model.hidden(tokens, cache=self.cache)  # (batch, new_len, d_model)
-        return self.model.output_projection(hidden[:, -1])
+        return _in_full_precision(self.model.output_projection(hidden[:, -1]))
 
     def reorder(self, indices: Tensor) -> None:
         """Make row i go on from what was row ``indices[i]``.
@@ -277,7 +277,7 @@ class CachedDecoder:
 
 
 class CachedTransformer:
-    """A Transformer that remembers source and translation so far: a ``decoding.StepModel``.
+    """A Transformer that remembers source and translation so far: a ``StepModel``.
 
     Args:
         model: The model; put it into evaluation mode first, or dropout will garble the text.
@@ -317,10 +317,11 @@ class CachedTransformer:
                 was chosen.
 
         Returns:
-            Logits of the token after the last, ``(batch, tgt_vocab_size)``.
+            Logits of the token after the last, ``(batch, tgt_vocab_size)``, float32 or float64.
         """
         hidden = self.model.hidden(tokens, self.memory, self.memory_mask, cache=self.cache)
-        return self.model.output_projection(hidden[:, -1])  # hidden: (batch, new_len, d_model)
+        # hidden: (batch, new_len, d_model)
+        return _in_full_precision(self.model.output_projection(hidden[:, -1]))
 
     def reorder(self, indices: Tensor) -> None:
         """Make row i go on from what was row ``indices[i]``, with that row's source.
@@ -348,3 +349,8 @@ def _new_like(tensor: Tensor, rows: int | None = None, *, length: int | None = N
 def _rows_heads_width(tensor: Tensor) -> tuple[int, int, int]:
     batch, num_heads, _, head_dim = tensor.shape
     return batch, num_heads, head_dim
+
+
+def _in_full_precision(logits: Tensor) -> Tensor:
+    """Searches add log-probabilities up, for which half precision has too few digits."""
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))

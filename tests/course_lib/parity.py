@@ -1,0 +1,41 @@
+"""How the parity tests compare: everything that flows out, everything that flows back."""
+
+import torch
+from torch import Tensor, nn
+
+
+def output_and_gradients(output: Tensor, inputs) -> list[Tensor]:
+    """Give an output and the gradients of a fixed random projection of it."""
+    # A plain sum would hide mistakes that cancel in it.
+    generator = torch.Generator().manual_seed(9)
+    direction = torch.randn(output.shape, generator=generator, dtype=torch.float64).to(output.dtype)
+    return [output, *torch.autograd.grad((output * direction).sum(), inputs)]
+
+
+def assert_as_exact_as(reference: list[Tensor], actual: list[Tensor], exact: list[Tensor]):
+    """Hold ``actual`` to a small multiple of the reference's own rounding error.
+
+    The reference may by luck be exact, and a gradient be zero but for rounding, so a few units in
+    the last place of the largest number are allowed as well.
+    """
+    largest = max(truth.abs().max() for truth in exact)
+    for got, peer, truth in zip(actual, reference, exact, strict=True):
+        assert got.dtype == peer.dtype
+        allowed = 4 * (peer.double() - truth).abs().max() + 8 * torch.finfo(got.dtype).eps * largest
+        assert (got.double() - truth).abs().max() <= allowed
+
+
+def assert_equal_in_float64(actual: list[Tensor], expected: list[Tensor]):
+    for got, peer in zip(actual, expected, strict=True):
+        torch.testing.assert_close(got, peer, rtol=1e-9, atol=1e-10)
+
+
+def randomise(module: nn.Module, seed: int = 3, std: float = 0.4) -> nn.Module:
+    """Draw every parameter anew: gains of 1 and biases of 0 would hide mistakes."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+            is_gain = parameter.dim() == 1 and not name.endswith("bias")
+            parameter.copy_(std * noise + (1.0 if is_gain else 0.0))
+    return module

@@ -1,0 +1,71 @@
+"""Does ``torch.compile`` take whole forward passes, without a break, and compute the same?"""
+
+import pytest
+import torch
+
+from course_lib.bert import BertConfig, BertModel
+from course_lib.language_model import DecoderConfig, DecoderLM, SequenceClassifier
+from course_lib.transformer import Transformer, TransformerConfig
+
+SIZES = {"d_model": 8, "num_heads": 2, "d_ff": 12}
+SRC, TGT = torch.tensor([[3, 1, 4, 0], [2, 5, 0, 0]]), torch.tensor([[1, 2, 5], [1, 3, 0]])
+
+
+def build_transformer(**choices):
+    vocabularies = {"src_vocab_size": 6, "tgt_vocab_size": 6}
+    layers = {"num_encoder_layers": 1, "num_decoder_layers": 1}
+    return Transformer(TransformerConfig(**vocabularies, **layers, **SIZES, **choices))
+
+
+def build_decoder(positions):
+    return DecoderLM(
+        DecoderConfig(vocab_size=6, max_length=8, num_layers=1, positions=positions, **SIZES)
+    )
+
+
+MODELS = {
+    "Transformer, post-norm": (lambda: build_transformer(norm_position="post"), (SRC, TGT)),
+    "Transformer, pre-norm, learned positions": (
+        lambda: build_transformer(norm_position="pre", positions="learned", tied="all"),
+        (SRC, TGT),
+    ),
+    "DecoderLM, learned positions": (lambda: build_decoder("learned"), (SRC,)),
+    "DecoderLM, rotary positions": (lambda: build_decoder("rotary"), (SRC,)),
+    "SequenceClassifier": (
+        lambda: SequenceClassifier(build_decoder("learned"), 3, pad_id=0),
+        (SRC,),
+    ),
+    "BertModel": (
+        lambda: BertModel(BertConfig(vocab_size=6, max_length=8, num_layers=1, **SIZES)),
+        (SRC,),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_forward_and_backward_compile_in_one_piece(name):
+    torch.manual_seed(0)
+    build, inputs = MODELS[name]
+    model = build().eval()
+    # fullgraph makes a break an error; this backend traces forward and backward, and runs both
+    # as they are, which a compiler would take minutes for.
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    results = []
+    for run in (compiled, model):
+        output = run(*inputs)
+        outputs = [output] if isinstance(output, torch.Tensor) else list(output)
+        model.zero_grad()
+        torch.stack([out.square().sum() for out in outputs]).sum().backward()
+        results.append([*outputs, *(p.grad for p in model.parameters())])
+    for actual, expected in zip(*results, strict=True):
+        torch.testing.assert_close(actual, expected)
+    torch._dynamo.reset()
+
+
+@torch.no_grad()
+def test_another_length_compiles_too():
+    model = build_decoder("rotary").eval()
+    compiled = torch.compile(model, fullgraph=True, backend="eager", dynamic=True)
+    for length in (3, 4):
+        torch.testing.assert_close(compiled(SRC[:, :length]), model(SRC[:, :length]))
+    torch._dynamo.reset()

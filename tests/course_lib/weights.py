@@ -1,0 +1,117 @@
+"""Weights from other people's models into ours, parameter by parameter."""
+
+import torch
+from torch import nn
+
+from course_lib.attention import MultiHeadAttention
+from course_lib.normalization import LayerNorm
+
+
+@torch.no_grad()
+def copy_linear(ours: nn.Linear, weight, bias=None):
+    ours.weight.copy_(weight)
+    if bias is not None:
+        ours.bias.copy_(bias)
+
+
+@torch.no_grad()
+def copy_norm(ours: LayerNorm, theirs: nn.LayerNorm):
+    ours.gain.copy_(theirs.weight)
+    ours.bias.copy_(theirs.bias)
+
+
+def copy_torch_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention):
+    projections = (ours.query_projection, ours.key_projection, ours.value_projection)
+    weights, biases = theirs.in_proj_weight.chunk(3), theirs.in_proj_bias.chunk(3)
+    for projection, weight, bias in zip(projections, weights, biases, strict=True):
+        copy_linear(projection, weight, bias)
+    copy_linear(ours.output_projection, theirs.out_proj.weight, theirs.out_proj.bias)
+
+
+def copy_torch_encoder_layer(ours, theirs: nn.TransformerEncoderLayer):
+    copy_torch_attention(ours.self_attention, theirs.self_attn)
+    copy_linear(ours.feed_forward.expansion, theirs.linear1.weight, theirs.linear1.bias)
+    copy_linear(ours.feed_forward.contraction, theirs.linear2.weight, theirs.linear2.bias)
+    copy_norm(ours.attention_residual.norm, theirs.norm1)
+    copy_norm(ours.feed_forward_residual.norm, theirs.norm2)
+
+
+def copy_torch_decoder_layer(ours, theirs: nn.TransformerDecoderLayer):
+    copy_torch_attention(ours.self_attention, theirs.self_attn)
+    copy_torch_attention(ours.cross_attention, theirs.multihead_attn)
+    copy_linear(ours.feed_forward.expansion, theirs.linear1.weight, theirs.linear1.bias)
+    copy_linear(ours.feed_forward.contraction, theirs.linear2.weight, theirs.linear2.bias)
+    copy_norm(ours.self_attention_residual.norm, theirs.norm1)
+    copy_norm(ours.cross_attention_residual.norm, theirs.norm2)
+    copy_norm(ours.feed_forward_residual.norm, theirs.norm3)
+
+
+def copy_torch_transformer(ours_encoder, ours_decoder, theirs: nn.Transformer):
+    for our_layer, their_layer in zip(ours_encoder.layers, theirs.encoder.layers, strict=True):
+        copy_torch_encoder_layer(our_layer, their_layer)
+    for our_layer, their_layer in zip(ours_decoder.layers, theirs.decoder.layers, strict=True):
+        copy_torch_decoder_layer(our_layer, their_layer)
+    if theirs.encoder.norm is not None:
+        copy_norm(ours_encoder.norm, theirs.encoder.norm)
+        copy_norm(ours_decoder.norm, theirs.decoder.norm)
+
+
+@torch.no_grad()
+def copy_gpt2(ours, theirs):
+    """From ``transformers.GPT2LMHeadModel`` to ``DecoderLM``; GPT-2 stores matrices transposed."""
+    trunk = theirs.transformer
+    ours.embedding.weight.copy_(trunk.wte.weight)
+    ours.positions.weight.copy_(trunk.wpe.weight)
+    copy_norm(ours.norm, trunk.ln_f)
+    for layer, block in zip(ours.layers, trunk.h, strict=True):
+        attention = layer.self_attention
+        projections = (
+            attention.query_projection,
+            attention.key_projection,
+            attention.value_projection,
+        )
+        weights, biases = block.attn.c_attn.weight.T.chunk(3), block.attn.c_attn.bias.chunk(3)
+        for projection, weight, bias in zip(projections, weights, biases, strict=True):
+            copy_linear(projection, weight, bias)
+        for linear, conv in (
+            (attention.output_projection, block.attn.c_proj),
+            (layer.feed_forward.expansion, block.mlp.c_fc),
+            (layer.feed_forward.contraction, block.mlp.c_proj),
+        ):
+            copy_linear(linear, conv.weight.T, conv.bias)
+        copy_norm(layer.attention_residual.norm, block.ln_1)
+        copy_norm(layer.feed_forward_residual.norm, block.ln_2)
+
+
+@torch.no_grad()
+def copy_marian(ours, theirs):
+    """From ``transformers.MarianMTModel`` to ``Transformer`` with learned positions."""
+
+    def copy_attention(mine, other):
+        for name, peer in (
+            ("query", other.q_proj),
+            ("key", other.k_proj),
+            ("value", other.v_proj),
+            ("output", other.out_proj),
+        ):
+            copy_linear(getattr(mine, f"{name}_projection"), peer.weight, peer.bias)
+
+    def copy_feed_forward(mine, other):
+        copy_linear(mine.feed_forward.expansion, other.fc1.weight, other.fc1.bias)
+        copy_linear(mine.feed_forward.contraction, other.fc2.weight, other.fc2.bias)
+        copy_norm(mine.feed_forward_residual.norm, other.final_layer_norm)
+
+    ours.src_embedding.weight.copy_(theirs.model.encoder.embed_tokens.weight)
+    ours.tgt_embedding.weight.copy_(theirs.model.decoder.embed_tokens.weight)
+    ours.src_positions.weight.copy_(theirs.model.encoder.embed_positions.weight)
+    ours.tgt_positions.weight.copy_(theirs.model.decoder.embed_positions.weight)
+    for mine, other in zip(ours.encoder.layers, theirs.model.encoder.layers, strict=True):
+        copy_attention(mine.self_attention, other.self_attn)
+        copy_norm(mine.attention_residual.norm, other.self_attn_layer_norm)
+        copy_feed_forward(mine, other)
+    for mine, other in zip(ours.decoder.layers, theirs.model.decoder.layers, strict=True):
+        copy_attention(mine.self_attention, other.self_attn)
+        copy_attention(mine.cross_attention, other.encoder_attn)
+        copy_norm(mine.self_attention_residual.norm, other.self_attn_layer_norm)
+        copy_norm(mine.cross_attention_residual.norm, other.encoder_attn_layer_norm)
+        copy_feed_forward(mine, other)
