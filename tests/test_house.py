@@ -18,7 +18,9 @@ from scripts.course_map import with_table
 from scripts.lock import direct_requirements, installed_closure, lock
 
 ROOT = Path(__file__).parent.parent
-OUR_PACKAGES = ("course_lib", "autograder", "tests", "solutions", "benchmarks", "scripts", "book")
+OUR_PACKAGES = (
+    "course_lib", "autograder", "tests", "solutions", "benchmarks", "scripts", "book", "course_book"
+)  # fmt: skip
 LONGEST_FILE = 400  # lines
 
 
@@ -55,7 +57,7 @@ def imported_modules(file: Path) -> set[str]:
         ("autograder/worker", ["autograder.worker"]),
         ("autograder", ["autograder", "course_lib"]),
         ("solutions", ["course_lib"]),
-        ("book", ["course_lib", "book"]),
+        ("book", ["course_lib", "course_book"]),
         ("scripts", ["course_lib", "scripts"]),
     ],
 )
