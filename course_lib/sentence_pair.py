@@ -1,0 +1,99 @@
+"""A sentence, its translation, and what is known about both.
+
+Positions count words from 0. ``src`` is the sentence, ``tgt`` its translation.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """A word whose form another word of the sentence decides.
+
+    Attributes:
+        word: Position of the word that agrees: a finite verb, or an adjective after *be*.
+        controller: Position of the word that it agrees with: the head of its subject.
+        attractors: Positions of the nouns between the two that call for another form, in order.
+            A reader who takes the nearest noun for the subject is misled by the last of them.
+    """
+
+    word: int
+    controller: int
+    attractors: tuple[int, ...] = ()
+
+    @property
+    def distance(self) -> int:
+        """How many words lie from one to the other: 1 if they are neighbours."""
+        return abs(self.word - self.controller)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentencePair:
+    """A sentence with its translation and the true word alignment.
+
+    Attributes:
+        src: Words of the sentence.
+        tgt: Words of the translation.
+        alignment: Links: pairs of a position in ``src`` and one in ``tgt``, in ascending order. A
+            word can have several.
+        src_agreements: What agrees with what in ``src``, in the order of the words that agree.
+        tgt_agreements: Likewise in ``tgt``.
+        src_coreferences: Pairs of a pronoun's position in ``src`` and that of the noun it stands
+            for.
+        tgt_coreferences: Likewise in ``tgt``.
+        depth: How deep noun phrases are nested in noun phrases, 0 for none.
+
+    Raises:
+        ValueError: A link names a position outside the sentences.
+    """
+
+    src: tuple[str, ...]
+    tgt: tuple[str, ...]
+    alignment: tuple[tuple[int, int], ...]
+    src_agreements: tuple[Agreement, ...] = ()
+    tgt_agreements: tuple[Agreement, ...] = ()
+    src_coreferences: tuple[tuple[int, int], ...] = ()
+    tgt_coreferences: tuple[tuple[int, int], ...] = ()
+    depth: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse links to nowhere."""
+        for i, j in self.alignment:
+            if not (0 <= i < len(self.src) and 0 <= j < len(self.tgt)):
+                raise ValueError(
+                    f"alignment must link positions of {len(self.src)} words to positions of "
+                    f"{len(self.tgt)}, got {(i, j)}"
+                )
+
+    def __str__(self) -> str:
+        """Return both sentences, a line each."""
+        return f"{join_words(self.src)}\n{join_words(self.tgt)}"
+
+    def alignment_matrix(self) -> Tensor:
+        """Lay the alignment out as attention weights are: targets ask, sources answer.
+
+        Returns:
+            Boolean ``(tgt_len, src_len)``, True where a link is.
+        """
+        matrix = torch.zeros(len(self.tgt), len(self.src), dtype=torch.bool)
+        for i, j in self.alignment:
+            matrix[j, i] = True
+        return matrix
+
+
+def join_words(words: tuple[str, ...]) -> str:
+    """Write words as a text: nothing after an apostrophe, nothing before a full stop.
+
+    >>> join_words(("l'", "oiseau", "n'", "arrive", "pas", "."))
+    "l'oiseau n'arrive pas."
+
+    Args:
+        words: The words.
+
+    Returns:
+        The text.
+    """
+    return " ".join(words).replace("' ", "'").replace(" .", ".")

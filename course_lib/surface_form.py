@@ -1,0 +1,89 @@
+"""From words as they are listed to words as they are written: *de le ami* is written *de l'ami*.
+
+A word may have another form before a vowel, and two neighbours may melt into one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word as a rule lists it.
+
+    Attributes:
+        text: Its form before a consonant, or at the end.
+        before_vowel: Its form before a vowel; None if it is the same.
+    """
+
+    text: str
+    before_vowel: str | None = None
+
+    @classmethod
+    def read(cls, notation: str) -> "Word":
+        """Read the notation of the rules.
+
+        >>> Word.read("le/l'")
+        Word(text='le', before_vowel="l'")
+
+        Args:
+            notation: The word; if it changes before a vowel, a slash and its form there.
+
+        Returns:
+            The word.
+        """
+        text, _, before_vowel = notation.partition("/")
+        return cls(text, before_vowel or None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Language:
+    """How a language writes words that meet.
+
+    Attributes:
+        vowels: Letters before which words take their other form.
+        exceptions: Words that count as beginning with a consonant all the same.
+        contractions: Pairs of neighbours, as written, and the word that takes their place.
+    """
+
+    vowels: str
+    exceptions: frozenset[str]
+    contractions: Mapping[tuple[str, str], str]
+
+    def begins_with_vowel(self, text: str) -> bool:
+        """Say whether a word before this one takes its other form.
+
+        Args:
+            text: The word.
+
+        Returns:
+            True if it begins with a vowel and is no exception.
+        """
+        return text[0] in self.vowels and text not in self.exceptions
+
+    def write(self, words: Sequence[Word]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Write words that follow each other.
+
+        Args:
+            words: The words as listed.
+
+        Returns:
+            The words as written; and for each listed word the position where it is written now.
+        """
+        written: list[str] = []
+        positions: list[int] = []
+        for i, word in enumerate(words):
+            text = word.text
+            if (
+                word.before_vowel is not None
+                and i + 1 < len(words)
+                and self.begins_with_vowel(words[i + 1].text)
+            ):
+                text = word.before_vowel
+            contracted = self.contractions.get((written[-1], text)) if written else None
+            if contracted is None:
+                written.append(text)
+            else:
+                written[-1] = contracted
+            positions.append(len(written) - 1)
+        return tuple(written), tuple(positions)
