@@ -16,9 +16,6 @@
       this.model = model;
       this.kept = this.mostTelling();
       this.shown = this.kept;
-      const root = Math.sqrt(model.head_dim);
-      const all = model.query.flatMap((query) => scores(query, model.key, root));
-      this.scoreScale = 1.15 * Math.max(...all.map(Math.abs));
       this.valueScale = Math.max(...model.value.flat().map(Math.abs));
       this.divisor = new window.courseDivisor(model.head_dim, () => this.update());
       this.rows = model.words.map((word, index) => this.makeRow(word, index));
@@ -127,12 +124,15 @@
       const { words, query, key, value } = this.model;
       const divided = scores(query[this.shown], key, this.divisor.value);
       const weights = softmax(divided);
+      // Bars are drawn to the scale of the paper's divisor: dividing by another one changes them.
+      const usual = scores(query[this.shown], key, this.divisor.root).map(Math.abs);
+      const scale = 1.3 * Math.max(...usual);
       this.rows.forEach((row, index) => {
         const chosen = index === this.shown;
         row.element.classList.toggle("is-query", chosen);
         row.button.setAttribute("aria-pressed", String(chosen));
         row.button.tabIndex = index === this.kept ? 0 : -1;
-        row.score.set(signed(divided[index]), divided[index] / this.scoreScale);
+        row.score.set(signed(divided[index]), divided[index] / scale);
         row.weight.set(weights[index].toFixed(2), weights[index]);
         const taken = value[index].map((entry) => weights[index] * entry);
         row.value.set(value[index], taken, this.valueScale);
