@@ -1,12 +1,11 @@
 """Grades a class: notebooks travel by value to Dask workers, results come back as plain data."""
 
 import contextlib
-import logging
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .cluster import Cluster
 from .course import Course, open_judge
 from .homework import Homework
 from .judge import TimeLimits, ungraded
@@ -26,9 +25,8 @@ def grade_class(
     *,
     root: Path,
     limits: TimeLimits,
-    workers: int | None = None,
+    cluster: Cluster | None = None,
     isolated: bool = True,
-    device: str = "cpu",
     seed: int | None = None,
     store: ResultStore | None = None,
     force: bool = False,
@@ -42,9 +40,8 @@ def grade_class(
         submissions: Folder laid out as nbgrader's: ``<student>/<homework>/<homework>.ipynb``.
         root: The project's folder.
         limits: How long students' code may run.
-        workers: Processes that grade at the same time; the number of cores if None.
+        cluster: Where to grade; workers on this machine, one for each core, if None.
         isolated: False runs students' code without protection.
-        device: ``cpu`` or ``cuda``.
         seed: Draws the hidden inputs; a fresh one for each submission if None.
         store: Keeps each result as it comes, and gives back those of an earlier run.
         force: Grade again also what ``store`` holds.
@@ -57,10 +54,12 @@ def grade_class(
     Raises:
         SubmissionsError: The folder is missing or holds no student.
         SandboxError: The sandbox does not work here.
+        ClusterError: The scheduler does not answer.
         HomeworkError: The homework's source is not well formed.
     """
     notebooks = find_submissions(submissions, homework_id)
-    if isolated:
+    cluster = cluster or Cluster()
+    if isolated and not cluster.scheduler:  # elsewhere, each worker finds out for itself
         check_sandbox()
     course = Course.load(homework_id, root)
     on_start(len(notebooks))
@@ -82,9 +81,8 @@ def grade_class(
             tell(known)
         else:
             missing[student] = path
-    count = min(workers or os.cpu_count() or 1, max(len(missing), 1))
-    settings = {"limits": limits, "isolated": isolated, "device": device}
-    for result, made_from in _grade_in_parallel(course, missing, count, seed, settings):
+    settings = {"limits": limits, "isolated": isolated, "device": cluster.device}
+    for result, made_from in _grade_in_parallel(course, missing, cluster, seed, settings):
         if store and made_from:
             store.keep(result, made_from)
         tell(result)
@@ -135,26 +133,16 @@ def _why_unreadable(path: Path) -> str:
 def _grade_in_parallel(
     course: Course,
     notebooks: dict[str, Path],
-    workers: int,
+    cluster: Cluster,
     seed: int | None,
     settings: dict[str, Any],
 ) -> Iterator[tuple[SubmissionResult, str]]:
     """Yield results as they come, each with its fingerprint; empty for one that must be redone."""
     if not notebooks:
         return
-    import dask
-    from distributed import Client, LocalCluster, as_completed
+    from distributed import as_completed
 
-    with (
-        dask.config.set({"distributed.worker.daemon": False}),
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.ERROR,
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    with cluster.connect(len(notebooks)) as client:
         shared = client.scatter(course, broadcast=True)
         waiting = iter(notebooks.items())
         underway: dict[Any, tuple[str, str]] = {}
@@ -163,12 +151,13 @@ def _grade_in_parallel(
             student, path = next(waiting)
             notebook = path.read_bytes()
             arguments = (shared, notebook, student, seed, settings)
-            future = client.submit(_grade_one, *arguments, pure=False)
+            future = client.submit(_grade_one, *arguments, pure=False, resources=cluster.resources)
             underway[future] = (student, fingerprint(course, notebook))
             return future
 
         # Only a few notebooks are under way at a time: a large class needs no more memory.
-        first = [submit_next() for _ in range(min(4 * workers, len(notebooks)))]
+        slots = 4 * max(sum(client.nthreads().values()), 1)
+        first = [submit_next() for _ in range(min(slots, len(notebooks)))]
         finished = as_completed(first)
         for future in finished:
             student, made_from = underway.pop(future)

@@ -20,6 +20,7 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 
 from autograder.class_run import grade_class
+from autograder.cluster import Cluster
 from autograder.gradebook import record_in_gradebook
 from autograder.judge import TimeLimits
 from autograder.source import build_source_notebook
@@ -89,7 +90,8 @@ def time_nbgrader(submissions: Path, course: Path) -> Timing:
 def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
     """Time the judge with a number of workers, start of the workers and gradebook included."""
     started = time.perf_counter()
-    results = grade_class(HOMEWORK, submissions, root=ROOT, limits=TimeLimits(), workers=workers)
+    cluster = Cluster(workers=workers)
+    results = grade_class(HOMEWORK, submissions, root=ROOT, limits=TimeLimits(), cluster=cluster)
     graded = time.perf_counter()
     record_in_gradebook(results, submissions, HOMEWORK, root=ROOT, course_folder=course)
     return Timing(

@@ -51,6 +51,19 @@ def grade(
         int | None,
         typer.Option(help="Draws the hidden inputs.", show_default="anew for each submission"),
     ] = None,
+    scheduler: Annotated[
+        str,
+        typer.Option(help="A running Dask scheduler, tcp://HOST:PORT or tls://HOST:PORT."),
+    ] = "",
+    tls_ca: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="For tls://: authority.")
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="For tls://: certificate.")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="For tls://: its key.")
+    ] = None,
     force: Annotated[
         bool,
         typer.Option(help="Grade again what an earlier run into --out has graded."),
@@ -71,6 +84,10 @@ def grade(
         sandbox: False runs students' code without protection.
         device: Where the layers run.
         seed: Draws the hidden inputs; a fresh one for each submission if None.
+        scheduler: Address of a running Dask scheduler; empty grades on this machine.
+        tls_ca: Certificate of the authority, for a ``tls://`` scheduler.
+        tls_cert: This client's certificate, likewise.
+        tls_key: Its key, likewise.
         force: Grade again also what an earlier run into ``out`` has graded.
         book_url: Address of the folder with the book's chapters; without it they are only named.
 
@@ -82,16 +99,26 @@ def grade(
         homework_id = resolve_homework(homework, ROOT)
         _check_arguments(submissions, out, device, book_url)
     from autograder.class_run import SubmissionsError, grade_class
+    from autograder.cluster import Cluster, ClusterError
     from autograder.gradebook import GradebookError, record_in_gradebook
     from autograder.judge import TimeLimits
     from autograder.result_store import ResultStore
 
+    with told_in_one_line(ValueError):
+        cluster = Cluster(
+            scheduler=scheduler,
+            workers=workers,
+            device=device.value,
+            ca_file=tls_ca,
+            cert_file=tls_cert,
+            key_file=tls_key,
+        )
     limits = TimeLimits(
         check_seconds=time_limit,
         submission_seconds=max(time_limit, TimeLimits.submission_seconds),
     )
     with (
-        told_in_one_line(HomeworkError, SandboxError, SubmissionsError),
+        told_in_one_line(HomeworkError, SandboxError, SubmissionsError, ClusterError),
         StepProgress("Grading") as progress,
     ):
         results = grade_class(
@@ -99,9 +126,8 @@ def grade(
             submissions,
             root=ROOT,
             limits=limits,
-            workers=workers,
+            cluster=cluster,
             isolated=sandbox,
-            device=device.value,
             seed=seed,
             store=ResultStore(out / "results" / homework_id),
             force=force or seed is not None,

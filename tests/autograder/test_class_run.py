@@ -4,9 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
+from distributed import LocalCluster
 
 from autograder import class_run
+from autograder import cluster as cluster_module
 from autograder.class_run import SubmissionsError, find_submissions, grade_class
+from autograder.cluster import Cluster, ClusterError
 from autograder.course import Course
 from autograder.judge import TimeLimits, ungraded
 from autograder.result_store import ResultStore, fingerprint
@@ -34,7 +37,8 @@ def hand_in(folder: Path, student: str, data: bytes) -> Path:
 
 def grade(folder, **options):
     limits = TimeLimits(check_seconds=5.0, submission_seconds=60.0)
-    return grade_class(DOUBLE.id, folder, root=ROOT, limits=limits, workers=1, **options)
+    options = {"cluster": Cluster(workers=1)} | options
+    return grade_class(DOUBLE.id, folder, root=ROOT, limits=limits, **options)
 
 
 @pytest.mark.sandbox
@@ -141,3 +145,28 @@ def test_no_sandbox_is_a_choice_that_shows(tmp_path):
     (result,) = grade(tmp_path, isolated=False)
     assert result.score == 5.0
     assert not result.sandboxed
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("course", "sandbox")
+def test_a_running_scheduler_grades_too(tmp_path):
+    hand_in(tmp_path, "ada", RIGHT)
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=True
+    ) as running:
+        (result,) = grade(tmp_path, cluster=Cluster(scheduler=running.scheduler_address))
+    assert result.score == 5.0
+
+
+@pytest.mark.usefixtures("course")
+def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster_module, "_CONNECT_SECONDS", 1)
+    hand_in(tmp_path, "ada", RIGHT)
+    with pytest.raises(ClusterError, match="no Dask scheduler answers at tcp"):
+        grade(tmp_path, cluster=Cluster(scheduler="tcp://127.0.0.1:9"))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:8786", "http://host:1", "tls://host:1"])
+def test_an_address_that_cannot_work_is_refused(address):
+    with pytest.raises(ValueError, match=r"tcp://|ca_file"):
+        Cluster(scheduler=address)

@@ -5,6 +5,7 @@ import csv
 import pytest
 
 from autograder.class_run import grade_class
+from autograder.cluster import Cluster
 from autograder.homework import CellKind
 from autograder.judge import TimeLimits
 from autograder.results import Status
@@ -27,7 +28,11 @@ def test_the_judge_gives_every_submission_its_marks(tmp_path):
     assert len(students) == 16
     write_class(students, homework, released_notebook(HOMEWORK), tmp_path)
     results = grade_class(
-        HOMEWORK, tmp_path, root=ROOT, limits=TimeLimits(check_seconds=8), workers=2
+        HOMEWORK,
+        tmp_path,
+        root=ROOT,
+        limits=TimeLimits(check_seconds=8),
+        cluster=Cluster(workers=2),
     )
     got = {
         result.student: (

@@ -1,0 +1,120 @@
+"""Where a class is graded: Dask workers on this machine, or those of a running scheduler."""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_CONNECT_SECONDS = 15
+
+
+class ClusterError(RuntimeError):
+    """The scheduler can't be reached; the message says which, and what to look at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """Where to grade.
+
+    Attributes:
+        scheduler: Address of a running Dask scheduler, ``tcp://host:port`` or ``tls://host:port``;
+            empty starts workers on this machine.
+        workers: How many to start on this machine; as many as cores, or GPUs, if None.
+        device: ``cpu`` or ``cuda``; with ``cuda`` each submission takes one unit of the Dask
+            resource ``GPU``, so that a GPU serves one worker at a time.
+        ca_file: Certificate of the authority that signed the scheduler's, for ``tls://``.
+        cert_file: This client's certificate, for ``tls://``.
+        key_file: Its key, for ``tls://``.
+
+    Raises:
+        ValueError: The address is of another form, or a ``tls://`` address lacks certificates.
+    """
+
+    scheduler: str = ""
+    workers: int | None = None
+    device: str = "cpu"
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse addresses that can't work."""
+        if self.scheduler and not self.scheduler.startswith(("tcp://", "tls://")):
+            raise ValueError(f"scheduler must begin with tcp:// or tls://, got {self.scheduler!r}")
+        certificates = (self.ca_file, self.cert_file, self.key_file)
+        if self.scheduler.startswith("tls://") and None in certificates:
+            raise ValueError("a tls:// scheduler needs ca_file, cert_file and key_file")
+
+    @property
+    def resources(self) -> dict[str, float]:
+        """What each submission takes of its worker."""
+        return {"GPU": 1} if self.device == "cuda" else {}
+
+    @contextmanager
+    def connect(self, most: int) -> Iterator[Any]:
+        """Connect to the scheduler, or start one with its workers.
+
+        Args:
+            most: Submissions to grade: no more workers than that are started.
+
+        Yields:
+            A ``distributed.Client``.
+
+        Raises:
+            ClusterError: The scheduler does not answer.
+        """
+        from distributed import Client, Security
+
+        if self.scheduler:
+            security = Security(
+                require_encryption=self.scheduler.startswith("tls://"),
+                tls_ca_file=_text(self.ca_file),
+                tls_client_cert=_text(self.cert_file),
+                tls_client_key=_text(self.key_file),
+            )
+            try:
+                client = Client(self.scheduler, security=security, timeout=_CONNECT_SECONDS)
+            except (OSError, TimeoutError) as error:
+                raise ClusterError(
+                    f"no Dask scheduler answers at {self.scheduler}; start one with: dask scheduler"
+                ) from error
+            with client:
+                yield client
+            return
+        with _local_cluster(min(self._local_workers(), most), self.resources) as client:
+            yield client
+
+    def _local_workers(self) -> int:
+        if self.workers:
+            return self.workers
+        if self.device == "cuda":
+            import torch
+
+            return max(torch.cuda.device_count(), 1)
+        return os.cpu_count() or 1
+
+
+@contextmanager
+def _local_cluster(count: int, resources: dict[str, float]) -> Iterator[Any]:
+    import dask
+    from distributed import Client, LocalCluster
+
+    with (
+        dask.config.set({"distributed.worker.daemon": False}),
+        LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            resources=resources,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.ERROR,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def _text(path: Path | None) -> str | None:
+    return str(path) if path else None
