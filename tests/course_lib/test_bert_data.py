@@ -242,7 +242,7 @@ def test_half_of_the_pairs_follow_and_the_others_come_from_other_documents():
     random = sum(pair.label for pair in pairs)
     assert_share(random, len(pairs), 0.5)
     # Each other document is as likely, whatever its length, and each of its sentences.
-    for name in "abd":
+    for name in ("a", "b", "d"):
         total = sum(count for (first, _), count in sources.items() if first == name)
         for other in set("abcd") - {name}:
             assert_share(sources[name, other], total, 1 / 3)
