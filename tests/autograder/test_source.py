@@ -193,9 +193,12 @@ def test_the_same_source_gives_the_same_bytes(root):
 
 
 def test_an_exercise_with_a_prefix_in_common_takes_the_longest(root):
-    write(root, GOOD.replace('test="double-values"', 'test="double_all-first"'))
+    longer = GOOD[GOOD.index('# %% solution="double"') : GOOD.index('# %% solution="double_all"')]
+    longer = longer.replace('"double"', '"double-again"')
+    text = GOOD.replace('test="double-values"', 'test="double-again-values"')
+    write(root, text.replace('# %% solution="double"', longer + '\n# %% solution="double"'))
     cells = read_source(root / "solutions" / "hw01-small.py")
-    assert [c.exercise for c in cells if c.kind is CellKind.TEST] == ["double_all", "double_all"]
+    assert [c.exercise for c in cells if c.exercise] == ["double-again", "double_all"]
 
 
 def test_the_notebook_runs_when_its_cells_are_joined(root):
