@@ -89,3 +89,13 @@ def test_the_digest_knows_names_and_contents(tmp_path):
 def test_a_missing_library_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="course_lib not found at"):
         library_digest(tmp_path / "course_lib")
+
+
+def test_a_change_of_styles_or_scripts_reaches_the_built_site(site):
+    """Sphinx copies them only if a page has changed, too; our digest makes it do so."""
+    source = ROOT / "book" / "_static"
+    ours = [file for file in source.rglob("*") if file.is_file()]
+    assert len(ours) > 20
+    for file in ours:
+        built = site / "_static" / file.relative_to(source)
+        assert built.read_bytes() == file.read_bytes(), file

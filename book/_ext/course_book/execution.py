@@ -1,7 +1,7 @@
 """Running the chapters: with this Python, with course_lib at hand, and again whenever it changes.
 
-jupyter-cache keys a chapter's outputs on its code cells and its kernel alone, and Sphinx reads a
-page again only when the page itself changes. So both are told here what else a chapter depends on.
+jupyter-cache keys a chapter's outputs on its code cells and its kernel alone, and Sphinx builds a
+page again only when the page itself changes. So both are told here what else a page depends on.
 """
 
 import hashlib
@@ -63,8 +63,10 @@ def library_digest(library: Path) -> str:
 def _configure(app: Sphinx, config: Config) -> None:
     root = Path(app.srcdir)
     config.course_lib_digest = library_digest(root / "course_lib")
-    here = Path(__file__).parent
-    config.course_book_digest = digest_of_files(here.glob("*.py"), here)
+    book = Path(__file__).parents[2]
+    config.course_book_digest = digest_of_files((book / "_ext").rglob("*.py"), book)
+    looks = [*(book / "_static").rglob("*"), *(book / "_templates").rglob("*")]
+    config.course_looks_digest = digest_of_files(filter(Path.is_file, looks), book)
 
     caches = Path(app.outdir).parent / "chapter-outputs"
     config.nb_execution_cache_path = str(caches / config.course_lib_digest)
@@ -95,5 +97,8 @@ def setup(app: Sphinx) -> None:
     # A changed value with rebuild="env" makes Sphinx read every page again.
     app.add_config_value("course_lib_digest", "", "env", types=[str])
     app.add_config_value("course_book_digest", "", "env", types=[str])
+    # And with "html" it writes every page again, and copies the styles and scripts, which it
+    # otherwise leaves alone as long as no page has changed.
+    app.add_config_value("course_looks_digest", "", "html", types=[str])
     app.connect("config-inited", _configure)
     _find_library(Path(app.srcdir))
