@@ -1,0 +1,213 @@
+"""The n-gram language model: count what came after the last few tokens.
+
+Dimensions: batch; length (tokens); vocab_size.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+
+class NGramModel:
+    """Predict the next token from the last ``order - 1``, by counting in a corpus.
+
+    The estimate of each order n from 1 to ``order``, with h the last n - 1 tokens::
+
+        p_n(w | h) = (count(h w) + k) / (count(h) + k * vocab_size)
+
+    and the model is their mixture, ``p(w | history) = sum over n of weights[n - 1] * p_n(w | h)``.
+    With all weight on the highest order it is add-k smoothing, and with k = 0 plain counting. Where
+    k = 0 and h never came, p_n does not exist; its weight goes to the other orders in proportion to
+    theirs, and if none has any, all tokens are equally probable.
+
+    The start token fills the history where a sentence begins. It is never predicted, and is not
+    counted in the formula's ``vocab_size``.
+
+    Args:
+        order: The n of n-gram: 1 looks at no history, 2 at one token.
+        vocab_size: Number of token ids.
+        start_id: The token id that stands before each sentence.
+        k: Added to each count.
+        weights: One for each order, from 1 up, none negative, of sum 1; all on the highest if None.
+
+    Attributes:
+        order: As given.
+        vocab_size: As given.
+        start_id: As given.
+        k: As given.
+        weights: One for each order.
+
+    Raises:
+        ValueError: A value is out of range.
+
+    Source: Jelinek and Mercer (1980) for the mixture; Jurafsky and Martin (2025), chapter 3;
+        chapter "Language models".
+    """
+
+    def __init__(
+        self,
+        order: int,
+        vocab_size: int,
+        *,
+        start_id: int,
+        k: float = 0.0,
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        if order < 1:
+            raise ValueError(f"order must be at least 1, got {order}")
+        if vocab_size < 2:
+            raise ValueError(f"vocab_size must be at least 2, got {vocab_size}")
+        if not 0 <= start_id < vocab_size:
+            raise ValueError(f"start_id must be from 0 to {vocab_size - 1}, got {start_id}")
+        if not 0 <= k < math.inf:
+            raise ValueError(f"k must be finite and not negative, got {k}")
+        if weights is None:
+            weights = (*[0.0] * (order - 1), 1.0)
+        if len(weights) != order or min(weights) < 0 or not math.isclose(sum(weights), 1):
+            raise ValueError(
+                f"weights must be {order} numbers, none negative, of sum 1, got {tuple(weights)}"
+            )
+        self.order = order
+        self.vocab_size = vocab_size
+        self.start_id = start_id
+        self.k = k
+        self.weights = tuple(weights)
+        self._followers: defaultdict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
+
+    def count(self, sentences: Iterable[Sequence[int]]) -> None:
+        """Count the n-grams of a corpus, of every order, beside those counted before.
+
+        Args:
+            sentences: Token ids of each: its tokens and the end token, no start token, no padding.
+
+        Raises:
+            IndexError: A token id is not from 0 to ``vocab_size - 1``.
+            ValueError: A sentence holds the start token.
+        """
+        for sentence in sentences:
+            self._check(sentence)
+            tokens = [*self._fill, *sentence]
+            for place in range(len(self._fill), len(tokens)):
+                for n in range(1, self.order + 1):
+                    self._followers[tuple(tokens[place - n + 1 : place])][tokens[place]] += 1
+
+    def count_of(self, ngram: Sequence[int]) -> int:
+        """Return how often tokens came one after the other.
+
+        Args:
+            ngram: 1 to ``order`` token ids; start tokens may stand before the others.
+
+        Returns:
+            The count.
+
+        Raises:
+            ValueError: They are none, or more than ``order``.
+        """
+        if not 1 <= len(ngram) <= self.order:
+            raise ValueError(f"ngram must have 1 to {self.order} tokens, got {len(ngram)}")
+        followers: Counter[int] = self._followers.get(tuple(ngram[:-1]), Counter())
+        return followers[ngram[-1]]
+
+    def next_token_distribution(self, history: Sequence[int]) -> Tensor:
+        """Say how probable each token is to come next.
+
+        Args:
+            history: The tokens so far, of which the last ``order - 1`` matter; none at the
+                beginning of a sentence. Start tokens before them change nothing.
+
+        Returns:
+            ``(vocab_size,)``, float64, probabilities of sum 1; 0 for the start token.
+        """
+        tokens = [*self._fill, *history]
+        mixture = torch.zeros(self.vocab_size, dtype=torch.float64)
+        known_weight = 0.0
+        for n, weight in enumerate(self.weights, start=1):
+            last_tokens = tuple(tokens[len(tokens) - n + 1 :])  # n - 1 of them
+            followers: Counter[int] = self._followers.get(last_tokens, Counter())
+            total = followers.total() + self.k * (self.vocab_size - 1)
+            if weight == 0 or total == 0:
+                continue
+            estimate = torch.full_like(mixture, self.k)  # (vocab_size,)
+            if followers:
+                estimate[list(followers)] += torch.tensor(list(followers.values())).double()
+            mixture += weight * estimate / total
+            known_weight += weight
+        if known_weight == 0:
+            mixture += 1
+        mixture[self.start_id] = 0.0
+        return mixture / mixture.sum()
+
+    def log_probabilities(self, sentence: Sequence[int]) -> Tensor:
+        """Say how probable the tokens of a sentence are, each after those before it.
+
+        Args:
+            sentence: Its tokens and the end token, no start token.
+
+        Returns:
+            ``(length,)``, float64, in nats; ``-inf`` for a token that the model finds impossible.
+
+        Raises:
+            IndexError: A token id is not from 0 to ``vocab_size - 1``.
+            ValueError: The sentence holds the start token.
+        """
+        self._check(sentence)
+        probabilities = [
+            self.next_token_distribution(sentence[:place])[token]
+            for place, token in enumerate(sentence)
+        ]
+        return torch.stack(probabilities).log() if probabilities else torch.zeros(0).double()
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        """Predict as the neural models do, for training's figures and the decoding algorithms.
+
+        Args:
+            tokens: ``(batch, length)``, int64: what has been written before each step, that is the
+                start token, then the sentence.
+
+        Returns:
+            ``(batch, length, vocab_size)``, float64: log-probabilities, in nats, of the token after
+            ``tokens[:, t]``. They serve as logits.
+        """
+        return torch.stack(
+            [
+                torch.stack([self.next_token_distribution(row[: t + 1]) for t in range(len(row))])
+                for row in tokens.tolist()
+            ]
+        ).log()
+
+    def generate(self, *, end_id: int, max_length: int, generator: torch.Generator) -> list[int]:
+        """Write a sentence by chance, each token as probable as the model finds it.
+
+        Args:
+            end_id: The token that ends it.
+            max_length: Most tokens to write, the end token among them.
+            generator: Source of the random numbers, on the CPU.
+
+        Returns:
+            The token ids, the end token the last unless ``max_length`` came first.
+
+        Raises:
+            ValueError: ``max_length`` is not positive.
+        """
+        if max_length < 1:
+            raise ValueError(f"max_length must be at least 1, got {max_length}")
+        written: list[int] = []
+        while len(written) < max_length and end_id not in written[-1:]:
+            distribution = self.next_token_distribution(written)
+            written.append(int(torch.multinomial(distribution, 1, generator=generator)))
+        return written
+
+    @property
+    def _fill(self) -> list[int]:
+        """The start tokens before a sentence."""
+        return [self.start_id] * (self.order - 1)
+
+    def _check(self, sentence: Sequence[int]) -> None:
+        for token in sentence:
+            if not 0 <= token < self.vocab_size:
+                raise IndexError(f"token ids must be from 0 to {self.vocab_size - 1}, got {token}")
+            if token == self.start_id:
+                raise ValueError(f"a sentence must not hold the start token, got {token}")

@@ -1,0 +1,79 @@
+"""How surprised a language model is: probabilities of tokens, and perplexity.
+
+Probabilities are kept as their logarithms, in nats: products of many would be too small for
+floating point, sums of logarithms are not.
+
+Dimensions: batch; length (tokens); vocab_size.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def token_log_probabilities(logits: Tensor, targets: Tensor) -> Tensor:
+    """Look up how probable a model finds the tokens that did come.
+
+    Args:
+        logits: ``(..., vocab_size)``, what the model says of each next token.
+        targets: ``(...)``, int64, the tokens that came, from 0 to ``vocab_size - 1``.
+
+    Returns:
+        ``(...)``, the logarithm of each token's probability, in nats.
+
+    Raises:
+        ValueError: The shapes do not fit.
+
+    Source: chapter "Language models".
+    """
+    if logits.shape[:-1] != targets.shape:
+        raise ValueError(
+            "logits must have the shape of targets and vocab_size, got "
+            f"{tuple(logits.shape)} and {tuple(targets.shape)}"
+        )
+    log_probabilities = F.log_softmax(logits, dim=-1)  # (..., vocab_size)
+    return log_probabilities.gather(-1, targets[..., None])[..., 0]
+
+
+def perplexity(log_probabilities: Tensor, is_counted: Tensor | None = None) -> float:
+    """Return among how many equally probable tokens a model might as well have guessed.
+
+    It is ``exp`` of the mean of ``-log p`` over all tokens of the corpus: 1 for a model that is
+    always certain and right, ``vocab_size`` for one that knows nothing, infinite for one that finds
+    a token impossible which did come.
+
+    >>> round(perplexity(torch.tensor([0.5, 0.125]).log()), 6)
+    4.0
+
+    Args:
+        log_probabilities: Of the tokens that came, in nats, any shape such as ``(batch, length)``.
+        is_counted: Boolean, same shape, True where a token is counted and False at padding; all of
+            them if None.
+
+    Returns:
+        The perplexity per token, at least 1.
+
+    Raises:
+        TypeError: ``is_counted`` is not boolean.
+        ValueError: The shapes differ, no token is counted, or a counted log-probability is positive
+            or NaN.
+
+    Source: Jelinek et al. (1977); chapter "Language models".
+    """
+    if is_counted is not None:
+        if is_counted.dtype != torch.bool:
+            raise TypeError(f"is_counted must be boolean (True = counted), got {is_counted.dtype}")
+        if is_counted.shape != log_probabilities.shape:
+            raise ValueError(
+                "is_counted must have the shape of log_probabilities, "
+                f"{tuple(log_probabilities.shape)}, got {tuple(is_counted.shape)}"
+            )
+        log_probabilities = log_probabilities[is_counted]
+    if log_probabilities.numel() == 0:
+        raise ValueError("at least one token must be counted, got none")
+    if not bool((log_probabilities <= 1e-6).all()):  # rounding may lift log 1 a little above 0
+        raise ValueError(
+            "log_probabilities must be at most 0 (nats), "
+            f"got a largest of {log_probabilities.max().item()}"
+        )
+    return float(log_probabilities.double().mean().neg().exp())
