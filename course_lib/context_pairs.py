@@ -1,0 +1,96 @@
+"""What word vectors are trained on: words, their neighbours, and words drawn as noise.
+
+Dimensions: num_pairs; num_words (in the corpus); window (words to each side); vocab_size.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+
+def context_pairs(sentences: Iterable[Sequence[int]], *, window: int) -> Tensor:
+    """Pair each word with each of its neighbours: what skip-gram learns from.
+
+    >>> context_pairs([[7, 8, 9]], window=1).tolist()
+    [[7, 8], [8, 7], [8, 9], [9, 8]]
+
+    Args:
+        sentences: Token ids of each; neighbours are of the same sentence.
+        window: How many words to each side are neighbours.
+
+    Returns:
+        ``(num_pairs, 2)``, int64: a word, and a neighbour.
+
+    Raises:
+        ValueError: ``window`` is not positive.
+
+    Source: Mikolov et al. (2013a), section 3.2; chapter "Language models".
+    """
+    pairs = [
+        (word, neighbour)
+        for word, neighbours in _neighbourhoods(sentences, window)
+        for neighbour in neighbours
+    ]
+    return torch.tensor(pairs, dtype=torch.long).reshape(-1, 2)
+
+
+def context_windows(
+    sentences: Iterable[Sequence[int]], *, window: int, pad_id: int
+) -> tuple[Tensor, Tensor]:
+    """Pair each word with all of its neighbours: what CBOW learns from.
+
+    Args:
+        sentences: Token ids of each; neighbours are of the same sentence.
+        window: How many words to each side are neighbours.
+        pad_id: The token id that fills up the neighbours of words at the edge of a sentence.
+
+    Returns:
+        The words ``(num_words,)`` and their neighbours ``(num_words, 2 * window)``, int64, padding
+        last. Words without neighbours are left out.
+
+    Raises:
+        ValueError: ``window`` is not positive.
+
+    Source: Mikolov et al. (2013a), section 3.1; chapter "Language models".
+    """
+    found = [(word, list(near)) for word, near in _neighbourhoods(sentences, window) if near]
+    filled = [near + [pad_id] * (2 * window - len(near)) for _, near in found]
+    words = torch.tensor([word for word, _ in found], dtype=torch.long)
+    return words, torch.tensor(filled, dtype=torch.long).reshape(-1, 2 * window)
+
+
+def noise_distribution(counts: Tensor, *, power: float = 0.75) -> Tensor:
+    """Say how often to draw each word as noise: as often as it occurs, evened out.
+
+    Args:
+        counts: ``(vocab_size,)``, how often each token occurs; those that occur never, such as
+            padding, are never drawn.
+        power: What counts are raised to: 1 keeps their proportions, 0 draws all alike.
+
+    Returns:
+        ``(vocab_size,)``, float64, probabilities of sum 1.
+
+    Raises:
+        ValueError: No count is positive, one is negative, or ``power`` is negative or infinite.
+
+    Source: Mikolov et al. (2013b), section 2.2; chapter "Language models".
+    """
+    if counts.dim() != 1 or not bool((counts >= 0).all()) or not bool((counts > 0).any()):
+        raise ValueError("counts must be a vector, none negative and one positive")
+    if not 0 <= power < math.inf:
+        raise ValueError(f"power must be finite and not negative, got {power}")
+    raised = counts.double() ** power * (counts > 0)  # 0 ** 0 is 1, and stays undrawn
+    return raised / raised.sum()
+
+
+def _neighbourhoods(
+    sentences: Iterable[Sequence[int]], window: int
+) -> Iterable[tuple[int, Sequence[int]]]:
+    if window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
+    for sentence in sentences:
+        for place, word in enumerate(sentence):
+            before = sentence[max(0, place - window) : place]
+            yield word, [*before, *sentence[place + 1 : place + 1 + window]]

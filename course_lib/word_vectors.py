@@ -1,0 +1,201 @@
+"""Word vectors: CBOW guesses a word from its neighbours, skip-gram its neighbours from a word.
+
+Each word has two vectors, one for when it is given and one for when it is guessed; the first is
+what is kept.
+
+Dimensions: batch; context (neighbours given); num_candidates; num_negatives; d_embedding;
+vocab_size.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class SkipGram(nn.Module):
+    """Guess a word's neighbours: the score of a neighbour is the dot product of both vectors.
+
+    Args:
+        vocab_size: Number of token ids.
+        d_embedding: Width of the vectors.
+
+    Attributes:
+        embedding: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of given words.
+        output: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of guessed words.
+
+    Raises:
+        ValueError: A size is not positive.
+
+    Source: Mikolov et al. (2013a), section 3.2; chapter "Language models".
+    """
+
+    def __init__(self, vocab_size: int, d_embedding: int) -> None:
+        super().__init__()
+        self.embedding, self.output = _two_tables(vocab_size, d_embedding)
+
+    def forward(self, words: Tensor) -> Tensor:
+        """Score every word of the vocabulary as a neighbour.
+
+        Args:
+            words: ``(batch,)``, int64, the given words.
+
+        Returns:
+            Logits ``(batch, vocab_size)``, for the softmax over all words.
+
+        Raises:
+            IndexError: A token id is not from 0 to ``vocab_size - 1``.
+        """
+        return self.embedding(words) @ self.output.weight.T  # (batch, vocab_size)
+
+    def score(self, words: Tensor, candidates: Tensor) -> Tensor:
+        """Score some words as neighbours: all that negative sampling needs.
+
+        Args:
+            words: ``(batch,)``, int64, the given words.
+            candidates: ``(batch, num_candidates)``, int64.
+
+        Returns:
+            Logits ``(batch, num_candidates)``.
+
+        Raises:
+            IndexError: A token id is not from 0 to ``vocab_size - 1``.
+        """
+        return _dot_products(self.embedding(words), self.output(candidates))
+
+
+class CBOW(nn.Module):
+    """Guess a word from the mean of its neighbours' vectors: a continuous bag of words.
+
+    Args:
+        vocab_size: Number of token ids.
+        d_embedding: Width of the vectors.
+        pad_id: The token id that fills contexts up; it has no part in the mean.
+
+    Attributes:
+        embedding: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of given words.
+        output: ``nn.Embedding(vocab_size, d_embedding)``, the vectors of guessed words.
+        pad_id: As given.
+
+    Raises:
+        ValueError: A size is not positive, or ``pad_id`` is no token id.
+
+    Source: Mikolov et al. (2013a), section 3.1; chapter "Language models".
+    """
+
+    def __init__(self, vocab_size: int, d_embedding: int, *, pad_id: int) -> None:
+        super().__init__()
+        self.embedding, self.output = _two_tables(vocab_size, d_embedding)
+        if not 0 <= pad_id < vocab_size:
+            raise ValueError(f"pad_id must be from 0 to {vocab_size - 1}, got {pad_id}")
+        self.pad_id = pad_id
+
+    def forward(self, context: Tensor) -> Tensor:
+        """Score every word of the vocabulary as the one in the middle.
+
+        Args:
+            context: ``(batch, context)``, int64, the neighbours, filled up with ``pad_id``; at
+                least one of each row is none.
+
+        Returns:
+            Logits ``(batch, vocab_size)``, for the softmax over all words.
+
+        Raises:
+            IndexError: A token id is not from 0 to ``vocab_size - 1``.
+            ValueError: A row holds padding alone.
+        """
+        return self._mean(context) @ self.output.weight.T  # (batch, vocab_size)
+
+    def score(self, context: Tensor, candidates: Tensor) -> Tensor:
+        """Score some words as the one in the middle: all that negative sampling needs.
+
+        Args:
+            context: ``(batch, context)``, int64, as for ``forward``.
+            candidates: ``(batch, num_candidates)``, int64.
+
+        Returns:
+            Logits ``(batch, num_candidates)``.
+
+        Raises:
+            IndexError: A token id is not from 0 to ``vocab_size - 1``.
+            ValueError: A row holds padding alone.
+        """
+        return _dot_products(self._mean(context), self.output(candidates))
+
+    def _mean(self, context: Tensor) -> Tensor:
+        is_word = context != self.pad_id  # (batch, context)
+        number = is_word.sum(dim=-1, keepdim=True)  # (batch, 1)
+        if bool((number == 0).any()):
+            raise ValueError("context must hold at least one word in each row, got only padding")
+        vectors = self.embedding(context)  # (batch, context, d_embedding)
+        return vectors.mul(is_word[..., None]).sum(dim=1) / number  # (batch, d_embedding)
+
+
+def negative_sampling_loss(positive: Tensor, negative: Tensor) -> Tensor:
+    """Tell true neighbours from noise: a yes-or-no question in place of a softmax over all words.
+
+    Computes ``-log sigmoid(positive) - sum of log sigmoid(-negative)``.
+
+    Args:
+        positive: ``(batch,)``, scores of the words that were there.
+        negative: ``(batch, num_negatives)``, scores of words drawn as noise.
+
+    Returns:
+        The mean over the batch, in nats.
+
+    Raises:
+        ValueError: The shapes do not fit.
+
+    Source: Mikolov et al. (2013b), section 2.2, equation 4; chapter "Language models".
+    """
+    if positive.dim() != 1 or negative.shape[:-1] != positive.shape:
+        raise ValueError(
+            "positive must have shape (batch,) and negative (batch, num_negatives), "
+            f"got {tuple(positive.shape)} and {tuple(negative.shape)}"
+        )
+    losses = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1)  # (batch,)
+    return losses.mean()
+
+
+def nearest_neighbours(vectors: Tensor, word: int, *, count: int) -> tuple[Tensor, Tensor]:
+    """Find the words whose vectors point most nearly the same way.
+
+    Args:
+        vectors: ``(vocab_size, d_embedding)``, such as ``model.embedding.weight``.
+        word: The token id whose neighbours are asked for.
+        count: How many.
+
+    Returns:
+        Their token ids ``(count,)``, the nearest first, and the cosines of the angles ``(count,)``,
+        -1 to 1. The word itself is not among them.
+
+    Raises:
+        IndexError: ``word`` is not from 0 to ``vocab_size - 1``.
+        ValueError: ``count`` is not from 1 to ``vocab_size - 1``.
+
+    Source: chapter "Language models".
+    """
+    vocab_size = vectors.size(0)
+    if not 0 <= word < vocab_size:
+        raise IndexError(f"word must be from 0 to {vocab_size - 1}, got {word}")
+    if not 1 <= count < vocab_size:
+        raise ValueError(f"count must be from 1 to {vocab_size - 1}, got {count}")
+    cosines = F.cosine_similarity(vectors.detach(), vectors[word].detach(), dim=-1)  # (vocab_size,)
+    others = torch.arange(vocab_size, device=vectors.device) != word
+    nearest = cosines.masked_fill(~others, -torch.inf).topk(count)
+    return nearest.indices, nearest.values
+
+
+def _two_tables(vocab_size: int, d_embedding: int) -> tuple[nn.Embedding, nn.Embedding]:
+    if vocab_size < 1 or d_embedding < 1:
+        raise ValueError(f"sizes must be at least 1, got {vocab_size=} and {d_embedding=}")
+    embedding = nn.Embedding(vocab_size, d_embedding)
+    output = nn.Embedding(vocab_size, d_embedding)
+    # As word2vec starts: small given vectors, and no opinion yet about what is guessed.
+    nn.init.uniform_(embedding.weight, -0.5 / d_embedding, 0.5 / d_embedding)
+    nn.init.zeros_(output.weight)
+    return embedding, output
+
+
+def _dot_products(given: Tensor, guessed: Tensor) -> Tensor:
+    """Multiply ``(batch, d_embedding)`` with ``(batch, num_candidates, d_embedding)``."""
+    return (guessed @ given[:, :, None])[..., 0]  # (batch, num_candidates)
