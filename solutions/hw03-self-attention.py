@@ -820,7 +820,7 @@ for name in ("query_projection", "key_projection", "value_projection", "output_p
 # ## And now: read the mirror
 #
 # Below, a network learns to read mirror writing. Its only way to move a letter from one place to
-# another is your `MultiHeadAttention`: no recurrence, nothing else. While it learns, for about ten
+# another is your `MultiHeadAttention`: no recurrence, nothing else. While it learns, for about three
 # seconds, it sees nothing but random letters. Then it gets the message from the top of this
 # notebook. Row by row, the picture shows where it looks while it writes each letter. What pattern
 # do you expect?
@@ -855,15 +855,15 @@ class MirrorReader(nn.Module):
 torch.manual_seed(0)
 reader = MirrorReader()
 optimizer = torch.optim.Adam(reader.parameters(), lr=0.01)
-for step in range(301):
+for step in range(101):
     letter_ids = torch.randint(len(ALPHABET), (64, LENGTH))
     logits, _ = reader(letter_ids)
     loss = F.cross_entropy(logits.flatten(0, 1), letter_ids.flip(1).flatten())
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % 100 == 0:
-        print(f"step {step:3d}: loss {loss.item():.4f} nats a letter")
+    if step % 10 == 0:
+        print(f"step {step:3d}: loss {loss.item():.5f} nats a letter")
 
 
 def read_mirror(message):
