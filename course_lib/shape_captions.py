@@ -49,10 +49,13 @@ def true_captions(scene: Scene) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def is_caption(words: tuple[str, ...]) -> bool:
-    """Return whether words follow the grammar, true or not.
+    """Say whether words follow the grammar, true or not.
 
     Args:
         words: Any words.
+
+    Returns:
+        True if they are a caption that the grammar makes.
     """
     before, relation, after = words[:SHAPE_WORDS], words[SHAPE_WORDS:-SHAPE_WORDS], words[-4:]
     return relation in RELATIONS and _is_shape(before) and _is_shape(after)
