@@ -62,7 +62,7 @@ class FusedRecurrent(Recurrent):
     ) -> tuple[Tensor, State]:
         """Read the sequences; arguments, result and errors are those of ``Recurrent``."""
         self._is_real(x, lengths)  # its checks
-        state = self._stack(self._initial_states(x, initial))
+        state = self._initial_state(x, initial)
         # Weights and biases, cell by cell, in the order that the kernels ask for.
         weights = [
             getattr(projection, name)

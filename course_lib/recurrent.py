@@ -91,7 +91,7 @@ class Recurrent(nn.Module):
             TypeError: ``lengths`` does not hold integers.
         """
         is_real = self._is_real(x, lengths)
-        states = self._initial_states(x, initial)
+        states = self._unstack(self._initial_state(x, initial))
         outputs = x
         for layer in range(self.num_layers):
             both = []
@@ -143,13 +143,13 @@ class Recurrent(nn.Module):
             raise ValueError(f"lengths must be from 1 to {length}, got {lengths.tolist()}")
         return torch.arange(length, device=x.device) < lengths.to(x.device)[:, None]
 
-    def _initial_states(self, x: Tensor, initial: State | None) -> list[State]:
-        """Return one state for each cell, in the order of ``cells``."""
+    def _initial_state(self, x: Tensor, initial: State | None) -> State:
+        """Return what was given, checked, or zeros."""
         shape = (len(self.cells), x.size(0), self.d_hidden)
         has_memory = isinstance(self.cells[0], LSTMCell)
         if initial is None:
             zeros = x.new_zeros(shape)
-            initial = (zeros, zeros) if has_memory else zeros
+            return (zeros, zeros) if has_memory else zeros
         if isinstance(initial, tuple) != has_memory:
             raise ValueError(
                 f"initial must be {'a pair of tensors' if has_memory else 'one tensor'} for "
@@ -158,9 +158,13 @@ class Recurrent(nn.Module):
         for given in initial if isinstance(initial, tuple) else (initial,):
             if given.shape != shape:
                 raise ValueError(f"initial must have shape {shape}, got {tuple(given.shape)}")
-        if isinstance(initial, tuple):
-            return list(zip(initial[0].unbind(0), initial[1].unbind(0), strict=True))
-        return list(initial.unbind(0))
+        return initial
+
+    def _unstack(self, state: State) -> list[State]:
+        """Take the cells' states apart, in the order of ``cells``: ``(batch, d_hidden)`` each."""
+        if isinstance(state, tuple):
+            return list(zip(state[0].unbind(0), state[1].unbind(0), strict=True))
+        return list(state.unbind(0))
 
     def _stack(self, states: list[State]) -> State:
         """Put the cells' states together: ``(num_layers * directions, batch, d_hidden)`` each."""

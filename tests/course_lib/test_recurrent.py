@@ -188,6 +188,18 @@ def test_each_sequence_alone_gives_the_same(kind):
 
 
 @in_both_ways
+def test_a_batch_may_be_padded_beyond_its_longest_sequence(kind):
+    network = build(kind)
+    x, initial = draw(network, GRUCell)
+    lengths = torch.tensor([3, 4, 1, 2])
+    outputs, final = network(x, initial, lengths=lengths)
+    tight, tight_final = network(x[:, :4], initial, lengths=lengths)
+    assert outputs.shape[:2] == (BATCH, LEN)
+    assert_all_close([outputs[:, :4], final], [tight, tight_final])
+    assert (outputs[:, 4:] == 0).all()
+
+
+@in_both_ways
 def test_one_direction_sees_the_past_only_and_two_see_all(kind):
     network = build(kind, bidirectional=False)
     x, _ = draw(network, GRUCell)

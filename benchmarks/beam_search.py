@@ -1,0 +1,141 @@
+"""Beam search beside ``transformers``' on the same weights: in batches, with ends, and bare.
+
+``benchmarks/generation.py`` has the rows of the course's two model sizes; here is what depends on
+the search: sentences that end at different times, several prompts at once, a large vocabulary.
+
+python -m benchmarks.beam_search
+"""
+
+import functools
+
+import torch
+from torch import Tensor
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from benchmarks.measure import Comparison, compare, devices, table
+from course_lib.decoding import RecomputingModel, beam_search
+from course_lib.kv_cache import CachedDecoder
+from course_lib.language_model import DecoderConfig, DecoderLM
+from course_lib.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from tests.course_lib.weights import copy_gpt2
+
+BEAM_SIZE, PROMPT_LEN, NEW_TOKENS = 5, 16, 32
+END_ID = 0
+SIZES = {"d_model": 256, "num_heads": 4, "num_layers": 4}
+BARE = {"d_model": 8, "num_heads": 1, "num_layers": 1}
+"""A model that costs next to nothing: what is left is the search."""
+
+
+def rows() -> list[Comparison]:
+    """Measure batches, a bare search, and the state of a recurrent model."""
+    found = []
+    for device in devices():
+        for batch, vocab_size in ((1, 5_000), (8, 5_000), (1, 50_257)):
+            found.append(row("4 layers of 256", SIZES, batch, vocab_size, device))
+        found.append(row("the search alone", BARE, 1, 5_000, device))
+        found.append(row("the search alone", BARE, 8, 5_000, device))
+        found.append(state_row(device))
+    return found
+
+
+def row(name: str, sizes: dict[str, int], batch: int, vocab_size: int, device: str) -> Comparison:
+    """Measure one size; both must find the same sequences."""
+    ours, theirs = build_pair(sizes, vocab_size, device)
+    generator = torch.Generator().manual_seed(1)
+    prompt = torch.randint(1, vocab_size, (batch, PROMPT_LEN), generator=generator).to(device)
+    run_ours = functools.partial(search, ours, prompt)
+    run_theirs = functools.partial(generate, theirs, prompt)
+    assert run_ours() == run_theirs()
+    return compare(
+        f"beam of {BEAM_SIZE}, {name}, batch {batch}, vocabulary {vocab_size:,}: a step",
+        run_ours,
+        "`transformers` `generate`",
+        run_theirs,
+        pairs=9,
+        units=NEW_TOKENS,
+        target=1.5,
+        device=device,
+    )
+
+
+def build_pair(
+    sizes: dict[str, int], vocab_size: int, device: str
+) -> tuple[DecoderLM, GPT2LMHeadModel]:
+    """Build our model and the peer's with the same random weights."""
+    torch.manual_seed(0)
+    theirs = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=vocab_size,
+            n_positions=128,
+            n_embd=sizes["d_model"],
+            n_head=sizes["num_heads"],
+            n_layer=sizes["num_layers"],
+            bos_token_id=None,
+            eos_token_id=END_ID,
+            pad_token_id=END_ID,
+            initializer_range=0.2,  # so that no two tokens are equally probable but for rounding
+        )
+    ).eval()
+    ours = DecoderLM(
+        DecoderConfig(
+            **sizes, d_ff=4 * sizes["d_model"], max_length=128, vocab_size=vocab_size, dropout=0.0
+        )
+    )
+    copy_gpt2(ours, theirs)
+    return ours.eval().to(device), theirs.to(device)
+
+
+def search(model: DecoderLM, prompt: Tensor) -> list[list[int]]:
+    """Let ours search."""
+    steps = CachedDecoder(model, capacity=PROMPT_LEN + NEW_TOKENS)
+    found = beam_search(
+        steps, prompt, beam_size=BEAM_SIZE, eos_id=END_ID, max_new_tokens=NEW_TOKENS
+    )
+    return [list(hypotheses[0].tokens) for hypotheses in found]
+
+
+def generate(model: GPT2LMHeadModel, prompt: Tensor) -> list[list[int]]:
+    """Let the peer search, by the same rule of when to stop."""
+    written = model.generate(
+        prompt,
+        attention_mask=torch.ones_like(prompt),
+        max_new_tokens=NEW_TOKENS,
+        do_sample=False,
+        num_beams=BEAM_SIZE,
+        early_stopping="never",
+    )
+    found = written[:, PROMPT_LEN:].tolist()
+    return [row[: row.index(END_ID) + 1] if END_ID in row else row for row in found]
+
+
+def state_row(device: str) -> Comparison:
+    """Measure what it saves that a recurrent model carries its state from step to step."""
+    torch.manual_seed(0)
+    encoder = RecurrentEncoder(1_000, 64, 128)
+    decoder = RecurrentDecoder(1_000, 64, 256, encoder.d_memory)
+    model = Seq2Seq(encoder, decoder).eval().to(device)
+    src = torch.randint(1_000, (1, 20), device=device)
+    start = torch.ones(1, 1, dtype=torch.int64, device=device)
+    options = {"beam_size": BEAM_SIZE, "eos_id": None, "max_new_tokens": NEW_TOKENS}
+
+    def recomputed() -> object:
+        def language_model(tokens: Tensor) -> Tensor:
+            return model(src.expand(len(tokens), -1), tokens)
+
+        return beam_search(RecomputingModel(language_model), start, **options)
+
+    return compare(
+        f"beam of {BEAM_SIZE}, recurrent model of 256: a step, with its state",
+        lambda: beam_search(model.begin(src), start, **options),
+        "ours, all read again",
+        recomputed,
+        pairs=9,
+        units=NEW_TOKENS,
+        target=None,
+        device=device,
+    )
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    print(table(rows()))
