@@ -108,7 +108,7 @@ class GrowingCache:
             self._buffers = (_new_like(keys, length=capacity), _new_like(values, length=capacity))
         old_keys, old_values = self._buffers
         for held, new in ((old_keys, keys), (old_values, values)):
-            if held[:, :, :0].shape != new[:, :, :0].shape or held.dtype != new.dtype:
+            if _rows_heads_width(held) != _rows_heads_width(new) or held.dtype != new.dtype:
                 raise ValueError(
                     f"the cache holds rows, heads and width {_rows_heads_width(held)} of "
                     f"{held.dtype}, got {_rows_heads_width(new)} of {new.dtype}"

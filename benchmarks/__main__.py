@@ -1,0 +1,78 @@
+"""Run every benchmark and write the table into ``benchmarks/README.md``.
+
+python -m benchmarks [topic ...]
+"""
+
+import argparse
+import datetime
+import importlib
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import torch
+
+from benchmarks.measure import Comparison, table
+
+FOLDER = Path(__file__).parent
+BEGIN, END = "<!-- figures: written by python -m benchmarks -->", "<!-- end of figures -->"
+
+
+def topics() -> list[str]:
+    """Name the files of this folder that give rows."""
+    return sorted(
+        path.stem for path in FOLDER.glob("*.py") if "\ndef rows()" in path.read_text("utf-8")
+    )
+
+
+def machine() -> str:
+    """Say on what and with what the figures were taken."""
+    processor = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        named = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        processor = named[0].partition(":")[2].strip() if named else processor
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU at hand"
+    packages = []
+    for name in ("torch", "transformers", "tokenizers", "sacrebleu"):
+        try:
+            packages.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            packages.append(f"no {name}")
+    return (
+        f"{datetime.date.today():%-d %B %Y}. {processor}, {os.cpu_count()} processors, one thread; "
+        f"{gpu}. Python {platform.python_version()}, {', '.join(packages)}."
+    )
+
+
+def write_readme(found: dict[str, list[Comparison]]) -> None:
+    """Put the figures between their marks in the README, and leave the rest of it be."""
+    path = FOLDER / "README.md"
+    text = path.read_text("utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    sections = [f"### {topic.replace('_', ' ')}\n\n{table(rows)}" for topic, rows in found.items()]
+    figures = "\n\n".join([machine(), *sections])
+    path.write_text(f"{before}{BEGIN}\n\n{figures}\n\n{END}{after}", "utf-8")
+
+
+def main() -> None:
+    """Run what was asked for; write the README if that is everything."""
+    parser = argparse.ArgumentParser(description="Measure course_lib beside its peers.")
+    parser.add_argument("topics", nargs="*", help=f"from: {', '.join(topics())}; all if none")
+    chosen = parser.parse_args().topics
+    if unknown := set(chosen) - set(topics()):
+        parser.error(f"no such topic: {', '.join(sorted(unknown))}; there are {topics()}")
+    torch.set_num_threads(1)  # two threads on a shared machine wait for each other
+    found = {}
+    for topic in chosen or topics():
+        print(f"\n{topic}", flush=True)
+        found[topic] = importlib.import_module(f"benchmarks.{topic}").rows()
+        print(table(found[topic]), flush=True)
+    if not chosen:
+        write_readme(found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""``MultiHeadAttention`` beside ``torch.nn.MultiheadAttention``: forward and backward.
+
+python -m benchmarks.attention
+"""
+
+import torch
+from torch import nn
+
+from benchmarks.measure import Comparison, compare, devices, table
+from course_lib.attention import MultiHeadAttention
+from course_lib.masks import causal_mask
+from tests.course_lib.weights import copy_torch_attention
+
+
+def rows() -> list[Comparison]:
+    """Measure two sizes, with and without a causal mask."""
+    return [
+        row
+        for device in devices()
+        for batch, length, d_model, num_heads in ((16, 64, 128, 4), (8, 128, 512, 8))
+        for row in rows_of_size(batch, length, d_model, num_heads, device)
+    ]
+
+
+def rows_of_size(
+    batch: int, length: int, d_model: int, num_heads: int, device: str
+) -> list[Comparison]:
+    """Measure one size."""
+    theirs = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
+    ours = MultiHeadAttention(d_model, num_heads)
+    copy_torch_attention(ours, theirs)
+    ours, theirs = ours.to(device), theirs.to(device)
+    x = torch.randn(batch, length, d_model, device=device, requires_grad=True)
+    may = causal_mask(length, device=device)
+    found = []
+    for kind, mask, settings in (
+        ("no mask", None, {}),
+        ("causal", may, {"attn_mask": ~may, "is_causal": True}),
+    ):
+
+        def run_ours(mask: torch.Tensor | None = mask) -> torch.Tensor:
+            output = ours(x, x, x, mask)
+            output.sum().backward()
+            return output
+
+        def run_theirs(settings: dict[str, object] = settings) -> torch.Tensor:
+            output, _ = theirs(x, x, x, need_weights=False, **settings)
+            output.sum().backward()
+            return output
+
+        torch.testing.assert_close(run_ours(), run_theirs(), rtol=1e-4, atol=1e-5)
+        found.append(
+            compare(
+                f"self-attention, forward + backward, {kind}: {batch} x {length} tokens, "
+                f"d_model {d_model}, {num_heads} heads",
+                run_ours,
+                "`torch.nn.MultiheadAttention`",
+                run_theirs,
+                pairs=25,
+                device=device,
+            )
+        )
+    return found
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    print(table(rows()))

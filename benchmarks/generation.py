@@ -1,0 +1,200 @@
+"""Writing with a key-value cache, beside ``transformers``' ``generate`` and beside no cache.
+
+python -m benchmarks.generation
+"""
+
+import statistics
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from benchmarks.measure import Comparison, compare, devices, readable, table
+from course_lib.decoding import beam_search, greedy
+from course_lib.kv_cache import CachedDecoder
+from course_lib.language_model import DecoderConfig, DecoderLM
+from course_lib.memory_layout import store_by_columns
+from tests.course_lib.weights import copy_gpt2
+
+PROMPT_LEN = 16
+COURSE = {"vocab_size": 1000, "d_model": 128, "num_heads": 4, "num_layers": 4}
+"""About the size of the models that the chapters train."""
+GPT2 = {"vocab_size": 50_257, "d_model": 768, "num_heads": 12, "num_layers": 12}
+"""The smallest GPT-2."""
+LENGTHS = (64, 128, 256, 512, 1024)
+
+
+def rows() -> list[Comparison]:
+    """Measure greedy and beam search at two sizes, then the time of a token along a long text."""
+    found = []
+    for device in devices():
+        for name, sizes, new_tokens, pairs in (
+            ("course-size model", COURSE, 100, 11),
+            ("GPT-2 (124 million)", GPT2, 24, 7),
+        ):
+            ours, theirs = build_pair(sizes, device)
+            for batch in (1, 8):
+                found.append(
+                    greedy_row(name, ours, theirs, batch, new_tokens, pairs=pairs, device=device)
+                )
+            found.append(beam_row(name, ours, theirs, new_tokens, pairs=pairs, device=device))
+        found += [token_row(ours, length, device) for length in LENGTHS]
+    return found
+
+
+def build_pair(sizes: dict[str, int], device: str) -> tuple[DecoderLM, GPT2LMHeadModel]:
+    """Build our model and the peer's with the same random weights."""
+    torch.manual_seed(0)
+    max_length = max(LENGTHS) + 64
+    theirs = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=sizes["vocab_size"],
+            n_positions=max_length,
+            n_embd=sizes["d_model"],
+            n_head=sizes["num_heads"],
+            n_layer=sizes["num_layers"],
+            bos_token_id=None,
+            eos_token_id=None,
+            initializer_range=0.2,  # so that no two tokens are equally probable but for rounding
+        )
+    ).eval()
+    ours = DecoderLM(DecoderConfig(**sizes, d_ff=4 * sizes["d_model"], max_length=max_length))
+    copy_gpt2(ours, theirs)
+    store_by_columns(ours)  # GPT-2's own matrices lie so in ``transformers`` too
+    return ours.eval().to(device), theirs.to(device)
+
+
+def draw_prompt(model: DecoderLM, batch: int, device: str) -> Tensor:
+    """Draw random token ids ``(batch, PROMPT_LEN)``."""
+    generator = torch.Generator().manual_seed(1)
+    size = (batch, PROMPT_LEN)
+    return torch.randint(model.config.vocab_size, size, generator=generator).to(device)
+
+
+def greedy_row(
+    name: str,
+    ours: DecoderLM,
+    theirs: GPT2LMHeadModel,
+    batch: int,
+    new_tokens: int,
+    *,
+    pairs: int,
+    device: str,
+) -> Comparison:
+    """Measure greedy search."""
+    prompt = draw_prompt(ours, batch, device)
+
+    def run_ours() -> list[tuple[int, ...]]:
+        steps = CachedDecoder(ours, capacity=PROMPT_LEN + new_tokens)
+        found = greedy(steps, prompt, eos_id=None, max_new_tokens=new_tokens)
+        return [tuple(hypothesis.tokens) for hypothesis in found]
+
+    def run_theirs() -> list[tuple[int, ...]]:
+        return generate(theirs, prompt, new_tokens, num_beams=1)
+
+    assert run_ours() == run_theirs()
+    return compare(
+        f"greedy, {name}: a token, batch {batch}, {PROMPT_LEN} + {new_tokens} tokens",
+        run_ours,
+        "`transformers` `generate`",
+        run_theirs,
+        pairs=pairs,
+        units=new_tokens * batch,
+        target=1.5,
+        device=device,
+    )
+
+
+def beam_row(
+    name: str,
+    ours: DecoderLM,
+    theirs: GPT2LMHeadModel,
+    new_tokens: int,
+    *,
+    pairs: int,
+    device: str,
+) -> Comparison:
+    """Measure beam search."""
+    prompt = draw_prompt(ours, 1, device)
+
+    def run_ours() -> list[tuple[int, ...]]:
+        steps = CachedDecoder(ours, capacity=PROMPT_LEN + new_tokens)
+        found = beam_search(steps, prompt, beam_size=5, eos_id=None, max_new_tokens=new_tokens)
+        return [tuple(found[0][0].tokens)]
+
+    def run_theirs() -> list[tuple[int, ...]]:
+        return generate(theirs, prompt, new_tokens, num_beams=5)
+
+    assert run_ours() == run_theirs()
+    return compare(
+        f"beam of 5, {name}: a token, {PROMPT_LEN} + {new_tokens} tokens",
+        run_ours,
+        "`transformers` `generate`",
+        run_theirs,
+        pairs=pairs,
+        units=new_tokens,
+        target=1.5,
+        device=device,
+    )
+
+
+def generate(
+    model: GPT2LMHeadModel, prompt: Tensor, new_tokens: int, *, num_beams: int
+) -> list[tuple[int, ...]]:
+    """Let the peer write."""
+    written = model.generate(
+        prompt,
+        attention_mask=torch.ones_like(prompt),
+        max_new_tokens=new_tokens,
+        do_sample=False,
+        num_beams=num_beams,
+        pad_token_id=0,
+    )
+    return [tuple(row) for row in written[:, PROMPT_LEN:].tolist()]
+
+
+def token_row(model: DecoderLM, length: int, device: str) -> Comparison:
+    """Measure one more token after ``length``, with the cache and without."""
+    tokens = torch.randint(model.config.vocab_size, (1, length), device=device)
+    steps = CachedDecoder(model, capacity=length + 64)
+    steps.advance(tokens[:, :-1])
+
+    def without_cache() -> None:
+        with torch.no_grad():
+            model.output_projection(model.hidden(tokens)[:, -1])
+
+    attention = model.config.num_layers * attention_seconds(model.config, length, device)
+    return compare(
+        f"GPT-2 (124 million): token {length}, with the cache",
+        lambda: steps.advance(tokens[:, -1:]),
+        "ours without a cache",
+        without_cache,
+        pairs=5,
+        target=None,
+        device=device,
+        note=f"attention itself {readable(attention)}",
+    )
+
+
+def attention_seconds(config: DecoderConfig, length: int, device: str) -> float:
+    """Measure the attention of one query to ``length`` keys, in one layer."""
+    head_dim = config.d_model // config.num_heads
+    query = torch.randn(1, config.num_heads, 1, head_dim, device=device)
+    # As many layers as the model has, or all keys would stay in the processor's cache.
+    keys = torch.randn(2 * config.num_layers, 1, config.num_heads, length, head_dim, device=device)
+    times = []
+    for _ in range(7):
+        began = time.perf_counter()
+        for layer in range(config.num_layers):
+            F.scaled_dot_product_attention(query, keys[2 * layer], keys[2 * layer + 1])
+        if device == "cuda":
+            torch.cuda.synchronize()
+        times.append((time.perf_counter() - began) / config.num_layers)
+    return statistics.median(times)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    print(table(rows()))
