@@ -27,6 +27,14 @@ class FusedRecurrent(Recurrent):
     what ``torch.nn.RNN``, ``GRU`` and ``LSTM`` cost, which call the same kernels; sequences of
     different lengths are packed first. On CUDA, cuDNN gathers the weights at each call.
 
+    Args:
+        d_input: Width of the input at each step.
+        d_hidden: Width of each cell's hidden state.
+        cell: The kind of cell: ``RNNCell``, ``GRUCell`` or ``LSTMCell``.
+        num_layers: Number of layers; each reads the outputs of the layer below.
+        bidirectional: Whether each layer also runs from the last step to the first.
+        bias: Whether the cells have biases.
+
     Raises:
         ValueError: As ``Recurrent``, or ``cell`` is not one of ``RNNCell``, ``GRUCell`` and
             ``LSTMCell``.
@@ -60,7 +68,23 @@ class FusedRecurrent(Recurrent):
     def forward(
         self, x: Tensor, initial: State | None = None, *, lengths: Tensor | None = None
     ) -> tuple[Tensor, State]:
-        """Read the sequences; arguments, result and errors are those of ``Recurrent``."""
+        """Read the sequences, as ``Recurrent`` does.
+
+        Args:
+            x: ``(batch, len, d_input)``.
+            initial: The state before the first step, ``(num_layers * directions, batch,
+                d_hidden)``; with the LSTM a pair of such tensors. Zeros if None.
+            lengths: ``(batch,)``, integers from 1 to len: how many steps of each sequence are real.
+                All of them if None.
+
+        Returns:
+            The hidden states of the top layer, ``(batch, len, directions * d_hidden)``, and the
+            last state of every cell, in the form of ``initial``.
+
+        Raises:
+            ValueError: A length is not from 1 to len, or a tensor has another shape.
+            TypeError: ``lengths`` does not hold integers.
+        """
         self._is_real(x, lengths)  # its checks
         state = self._initial_state(x, initial)
         # Weights and biases, cell by cell, in the order that the kernels ask for.
