@@ -820,7 +820,7 @@ for name in ("query_projection", "key_projection", "value_projection", "output_p
 # ## And now: read the mirror
 #
 # Below, a network learns to read mirror writing. Its only way to move a letter from one place to
-# another is your `MultiHeadAttention`: no recurrence, nothing else. While it learns, for about three
+# another is your `MultiHeadAttention`: no recurrence, nothing else. While it learns, for a few
 # seconds, it sees nothing but random letters. Then it gets the message from the top of this
 # notebook. Row by row, the picture shows where it looks while it writes each letter. What pattern
 # do you expect?

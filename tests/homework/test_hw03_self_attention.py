@@ -160,7 +160,7 @@ def test_the_solved_notebook_runs_under_nbval():
 RUN_NOTEBOOK = """
 import sys, nbclient, nbformat
 notebook = nbformat.read(sys.argv[1], as_version=4)
-nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
 nbformat.write(notebook, sys.argv[1])
 """
 
@@ -187,7 +187,7 @@ def test_the_released_notebook_runs_top_to_bottom_once_solved(homework, tmp_path
         env={**os.environ, "PYTHONPATH": str(folder)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=500,
     )
     assert result.returncode == 0, result.stderr
     cells = nbformat.read(path, as_version=4).cells
