@@ -1,122 +1,22 @@
 """The course's figures: attention weights, links between words, curves.
 
-Every function returns a ``Picture``: vector graphics that a notebook shows inside the page, so that
-its letters are the page's own and its colours follow the page's theme, light or dark.
+Every function returns a ``Picture``: vector graphics that a notebook shows inside the page.
 """
 
-import hashlib
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from html import escape
-from io import StringIO
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc, Rectangle
 from torch import Tensor
 
-INK = "#1f2933"
-COLORS: dict[str, str] = {
-    "query": "#0072b2",
-    "key": "#b84a00",
-    "value": "#007a5a",
-    "mask": "#5f6773",
-    "encoder": "#007588",
-    "decoder": "#a23b72",
-    "truth": INK,
-    "prediction": "#8a6100",
-}
-"""One colour for each role, the same in formulas, figures and text; values of the light theme.
-
-Start from Okabe and Ito (2008), darkened until text in them is readable on white.
-"""
-
-LINE_STYLES: dict[str, Any] = {
-    "query": "-",
-    "key": "--",
-    "value": "-.",
-    "mask": (0, (1, 1.5)),
-    "encoder": "-",
-    "decoder": "--",
-    "truth": (0, (1, 1.5)),
-    "prediction": "-",
-}
-"""A dash pattern for each role, so that lines differ by more than colour."""
-
-STYLE_FILE = Path(__file__).with_name("course.mplstyle")
+from course_lib.picture import COLORS, INK, LINE_STYLES, Picture, course_style, to_picture
 
 _CELL = 0.34  # inches, the side of a cell of a heatmap
 _WIDEST = 4.8  # inches, all cells of panels side by side
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure, ready for a page.
-
-    Attributes:
-        svg: An ``<svg>`` element. Colours of roles are CSS variables such as ``--course-query``,
-            with the light theme's value to fall back on; ink is the text's own colour.
-        alt: What the picture shows, in words, for readers who do not see it.
-    """
-
-    svg: str
-    alt: str
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        return self.svg
-
-    def save(self, path: Path) -> None:
-        """Write the picture as a file of its own, in the light theme's colours.
-
-        Args:
-            path: Where to; ends in ``.svg``.
-        """
-        svg = re.sub(r"var\(--course-\w+, (#\w+)\)", r"\1", self.svg).replace("currentColor", INK)
-        header = (
-            '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-        )
-        path.write_text(svg.replace("<svg", header, 1), encoding="utf-8")
-
-
-@contextmanager
-def course_style() -> Iterator[None]:
-    """Draw in the course's style inside a ``with`` block.
-
-    Yields:
-        Nothing.
-    """
-    with mpl.rc_context(fname=STYLE_FILE):
-        yield
-
-
-def to_picture(figure: Figure, *, alt: str) -> Picture:
-    """Turn a matplotlib figure into a picture for the page.
-
-    Args:
-        figure: Drawn inside ``course_style``, in colours of ``COLORS`` and ``INK``.
-        alt: What it shows, in words.
-
-    Returns:
-        The picture.
-
-    Raises:
-        ValueError: ``alt`` is empty.
-    """
-    if not alt.strip():
-        raise ValueError("alt must say what the figure shows, got an empty text")
-    buffer = StringIO()
-    # No date, and ids that depend on the content alone: a figure is the same in every build.
-    with course_style(), mpl.rc_context({"svg.hashsalt": "course"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return Picture(_adapt_to_page(buffer.getvalue(), alt), alt)
 
 
 def plot_attention(
@@ -402,35 +302,3 @@ def _draw_arc(ax: Axes, start: float, end: float, base: float, color: str, style
         )
     )
     ax.plot([end], [base], marker="v" if up > 0 else "^", color=color, markersize=6, linestyle="")
-
-
-def _adapt_to_page(svg: str, alt: str) -> str:
-    svg = svg[svg.index("<svg") :]
-    # A style element would hold for the whole page; its one rule goes to the root instead.
-    svg = re.sub(r"<(metadata|style)\b.*?</\1>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
-    svg = _make_ids_unique(svg)
-    svg = re.sub(r"font-family: [^;\"]*", "font-family: inherit", svg)
-    for role, color in COLORS.items():
-        value = "currentColor" if color == INK else f"var(--course-{role}, {color})"
-        svg = svg.replace(color, value)
-    head, _, body = svg.partition(">")
-    width, view = (re.search(rf'{name}="([^"]*)"', head) for name in ("width", "viewBox"))
-    assert width is not None
-    assert view is not None
-    pixels = float(width[1].removesuffix("pt")) * 4 / 3
-    return (
-        f'<svg class="course-picture" role="img" aria-label="{escape(alt)}" viewBox="{view[1]}" '
-        f'style="width: {pixels:.0f}px; max-width: 100%; height: auto; '
-        f'stroke-linejoin: round; stroke-linecap: butt">{body}'
-    )
-
-
-def _make_ids_unique(svg: str) -> str:
-    """Drop ids that nothing refers to, and make the others the picture's own."""
-    used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
-    own = hashlib.sha256(svg.encode()).hexdigest()[:8]
-    svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
-    for name in used:
-        svg = re.sub(rf'(?<=["#]){re.escape(name)}(?=[")])', f"{name}-{own}", svg)
-    return svg

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from tqdm import tqdm  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:
-    from course_lib.plotting import Picture
+    from course_lib.picture import Picture
 
 Batch = TypeVar("Batch")
 

@@ -7,14 +7,8 @@ import matplotlib as mpl
 import pytest
 import torch
 
-from course_lib.plotting import (
-    COLORS,
-    LINE_STYLES,
-    plot_alignment,
-    plot_attention,
-    plot_curves,
-    plot_links,
-)
+from course_lib.picture import COLORS, LINE_STYLES
+from course_lib.plotting import plot_alignment, plot_attention, plot_curves, plot_links
 
 WEIGHTS = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.3, 0.5]])
 KEYS, QUERIES = ["the", "old", "writer"], ["is", "was"]
