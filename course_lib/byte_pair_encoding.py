@@ -148,7 +148,7 @@ class BytePairEncoding:
                     heapq.heappush(queue, entry(pair))
                 continue
             merges.append(pair)
-            ids.setdefault(pair[0] + pair[1], len(ids))  # two pairs can make the same token
+            ids[pair[0] + pair[1]] = len(ids)
             changed: set[Pair] = set()
             for chunk in places[pair]:
                 before, after = words[chunk], merge_pair(words[chunk], pair)
@@ -168,7 +168,9 @@ class BytePairEncoding:
     def tokens(self) -> tuple[bytes, ...]:
         """All tokens in the order of their ids; special ones in UTF-8."""
         merged = (left + right for left, right in self.merges)
-        learned = dict.fromkeys([*ALPHABET, *merged])  # a token that two pairs make has one id
+        learned = dict.fromkeys(
+            [*ALPHABET, *merged]
+        )  # of two pairs that make one token, one counts
         return (*(special.encode() for special in self.specials), *learned)
 
     @cached_property

@@ -64,6 +64,19 @@ def test_every_character_is_treated_as_by_tokenizers(lowercase, strip_accents, e
     assert not [f"{ord(c):x}" for c in differing if ord(c) < 0x600]
 
 
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [(0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
+     (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F)],
+)  # fmt: skip
+def test_blocks_of_chinese_characters_are_whole(first, last):
+    for code in (first, last):
+        assert basic_tokenize(f"a{chr(code)}b", strip_accents=False) == ["a", chr(code), "b"]
+    for code in (first - 1, last + 1):
+        if code not in (0x2B73F, 0x2B740, 0x2B81F, 0x2B820):  # three of the blocks touch
+            assert len(basic_tokenize(f"a{chr(code)}b", strip_accents=False)) == 1
+
+
 characters = st.one_of(
     st.sampled_from(" \t\n\r\x00\x0b\x85\u00a0\u200b\u2028\ufeff\ufffd\u3000"),
     st.sampled_from("aZéÅßİıΣςǅﬁ한グ中\u0301\u0327$+^`~_—«»’"),

@@ -140,7 +140,7 @@ def multi30k(course_data):
 @pytest.mark.parametrize("language", ["en", "de", "fr"])
 def test_real_corpora_score_as_sacrebleu_scores_them(multi30k, language):
     """A candidate is a real sentence with words left out, doubled and swapped."""
-    references = multi30k(f"test_2016_flickr.{language}")[:250]
+    references = multi30k(f"test_2016_flickr.{language}")[:120]
     rng = random.Random(language)
     candidates = []
     for sentence in references:
@@ -197,6 +197,7 @@ def test_tokens_are_those_of_sacrebleu(text):
         "&quot;&amp;&lt;&gt; &amp;lt; &nbsp;",
         "a <skipped> b<skipped>c",
         "hyphen-\nated and\nnew line\n",
+        "at the end-\n",
         "A ... B.. C,, 1..2 1,,2",
     ],
 )

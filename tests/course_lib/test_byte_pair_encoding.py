@@ -140,6 +140,13 @@ def test_ids_count_specials_then_bytes_then_merges():
     assert 0 not in trained.encode("<pad>")
 
 
+def test_a_token_that_two_merges_make_has_one_id():
+    pairs = ((b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc"))
+    encoding = BytePairEncoding(merges=pairs)
+    assert encoding.tokens[256:] == (b"ab", b"bc", b"abc")
+    assert encoding.encode("abc") == [258]
+
+
 def test_half_a_letter_is_shown_as_such(small):
     first, _ = small.encode("é")
     assert small.decode([first]) == "\ufffd"

@@ -34,6 +34,7 @@ def test_lowercase():
         "It's the well-known l’homme d'or!",
         "¿Qué? ¡No!",
         "Really...",
+        "Well… yes…",
         "50% of [them]; or: {all}",
         "a - b",  # comes back without its spaces, see below
     ],

@@ -152,8 +152,8 @@ def test_decoding_joins_pieces_as_tokenizers_does(course_data, ours):
 def test_special_tokens_are_pieces_only_if_the_vocabulary_has_them():
     vocabulary = Vocabulary(tokens=("?", "mask", "["), specials=("?",), unknown="?")
     assert WordPiece(vocabulary=vocabulary).tokenize("[MASK]") == ["[", "mask", "?"]
-    bare = Vocabulary(tokens=(*BERT_SPECIALS, "a"), specials=BERT_SPECIALS, unknown="[UNK]")
-    assert WordPiece(vocabulary=bare, max_characters=1).tokenize("a aa") == ["a", "[UNK]"]
+    bare = Vocabulary(tokens=(*BERT_SPECIALS, "a", "##a"), specials=BERT_SPECIALS, unknown="[UNK]")
+    assert WordPiece(vocabulary=bare, max_characters=2).tokenize("aa aaa") == ["a", "##a", "[UNK]"]
 
 
 # --- what is refused -----------------------------------------------------------------------------
