@@ -264,8 +264,8 @@ class SynchronousGrammar:
         for start in reversed(range(len(words))):
             if listed[start] in self._prefixes.following:
                 extend(self._prefixes.following[listed[start]], start, start + 1, ())
-        whole = [phrase for end, phrase in chart[0][self._start] if end == len(words)]
-        return [phrase for phrase in whole if self._written(phrase) == tuple(words)]
+        readings = [phrase for _, phrase in chart[0][self._start]]
+        return [phrase for phrase in readings if self._written(phrase) == tuple(words)]
 
     def _written(self, derivation: Derivation) -> tuple[str, ...]:
         return self.src_language.write(list(_src_words(derivation)))[0]

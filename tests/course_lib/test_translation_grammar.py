@@ -331,6 +331,11 @@ def test_agreement_is_noted_with_its_distance_and_what_misleads():
             [(5, 1, ())],
             [(6, 1, ()), (7, 1, (5,))],
         ),
+        (  # le garçon voit les filles: what comes after the verb misleads no one
+            "the boy sees the girls .",
+            [(2, 1, ())],
+            [(2, 1, ())],
+        ),
         (  # les filles que le garçon voit sont heureuses
             "the girls that the boy sees are happy .",
             [(5, 4, ()), (6, 1, (4,))],
@@ -465,10 +470,10 @@ SMALL_RULES = (
 PLAIN = Language(vowels="iu", exceptions=frozenset({"u"}), contractions={("ho", "neko"): "honeko"})
 
 
-def small_grammar(*more):
+def small_grammar(*more, start="S"):
     return SynchronousGrammar(
         (*SMALL_RULES, *more),
-        start="S",
+        start=start,
         features={"number": ("singular", "plural")},
         src_language=PLAIN,
         tgt_language=PLAIN,
@@ -496,6 +501,29 @@ def test_small_grammar_turns_phrases_round_and_melts_words():
     assert pair.src_agreements == (Agreement(word=5, controller=0, attractors=(2,)),)
     assert pair.depth == 2
     assert small_grammar().parse(["cat", "of", "cats", "of", "cat", "sit"]) == []
+
+
+def test_depth_that_every_sentence_needs_must_be_granted():
+    nested = Rule(parent="Nested[]", src="so S[]", tgt="S", links="", deepens=True)
+    grammar = small_grammar(nested, start="Nested")
+    assert grammar.count(1) == 2
+    assert grammar.draw(random.Random(0), max_depth=1).depth == 1
+    for refused in (lambda: grammar.count(0), lambda: grammar.draw(random.Random(0), max_depth=0)):
+        with pytest.raises(ValueError, match="max_depth must be at least 1, got 0"):
+            refused()
+
+
+def test_nouns_between_mislead_also_where_the_subject_comes_last():
+    question = Rule(
+        parent="Ask[]",
+        src="V[number] Other[number2] NP[number]",
+        tgt="V Other NP",
+        binds="V=NP",
+    )
+    other = Rule(parent="Other[number]", src="Noun[number,it]", tgt="Noun")
+    [derivation] = small_grammar(question, other, start="Ask").parse(["sits", "cats", "cat"])
+    pair = realise(derivation, PLAIN, PLAIN)
+    assert pair.src_agreements == (Agreement(word=0, controller=2, attractors=(1,)),)
 
 
 def test_parse_finds_every_reading():
