@@ -245,6 +245,19 @@ def test_model_reads_the_prompt_once_and_is_not_reordered_for_nothing():
     assert calls == [("advance", (1, 3)), ("reorder", [0, 0]), ("advance", (2, 1))]
 
 
+def test_leaves_no_graph_behind():
+    seen = []
+
+    def watched(tokens):
+        seen.append(torch.is_grad_enabled())
+        return LanguageTable(3)(tokens)
+
+    beam_search(
+        RecomputingModel(watched), torch.tensor([[1]]), beam_size=2, eos_id=None, max_new_tokens=2
+    )
+    assert seen == [False, False]
+
+
 # --- with the course's models --------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from course_lib.decoding import Hypothesis, greedy
+from course_lib.decoding import Hypothesis, RecomputingModel, greedy
 from course_lib.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from tests.course_lib.language_tables import EOS, START, LanguageTable
 
@@ -69,6 +69,14 @@ def test_log_probabilities_do_not_underflow_over_a_thousand_steps():
     assert found.log_probability == pytest.approx(-1000 * math.log(size), rel=1e-12)
 
 
+def test_adds_up_in_float64_what_a_float32_model_says():
+    logits = torch.linspace(0, 3, 7)  # float32
+    model = RecomputingModel(lambda tokens: logits.expand(*tokens.shape, -1))
+    (found,) = greedy(model, torch.tensor([[2]]), eos_id=None, max_new_tokens=300)
+    one = logits.log_softmax(-1).max().item()
+    assert found.log_probability == pytest.approx(300 * one, rel=1e-13)
+
+
 def test_drives_a_recurrent_model():
     torch.manual_seed(0)
     encoder = RecurrentEncoder(9, 4, 5)
@@ -96,8 +104,6 @@ def test_leaves_no_graph_behind():
     def watched(tokens):
         seen.append(torch.is_grad_enabled())
         return LanguageTable(3)(tokens)
-
-    from course_lib.decoding import RecomputingModel
 
     greedy(RecomputingModel(watched), torch.tensor([[START]]), eos_id=None, max_new_tokens=2)
     assert seen == [False, False]
