@@ -21,15 +21,15 @@ def scaled_dot_product_attention(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Average the values, weighted by how well each key answers the query.
 
-    Computes ``softmax(query key^T / sqrt(head_dim)) value``, the softmax over the keys. Without
-    ``return_weights`` PyTorch's fused kernel does it; with it, the formula written out.
+    Computes ``softmax(query key^T / sqrt(head_dim)) value``, the softmax over the keys.
 
     Args:
         query: ``(..., query_len, head_dim)``, floating point.
         key: ``(..., key_len, head_dim)``.
         value: ``(..., key_len, value_dim)``.
-        mask: Boolean, broadcastable to ``(..., query_len, key_len)``, True where a query may attend
-            to a key. A query that may attend to nothing gets weights and an output of zero.
+        mask: Boolean, of two dimensions or more, broadcastable to ``(..., query_len, key_len)``,
+            True where a query may attend to a key. A query that may attend to nothing gets weights
+            and an output of zero.
         return_weights: Also return the weights.
 
     Returns:
@@ -52,6 +52,7 @@ def scaled_dot_product_attention(
         raise ValueError(
             f"key and value must agree in key_len, got {key.size(-2)} and {value.size(-2)}"
         )
+    # Nobody asks for the weights: PyTorch's fused kernel gives the same without storing them.
     if not return_weights:
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 

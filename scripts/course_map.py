@@ -17,7 +17,9 @@ def course_table() -> str:
         modules = [f"[{room.module}](course_lib/{room.module}.py)" for room in rooms]
         ids = dict.fromkeys(room.homework for room in rooms if room.homework is not None)
         homework = [f"[{name}](assignments/{name}/{name}.ipynb)" for name in ids]
-        row = (f"[{chapter}](book/{chapter}.md)", ", ".join(modules), ", ".join(homework) or "none")
+        page = Path("book", f"{chapter}.md")
+        title = f"[{chapter}]({page})" if (README.parent / page).exists() else chapter
+        row = (title, ", ".join(modules), ", ".join(homework))
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
 
