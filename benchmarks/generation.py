@@ -32,7 +32,7 @@ def rows() -> list[Comparison]:
     for device in devices():
         for name, sizes, new_tokens, pairs in (
             ("course-size model", COURSE, 100, 11),
-            ("GPT-2 (124 million)", GPT2, 24, 7),
+            ("GPT-2 (124 million)", GPT2, 16, 5),
         ):
             ours, theirs = build_pair(sizes, device)
             for batch in (1, 8):
@@ -171,7 +171,7 @@ def token_row(model: DecoderLM, length: int, device: str) -> Comparison:
         lambda: steps.advance(tokens[:, -1:]),
         "ours without a cache",
         without_cache,
-        pairs=5,
+        pairs=3,
         target=None,
         device=device,
         note=f"attention itself {readable(attention)}",

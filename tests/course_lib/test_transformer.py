@@ -8,9 +8,11 @@ import torch
 from torch import nn
 from transformers import MarianConfig, MarianMTModel
 
+from course_lib.feed_forward import FeedForward
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.normalization import LayerNorm
 from course_lib.positional import LearnedPositions
+from course_lib.residual import Residual
 from course_lib.transformer import (
     Decoder,
     DecoderLayer,
@@ -366,6 +368,26 @@ def test_dropout_is_where_it_should_be(place):
         if isinstance(other, nn.Dropout) and other is not dropout:
             other.p = 0.0
     assert not torch.equal(model(SRC, TGT), model(SRC, TGT))
+
+
+def test_dropout_falls_on_source_and_target_embeddings():
+    model = build(dropout=0.25).train()
+    for module in model.modules():
+        if isinstance(module, nn.Dropout) and module is not model.dropout:
+            module.p = 0.0
+    memory, mask = model.encode(SRC)
+    assert not torch.equal(model.encode(SRC)[0], memory)
+    assert not torch.equal(model.hidden(TGT, memory, mask), model.hidden(TGT, memory, mask))
+
+
+def test_choices_reach_every_layer():
+    model = build(activation="gelu", norm_position="pre")
+    feed_forwards = [m for m in model.modules() if isinstance(m, FeedForward)]
+    residuals = [m for m in model.modules() if isinstance(m, Residual)]
+    assert len(feed_forwards) == 2 * LAYERS
+    assert len(residuals) == (2 + 3) * LAYERS
+    assert all(layer.activation is nn.functional.gelu for layer in feed_forwards)
+    assert all(layer.norm_position == "pre" for layer in residuals)
 
 
 def test_every_dropout_has_the_share_asked_for():
