@@ -16,6 +16,8 @@ from course_lib.bert_checkpoint import from_huggingface
 from course_lib.bert_data import mask_tokens
 from course_lib.bert_heads import BertForPreTraining
 
+transformers.utils.logging.disable_progress_bar()
+
 VOCAB_SIZE = 8000
 SMALL = (8, 64, 256, 4, 4)  # batch, length, d_model, num_heads, layers
 BASE = (4, 128, 768, 12, 12)

@@ -4,6 +4,7 @@ Dimensions all differ, so that no mix-up of two goes unseen.
 """
 
 import copy
+import dataclasses
 
 import pytest
 import torch
@@ -23,8 +24,9 @@ from course_lib.bert_heads import (
 )
 
 CONFIG = BertConfig(
-    vocab_size=37, max_length=11, num_layers=2, d_model=24, num_heads=3, d_ff=40, dropout=0.0
-)
+    vocab_size=37, max_length=11, num_layers=2, d_model=24, num_heads=3, d_ff=40, dropout=0.0,
+    epsilon=1e-2,  # so large that one in the wrong place, or left out, shows
+)  # fmt: skip
 CLS, SEP, MASK = 1, 2, 3
 TOKEN_IDS = torch.tensor(
     [[1, 8, 3, 9, 2, 20, 3, 2], [1, 30, 2, 3, 2, 0, 0, 0], [1, 5, 6, 3, 2, 7, 2, 0]]
@@ -52,6 +54,7 @@ def theirs() -> transformers.BertForPreTraining:
         intermediate_size=40,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
+        layer_norm_eps=1e-2,
     )
     model = transformers.BertForPreTraining(config).double().eval()
     with torch.no_grad():
@@ -201,6 +204,19 @@ def test_padding_changes_nothing(ours):
     short, long = ours.bert(TOKEN_IDS, SEGMENT_IDS), ours.bert(longer, segments)
     torch.testing.assert_close(long.hidden[:, :8], short.hidden)
     torch.testing.assert_close(long.pooled, short.pooled)
+
+
+def test_the_configuration_says_what_padding_is():
+    torch.manual_seed(0)
+    config = dataclasses.replace(CONFIG, pad_id=36)
+    model = BertModel(config).double()
+    short, long = TOKEN_IDS[:1, :4], TOKEN_IDS[:1, :4].repeat(1, 2)
+    long[:, 4:] = 36
+    torch.testing.assert_close(model(long).pooled, model(short).pooled)
+    for state, expected in zip(model.hidden_states(long), model.hidden_states(short), strict=True):
+        torch.testing.assert_close(state[:, :4], expected)
+    long[:, 4:] = 0  # here a token like any other
+    assert not torch.allclose(model(long).pooled, model(short).pooled, rtol=1e-6)
 
 
 def test_every_token_sees_both_ways(ours):
