@@ -14,7 +14,7 @@ from course_lib.embedding import TokenEmbedding
 from course_lib.masks import padding_mask
 from course_lib.normalization import LayerNorm
 from course_lib.positional import LearnedPositions
-from course_lib.transformer import Encoder
+from course_lib.transformer_stacks import Encoder
 
 
 @dataclass(frozen=True, kw_only=True)

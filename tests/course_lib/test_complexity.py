@@ -11,7 +11,8 @@ from course_lib.attention import MultiHeadAttention
 from course_lib.feed_forward import FeedForward
 from course_lib.kv_cache import CachedDecoder, CachedTransformer
 from course_lib.language_model import CausalLayer, DecoderConfig, DecoderLM
-from course_lib.transformer import DecoderLayer, EncoderLayer, Transformer, TransformerConfig
+from course_lib.transformer import Transformer, TransformerConfig
+from course_lib.transformer_stacks import DecoderLayer, EncoderLayer
 
 BATCH, SRC_LEN, TGT_LEN, D_MODEL, HEADS, D_FF = 2, 5, 3, 12, 3, 20
 TRANSFORMER = {

@@ -13,14 +13,8 @@ from course_lib.masks import causal_mask, padding_mask
 from course_lib.normalization import LayerNorm
 from course_lib.positional import LearnedPositions
 from course_lib.residual import Residual
-from course_lib.transformer import (
-    Decoder,
-    DecoderLayer,
-    Encoder,
-    EncoderLayer,
-    Transformer,
-    TransformerConfig,
-)
+from course_lib.transformer import Transformer, TransformerConfig
+from course_lib.transformer_stacks import Decoder, DecoderLayer, Encoder, EncoderLayer
 from tests.course_lib.parity import (
     assert_as_exact_as,
     assert_equal_in_float64,
