@@ -168,9 +168,7 @@ class BytePairEncoding:
     def tokens(self) -> tuple[bytes, ...]:
         """All tokens in the order of their ids; special ones in UTF-8."""
         merged = (left + right for left, right in self.merges)
-        learned = dict.fromkeys(
-            [*ALPHABET, *merged]
-        )  # of two pairs that make one token, one counts
+        learned = dict.fromkeys([*ALPHABET, *merged])  # once, also if two pairs make it
         return (*(special.encode() for special in self.specials), *learned)
 
     @cached_property
