@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from .results import CellFailure, Status
-from .sandbox import Sandbox, Worker
+from .sandbox import Sandbox, SandboxError, Worker
 from .worker.peer import Peer, RemoteError
 from .worker.wire import Wire, WireClosed, WireError
 
 _GRACE_SECONDS = 0.5
+_START_SECONDS = 60.0
 
 
 class ProcessEnded(Exception):  # noqa: N818 -- it says what happened
@@ -117,8 +118,18 @@ class StudentProcess:
                 raise ProcessEnded(Status.TIMEOUT, self._explain_timeout(0))
             self._worker = self._sandbox.start()
             self._peer = Peer(Wire(self._worker.connection), describe_error=_nothing_to_tell)
+            self._expect_answer(self._peer)
             self._run_cells_again(self._peer)
         return self._peer
+
+    def _expect_answer(self, peer: Peer) -> None:
+        """Make sure that the worker is there, before any of the student's code runs in it."""
+        peer.wire.deadline = time.monotonic() + _START_SECONDS
+        try:
+            peer.call("builtins:len", ((),))
+        except (TimeoutError, WireClosed, WireError) as error:
+            exit_code = self.stop()
+            raise SandboxError(f"a worker did not start (exit code {exit_code})") from error
 
     def _run_cells_again(self, peer: Peer) -> None:
         peer.wire.deadline = min(time.monotonic() + self._seconds, self._end)

@@ -1,10 +1,13 @@
 """Grading one notebook: cell kinds, partial credit, crashes, and what the student is told."""
 
 import json
+import socket
 
 import pytest
 
+from autograder.judge import Judge, TimeLimits
 from autograder.results import Status, SubmissionResult
+from autograder.sandbox import SandboxError, Worker
 from tests.autograder.conftest import DOUBLE, notebook
 
 pytestmark = pytest.mark.sandbox
@@ -158,8 +161,6 @@ def test_a_cell_that_ends_the_process_is_not_run_again(grade):
 
 
 def test_the_whole_notebook_has_a_time_limit(sandbox):
-    from autograder.judge import Judge, TimeLimits
-
     source = "import time\ndef double(x):\n    time.sleep(60)"
     limits = TimeLimits(check_seconds=1.0, submission_seconds=1.5)
     result = Judge(DOUBLE, sandbox, limits=limits).grade(notebook(("double", source)), "ada")
@@ -321,3 +322,19 @@ def test_nothing_of_the_judges_side_reaches_the_student(grade):
     shown = json.dumps([vars(check) | {"seconds": 0} for check in result.checks], default=str)
     for secret in ("secret", "full_like", "factor", "assert_close", "check.py", str(result.seed)):
         assert secret not in shown
+
+
+def test_a_worker_that_does_not_start_is_the_courses_fault_not_the_students(sandbox, monkeypatch):
+    started = sandbox.start
+
+    def start_and_die():
+        worker = started()
+        sandbox.stop(worker)
+        ours, theirs = socket.socketpair()
+        theirs.close()
+        return Worker(connection=ours, pid=worker.pid)
+
+    monkeypatch.setattr(sandbox, "start", start_and_die)
+    judge = Judge(DOUBLE, sandbox, limits=TimeLimits())
+    with pytest.raises(SandboxError, match="did not start"):
+        judge.grade(notebook(RIGHT), "ada")
