@@ -85,8 +85,9 @@ class ConvEncoder(nn.Module):
         channels: Channels after the first convolution; twice as many after the second.
 
     Attributes:
-        layers: Three convolutions, of which the first two halve the picture's side each, with ReLU
-            after each.
+        layers: Three convolutions, of which the first two halve the picture's side each. After
+            each, all numbers of a picture are normalised together (a group norm of one group), then
+            ReLU.
         d_memory: Width of the regions' vectors.
 
     Raises:
@@ -102,11 +103,14 @@ class ConvEncoder(nn.Module):
             raise ValueError(f"sizes must be at least 1, got {d_memory=} and {channels=}")
         self.d_memory = d_memory
         self.layers = nn.Sequential(
-            nn.Conv2d(3 + 2, channels, kernel_size=3, stride=2, padding=1),
+            nn.Conv2d(3 + 2, channels, kernel_size=5, stride=2, padding=2),
+            nn.GroupNorm(1, channels),
             nn.ReLU(),
             nn.Conv2d(channels, 2 * channels, kernel_size=3, stride=2, padding=1),
+            nn.GroupNorm(1, 2 * channels),
             nn.ReLU(),
             nn.Conv2d(2 * channels, d_memory, kernel_size=3, padding=1),
+            nn.GroupNorm(1, d_memory),
             nn.ReLU(),
         )
 

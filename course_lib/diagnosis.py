@@ -138,6 +138,6 @@ def score_sequences(
         terms.append(logits.log_softmax(dim=-1).gather(1, tokens[:, t : t + 1]))
     each = torch.cat(terms, dim=1)  # (sequences, len), in nats
     return [
-        cut_at_end(tokens[i : i + 1, : len(s)], each[i : i + 1, : len(s)], eos_id)[0]
+        cut_at_end(tokens[i : i + 1, : len(s)], each[i : i + 1], eos_id)[0]
         for i, s in enumerate(sequences)
     ]
