@@ -131,7 +131,8 @@ lint: $(INSTALLED) ## ruff, mypy, pydoclint, codespell
 	.venv/bin/codespell
 
 bench: $(INSTALLED) bubblewrap ## each benchmark, side by side with its peer
-	@for file in benchmarks/*.py; do $(say) "$$file"; $(PY) "$$file"; done
+	$(PY) -m benchmarks
+	$(PY) -m benchmarks.autograder
 
 map: $(INSTALLED) ## write the table of chapters into README.md
 	$(PY) -m scripts.course_map
