@@ -227,8 +227,9 @@ def test_alignments_are_those_made_by_hand(sentence, expected):
 
 
 def test_alignment_matrix_asks_from_the_target():
-    pair = SentencePair(src=("a", "b"), tgt=("x", "y", "z"), alignment=((0, 2), (1, 0)))
-    expected = torch.tensor([[False, True], [False, False], [True, False]])
+    pair = SentencePair(src=("a", "b", "c", "d"), tgt=("x", "y", "z"), alignment=((0, 2), (1, 0)))
+    expected = torch.zeros(3, 4, dtype=torch.bool)
+    expected[2, 0] = expected[0, 1] = True
     assert torch.equal(pair.alignment_matrix(), expected)
 
 
@@ -317,6 +318,7 @@ def test_agreement_is_noted_with_its_distance_and_what_misleads():
     [agreement] = pair.src_agreements
     assert agreement == Agreement(word=11, controller=1, attractors=(4, 7))
     assert agreement.distance == 10
+    assert parse_pair("does the boy sleep ?").src_agreements[0].distance == 2  # whichever is first
     # l' écrivain des livres près des chaises de la reine est vieux: old minds gender as well
     verb, adjective = pair.tgt_agreements
     assert verb == Agreement(word=10, controller=1, attractors=(3, 6))
@@ -504,13 +506,20 @@ def test_small_grammar_turns_phrases_round_and_melts_words():
 
 
 def test_depth_that_every_sentence_needs_must_be_granted():
-    nested = Rule(parent="Nested[]", src="so S[]", tgt="S", links="", deepens=True)
+    nested = Rule(parent="Nested[]", src="so S[]", tgt="S", deepens=True)
     grammar = small_grammar(nested, start="Nested")
     assert grammar.count(1) == 2
     assert grammar.draw(random.Random(0), max_depth=1).depth == 1
     for refused in (lambda: grammar.count(0), lambda: grammar.draw(random.Random(0), max_depth=0)):
         with pytest.raises(ValueError, match="max_depth must be at least 1, got 0"):
             refused()
+
+
+def test_depth_that_a_sentence_needs_is_that_of_its_deepest_part():
+    nested = Rule(parent="Nested[]", src="so S[]", tgt="S", deepens=True)
+    both = Rule(parent="Both[]", src="V[plural] Nested[]", tgt="Nested V")
+    with pytest.raises(ValueError, match="max_depth must be at least 1, got 0"):
+        small_grammar(nested, both, start="Both").count(0)
 
 
 def test_nouns_between_mislead_also_where_the_subject_comes_last():
