@@ -77,6 +77,7 @@ COURSE_MAP: tuple[Room, ...] = (
     Room("transformer", "transformer", None),
     Room("transformer_stacks", "transformer", None),
     Room("training", "training", None),
+    Room("checkpoint", "training", None),
     Room("losses", "training", None),
     Room("schedules", "training", None),
     Room("byte_pair_encoding", "training", None),

@@ -6,17 +6,21 @@ Losses are in nats unless a loss says otherwise; a step is one update of the par
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
 
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm  # type: ignore[import-untyped]
 
+from course_lib.checkpoint import load_checkpoint, save_checkpoint
+
 if TYPE_CHECKING:
     from course_lib.picture import Picture
 
 Batch = TypeVar("Batch")
+Precision = Literal["float32", "bfloat16", "float16"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +29,17 @@ class TrainingConfig:
 
     Attributes:
         steps: Number of updates.
-        learning_rate: Step size of AdamW.
+        learning_rate: Step size of AdamW, at the peak of the schedule.
         weight_decay: Share of a parameter that AdamW takes off each step, times the learning rate.
         clip_norm: Gradients whose Euclidean norm, over all parameters, is larger are scaled down
             to it.
+        accumulation: Batches whose losses are averaged for one update.
+        precision: Type of the matrix products; parameters and updates stay in float32. With
+            ``float16`` the loss is scaled, so that small gradients do not vanish.
+        evaluate_every: Steps between evaluations; 0 for none.
+        patience: Evaluations in a row without a new best after which training stops; 0 for never.
+        checkpoint_every: Steps between checkpoints, if ``train`` is given a file; 0 for none
+            but the last.
 
     Raises:
         ValueError: A value is out of range.
@@ -38,11 +49,20 @@ class TrainingConfig:
     learning_rate: float = 3e-3
     weight_decay: float = 0.0
     clip_norm: float = 1.0
+    accumulation: int = 1
+    precision: Precision = "float32"
+    evaluate_every: int = 0
+    patience: int = 0
+    checkpoint_every: int = 0
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
-        if self.steps < 1:
-            raise ValueError(f"steps must be at least 1, got {self.steps}")
+        for name in ("steps", "accumulation"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("evaluate_every", "patience", "checkpoint_every"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
         for name in ("learning_rate", "clip_norm"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
@@ -51,6 +71,12 @@ class TrainingConfig:
             raise ValueError(
                 f"weight_decay must be finite and not negative, got {self.weight_decay}"
             )
+        if self.precision not in get_args(Precision):
+            raise ValueError(
+                f"precision must be one of {get_args(Precision)}, got {self.precision!r}"
+            )
+        if self.patience and not self.evaluate_every:
+            raise ValueError("patience needs evaluate_every: nothing is evaluated otherwise")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,15 +86,19 @@ class TrainingHistory:
     Attributes:
         losses: The loss before each update, one number a step.
         gradient_norms: Euclidean norm of the gradient over all parameters, before clipping.
-        seconds: Wall time of the whole run.
+        seconds: Wall time of the whole run, earlier parts of a resumed one included.
+        evaluations: Pairs of the number of steps done and what the evaluation gave.
+        stopped_early: Whether patience ran out before the steps did.
     """
 
     losses: tuple[float, ...]
     gradient_norms: tuple[float, ...]
     seconds: float
+    evaluations: tuple[tuple[int, float], ...] = ()
+    stopped_early: bool = False
 
     def plot(self, *, alt: str = "") -> "Picture":
-        """Draw the loss against the step.
+        """Draw the loss, and the evaluations if there are any, against the step.
 
         Args:
             alt: What the picture shows, for readers who do not see it; composed if empty.
@@ -78,8 +108,11 @@ class TrainingHistory:
         """
         from course_lib.plotting import plot_curves
 
+        curves: dict[str, Any] = {"loss": self.losses}
+        if self.evaluations:
+            curves["evaluation"] = tuple(zip(*self.evaluations, strict=True))
         return plot_curves(
-            {"loss": self.losses},
+            curves,
             x_label="step",
             y_label="loss (nats)",
             log_y=True,
@@ -99,58 +132,183 @@ def train(
     compute_loss: Callable[[nn.Module, Batch], Tensor],
     config: TrainingConfig,
     *,
+    schedule: Callable[[int], float] | None = None,
+    evaluate: Callable[[nn.Module], float] | None = None,
+    checkpoint: Path | None = None,
     progress: bool | None = None,
 ) -> TrainingHistory:
     """Train a model with AdamW and clipped gradients.
 
     Args:
-        model: Trained in place, in training mode; its mode is restored at the end.
-        draw_batch: Gives the batch of a step. It depends on the step alone, so that a run can be
-            repeated, and taken up again in the middle.
+        model: Trained in place, in training mode; its mode is restored at the end. With
+            ``evaluate`` it ends with the weights of its best evaluation.
+        draw_batch: Gives a batch by its number, from 0; with ``accumulation`` each step takes that
+            many. A batch depends on its number alone, so that a run can be repeated, and taken up
+            again in the middle.
         compute_loss: Maps model and batch to the loss, a scalar.
         config: How long and how fast.
+        schedule: Gives each step, from 0, its share of the learning rate; all of it if None.
+        evaluate: Called in evaluation mode, without gradients, every ``evaluate_every`` steps;
+            gives a number that is better the smaller it is.
+        checkpoint: File for the run's state. One that is there is taken up where it stopped, with
+            the same outcome, to the bit on the CPU, as if it had never stopped.
         progress: Show a progress bar; None shows it where a person is watching, on a terminal.
 
     Returns:
-        The loss and the gradient norm of each step.
+        What happened at each step.
 
     Raises:
         DivergenceError: The loss or the gradient is infinite or NaN; the message names the step.
             The parameters are those before that step.
-        ValueError: The loss is no scalar.
+        ValueError: The loss is no scalar, or ``evaluate_every`` is set without ``evaluate``.
+        CheckpointError: The file at ``checkpoint`` is of another model, or no checkpoint.
 
-    Source: Loshchilov and Hutter (2019) for AdamW; Pascanu et al. (2013) for clipping.
+    Source: Loshchilov and Hutter (2019) for AdamW; Pascanu et al. (2013) for clipping;
+        Micikevicius et al. (2018) for mixed precision.
     """
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
-    )
-    losses: list[float] = []
-    gradient_norms: list[float] = []
+    if config.evaluate_every and evaluate is None:
+        raise ValueError("evaluate_every is set, but there is nothing to evaluate with")
+    run = _Run(model, draw_batch, compute_loss, config, schedule)
+    if checkpoint is not None and checkpoint.exists():
+        run.resume(checkpoint)
     was_training = model.training
     model.train()
-    began = time.perf_counter()
     hide_bar = None if progress is None else not progress
+    bar = tqdm(total=config.steps, initial=len(run.losses), unit="step", disable=hide_bar)
     try:
-        for step in (bar := tqdm(range(config.steps), unit="step", disable=hide_bar)):
-            loss = compute_loss(model, draw_batch(step))
-            if loss.dim() != 0:
-                raise ValueError(f"the loss must be a scalar, got shape {tuple(loss.shape)}")
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
-            losses.append(loss.item())
-            gradient_norms.append(norm.item())
-            if not (math.isfinite(losses[-1]) and math.isfinite(gradient_norms[-1])):
-                raise DivergenceError(
-                    f"step {step}: loss {losses[-1]}, gradient norm {gradient_norms[-1]}; "
-                    f"a smaller learning_rate than {config.learning_rate} may help"
-                )
-            optimizer.step()
-            bar.set_postfix(loss=f"{losses[-1]:.3f}", refresh=False)
+        with bar:
+            while len(run.losses) < config.steps and not run.out_of_patience:
+                run.step()
+                done = len(run.losses)
+                bar.set_postfix(loss=f"{run.losses[-1]:.3f}", refresh=False)
+                bar.update()
+                if evaluate and config.evaluate_every and done % config.evaluate_every == 0:
+                    run.evaluate(evaluate)
+                if checkpoint and config.checkpoint_every and done % config.checkpoint_every == 0:
+                    run.save(checkpoint)
+        if checkpoint:
+            run.save(checkpoint)
+        run.take_best_weights()
     finally:
         model.train(was_training)
-    return TrainingHistory(
-        losses=tuple(losses),
-        gradient_norms=tuple(gradient_norms),
-        seconds=time.perf_counter() - began,
-    )
+    return run.history()
+
+
+@dataclass
+class _Run(Generic[Batch]):
+    """A run that can be interrupted after any step."""
+
+    model: nn.Module
+    draw_batch: Callable[[int], Batch]
+    compute_loss: Callable[[nn.Module, Batch], Tensor]
+    config: TrainingConfig
+    schedule: Callable[[int], float] | None
+    losses: list[float] = field(default_factory=list)
+    gradient_norms: list[float] = field(default_factory=list)
+    evaluations: list[tuple[int, float]] = field(default_factory=list)
+    best_weights: dict[str, Tensor] = field(default_factory=dict)
+    seconds_before: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.began = time.perf_counter()
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(),
+            lr=self.config.learning_rate,
+            weight_decay=self.config.weight_decay,
+        )
+        self.device = next(self.model.parameters()).device
+        # Scaling is for float16 alone: the other types reach as far down as float32.
+        self.scaler = torch.amp.GradScaler(
+            self.device.type, enabled=self.config.precision == "float16"
+        )
+
+    @property
+    def out_of_patience(self) -> bool:
+        values = [value for _, value in self.evaluations]
+        since_best = len(values) - 1 - values.index(min(values)) if values else 0
+        return bool(self.config.patience) and since_best >= self.config.patience
+
+    def step(self) -> None:
+        """Do one update."""
+        number = len(self.losses)
+        if self.schedule is not None:
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.config.learning_rate * self.schedule(number)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = sum(self._backward(number, part) for part in range(self.config.accumulation))
+        self.scaler.unscale_(self.optimizer)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm).item()
+        overflow = self.scaler.is_enabled() and math.isfinite(loss) and not math.isfinite(norm)
+        if not (math.isfinite(loss) and math.isfinite(norm)) and not overflow:
+            raise DivergenceError(
+                f"step {number}: loss {loss}, gradient norm {norm}; a smaller learning_rate than "
+                f"{self.config.learning_rate} may help"
+            )
+        self.losses.append(loss)
+        self.gradient_norms.append(norm)
+        self.scaler.step(self.optimizer)  # leaves out an update whose scaled gradients overflow
+        self.scaler.update()
+
+    def _backward(self, number: int, part: int) -> float:
+        """Add the gradient of one batch; returns its share of the loss."""
+        batch = self.draw_batch(number * self.config.accumulation + part)
+        low = self.config.precision != "float32"
+        dtype = getattr(torch, self.config.precision) if low else None
+        with torch.autocast(self.device.type, dtype=dtype, enabled=low):
+            loss = self.compute_loss(self.model, batch)
+        if loss.dim() != 0:
+            raise ValueError(f"the loss must be a scalar, got shape {tuple(loss.shape)}")
+        share = loss / self.config.accumulation
+        self.scaler.scale(share).backward()  # type: ignore[no-untyped-call]
+        return share.item()
+
+    def evaluate(self, evaluate: Callable[[nn.Module], float]) -> None:
+        """Evaluate, and keep the weights if they are the best so far."""
+        self.model.eval()
+        with torch.no_grad():
+            value = float(evaluate(self.model))
+        self.model.train()
+        if all(value < earlier for _, earlier in self.evaluations):
+            state = self.model.state_dict()
+            self.best_weights = {name: tensor.clone() for name, tensor in state.items()}
+        self.evaluations.append((len(self.losses), value))
+
+    def take_best_weights(self) -> None:
+        """Put the weights of the best evaluation back."""
+        if self.best_weights:
+            self.model.load_state_dict(self.best_weights)
+
+    def save(self, path: Path) -> None:
+        """Write everything that going on needs."""
+        progress = {
+            "losses": self.losses,
+            "gradient_norms": self.gradient_norms,
+            "evaluations": self.evaluations,
+            "best_weights": self.best_weights,
+            "seconds": self._seconds(),
+            "scaler": self.scaler.state_dict(),
+        }
+        save_checkpoint(path, self.model, self.optimizer, progress)
+
+    def resume(self, path: Path) -> None:
+        """Go on from a file that ``save`` wrote."""
+        progress = load_checkpoint(path, self.model, self.optimizer)
+        self.losses = progress["losses"]
+        self.gradient_norms = progress["gradient_norms"]
+        self.evaluations = [(step, value) for step, value in progress["evaluations"]]
+        self.best_weights = progress["best_weights"]
+        self.seconds_before = progress["seconds"]
+        self.scaler.load_state_dict(progress["scaler"])
+
+    def history(self) -> TrainingHistory:
+        """Return what happened."""
+        return TrainingHistory(
+            losses=tuple(self.losses),
+            gradient_norms=tuple(self.gradient_norms),
+            seconds=self._seconds(),
+            evaluations=tuple(self.evaluations),
+            stopped_early=self.out_of_patience and len(self.losses) < self.config.steps,
+        )
+
+    def _seconds(self) -> float:
+        return self.seconds_before + time.perf_counter() - self.began

@@ -166,8 +166,8 @@ def test_grades_writes_everything_and_says_where(graded, submissions, tmp_path):
     assert outcome.exit_code == 0, outcome.output
     assert graded[0][:2] == (HW, submissions)
     options = graded[0][2]
-    assert (options["workers"], options["isolated"], options["seed"]) == (3, False, 7)
-    assert options["device"] == "cpu"
+    assert (options["cluster"].workers, options["isolated"], options["seed"]) == (3, False, 7)
+    assert options["cluster"].device == "cpu"
     assert options["limits"].check_seconds == 900
     assert options["limits"].submission_seconds == 900
     assert graded[1]["course_folder"] == out / "nbgrader"

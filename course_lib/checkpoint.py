@@ -1,0 +1,92 @@
+"""A training run on disk: weights, optimiser, random numbers, so that it goes on to the bit.
+
+A checkpoint is written whole or not at all, and read without running anything that it holds.
+"""
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that can't be used; the message says which and why."""
+
+
+def save_checkpoint(
+    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: dict[str, Any]
+) -> None:
+    """Write a run's state; one that is there is replaced only by a whole new one.
+
+    Args:
+        path: The file. Its folder is made if it is not there.
+        model: Whose parameters and buffers are kept.
+        optimizer: Whose state is kept.
+        progress: Plain data about the run: numbers, texts, lists, dicts, tensors.
+
+    Raises:
+        OSError: It can't be written; what was there before still is.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    state = {
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "random": _random_state(),
+        "progress": progress,
+    }
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            torch.save(state, file)
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).unlink()
+        raise
+
+
+def load_checkpoint(
+    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> dict[str, Any]:
+    """Put a run's state back, random numbers included.
+
+    Args:
+        path: A file that ``save_checkpoint`` wrote.
+        model: Gets the weights; of the same shape as the one that was saved.
+        optimizer: Gets its state.
+
+    Returns:
+        The ``progress`` that was saved.
+
+    Raises:
+        CheckpointError: The file is no checkpoint, or one of another model.
+    """
+    try:
+        device = next(model.parameters()).device
+        state = torch.load(path, map_location=device, weights_only=True)
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        _restore_random_state(state["random"])
+        progress: dict[str, Any] = state["progress"]
+    except OSError as error:
+        raise CheckpointError(f"{path} can't be read: {error}") from error
+    except Exception as error:  # torch.load has no error of its own for a file that is none
+        raise CheckpointError(f"{path} is no checkpoint of this model: {error}") from error
+    return progress
+
+
+def _random_state() -> dict[str, torch.Tensor]:
+    state = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        state["cuda"] = torch.cuda.get_rng_state()
+    return state
+
+
+def _restore_random_state(state: dict[str, torch.Tensor]) -> None:
+    torch.set_rng_state(state["cpu"].cpu())
+    if "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"].cpu())
