@@ -157,6 +157,20 @@ def graded(monkeypatch):
     return calls
 
 
+@pytest.mark.parametrize(
+    ("address", "words"), [("localhost:8786", "must begin with tcp://"), ("tls://h:1", "ca_file")]
+)
+def test_a_scheduler_that_cannot_work_is_refused(graded, submissions, tmp_path, address, words):
+    out = tmp_path / "out"
+    outcome = run(
+        "grade", "hw03", "--submissions", submissions, "--out", out, "--scheduler", address
+    )
+    assert outcome.exit_code == 2
+    assert words in outcome.output
+    assert not graded
+    assert not out.exists()
+
+
 def test_grades_writes_everything_and_says_where(graded, submissions, tmp_path):
     out = tmp_path / "out"
     outcome = run(

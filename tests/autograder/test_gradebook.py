@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.gradebook import record_in_gradebook, transplant
+from autograder.gradebook import GradebookError, record_in_gradebook, transplant
 from autograder.homework import CellKind, read_source_notebook
 from autograder.judge import ungraded
 from autograder.results import CheckResult, Status, SubmissionResult
@@ -81,6 +81,17 @@ def test_results_reach_the_gradebook_and_manual_grades_stay(tmp_path, homework, 
         gradebook.db.commit()
     record_in_gradebook(results, submissions, HOMEWORK, **options)
     assert scores(course) == {"ada": automatic + 0.5, "bo": 0.0}
+
+
+def test_a_student_whom_nbgrader_refuses_stops_nobody_else(tmp_path, homework, source):
+    submissions, course = tmp_path / "submitted", tmp_path / "nbgrader"
+    results = []
+    for student in ("a*", "bo"):
+        hand_in(submissions, student, source.read_bytes())
+        results.append(result_of(homework, student, {}))
+    with pytest.raises(GradebookError, match=r"not recorded: a\*; a\*: nbgrader takes"):
+        record_in_gradebook(results, submissions, HOMEWORK, root=ROOT, course_folder=course)
+    assert scores(course)["bo"] == sum(c.points for c in homework.checks[:-1])
 
 
 def test_only_the_students_own_sources_are_transplanted(homework):
