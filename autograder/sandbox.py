@@ -201,8 +201,9 @@ def check_sandbox() -> None:
         raise SandboxError(f"bubblewrap is not installed; install it with: {_INSTALL}")
     trial = (
         "import os, sys;"
-        "from worker.isolation import Limits, enter_own_namespaces, drop_privileges;"
-        "enter_own_namespaces(Limits()); drop_privileges(Limits()); os.listdir(sys.prefix)"
+        "from worker.isolation import *; mapped = mapped_bytes();"
+        "enter_own_namespaces(Limits()); drop_privileges(Limits(), mapped);"
+        "os.listdir(sys.prefix)"
     )
     begin, become = _enter(bubblewrap)
     command = [

@@ -83,17 +83,22 @@ def enter_own_namespaces(limits: Limits) -> None:
     os.chdir("/tmp")  # noqa: S108
 
 
-def drop_privileges(limits: Limits) -> None:
+def mapped_bytes() -> int:
+    """Return the address space that this process maps; to be read while there is a /proc."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
+def drop_privileges(limits: Limits, mapped: int) -> None:
     """Set the resource limits and give up every capability, for good.
 
     Args:
         limits: What the process may use from now on.
+        mapped: ``mapped_bytes`` of the process, which ``memory_mb`` comes on top of.
 
     Raises:
         OSError: The kernel refused; the message names the step.
     """
-    mapped = int(Path("/proc/self/statm").read_text().split()[0]) if _own_proc() else 1 << 20
-    memory = mapped * resource.getpagesize() + (limits.memory_mb << 20)
+    memory = mapped + (limits.memory_mb << 20)
     for kind, value in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_CORE, 0),
@@ -115,10 +120,6 @@ def _python_below_tmp() -> dict[str, int]:
     folders = {os.path.realpath(folder) for folder in (sys.prefix, sys.base_prefix)}
     hidden = sorted(folder for folder in folders if folder.startswith(tmp))
     return {folder: os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in hidden}
-
-
-def _own_proc() -> bool:
-    return Path("/proc/self/statm").exists()
 
 
 def _end_as(inner: int) -> None:

@@ -15,7 +15,7 @@ import sys
 from dataclasses import fields
 from typing import Any
 
-from .isolation import Limits, drop_privileges, enter_own_namespaces
+from .isolation import Limits, drop_privileges, enter_own_namespaces, mapped_bytes
 
 
 def main() -> None:
@@ -101,8 +101,9 @@ def _become_worker(descriptor: int, limits: Limits, isolated: bool, control: soc
         control.close()
         os.setpgid(0, 0)
         if isolated:
+            mapped = mapped_bytes()  # the worker's own /proc may be empty
             enter_own_namespaces(limits)
-            drop_privileges(limits)
+            drop_privileges(limits, mapped)
         _answer_judge(descriptor)
     except BaseException as error:
         os.write(2, f"worker: {type(error).__name__}: {error}\n".encode())
