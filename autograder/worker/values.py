@@ -83,6 +83,8 @@ def encode(
         return {"numpy": table.add(torch.from_numpy(np.ascontiguousarray(value)))}
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return value.item()
+    if kind is torch.Generator:
+        return _encode_generator(value, table)
     if kind in (torch.dtype, torch.device):
         return {kind.__name__: str(value).removeprefix("torch.")}
     if kind is slice:
@@ -103,6 +105,14 @@ def _encode_tensor(tensor: Tensor, table: TensorTable) -> dict[str, Any]:
         if tensor.grad is not None:
             code["grad_of"] = table.add(tensor.grad)
     return code
+
+
+def _encode_generator(generator: torch.Generator, table: TensorTable) -> dict[str, Any]:
+    # The copy starts where the original stands. The original then moves on by itself, so that the
+    # next call draws other numbers; the other side has no say in where it goes.
+    state = generator.get_state()
+    torch.rand(1, generator=generator, device=generator.device)
+    return {"generator": table.add(state), "device": str(generator.device)}
 
 
 def decode(
@@ -144,6 +154,9 @@ def _decode(data: Any, tensor_at: Any, resolve: Any) -> Any:
         return tensor_at(data)
     if "numpy" in data:
         return tensor_at({"tensor": data["numpy"]}).numpy()
+    if "generator" in data:
+        generator = torch.Generator(device=data["device"])
+        return generator.set_state(tensor_at({"tensor": data["generator"]}))
     if "dict" in data:
         return dict(inner(pair) for pair in data["dict"])
     for container in (tuple, set, frozenset, torch.Size):

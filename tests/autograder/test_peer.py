@@ -83,6 +83,30 @@ def test_numpy_crosses(remote):
     assert remote(lambda: np.float64(1.5))() == 1.5
 
 
+def test_a_generator_crosses_as_a_copy_in_the_same_state(remote):
+    generator = torch.Generator().manual_seed(3)
+    twin = torch.Generator().manual_seed(3)
+    draw = remote(lambda g: (torch.rand(4, generator=g), torch.rand(4, generator=g)))
+    first, second = draw(generator)
+    assert torch.equal(first, torch.rand(4, generator=twin))
+    assert torch.equal(second, torch.rand(4, generator=twin))
+
+
+def test_a_generator_moves_on_with_each_call_and_the_other_side_has_no_say(remote):
+    def rewind(g):
+        number = torch.rand((), generator=g)
+        g.manual_seed(0)
+        return number
+
+    generator = torch.Generator().manual_seed(3)
+    numbers = {float(remote(rewind)(generator)) for _ in range(5)}
+    assert len(numbers) == 5
+    honest = torch.Generator().manual_seed(3)
+    for _ in range(5):
+        remote(lambda g: None)(honest)
+    assert torch.equal(generator.get_state(), honest.get_state())
+
+
 def test_iterators_arrive_as_lists(remote):
     assert remote(lambda: (i * i for i in range(4)))() == [0, 1, 4, 9]
     assert remote(lambda: OrderedDict(a=1).items())() == [("a", 1)]
@@ -273,6 +297,8 @@ def test_a_value_that_cannot_cross_is_an_error_not_a_hang(remote, value):
         {"reply": 1, "value": {"dtype": "__class__"}},
         {"reply": 1, "value": {"dict": [[[], 1]]}},
         {"reply": 1, "value": {"device": "nowhere"}},
+        {"reply": 1, "value": {"generator": 0, "device": "cpu"}},
+        {"reply": 1, "value": {"generator": 0, "device": "nowhere"}},
         {"reply": 1, "value": {"tensor": 0, "device": "meta"}},
         {"reply": 1, "error": "oops"},
         {"reply": 1, "error": {"type_name": 1}},
