@@ -34,6 +34,7 @@ def record_in_gradebook(
     *,
     root: Path,
     course_folder: Path,
+    db_url: str = "",
     on_recorded: Callable[[str], None] = lambda student: None,
 ) -> None:
     """Write the results where nbgrader, and so formgrader, finds them.
@@ -46,6 +47,8 @@ def record_in_gradebook(
         homework_id: Such as ``hw03-self-attention``.
         root: The project's folder.
         course_folder: nbgrader's course folder; made if it is not there.
+        db_url: SQLAlchemy address of the database, such as ``postgresql://host/gradebook``;
+            ``gradebook.db`` in the course folder if empty.
         on_recorded: Called with each student's id when it is recorded.
 
     Raises:
@@ -54,7 +57,7 @@ def record_in_gradebook(
     source = build_source_notebook(homework_id, root)
     homework = read_source_notebook(source)
     _copy(source, course_folder / "source" / homework_id / source.name)
-    _succeed(_api(course_folder, root, {}).generate_assignment(homework_id))
+    _succeed(_api(course_folder, root, {}, db_url).generate_assignment(homework_id))
     released = nbformat.read(course_folder / "release" / homework_id / source.name, as_version=4)
     handed_in = find_submissions(submissions, homework_id)
     refused: dict[str, GradebookError] = {}
@@ -66,7 +69,8 @@ def record_in_gradebook(
         target.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, target)
         try:
-            _record(_api(course_folder, root, {result.student: result.to_json()}), result)
+            found = {result.student: result.to_json()}
+            _record(_api(course_folder, root, found, db_url), result)
         except GradebookError as error:  # one student's trouble is not the next one's
             refused[result.student] = error
         on_recorded(result.student)
@@ -121,12 +125,14 @@ def _record(api: NbGraderAPI, result: SubmissionResult) -> None:
         _succeed(api.autograde(result.homework, result.student))
 
 
-def _api(course_folder: Path, root: Path, results: dict[str, object]) -> NbGraderAPI:
+def _api(course_folder: Path, root: Path, results: dict[str, object], db_url: str) -> NbGraderAPI:
     config = Config()
     configure(config)
     config.TrustedJudge.results = results
     config.TrustedJudge.root = str(root)
     config.CourseDirectory.root = str(course_folder.resolve())
+    if db_url:
+        config.CourseDirectory.db_url = db_url
     # nbgrader repeats its log to the terminal; here it is read from the answer instead.
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
     return NbGraderAPI(CourseDirectory(config=config), config=config)
