@@ -50,6 +50,7 @@ COURSE_MAP: tuple[Room, ...] = (
     Room("hypothesis", "decoding", None),
     Room("greedy_search", "decoding", None),
     Room("beam_search", "decoding", None),
+    Room("beam_tree", "decoding", None),
     Room("length_penalty", "decoding", None),
     Room("sampling", "decoding", None),
     Room("diagnosis", "decoding", None),
@@ -92,6 +93,8 @@ COURSE_MAP: tuple[Room, ...] = (
     Room("wordpiece", "bert", None),
     Room("basic_tokenizer", "bert", None),
     Room("plotting", "notation", None),
+    Room("plotting_beams", "notation", None),
+    Room("plotting_positions", "notation", None),
     Room("picture", "notation", None),
     Room("testing", "notation", None),
 )

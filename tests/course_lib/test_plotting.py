@@ -1,17 +1,30 @@
 """Are the pictures whole, accessible, the same in every build, and in the page's colours?"""
 
+import base64
+import io
 import re
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
+from course_lib.beam_tree import BeamNode
 from course_lib.picture import COLORS, LINE_STYLES
 from course_lib.plotting import plot_alignment, plot_attention, plot_curves, plot_links
+from course_lib.plotting_beams import plot_beams
+from course_lib.plotting_positions import plot_positions
 
 WEIGHTS = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.3, 0.5]])
 KEYS, QUERIES = ["the", "old", "writer"], ["is", "was"]
+
+TREE = [
+    BeamNode(parent=None, token=None, length=0, log_probability=0.0, fate="kept"),
+    BeamNode(parent=0, token=0, length=1, log_probability=-0.25, fate="result", rank=0),
+    BeamNode(parent=0, token=1, length=1, log_probability=-1.5, fate="dropped"),
+]
 
 
 def attention(**changes):
@@ -32,6 +45,8 @@ PICTURES = {
     "curves": curves,
     "log curves": lambda: curves(log_x=True, log_y=True, markers=True, roles={"scaled": "query"}),
     "links": lambda: plot_links(KEYS, [(2, 0)], alt="x", tempting=[(2, 1)]),
+    "beams": lambda: plot_beams(TREE, KEYS, alt="x"),
+    "positions": lambda: plot_positions(torch.linspace(-1, 1, 12).view(3, 4), alt="x"),
     "alignment": lambda: plot_alignment(KEYS, QUERIES, [(0, 1), (2, 0)], alt="x"),
 }
 for_each_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES.keys())
@@ -143,3 +158,36 @@ def test_saved_picture_is_a_file_of_its_own(tmp_path):
 def test_what_makes_no_picture_is_refused(draw, message):
     with pytest.raises(ValueError, match=message):
         draw()
+
+
+def test_a_tree_names_its_tokens_and_their_log_probabilities():
+    texts = "".join(parse(plot_beams(TREE, KEYS, alt="x")).itertext())
+    for expected in ("start", "the  (1)", "-0.25", "old", "-1.50"):
+        assert expected in texts.replace("\N{MINUS SIGN}", "-")
+
+
+def test_a_tree_that_cannot_be_drawn_is_refused():
+    with pytest.raises(ValueError, match="at least"):
+        plot_beams([], KEYS, alt="x")
+    with pytest.raises(ValueError, match="labels must name token 1, got 1 labels"):
+        plot_beams(TREE, KEYS[:1], alt="x")
+
+
+def test_positions_show_signs_by_colour_and_size_by_opacity():
+    vectors = torch.tensor([[1.0, -1.0], [0.2, 0.0]])
+    pixels = read_image(plot_positions(vectors, alt="x").svg)
+    blue, orange = (tuple(bytes.fromhex(COLORS[role][1:])) for role in ("query", "key"))
+    assert [tuple(pixel) for row in pixels for pixel in row] == [
+        (*blue, 255), (*orange, 255), (*blue, 51), (*orange, 0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("vectors", [torch.zeros(3), torch.zeros(0, 4), torch.full((2, 2), 1.5)])
+def test_positions_that_cannot_be_drawn_are_refused(vectors):
+    with pytest.raises(ValueError, match=r"vectors must be|larger than largest=1\.0"):
+        plot_positions(vectors, alt="x")
+
+
+def read_image(svg):
+    data = re.search(r'data:image/png;base64,([^"]+)"', svg)[1]
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"))
