@@ -6,6 +6,7 @@ dtypes alone, so that it may be shown to a student whose test is hidden; ``detai
 Dimensions are those of the tensors given.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -99,6 +100,46 @@ def assert_close(
         f"expected {expected[where].item():.6g}",
         hint=hint,
     )
+
+
+def assert_equal(
+    actual: Any,
+    expected: Any,
+    *,
+    what: str = "result",
+    hint: str = "",
+    mistakes: Mapping[str, Any] | None = None,
+) -> None:
+    """Check that a plain value is what it should be: numbers, strings, and containers of them.
+
+    A list will do where a tuple is expected, and the other way round; a whole number will do for a
+    float. Floats may differ by rounding. Nothing else is let through: True is no 1.
+
+    Args:
+        actual: What the code under test returned.
+        expected: What it should have returned: None, bool, int, float, str, or a list, tuple, dict
+            or set of these.
+        what: What to call it in the message.
+        hint: What to look at when it differs.
+        mistakes: For each known mistake, described in words, the value that it leads to. When
+            ``actual`` equals one of them, its description takes the place of ``hint``.
+
+    Raises:
+        CheckFailure: They differ; the message says how.
+    """
+    if _equal(actual, expected):
+        return
+    diagnosis = (words for words, wrong in (mistakes or {}).items() if _equal(actual, wrong))
+    hint = next(diagnosis, hint)
+    if type(actual) not in _plain_types(expected):
+        raise CheckFailure(
+            f"{what} is of type {_type_name(actual)}, expected {type(expected).__name__}", hint=hint
+        )
+    if isinstance(expected, list | tuple | dict | set) and len(actual) != len(expected):
+        summary = f"{what} has {len(actual)} entries, expected {len(expected)}"
+    else:
+        summary = f"{what} is not what is expected"
+    raise CheckFailure(summary, detail=f"got {actual!r}, expected {expected!r}", hint=hint)
 
 
 def assert_causal(
@@ -259,6 +300,28 @@ def _assert_tensor(actual: Any, what: str, hint: str) -> None:
         )
 
 
+def _plain_types(expected: Any) -> tuple[type, ...]:
+    """Give the types that may stand for an expected value; a bool is no number here."""
+    if isinstance(expected, list | tuple):
+        return (list, tuple)
+    return (float, int) if type(expected) is float else (type(expected),)
+
+
+def _equal(actual: Any, expected: Any) -> bool:
+    # The exact type comes first: the == of another class could say what it likes.
+    if type(actual) not in _plain_types(expected):
+        return False
+    if type(expected) is float:
+        return math.isclose(actual, expected, rel_tol=1e-9, abs_tol=1e-12)
+    if isinstance(expected, list | tuple):
+        return len(actual) == len(expected) and all(map(_equal, actual, expected))
+    if isinstance(expected, dict):
+        return actual.keys() == expected.keys() and all(
+            _equal(actual[key], value) for key, value in expected.items()
+        )
+    return bool(actual == expected)
+
+
 def _type_name(value: Any) -> str:
     return str(getattr(value, "__remote_type__", type(value).__name__))
 
@@ -293,6 +356,7 @@ __all__ = [
     "CheckFailure",
     "assert_causal",
     "assert_close",
+    "assert_equal",
     "assert_keeps_inputs",
     "assert_raises",
     "assert_rows_sum_to_one",

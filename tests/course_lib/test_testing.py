@@ -1,5 +1,7 @@
 """Does each check accept what is right, and refuse what is wrong with a message that names it?"""
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -8,6 +10,7 @@ from course_lib.testing import (
     CheckFailure,
     assert_causal,
     assert_close,
+    assert_equal,
     assert_keeps_inputs,
     assert_raises,
     assert_rows_sum_to_one,
@@ -271,6 +274,74 @@ def test_keeps_inputs_lets_a_stand_in_look_for_itself():
     error = failure(assert_keeps_inputs, StandIn(), 1, mask=2)
     assert error.summary == "query changed in place"
     assert_keeps_inputs(StandIn(), 3)
+
+
+# --- assert_equal --------------------------------------------------------------------------------
+
+
+class Agreeable:
+    """Says that it equals everything."""
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected"),
+    [
+        (3, 3),
+        (3, 3.0),
+        (0.1 + 0.2, 0.3),
+        (True, True),
+        (None, None),
+        ("the", "the"),
+        ([1, 2], (1, 2)),
+        (((), [0.5]), [[], (0.5,)]),
+        ({("the", "cat"): 2}, {("the", "cat"): 2}),
+        ({"a"}, {"a"}),
+    ],
+)
+def test_equal_accepts_plain_values(actual, expected):
+    assert_equal(actual, expected)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "summary"),
+    [
+        (3.0, 3, "the count is of type float, expected int"),
+        (True, 1, "the count is of type bool, expected int"),
+        (1, True, "the count is of type int, expected bool"),
+        (False, 0.0, "the count is of type bool, expected float"),
+        (torch.tensor(1.0), 1.0, "the count is of type Tensor, expected float"),
+        (Agreeable(), 1, "the count is of type Agreeable, expected int"),
+        ((1,), {1}, "the count is of type tuple, expected set"),
+        ("ab", ["a", "b"], "the count is of type str, expected list"),
+        (0.3000001, 0.3, "the count is not what is expected"),
+        (math.nan, 0.3, "the count is not what is expected"),
+        ((1, 2, 3), (1, 2), "the count has 3 entries, expected 2"),
+        ((1, Agreeable()), (1, 2), "the count is not what is expected"),
+        ({"a": 1}, {"b": 1}, "the count is not what is expected"),
+        ({"a": 1}, {"a": 2}, "the count is not what is expected"),
+        ({}, {"a": 2}, "the count has 0 entries, expected 1"),
+    ],
+)
+def test_equal_refuses_everything_else_and_says_how_it_differs(actual, expected, summary):
+    error = failure(assert_equal, actual, expected, what="the count", hint="count again")
+    assert (error.summary, error.hint) == (summary, "count again")
+
+
+def test_equal_tells_values_apart_from_what_students_may_see():
+    error = failure(assert_equal, (1, 2), (1, 3))
+    assert error.detail == "got (1, 2), expected (1, 3)"
+    assert "3" not in error.summary
+
+
+def test_equal_recognises_a_known_mistake():
+    mistakes = {"the last one is missing": 4, "counted twice": 10}
+    assert failure(assert_equal, 10, 5, mistakes=mistakes).hint == "counted twice"
+    assert failure(assert_equal, 6, 5, hint="count", mistakes=mistakes).hint == "count"
 
 
 # --- assert_raises -------------------------------------------------------------------------------
