@@ -7,7 +7,6 @@ replaces, so that a reader without scripts misses the movement and no content.
 
 import json
 import re
-from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar
 
@@ -19,36 +18,9 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
-from course_book.query_key_value import QueryKeyValue
+from course_book.figures import FIGURES
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """A figure that the book can show.
-
-    Attributes:
-        model: The class that checks the figure's data and tabulates it.
-        scripts: Its classic scripts under ``_static/figures``, in the order in which they run.
-    """
-
-    model: type[QueryKeyValue]
-    scripts: tuple[str, ...]
-
-
-FIGURES = {
-    "query-key-value": Figure(
-        model=QueryKeyValue,
-        scripts=(
-            "query-key-value/attention.js",
-            "query-key-value/elements.js",
-            "query-key-value/arcs.js",
-            "query-key-value/divisor.js",
-            "query-key-value.js",
-        ),
-    )
-}
 
 
 class interactive_figure(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
@@ -164,14 +136,17 @@ def _add_scripts(
     if doctree is None:
         return
     names = {node["figure"] for node in doctree.findall(interactive_figure)}
-    for script in [script for name in sorted(names) for script in FIGURES[name].scripts]:
-        app.add_js_file(f"figures/{script}", loading_method="defer")
+    for name in sorted(names):
+        for script in FIGURES[name].scripts:
+            app.add_js_file(f"figures/{script}", loading_method="defer")
+        for style in FIGURES[name].styles:
+            app.add_css_file(f"figures/{style}", priority=950)
     if names:
         app.add_js_file("js/figures.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> None:
-    """Register the directive; a page loads only the scripts of the figures that it shows.
+    """Register the directive; a page loads only what the figures that it shows need.
 
     Args:
         app: The Sphinx application.

@@ -5,8 +5,9 @@ Dimensions: n words; head_dim entries of each query, key and value.
 
 import math
 from dataclasses import dataclass
-from html import escape
 from typing import Any
+
+from course_book.html_table import html_table
 
 Vectors = tuple[tuple[float, ...], ...]
 
@@ -80,18 +81,14 @@ class QueryKeyValue:
 
     def table(self) -> str:
         """Return the weights as an HTML table."""
-        heads = "".join(f'<th scope="col">{escape(word)}</th>' for word in self.words)
-        rows = "\n".join(
-            f'<tr><th scope="row">{escape(word)}</th>'
-            + "".join(f"<td>{weight:.2f}</td>" for weight in row)
-            + "</tr>"
+        rows = [
+            [word, *(f"{weight:.2f}" for weight in row)]
             for word, row in zip(self.words, self.weights(), strict=True)
-        )
-        return (
-            '<div class="course-scroll" role="region" tabindex="0" aria-label="Attention weights">'
-            '<table class="course-weights"><caption>Attention weights: '
-            "each row is a query, each column a key; a row sums to 1.</caption>\n"
-            f"<thead><tr><td></td>{heads}</tr></thead>\n<tbody>{rows}</tbody></table></div>"
+        ]
+        return html_table(
+            "Attention weights: each row is a query, each column a key; a row sums to 1.",
+            ["", *self.words],
+            rows,
         )
 
 

@@ -7,7 +7,8 @@
   "use strict";
 
   const { scores, softmax, mix } = window.courseAttention;
-  const { make, signed, Bar, Columns } = window.courseElements;
+  const { make, signed } = window.courseElements;
+  const { Bar, Columns } = window.courseBars;
   const STEP = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
   const PAUSE = 200; // milliseconds before a change is read out
 

@@ -1,0 +1,64 @@
+"""The interactive figures of the book, by name: who checks their data, and what draws them."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from course_book.query_key_value import QueryKeyValue
+
+
+class FigureData(Protocol):
+    """What a figure shows, checked."""
+
+    @property
+    def note(self) -> str:
+        """Where the numbers come from, in a sentence; may be empty."""
+        ...
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """Read and check the data that a chapter put into its page.
+
+        Args:
+            data: What ``json.loads`` returned.
+
+        Returns:
+            The checked data.
+
+        Raises:
+            ValueError: The data are not what the figure draws.
+        """
+        ...
+
+    def table(self) -> str:
+        """Return the data as HTML, for readers without scripts."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure that the book can show.
+
+    Attributes:
+        model: The class that checks the figure's data and tabulates it.
+        scripts: Its classic scripts under ``_static/figures``, in the order in which they run.
+        styles: Its stylesheets there.
+    """
+
+    model: type[FigureData]
+    scripts: tuple[str, ...]
+    styles: tuple[str, ...] = ()
+
+
+FIGURES: dict[str, Figure] = {
+    "query-key-value": Figure(
+        model=QueryKeyValue,
+        scripts=(
+            "elements.js",
+            "query-key-value/attention.js",
+            "query-key-value/bars.js",
+            "query-key-value/arcs.js",
+            "query-key-value/divisor.js",
+            "query-key-value.js",
+        ),
+    ),
+}
