@@ -36,6 +36,8 @@ class Cell:
         exercise: grade_id of the solution cell that a test belongs to; empty otherwise.
         title: What a test checks, in words; for a written answer its heading.
         read: Where in the book to read on, as ``chapter#anchor``; may be empty.
+        forbids: For a solution, the full names that it may not lead to, such as
+            ``torch.nn.LayerNorm``: with one of them the checks of the exercise are lost.
     """
 
     kind: CellKind
@@ -45,6 +47,7 @@ class Cell:
     exercise: str = ""
     title: str = ""
     read: str = ""
+    forbids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +129,7 @@ def _read_cell(cell: NotebookNode) -> Cell:
         exercise=ours.get("exercise", ""),
         title=title or nbgrader.get("grade_id", ""),
         read=ours.get("read", ""),
+        forbids=tuple(ours.get("forbids", ())),
     )
 
 

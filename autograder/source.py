@@ -1,5 +1,6 @@
 """From a homework's source, a py:percent file, to the instructor's nbgrader notebook."""
 
+import pkgutil
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ _KINDS = ("setup", "solution", "test", "written", "demo")
 _OPTIONS = {
     CellKind.TEXT: set[str](),
     CellKind.SETUP: set[str](),
-    CellKind.SOLUTION: {"of"},
+    CellKind.SOLUTION: {"of", "forbids"},
     CellKind.TEST: {"points", "read"},
     CellKind.WRITTEN: {"points", "read"},
     CellKind.DEMO: set[str](),
@@ -48,6 +49,7 @@ class SourceCell:
         points: What a test or a written answer is worth.
         read: Where in the book to read on, as ``chapter#anchor``; may be empty.
         exercise: For a test, the label of its solution cell; else empty.
+        forbids: For a solution, the full names that it may not lead to.
     """
 
     where: str
@@ -58,6 +60,7 @@ class SourceCell:
     points: float = 0
     read: str = ""
     exercise: str = ""
+    forbids: tuple[str, ...] = ()
 
 
 def read_source(path: Path) -> tuple[SourceCell, ...]:
@@ -82,6 +85,7 @@ def read_source(path: Path) -> tuple[SourceCell, ...]:
         cells.append(_read_cell(cell, f"{path}:{line}", cells))
     for cell in cells:
         _check_markers(cell)
+        _check_rule(cell, cells)
     _check_unique(cells)
     return tuple(cells)
 
@@ -166,6 +170,7 @@ def _read_cell(cell: NotebookNode, where: str, before: list[SourceCell]) -> Sour
         points=_points(labels, where) if "points" in _OPTIONS[kind] else 0,
         read=str(labels.get("read", "")),
         exercise=_exercise(grade_id, where, before) if kind is CellKind.TEST else "",
+        forbids=tuple(str(labels.get("forbids", "")).split()),
     )
 
 
@@ -218,6 +223,30 @@ def _check_markers(cell: SourceCell) -> None:
         raise HomeworkError(f"{cell.where}: a {cell.kind} cell needs '{begin}' and '{end}'")
 
 
+def _check_rule(cell: SourceCell, cells: list[SourceCell]) -> None:
+    """Refuse a rule that can't be broken, or that students are not told."""
+    told = "\n".join(c.source for c in cells if c.kind is CellKind.TEXT)
+    for name in cell.forbids:
+        try:
+            pkgutil.resolve_name(name)
+        except (ImportError, AttributeError, ValueError):
+            raise HomeworkError(
+                f"{cell.where}: forbids names {name!r}, which does not exist; expected a full name "
+                "such as torch.nn.LayerNorm"
+            ) from None
+        short = name.rpartition(".")[2]
+        if not re.search(rf"\b{short}\b", told):
+            raise HomeworkError(
+                f"{cell.where}: forbids {name}, but no text of the notebook tells students about "
+                f"{short}"
+            )
+
+
+def _forbidden(cell: SourceCell) -> list[str]:
+    """Return the names that a solution may not lead to; what course_lib holds of it is one."""
+    return [*cell.forbids, *([f"{cell.of}.{cell.grade_id}"] if cell.of else [])]
+
+
 def _later(where: str, offset: int) -> str:
     path, _, line = where.rpartition(":")
     return f"{path}:{int(line) + offset}"
@@ -258,7 +287,12 @@ def _notebook_cell(cell: SourceCell, index: int, root: Path) -> NotebookNode:
         "task": False,
         **({"points": cell.points} if graded else {}),
     }
-    ours = {"kind": str(cell.kind), "exercise": cell.exercise, "read": cell.read}
+    ours = {
+        "kind": str(cell.kind),
+        "exercise": cell.exercise,
+        "read": cell.read,
+        "forbids": _forbidden(cell),
+    }
     made.metadata["course"] = {key: value for key, value in ours.items() if value}
     return made
 

@@ -491,8 +491,12 @@ assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hin
 #
 # The names of the four projections stand in the docstring. The tests copy weights into them, so
 # that your layer and ours can be compared number by number.
+#
+# **The rule of this part:** the layer is yours. A `MultiHeadAttention` that leads to PyTorch's
+# `nn.MultiheadAttention` or `F.multi_head_attention_forward` loses the points of its tests. Comparing
+# your layer with them in a cell of your own is a good idea.
 
-# %% solution="MultiHeadAttention" of="course_lib.attention"
+# %% solution="MultiHeadAttention" of="course_lib.attention" forbids="torch.nn.MultiheadAttention torch.nn.functional.multi_head_attention_forward"
 
 # %% test="MultiHeadAttention-parameters" points=1 read="self-attention#multi-head-preview"
 # The layer has its four projections, and refuses heads that do not fit

@@ -217,6 +217,34 @@ def test_links_to_the_book_become_addresses_or_plain_words(root):
     assert "[the chapter](https://book.example/small.html#start)" in notebook.cells[0].source
 
 
+def test_a_rule_reaches_the_judge_with_what_course_lib_holds(root):
+    ruled = 'solution="double" forbids="torch.nn.LayerNorm torch.mul"'
+    text = GOOD.replace('solution="double"', ruled).replace(
+        "Read [", "No `nn.LayerNorm`, no mul! ["
+    )
+    write(root, text)
+    homework = read_source_notebook(build_source_notebook("hw01", root))
+    rules = {c.grade_id: c.forbids for c in homework.cells if c.kind is CellKind.SOLUTION}
+    assert rules == {
+        "double": ("torch.nn.LayerNorm", "torch.mul"),
+        "double_all": ("layers.double_all",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("torch.nn.LayerNorm", "FILE:9: forbids torch.nn.LayerNorm, but no text"),
+        ("torch.nn.LayerNrom", "FILE:9: forbids names 'torch.nn.LayerNrom', which does not exist"),
+        ("nn.LayerNorm", "FILE:9: forbids names 'nn.LayerNorm', which does not exist"),
+        ("no:thing:", "FILE:9: forbids names 'no:thing:', which does not exist"),
+    ],
+)
+def test_a_rule_that_means_nothing_or_is_not_told_is_refused(root, name, message):
+    text = GOOD.replace('solution="double"', f'solution="double" forbids="{name}"')
+    assert message in refusal(root, text)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
