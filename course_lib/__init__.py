@@ -57,6 +57,7 @@ COURSE_MAP: tuple[Room, ...] = (
     Room("stepped_decoder", "decoding", None),
     Room("recomputing_model", "decoding", None),
     Room("bleu", "bleu", None),
+    Room("bleu_score", "bleu", None),
     Room("bleu_statistics", "bleu", None),
     Room("bleu_tokenizer", "bleu", None),
     Room("additive_attention", "bahdanau-attention", None),
