@@ -1,5 +1,10 @@
 """Attention weights held against a known alignment.
 
+An alignment is given in one of two ways. As positions ``(batch, query_len)``, int64: for each
+query the key that it should attend to, -1 where there is none. Or, where a query can have several,
+as links ``(batch, query_len, key_len)``, bool, as ``SentencePair.alignment_matrix`` gives them. A
+query without any key is not counted.
+
 Dimensions: batch; query_len and key_len (tokens).
 """
 
@@ -8,60 +13,68 @@ from torch import Tensor
 
 
 def alignment_error(weights: Tensor, alignment: Tensor) -> float:
-    """Return how often the largest weight lies elsewhere than at the true source.
+    """Return how often the largest weight lies elsewhere than at a true source.
 
     Args:
         weights: ``(batch, query_len, key_len)``, attention weights.
-        alignment: ``(batch, query_len)``, for each query the position of the key that it should
-            attend to; -1 where there is none, which is not counted.
+        alignment: Positions ``(batch, query_len)`` or links ``(batch, query_len, key_len)``.
 
     Returns:
-        Share of queries, 0 to 1: the alignment error rate of the links from each query to its
-        heaviest key.
+        Share of queries, 0 to 1: with one source a query, the alignment error rate of the links
+        from each query to its heaviest key.
 
     Raises:
+        TypeError: The alignment holds neither integers nor booleans.
         ValueError: The shapes do not fit, or no query has a true source.
 
-    Source: Och and Ney (2003), with one sure link a query; chapter "Self-attention".
+    Source: Och and Ney (2003), with one sure link a query; chapter "Bahdanau attention".
     """
-    has_source = _check(weights, alignment)
-    wrong = weights.argmax(dim=-1) != alignment  # (batch, query_len)
-    return float(wrong[has_source].double().mean())
+    links = _links(weights, alignment)
+    right = links.gather(-1, weights.argmax(dim=-1, keepdim=True))[..., 0]  # (batch, query_len)
+    return float(1 - right[links.any(dim=-1)].double().mean())
 
 
 def misplaced_weight(weights: Tensor, alignment: Tensor) -> float:
-    """Return how much of the weight lies elsewhere than at the true source.
+    """Return how much of the weight lies elsewhere than at the true sources.
 
     Args:
         weights: ``(batch, query_len, key_len)``, attention weights.
-        alignment: ``(batch, query_len)``, as for ``alignment_error``.
+        alignment: Positions ``(batch, query_len)`` or links ``(batch, query_len, key_len)``.
 
     Returns:
-        Mean over queries of 1 minus the weight of the true source, 0 to 1.
+        Mean over queries of 1 minus the weight of their true sources, 0 to 1.
 
     Raises:
+        TypeError: The alignment holds neither integers nor booleans.
         ValueError: The shapes do not fit, or no query has a true source.
 
-    Source: chapter "Self-attention".
+    Source: chapter "Bahdanau attention".
     """
-    has_source = _check(weights, alignment)
-    placed = weights.detach().gather(-1, alignment.clamp(min=0)[..., None])[
-        ..., 0
-    ]  # (batch, query_len)
-    return float(1 - placed[has_source].double().mean())
+    links = _links(weights, alignment)
+    placed = (weights.detach() * links).sum(dim=-1)  # (batch, query_len)
+    return float(1 - placed[links.any(dim=-1)].double().mean())
 
 
-def _check(weights: Tensor, alignment: Tensor) -> Tensor:
-    if weights.dim() != 3 or alignment.shape != weights.shape[:2]:
+def _links(weights: Tensor, alignment: Tensor) -> Tensor:
+    """Return the alignment as links, checked against the weights."""
+    fits = alignment.shape in (weights.shape[:2], weights.shape)
+    if weights.dim() != 3 or not fits:
         raise ValueError(
-            "weights must have shape (batch, query_len, key_len) and alignment (batch, query_len), "
-            f"got {tuple(weights.shape)} and {tuple(alignment.shape)}"
+            "weights must have shape (batch, query_len, key_len) and alignment (batch, query_len) "
+            f"or that of the weights, got {tuple(weights.shape)} and {tuple(alignment.shape)}"
         )
-    if int(alignment.max()) >= weights.size(-1):
-        raise ValueError(
-            f"alignment must name keys 0 to {weights.size(-1) - 1}, got {int(alignment.max())}"
+    if alignment.is_floating_point() or (alignment.dtype is torch.bool) != (alignment.dim() == 3):
+        raise TypeError(
+            f"alignment must hold integer positions or boolean links, got {alignment.dtype} of "
+            f"shape {tuple(alignment.shape)}"
         )
-    has_source = alignment >= 0
-    if not bool(has_source.any()):
-        raise ValueError("alignment must name a source for at least one query, got only -1")
-    return torch.as_tensor(has_source)
+    if alignment.dim() == 2:
+        key_len = weights.size(-1)
+        if int(alignment.max()) >= key_len:
+            raise ValueError(
+                f"alignment must name keys 0 to {key_len - 1}, got {int(alignment.max())}"
+            )
+        alignment = alignment[..., None] == torch.arange(key_len, device=alignment.device)
+    if not bool(alignment.any()):
+        raise ValueError("alignment must name a source for at least one query, got none")
+    return alignment  # (batch, query_len, key_len)

@@ -22,6 +22,29 @@ def test_a_perfect_alignment_has_no_error_and_a_wrong_one_is_all_error():
     assert alignment_error(shifted, alignment) == misplaced_weight(shifted, alignment) == 1
 
 
+def test_positions_and_links_are_two_ways_to_say_the_same():
+    alignment = torch.tensor([[0, 1], [2, -1]])
+    links = alignment[..., None] == torch.arange(3)
+    for measure in (alignment_error, misplaced_weight):
+        assert measure(WEIGHTS, links) == pytest.approx(measure(WEIGHTS, alignment))
+
+
+def test_with_several_sources_any_of_them_is_right():
+    links = torch.tensor([[[True, True, False], [False, True, True]]])
+    assert alignment_error(WEIGHTS[:1], links) == pytest.approx(1 / 2)
+    assert misplaced_weight(WEIGHTS[:1], links) == pytest.approx((0.1 + 0.4) / 2)
+
+
+@pytest.mark.parametrize("measure", [alignment_error, misplaced_weight])
+@pytest.mark.parametrize(
+    "alignment",
+    [torch.zeros(1, 2), torch.zeros(1, 2, 3), torch.zeros(1, 2, dtype=torch.bool)],
+)
+def test_an_alignment_of_another_dtype_is_refused(measure, alignment):
+    with pytest.raises(TypeError, match="integer positions or boolean links"):
+        measure(torch.rand(1, 2, 3), alignment)
+
+
 def test_uniform_weights_misplace_all_but_one_share():
     alignment = torch.zeros(1, 5, dtype=torch.long)
     assert misplaced_weight(torch.full((1, 5, 8), 1 / 8), alignment) == pytest.approx(7 / 8)
@@ -34,7 +57,8 @@ def test_uniform_weights_misplace_all_but_one_share():
         ((2, 3), torch.zeros(2, 3, dtype=torch.long), "weights must have shape"),
         ((1, 2, 3), torch.zeros(1, 3, dtype=torch.long), "weights must have shape"),
         ((1, 2, 3), torch.tensor([[0, 3]]), "alignment must name keys 0 to 2, got 3"),
-        ((1, 2, 3), torch.tensor([[-1, -1]]), "got only -1"),
+        ((1, 2, 3), torch.tensor([[-1, -1]]), "got none"),
+        ((1, 2, 3), torch.zeros(1, 2, 3, dtype=torch.bool), "got none"),
     ],
 )
 def test_what_does_not_fit_is_refused(measure, shape, alignment, message):
