@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
 from course_lib.masks import causal_mask, padding_mask
+from tests.course_lib.parity import assert_as_exact_as, output_and_gradients
 
 BATCH, HEADS, QUERIES, KEYS, WIDTH, VALUE_WIDTH = 2, 3, 4, 5, 6, 7
 D_MODEL = 12  # HEADS heads of 4
@@ -39,26 +40,6 @@ def draw_heads(dtype=torch.float64, seed=0) -> tuple[Tensor, Tensor, Tensor]:
         .requires_grad_()
         for shape in shapes
     )
-
-
-def output_and_gradients(output: Tensor, inputs) -> list[Tensor]:
-    # A fixed random direction: a plain sum would hide mistakes that cancel in it.
-    generator = torch.Generator().manual_seed(9)
-    direction = torch.randn(output.shape, generator=generator, dtype=torch.float64).to(output.dtype)
-    return [output, *torch.autograd.grad((output * direction).sum(), inputs)]
-
-
-def assert_as_exact_as(reference: list[Tensor], actual: list[Tensor], exact: list[Tensor]):
-    """Hold ``actual`` to a small multiple of the reference's own rounding error.
-
-    The reference may by luck be exact, and a gradient be zero but for rounding (that of the keys'
-    biases is), so a few units in the last place of the largest number are allowed as well.
-    """
-    largest = max(truth.abs().max() for truth in exact)
-    for got, peer, truth in zip(actual, reference, exact, strict=True):
-        assert got.dtype == peer.dtype
-        allowed = 4 * (peer.double() - truth).abs().max() + 8 * torch.finfo(got.dtype).eps * largest
-        assert (got.double() - truth).abs().max() <= allowed
 
 
 def output_of(result):
