@@ -28,7 +28,7 @@ class CachedAttention(MultiHeadAttention):
     Raises:
         ValueError: ``num_heads`` is not positive or does not divide ``d_model``.
 
-    Source: Vaswani et al. (2017), section 3.2.2; Shazeer (2019), section 2.4; chapter "Decoding".
+    Source: Vaswani et al. (2017), section 3.2.2; Shazeer (2019), section 2.4; chapter "KV caching".
     """
 
     def __init__(

@@ -34,7 +34,7 @@ class FeedForward(nn.Module):
         ValueError: A size is not positive, ``activation`` is unknown, or ``dropout`` is no share.
 
     Source: Vaswani et al. (2017), section 3.3, equation 2; Hendrycks and Gimpel (2016) for GELU;
-        chapter "The Transformer".
+        chapter "Feed-forward layers".
     """
 
     def __init__(

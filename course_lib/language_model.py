@@ -85,7 +85,7 @@ class CausalLayer(nn.Module):
     Raises:
         ValueError: A size or share is out of range.
 
-    Source: Radford et al. (2019), section 2.3; chapter "Language models".
+    Source: Radford et al. (2019), section 2.3; chapter "Transformer families".
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class DecoderLM(nn.Module):
         output_projection: ``nn.Linear(d_model, vocab_size)`` without bias; its weight is the
             embedding's.
 
-    Source: Radford et al. (2019), section 2.3; chapter "Language models".
+    Source: Radford et al. (2019), section 2.3; chapter "Transformer families".
     """
 
     def __init__(self, config: DecoderConfig) -> None:
@@ -244,7 +244,7 @@ class SequenceClassifier(nn.Module):
     Raises:
         ValueError: ``num_classes`` is not positive.
 
-    Source: Radford et al. (2018), section 3.2; chapter "Language models".
+    Source: Radford et al. (2018), section 3.2; chapter "Transformer families".
     """
 
     def __init__(self, decoder: DecoderLM, num_classes: int, *, pad_id: int) -> None:

@@ -42,7 +42,7 @@ def label_smoothed_cross_entropy(
             stops.)
 
     Source: Szegedy et al. (2016), section 7; Vaswani et al. (2017), section 5.4; chapter
-        "The Transformer".
+        "Training a Transformer".
     """
     if logits.dim() == 0 or logits.shape[:-1] != targets.shape:
         raise ValueError(

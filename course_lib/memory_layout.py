@@ -16,7 +16,7 @@ def store_by_columns(model: nn.Module) -> None:
     Args:
         model: Changed in place.
 
-    Source: ``benchmarks/generation.py``; chapter "Decoding".
+    Source: ``benchmarks/generation.py``; chapter "KV caching".
 
     Example:
         >>> layer = nn.Linear(3, 2)

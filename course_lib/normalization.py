@@ -24,7 +24,7 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, *, epsilon: float = 1e-5) 
     Returns:
         ``(..., d_model)``.
 
-    Source: Ba et al. (2016), equation 4; chapter "The Transformer".
+    Source: Ba et al. (2016), equation 4; chapter "Layer normalisation".
     """
     mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
     variance = (x - mean).square().mean(dim=-1, keepdim=True)  # (..., 1), divided by d_model
@@ -44,7 +44,7 @@ def rms_norm(x: Tensor, gain: Tensor, *, epsilon: float = 1e-6) -> Tensor:
     Returns:
         ``(..., d_model)``.
 
-    Source: Zhang and Sennrich (2019), equation 4; chapter "The Transformer".
+    Source: Zhang and Sennrich (2019), equation 4; chapter "Layer normalisation".
     """
     mean_square = x.square().mean(dim=-1, keepdim=True)  # (..., 1)
     return x / torch.sqrt(mean_square + epsilon) * gain
@@ -65,7 +65,7 @@ class LayerNorm(nn.Module):
     Raises:
         ValueError: ``d_model`` or ``epsilon`` is not positive.
 
-    Source: Ba et al. (2016), equation 4; chapter "The Transformer".
+    Source: Ba et al. (2016), equation 4; chapter "Layer normalisation".
     """
 
     def __init__(self, d_model: int, *, epsilon: float = 1e-5) -> None:
@@ -101,7 +101,7 @@ class RMSNorm(nn.Module):
     Raises:
         ValueError: ``d_model`` or ``epsilon`` is not positive.
 
-    Source: Zhang and Sennrich (2019), equation 4; chapter "The Transformer".
+    Source: Zhang and Sennrich (2019), equation 4; chapter "Layer normalisation".
     """
 
     def __init__(self, d_model: int, *, epsilon: float = 1e-6) -> None:

@@ -30,7 +30,7 @@ def position_angles(
     Raises:
         ValueError: ``width`` is not positive and even.
 
-    Source: Vaswani et al. (2017), section 3.5; chapter "Positions".
+    Source: Vaswani et al. (2017), section 3.5; chapter "Positional encoding".
     """
     _check_even("width", width)
     evens = torch.arange(0, width, 2, device=positions.device, dtype=dtype)  # 2i: (width / 2,)
@@ -52,7 +52,7 @@ class SinusoidalPositions(nn.Module):
     Raises:
         ValueError: ``d_model`` is not positive and even.
 
-    Source: Vaswani et al. (2017), section 3.5; chapter "Positions".
+    Source: Vaswani et al. (2017), section 3.5; chapter "Positional encoding".
     """
 
     def __init__(self, d_model: int) -> None:
@@ -120,7 +120,7 @@ def shift_matrix(offset: int, d_model: int) -> Tensor:
     Raises:
         ValueError: ``d_model`` is not positive and even.
 
-    Source: Vaswani et al. (2017), section 3.5; chapter "Positions".
+    Source: Vaswani et al. (2017), section 3.5; chapter "Positional encoding".
     """
     _check_even("d_model", d_model)
     angles = position_angles(torch.tensor([offset]), d_model)[0]  # (d_model / 2,)
@@ -143,7 +143,7 @@ class LearnedPositions(nn.Module):
     Raises:
         ValueError: A size is not positive.
 
-    Source: Gehring et al. (2017), section 3.1; chapter "Positions".
+    Source: Gehring et al. (2017), section 3.1; chapter "Positional encoding".
     """
 
     def __init__(self, max_length: int, d_model: int) -> None:
@@ -193,7 +193,7 @@ class RotaryPositions(nn.Module):
     Raises:
         ValueError: ``head_dim`` is not positive and even, or ``base`` not above 1.
 
-    Source: Su et al. (2021), section 3.2, equation 34; chapter "Positions".
+    Source: Su et al. (2021), section 3.2, equation 34; chapter "Positional encoding".
     """
 
     def __init__(self, head_dim: int, *, base: float = 10_000.0) -> None:

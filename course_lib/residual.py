@@ -32,7 +32,7 @@ class Residual(nn.Module):
         ValueError: ``norm_position`` is unknown, or ``dropout`` is no share.
 
     Source: He et al. (2016) for the residual; Vaswani et al. (2017), section 3.1, for post-norm;
-        Xiong et al. (2020) for pre-norm; chapter "The Transformer".
+        Xiong et al. (2020) for pre-norm; chapter "Residual connections".
     """
 
     def __init__(

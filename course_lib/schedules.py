@@ -24,7 +24,7 @@ def inverse_sqrt(step: int, *, warmup_steps: int) -> float:
     Raises:
         ValueError: ``step`` is negative, or ``warmup_steps`` is not positive.
 
-    Source: Vaswani et al. (2017), section 5.3, equation 3; chapter "The Transformer".
+    Source: Vaswani et al. (2017), section 5.3, equation 3; chapter "Training a Transformer".
 
     Example:
         >>> [inverse_sqrt(step, warmup_steps=2) for step in (0, 1, 7)]
@@ -52,7 +52,8 @@ def warmup_cosine(step: int, *, warmup_steps: int, total_steps: int, floor: floa
         ValueError: ``step`` is negative, ``warmup_steps`` is not positive, ``total_steps`` is not
             larger, or ``floor`` is no share.
 
-    Source: Loshchilov and Hutter (2017), equation 5, without restarts; chapter "The Transformer".
+    Source: Loshchilov and Hutter (2017), equation 5, without restarts; chapter "Training a
+    Transformer".
 
     Example:
         >>> [warmup_cosine(step, warmup_steps=2, total_steps=4) for step in (0, 1, 2, 3, 9)]
