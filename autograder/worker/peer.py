@@ -185,8 +185,8 @@ class Peer:
         request = {
             "call": number,
             "target": target if isinstance(target, str) else self._refer(target),
-            "args": encode(tuple(args), table, self._refer),
-            "kwargs": encode(kwargs or {}, table, self._refer),
+            "args": self._encode(tuple(args), table),
+            "kwargs": self._encode(kwargs or {}, table),
             "grad": torch.is_grad_enabled(),
         }
         inputs = [t for t in table.tensors if t.requires_grad]
@@ -234,6 +234,10 @@ class Peer:
         for reference in references:
             self._exports.pop(reference, None)
 
+    def _encode(self, value: Any, table: TensorTable) -> Any:
+        # Who may be called by name is never asked to build anything for the other side.
+        return encode(value, table, self._refer, records=not self._allow_named)
+
     def _refer(self, value: Any) -> dict[str, Any]:
         if type(value) is Proxy and value._peer is self:
             return {"yours": value._reference}
@@ -246,6 +250,8 @@ class Peer:
             return self._exports[data["yours"]]
         if isinstance(data.get("reference"), int) and isinstance(data.get("type"), str):
             return Proxy(self, data["reference"], data["type"])
+        if "record" in data:
+            return self._target(data["record"])
         raise WireError("a value is malformed")
 
     def _answer(self, message: dict[str, Any], tensors: list[Tensor]) -> None:
@@ -269,7 +275,7 @@ class Peer:
         with torch.set_grad_enabled(bool(message.get("grad"))):
             result = target(*args, **kwargs)
         table = TensorTable()
-        reply = {"value": encode(result, table, self._refer)}
+        reply = {"value": self._encode(result, table)}
         outputs = [t for t in table.tensors if t.requires_grad and not t.is_leaf]
         outputs += [t for t in table.tensors if any(t is leaf for leaf in received.leaves)]
         if outputs and message.get("grad"):
@@ -286,7 +292,7 @@ class Peer:
             return found
         if isinstance(target, dict):
             return self._exports[target["yours"]]
-        raise WireError("only what was handed over can be called")
+        raise WireError("only what was handed over can be called or built")
 
     def _read_reply(
         self, message: dict[str, Any], tensors: list[Tensor], inputs: list[Tensor]

@@ -2,8 +2,12 @@
 
 Types are kept exactly. An object of any class that is not listed here, a tensor subclass say, is
 never copied: the other side gets a reference to it, and so can't be fooled by its methods.
+
+One kind goes one way only. A frozen dataclass of course_lib, made by a test, is made again from its
+fields in the student's process; one that comes from there stays a reference.
 """
 
+import dataclasses
 import itertools
 import types
 from collections import OrderedDict
@@ -41,7 +45,12 @@ class TensorTable:
 
 
 def encode(
-    value: Any, table: TensorTable, refer: Callable[[Any], dict[str, Any]], depth: int = 0
+    value: Any,
+    table: TensorTable,
+    refer: Callable[[Any], dict[str, Any]],
+    depth: int = 0,
+    *,
+    records: bool = False,
 ) -> Any:
     """Turn a value into plain data for JSON.
 
@@ -50,6 +59,8 @@ def encode(
         table: Collects the tensors.
         refer: Makes a reference for an object that does not cross by value.
         depth: How deep in nested containers ``value`` stands.
+        records: Whether frozen dataclasses of course_lib cross as class and fields, for a peer
+            that may be asked for functions by name.
 
     Returns:
         Plain data that ``decode`` understands.
@@ -64,7 +75,7 @@ def encode(
         found = list(itertools.islice(iter(items), MAX_ITEMS + 1))
         if len(found) > MAX_ITEMS:
             raise WireError(f"a container holds more than {MAX_ITEMS} items")
-        return [encode(item, table, refer, depth + 1) for item in found]
+        return [encode(item, table, refer, depth + 1, records=records) for item in found]
 
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
@@ -91,7 +102,16 @@ def encode(
         return {"slice": inner((value.start, value.stop, value.step))}
     if value is Ellipsis:
         return {"ellipsis": True}
+    if records and _is_record(kind):
+        fields = [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.init]
+        return {"record": f"{kind.__module__}:{kind.__qualname__}", "fields": [inner(f) for f in fields]}
     return refer(value)
+
+
+def _is_record(kind: type) -> bool:
+    if not dataclasses.is_dataclass(kind) or kind.__module__.partition(".")[0] != "course_lib":
+        return False
+    return bool(getattr(kind, "__dataclass_params__").frozen)  # noqa: B009 -- typed nowhere
 
 
 def _encode_tensor(tensor: Tensor, table: TensorTable) -> dict[str, Any]:
@@ -125,7 +145,7 @@ def decode(
     Args:
         data: What ``encode`` made, or what a hostile peer claims it made.
         tensor_at: Gives the tensor that a tensor code stands for.
-        resolve: Gives the object that a reference stands for.
+        resolve: Gives the object that a reference, or the class that a record, stands for.
 
     Returns:
         The value.
@@ -173,4 +193,6 @@ def _decode(data: Any, tensor_at: Any, resolve: Any) -> Any:
         return slice(*inner(data["slice"]))
     if "ellipsis" in data:
         return Ellipsis
+    if "record" in data:
+        return resolve(data)(**dict(inner(pair) for pair in data["fields"]))
     return resolve(data)

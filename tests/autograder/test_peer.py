@@ -14,6 +14,7 @@ from torch import nn
 
 from autograder.worker.peer import Peer, Proxy, RemoteError
 from autograder.worker.wire import Wire, WireClosed, WireError
+from course_lib.bleu_statistics import BLEUStatistics
 
 OBJECTS = {}
 
@@ -121,6 +122,24 @@ def test_objects_stay_where_they_are(remote):
     assert pair[1] == {"x": 3}
     assert len(pair) == 2
     assert [type(item) for item in pair] == [torch.Tensor, dict]
+
+
+def test_a_record_of_the_course_is_made_again_over_there(remote):
+    record = BLEUStatistics(matches=(2, 1), totals=(3, 2), candidate_length=3, reference_length=4)
+    kept = []
+    remote(kept.append)(record)
+    assert kept == [record]
+    assert kept[0] is not record
+    nested = remote(lambda x: [(type(one), one.totals) for one in x])([record, record])
+    assert [totals for _, totals in nested] == [(3, 2), (3, 2)]
+
+
+def test_a_record_that_was_made_over_there_stays_there(remote):
+    record = BLEUStatistics(matches=(1,), totals=(3,), candidate_length=3, reference_length=4)
+    arrived = remote(lambda: record)()
+    assert type(arrived) is Proxy
+    assert arrived.totals == (3,)
+    assert remote(lambda x: x is record)(arrived)
 
 
 def test_an_object_that_never_stops_is_cut_short(remote):
@@ -305,6 +324,8 @@ def test_a_value_that_cannot_cross_is_an_error_not_a_hang(remote, value):
         {"reply": 1, "value": 1, "released": 5},
         {"reply": 1, "value": 1, "backward": {"reference": 1, "type": "B"}, "outputs": [9]},
         {"reply": 1, "value": {"yours": 77}},
+        {"reply": 1, "value": {"record": "course_lib:Room", "fields": [["module", 1]]}},
+        {"reply": 1, "value": {"record": "os:system", "fields": [["command", "true"]]}},
     ],
     ids=str,
 )
