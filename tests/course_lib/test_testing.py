@@ -353,6 +353,15 @@ def test_raises_accepts_the_promised_error_and_its_subclasses():
     assert_raises(ValueError, int, "g", base=16)
 
 
+def test_raises_lets_a_stub_say_that_it_is_not_written():
+    def stub():
+        raise NotImplementedError
+
+    for error in (TypeError, RuntimeError):
+        with pytest.raises(NotImplementedError):
+            assert_raises(error, stub)
+
+
 def test_raises_refuses_a_return_and_another_error():
     returned = failure(assert_raises, ValueError, int, "1", hint="check the mask")
     assert returned.summary == "the call should raise ValueError, but returned"
