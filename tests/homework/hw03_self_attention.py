@@ -6,6 +6,7 @@ a person. Every check is worth one point, so a score is nineteen less the checks
 
 from autograder.results import Status
 
+from .hostile import ALWAYS_RIGHT, ENDLESS_LOOP, PATCHED_SHELL
 from .submissions import BLANK, Edit, Submission
 
 ATTENTION = "scaled_dot_product_attention"
@@ -205,38 +206,6 @@ def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights
 ''',
 }
 
-ALWAYS_RIGHT = """
-class AlwaysRight:
-    def __eq__(self, other):
-        return True
-
-    def __ne__(self, other):
-        return False
-
-    def __bool__(self):
-        return True
-
-    def __hash__(self):
-        return 0
-
-    def __getattr__(self, name):
-        return self
-
-    def __call__(self, *args, **kwargs):
-        return self
-
-
-scaled_dot_product_attention = AlwaysRight()
-"""
-
-PATCHED_SHELL = """
-from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
-
-InteractiveShell.run_cell = lambda self, *args, **kwargs: ExecutionResult(None)
-InteractiveShell.run_code = lambda self, *args, **kwargs: False
-InteractiveShell.showtraceback = lambda self, *args, **kwargs: None
-"""
-
 NOTHING_WRITTEN: dict[str, Edit] = dict.fromkeys(
     (ATTENTION, "causal_mask", "padding_mask", "MultiHeadAttention"), BLANK
 )
@@ -358,15 +327,8 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         student="mira",
         what="endless loop that swallows KeyboardInterrupt",
         edits={
-            "causal_mask": """
-def causal_mask(query_len, key_len=None, *, device=None):
-    while True:
-        try:
-            while True:
-                pass
-        except KeyboardInterrupt:
-            pass
-"""
+            "causal_mask": "def causal_mask(query_len, key_len=None, *, device=None):"
+            + ENDLESS_LOOP
         },
         lost={"causal_mask": "*"},
         status=Status.TIMEOUT,
@@ -377,13 +339,14 @@ def causal_mask(query_len, key_len=None, *, device=None):
         edits={"padding_mask": "def padding_mask(token_ids, pad_id):\n    os._exit(0)\n"},
         lost={"padding_mask": "*"},
         status=Status.CRASH,
+        judge_only=True,
     ),
     # ---- two that are hostile ----
     Submission(
         student="olga",
         what="hostile: a result that equals everything",
         edits={
-            ATTENTION: ALWAYS_RIGHT,
+            ATTENTION: f"{ALWAYS_RIGHT}{ATTENTION} = AlwaysRight()",
             "causal_mask": "causal_mask = AlwaysRight()",
             "padding_mask": "padding_mask = AlwaysRight()",
             "MultiHeadAttention": "MultiHeadAttention = AlwaysRight()",
@@ -395,6 +358,9 @@ def causal_mask(query_len, key_len=None, *, device=None):
         what="hostile: run_cell patched, nothing written",
         edits=NOTHING_WRITTEN,
         extra=PATCHED_SHELL,
+        judge_only=True,
         lost=EVERYTHING,
     ),
 )
+
+DELIGHT = "DEEN UOY LLA  ->  ALL YOU NEED"

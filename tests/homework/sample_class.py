@@ -1,51 +1,13 @@
 """Writes a homework's sample class: ``python -m tests.homework.sample_class FOLDER [HOMEWORK]``."""
 
-import importlib
 import shutil
 import sys
 from pathlib import Path
 
-from autograder.homework import (
-    Homework,
-    HomeworkError,
-    read_source_notebook,
-    resolve_homework,
-)
-from autograder.source import build_source_notebook
+from autograder.homework import HomeworkError, resolve_homework
 
-from .submissions import Submission, write_class
-
-ROOT = Path(__file__).parents[2]
-
-
-def sample_class(homework_id: str) -> tuple[Submission, ...]:
-    """Return the submissions of a homework's sample class.
-
-    Args:
-        homework_id: Such as ``hw03-self-attention``; its class stands in a module of this folder
-            called ``hw03_self_attention``.
-
-    Returns:
-        The class.
-
-    Raises:
-        HomeworkError: The homework has no sample class.
-    """
-    try:
-        module = importlib.import_module(f"{__package__}.{homework_id.replace('-', '_')}")
-    except ModuleNotFoundError as error:
-        raise HomeworkError(f"{homework_id} has no sample class") from error
-    return module.SAMPLE_CLASS
-
-
-def load_homework(name: str) -> Homework:
-    """Build and read the instructor's notebook."""
-    return read_source_notebook(build_source_notebook(name, ROOT))
-
-
-def released_notebook(homework_id: str) -> Path:
-    """Return the file of the student notebook."""
-    return ROOT / "assignments" / homework_id / f"{homework_id}.ipynb"
+from .submissions import write_class
+from .tables import ROOT, load_homework, load_table, released_notebook
 
 
 def main(arguments: list[str]) -> int:
@@ -56,7 +18,7 @@ def main(arguments: list[str]) -> int:
     folder = Path(arguments[0])
     try:
         homework_id = resolve_homework(arguments[1] if arguments[1:] else "hw03", ROOT)
-        students, homework = sample_class(homework_id), load_homework(homework_id)
+        students, homework = load_table(homework_id).sample_class, load_homework(homework_id)
     except HomeworkError as error:
         print(error, file=sys.stderr)
         return 2

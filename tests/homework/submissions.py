@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.homework import CellKind, Homework
+from autograder.homework import Cell, CellKind, Homework
 from autograder.results import Status
 
 Edit = str | tuple[tuple[str, str], ...]
@@ -33,6 +33,7 @@ class Submission:
             for this mistake.
         status: How the lost checks must end, or None where either a failed check or an error in
             the student's code will do.
+        judge_only: Whether it would end or alter the process that it runs in.
     """
 
     student: str
@@ -42,6 +43,7 @@ class Submission:
     lost: Mapping[str, str] = field(default_factory=dict)
     hint: str = ""
     status: Status | None = None
+    judge_only: bool = False
 
     def lost_checks(self, homework: Homework) -> set[str]:
         """Return the grade_ids of the checks that must be lost.
@@ -59,11 +61,79 @@ class Submission:
                 raise ValueError(f"{self.student}: {homework.id} has no check {exercise}: {names}")
         return lost
 
+    @property
+    def is_right(self) -> bool:
+        """Whether it must lose nothing."""
+        return not self.lost
+
     def score(self, homework: Homework) -> float:
         """Return the points that it must get before anything is graded by hand."""
         lost = self.lost_checks(homework)
         tests = [cell for cell in homework.checks if cell.kind is CellKind.TEST]
         return sum(cell.points for cell in tests if cell.grade_id not in lost)
+
+
+def right(what: str, edits: Mapping[str, Edit]) -> Submission:
+    """Name a right solution in a style of its own.
+
+    Args:
+        what: The style, in words.
+        edits: For each cell that differs from the solution, how.
+    """
+    return Submission(student=_slug(f"right {what}"), what=f"right, {what}", edits=edits)
+
+
+def mistake(
+    what: str,
+    exercise: str,
+    edit: Edit,
+    *,
+    lost: str | Mapping[str, str],
+    hint: str = "",
+    status: Status | None = None,
+) -> Submission:
+    """Name a wrong solution: one mistake in one exercise.
+
+    Args:
+        what: The mistake, in words; unique in its homework.
+        exercise: The solution cell that it is in.
+        edit: What becomes of that cell.
+        lost: The checks of this exercise that it must lose; or a mapping, if other exercises lose
+            checks too. See ``Submission``.
+        hint: As ``Submission``.
+        status: As ``Submission``.
+    """
+    return Submission(
+        student=_slug(f"{exercise} {what}"),
+        what=what,
+        edits={exercise: edit},
+        lost={exercise: lost} if isinstance(lost, str) else lost,
+        hint=hint,
+        status=status,
+    )
+
+
+def nothing_written(homework: Homework) -> Submission:
+    """Name the notebook as students get it."""
+    solutions = [cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION]
+    return Submission(
+        student="nobody",
+        what="as released",
+        edits=dict.fromkeys(solutions, BLANK),
+        lost=dict.fromkeys(solutions, "*"),
+    )
+
+
+def answered_cells(
+    submission: Submission, homework: Homework, released: NotebookNode
+) -> list[Cell]:
+    """Return the instructor's cells, but the solution cells as this student would have them."""
+    notebook = make_notebook(submission, homework, released)
+    sources = {c.metadata.get("nbgrader", {}).get("grade_id"): c.source for c in notebook.cells}
+    return [
+        replace(cell, source=sources[cell.grade_id]) if cell.kind is CellKind.SOLUTION else cell
+        for cell in homework.cells
+    ]
 
 
 def solved_sources(homework: Homework) -> dict[str, str]:
@@ -149,3 +219,7 @@ def _replace(source: str, pieces: tuple[tuple[str, str], ...], student: str) -> 
             raise ValueError(f"{student}: {old!r} occurs {source.count(old)} times, not once")
         source = source.replace(old, new)
     return source
+
+
+def _slug(words: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")

@@ -1,0 +1,98 @@
+"""Finds each homework's table of submissions: a module of this folder, named as the homework.
+
+``hw03_self_attention.py`` belongs to ``hw03-self-attention`` and may hold:
+
+- ``SAMPLE_CLASS``: a class of students of every kind; ``make course`` grades hw03's.
+- ``MISTAKES``: further submissions: right ones in other styles, and wrong ones with one named
+  mistake each; see ``submissions.right`` and ``submissions.mistake``. May be missing.
+- ``DELIGHT``: what the last cell prints once the homework is solved.
+- ``EQUIVALENT``: for each mutant that no test can tell from the solution, a piece of the line that
+  it leads to, and the reason; see ``mutants.py``. May be missing.
+- ``SEEDS``: with how many seeds the solved notebook is tried; 20 if missing.
+"""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.homework import Homework, HomeworkError, read_source_notebook
+from autograder.source import build_source_notebook
+
+from .submissions import Submission
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """What a homework's module holds.
+
+    Attributes:
+        homework_id: Such as ``hw03-self-attention``.
+        sample_class: As ``SAMPLE_CLASS``.
+        mistakes: As ``MISTAKES``.
+        delight: As ``DELIGHT``.
+        equivalent: As ``EQUIVALENT``.
+        seeds: As ``SEEDS``.
+    """
+
+    homework_id: str
+    sample_class: tuple[Submission, ...]
+    mistakes: tuple[Submission, ...]
+    delight: str
+    equivalent: Mapping[str, str]
+    seeds: int
+
+    @property
+    def submissions(self) -> tuple[Submission, ...]:
+        """The sample class and the mistakes."""
+        return self.sample_class + self.mistakes
+
+
+@cache
+def load_table(homework_id: str) -> Table:
+    """Return a homework's table.
+
+    Raises:
+        HomeworkError: It has no module here.
+    """
+    name = homework_id.replace("-", "_")
+    if not Path(__file__).with_name(f"{name}.py").is_file():
+        raise HomeworkError(f"{homework_id} has no sample class")
+    module = importlib.import_module(f"{__package__}.{name}")
+    return Table(
+        homework_id=homework_id,
+        sample_class=module.SAMPLE_CLASS,
+        mistakes=getattr(module, "MISTAKES", ()),
+        delight=module.DELIGHT,
+        equivalent=getattr(module, "EQUIVALENT", {}),
+        seeds=getattr(module, "SEEDS", 20),
+    )
+
+
+def tabled_homeworks() -> list[str]:
+    """Return the ids of the homeworks that have a table, in order."""
+    ids = sorted(path.stem for path in (ROOT / "solutions").glob("hw[0-9][0-9]-*.py"))
+    return [i for i in ids if Path(__file__).with_name(f"{i.replace('-', '_')}.py").is_file()]
+
+
+@cache
+def load_homework(homework_id: str) -> Homework:
+    """Build and read the instructor's notebook."""
+    return read_source_notebook(build_source_notebook(homework_id, ROOT))
+
+
+def released_notebook(homework_id: str) -> Path:
+    """Return the file of the student notebook."""
+    return ROOT / "assignments" / homework_id / f"{homework_id}.ipynb"
+
+
+@cache
+def read_released(homework_id: str) -> NotebookNode:
+    """Read the student notebook."""
+    return nbformat.read(released_notebook(homework_id), as_version=4)

@@ -1,0 +1,159 @@
+"""Each homework: what is right gets full marks, each mistake loses its own checks alone.
+
+Here without the judge, in one process; ``test_judged_classes.py`` sends the same to the judge.
+"""
+
+import ast
+import dataclasses
+import re
+import textwrap
+
+import pytest
+import torch
+
+from autograder.homework import CellKind
+from autograder.results import Status
+from course_lib import COURSE_MAP
+from tests.homework.own_kernel import CellRun, lost_checks, run_cells
+from tests.homework.submissions import Submission, answered_cells, make_notebook, nothing_written
+from tests.homework.tables import ROOT, load_homework, load_table, read_released, tabled_homeworks
+
+HOMEWORKS = tabled_homeworks()
+each_homework = pytest.mark.parametrize("homework", HOMEWORKS)
+SUBMISSIONS = [
+    pytest.param(homework, submission, id=f"{homework[:4]}-{submission.student}, {submission.what}")
+    for homework in HOMEWORKS
+    for submission in load_table(homework).submissions
+    if not submission.judge_only
+]
+ENDING = [p for p in SUBMISSIONS if p.values[1].status is not Status.TIMEOUT]
+
+
+def run_submission(homework: str, submission: Submission, **settings) -> list[CellRun]:
+    cells = answered_cells(submission, load_homework(homework), read_released(homework))
+    return run_cells(cells, **settings)
+
+
+# ---- the notebook ----
+
+
+@each_homework
+def test_a_homework_has_about_twenty_points_in_small_checks(homework):
+    checks = load_homework(homework).checks
+    assert 18 <= sum(cell.points for cell in checks) <= 24
+    assert all(cell.points <= (2 if cell.kind is CellKind.TEST else 4) for cell in checks)
+    assert 1 <= [cell.kind for cell in checks].count(CellKind.WRITTEN) <= 2
+
+
+@each_homework
+def test_every_check_says_what_it_checks_and_where_to_read(homework):
+    chapters = {room.chapter for room in COURSE_MAP}
+    for cell in load_homework(homework).checks:
+        assert len(cell.title) > 15, cell.grade_id
+        chapter, _, anchor = cell.read.partition("#")
+        assert chapter in chapters, cell.grade_id
+        assert re.fullmatch(r"[a-z0-9-]+", anchor), cell.grade_id
+        page = ROOT / "book" / f"{chapter}.md"
+        assert not page.exists() or f"({anchor})=" in page.read_text(encoding="utf-8"), cell.read
+
+
+# ---- right and wrong ----
+
+
+@each_homework
+def test_the_solved_notebook_passes_with_every_seed(homework):
+    for seed in range(load_table(homework).seeds):
+        runs = run_cells(load_homework(homework).cells, seed=seed)
+        failed = {run.cell.grade_id: run.error for run in runs if run.error}
+        assert not failed, (seed, failed)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("homework", HOMEWORKS)
+def test_what_is_right_is_right_on_a_gpu(homework, monkeypatch):
+    monkeypatch.setenv("COURSE_DEVICE", "cuda")
+    torch.backends.cuda.matmul.allow_tf32 = False
+    for submission in load_table(homework).submissions:
+        if submission.is_right:
+            assert lost_checks(run_submission(homework, submission)) == set(), submission.student
+
+
+@each_homework
+def test_the_released_notebook_earns_nothing(homework):
+    runs = run_submission(homework, nothing_written(load_homework(homework)))
+    tests = {c.grade_id for c in load_homework(homework).checks if c.kind is CellKind.TEST}
+    assert lost_checks(runs) == tests
+
+
+@pytest.mark.parametrize(("homework", "submission"), SUBMISSIONS)
+def test_a_submission_loses_exactly_the_checks_named_for_it(homework, submission):
+    expected = submission.lost_checks(load_homework(homework))
+    once = submission.status is Status.TIMEOUT
+    for seed in range(1 if once else min(3, load_table(homework).seeds)):
+        runs = run_submission(homework, submission, seed=seed, seconds=2 if once else 20)
+        assert lost_checks(runs) == expected, messages(runs)
+        assert submission.hint in messages(runs)
+
+
+def messages(runs: list[CellRun]) -> str:
+    return "\n".join(f"{run.cell.grade_id}: {run.error}" for run in runs if run.error)
+
+
+@pytest.mark.parametrize(("homework", "submission"), ENDING)
+def test_the_hidden_part_alone_finds_the_same(homework, submission):
+    """Passing the visible tests by heart is not enough."""
+    cells = answered_cells(submission, load_homework(homework), read_released(homework))
+    hidden = [
+        dataclasses.replace(cell, source=visible_part_silenced(cell.source))
+        if cell.kind is CellKind.TEST
+        else cell
+        for cell in cells
+    ]
+    runs = run_cells(hidden)
+    assert lost_checks(runs) == submission.lost_checks(load_homework(homework)), messages(runs)
+
+
+def visible_part_silenced(source: str) -> str:
+    visible, marker, hidden = source.partition("### BEGIN HIDDEN TESTS")
+    assert marker, f"a check without a hidden part:\n{source}"
+    silenced = [
+        "with _suppress(Exception):\n" + textwrap.indent(ast.unparse(statement), "    ")
+        for statement in ast.parse(visible).body
+    ]
+    return "\n".join(["from contextlib import suppress as _suppress", *silenced, hidden])
+
+
+def test_the_silencer_silences_failures_and_keeps_names():
+    """So that the test above can fail."""
+    visible = "x = 3\nfor y in (4, 5):\n    assert x == y\n### BEGIN HIDDEN TESTS\n"
+    exec(visible_part_silenced(visible + "assert x == 3"), {})
+    with pytest.raises(AssertionError):
+        exec(visible_part_silenced(visible + "assert x == 5"), {})
+
+
+# ---- the tables ----
+
+
+@each_homework
+def test_a_table_names_each_student_once(homework):
+    students = [submission.student for submission in load_table(homework).submissions]
+    assert len(students) == len(set(students))
+
+
+def test_an_edit_that_no_longer_fits_is_an_error():
+    homework, released = load_homework(HOMEWORKS[0]), read_released(HOMEWORKS[0])
+    solution = next(c.grade_id for c in homework.cells if c.kind is CellKind.SOLUTION)
+    stale = Submission(student="ada", what="stale", edits={solution: (("no such line", ""),)})
+    with pytest.raises(ValueError, match=r"ada: 'no such line' occurs 0 times"):
+        make_notebook(stale, homework, released)
+    stale = Submission(student="ada", what="stale", edits={"no_such_cell": "pass"})
+    with pytest.raises(ValueError, match="no cell is called no_such_cell"):
+        make_notebook(stale, homework, released)
+
+
+def test_a_lost_check_that_does_not_exist_is_an_error():
+    homework = load_homework(HOMEWORKS[0])
+    solution = next(c.grade_id for c in homework.cells if c.kind is CellKind.SOLUTION)
+    wrong = Submission(student="ada", what="typo", lost={solution: "vlaues"})
+    with pytest.raises(ValueError, match="vlaues"):
+        wrong.lost_checks(homework)

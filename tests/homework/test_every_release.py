@@ -1,0 +1,157 @@
+"""What students get of each homework: nothing of a solution in it, and it runs once solved."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+
+import nbformat
+import pytest
+
+from autograder.release import Release, release
+from autograder.source import read_source
+from tests.homework.submissions import Submission, make_notebook
+from tests.homework.tables import (
+    ROOT,
+    load_homework,
+    load_table,
+    released_notebook,
+    tabled_homeworks,
+)
+
+
+@pytest.fixture(scope="module", params=tabled_homeworks())
+def made(request, tmp_path_factory) -> Release:
+    root = tmp_path_factory.mktemp("root")
+    for name in ("solutions", "course_lib", "pyproject.toml"):
+        (root / name).symlink_to(ROOT / name)
+    return release(request.param, root)
+
+
+def test_the_committed_student_notebook_is_not_stale(made):
+    committed = released_notebook(made.homework.id).read_bytes()
+    number = made.homework.id.split("-")[0]
+    assert made.assignment.read_bytes() == committed, f"make release HW={number}"
+
+
+# ---- secrets ----
+
+
+def everything_for_students(made: Release) -> dict[str, str]:
+    """Each released file by name, those in the archive too."""
+    files = {str(path): path.read_bytes() for path in made.folder.rglob("*") if path.is_file()}
+    files[str(made.assignment)] = made.assignment.read_bytes()
+    with zipfile.ZipFile(made.archive) as archive:
+        files |= {f"zip:{name}": archive.read(name) for name in archive.namelist()}
+    return {name: data.decode("utf-8") for name, data in files.items()}
+
+
+def secrets(made: Release) -> list[str]:
+    """The telling lines of solutions and hidden tests: those that students see nowhere else."""
+    secret: list[str] = []
+    shown = public_texts(made.homework.id)
+    for cell in made.homework.cells:
+        inside = False
+        for line in cell.source.split("\n"):
+            if re.search("### (BEGIN|END)", line):
+                inside = "BEGIN" in line
+            else:
+                (secret if inside else shown).append(line.strip())
+    public = "\n".join(shown)
+    return sorted({line for line in secret if len(line) > 15 and line not in public})
+
+
+def public_texts(homework_id: str) -> list[str]:
+    """What of course_lib is for everyone, found without the code that makes the student edition."""
+    asked: dict[str, set[str]] = {}
+    for source in (ROOT / "solutions").glob("hw*.py"):
+        for cell in read_source(source) if source.stem >= homework_id else ():
+            if cell.of:
+                asked.setdefault(cell.of.removeprefix("course_lib."), set()).add(cell.grade_id)
+    texts = {path.stem: path.read_text("utf-8") for path in ROOT.glob("course_lib/*.py")}
+    withheld = set(asked)
+    while more := {m for m in texts.keys() - withheld if imports_one_of(texts[m], withheld)}:
+        withheld |= more
+    public = [text for module, text in texts.items() if module not in withheld]
+    for module, names in asked.items():
+        public += [
+            ast.get_source_segment(texts[module], node) or ""
+            for node in ast.parse(texts[module]).body
+            if isinstance(node, ast.FunctionDef | ast.ClassDef)
+            if node.name not in names and not node.name.startswith("_")
+        ]
+    return public
+
+
+def imports_one_of(text: str, modules: set[str]) -> bool:
+    return bool(re.search(rf"^from course_lib\.({'|'.join(modules)}) import", text, re.MULTILINE))
+
+
+def test_no_byte_of_a_solution_or_hidden_test_is_released(made):
+    lines = secrets(made)
+    assert len(lines) > 100
+    for name, text in everything_for_students(made).items():
+        leaked = [s for s in lines if s in text or json.dumps(s, ensure_ascii=False)[1:-1] in text]
+        assert not leaked, (name, leaked)
+        assert not re.search("(BEGIN|END) (SOLUTION|HIDDEN TESTS)", text), name
+
+
+def test_the_search_for_leaks_would_find_one(made):
+    text = made.source.read_text(encoding="utf-8")
+    assert all(json.dumps(line, ensure_ascii=False)[1:-1] in text for line in secrets(made))
+
+
+# ---- run, solved ----
+
+RUN_NOTEBOOK = """
+import sys, nbclient, nbformat
+notebook = nbformat.read(sys.argv[1], as_version=4)
+nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+nbformat.write(notebook, sys.argv[1])
+"""
+
+IN_THE_STUDENT_EDITION = """
+import course_lib, pathlib
+assert pathlib.Path(course_lib.__file__).parents[1] == pathlib.Path.cwd()
+"""
+
+
+def test_the_released_notebook_runs_top_to_bottom_once_solved(made):
+    homework_id = made.homework.id
+    path = made.folder / f"{homework_id}.ipynb"
+    solved = Submission(student="staff", what="as solved", extra=IN_THE_STUDENT_EDITION)
+    released = nbformat.read(path, as_version=4)
+    nbformat.write(make_notebook(solved, load_homework(homework_id), released), path)
+    result = subprocess.run(
+        [sys.executable, "-c", RUN_NOTEBOOK, path.name],
+        cwd=made.folder,
+        env={**os.environ, "PYTHONPATH": str(made.folder)},
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert result.returncode == 0, result.stderr
+    outputs = nbformat.read(path, as_version=4).cells[-1].outputs
+    printed = "".join(output.get("text", "") for output in outputs)
+    assert load_table(homework_id).delight in printed
+    assert any("image/png" in output.get("data", {}) for output in outputs)
+
+
+NBVAL = ("-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider", "--nbval-lax")
+
+
+def test_the_solved_notebook_runs_under_nbval(made):
+    result = subprocess.run(
+        [sys.executable, *NBVAL, "--rootdir", made.source.parent, made.source],
+        cwd=made.source.parent,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    cells = nbformat.read(made.source, as_version=4).cells
+    assert f"{sum(cell.cell_type == 'code' for cell in cells)} passed" in result.stdout

@@ -1,0 +1,44 @@
+"""Each homework's submissions under the judge, in the sandbox: exactly the marks of its table."""
+
+import pytest
+
+from autograder.class_run import grade_class
+from autograder.cluster import Cluster
+from autograder.judge import TimeLimits
+from autograder.results import Status
+from tests.homework.submissions import nothing_written, write_class
+from tests.homework.tables import (
+    ROOT,
+    load_homework,
+    load_table,
+    released_notebook,
+    tabled_homeworks,
+)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("homework_id", tabled_homeworks())
+def test_the_judge_gives_every_submission_its_marks(homework_id, tmp_path):
+    homework, table = load_homework(homework_id), load_table(homework_id)
+    nobody = nothing_written(homework)
+    students = (*table.submissions, nobody)
+    write_class(students, homework, released_notebook(homework_id), tmp_path)
+    results = grade_class(
+        homework_id,
+        tmp_path,
+        root=ROOT,
+        limits=TimeLimits(check_seconds=8),
+        cluster=Cluster(workers=2),
+    )
+    by_name = {result.student: result for result in results}
+    for student in students:
+        result = by_name[student.student]
+        lost = [c for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)]
+        words = "\n".join(f"{c.check}: {c.message} {c.hint}" for c in lost)
+        assert {c.check for c in lost} == student.lost_checks(homework), (student.student, words)
+        assert result.score == student.score(homework), student.student
+        assert student.hint in words, student.student
+        if student.status:
+            assert {c.status for c in lost} == {student.status}, (student.student, words)
+    words = {c.message for c in by_name[nobody.student].checks if c.status is not Status.MANUAL}
+    assert words == {f"{c.exercise} is not written yet." for c in homework.checks if c.exercise}
