@@ -10,21 +10,24 @@ from pathlib import Path
 _UNFINISHED = ".unfinished-"
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that no reader, and no killed run, ever sees a part of it.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a file so that no reader, and no killed run, ever sees a part of it.
 
     Args:
         path: The file; one that exists is replaced.
-        text: What it is to hold; written as UTF-8, half characters as backslash escapes.
+        content: What it is to hold; text is written as UTF-8, half characters as backslash
+            escapes.
 
     Raises:
         OSError: It could not be written; what was there before still is.
     """
+    if isinstance(content, str):
+        content = content.encode("utf-8", errors="backslashreplace")
     handle, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8", errors="backslashreplace"))
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         # mkstemp makes files private; a report is made to be read

@@ -69,7 +69,7 @@ def record_in_gradebook(
         target.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, target)
         try:
-            found = {result.student: result.to_json()}
+            found: dict[str, object] = {result.student: result.to_json()}
             _record(_api(course_folder, root, found, db_url), result)
         except GradebookError as error:  # one student's trouble is not the next one's
             refused[result.student] = error

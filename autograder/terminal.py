@@ -5,6 +5,7 @@ Students' texts are cleaned and never read as markup.
 
 import statistics
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
@@ -15,10 +16,12 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.clean_text import one_line
+from autograder.collecting.collect import Collection, Line, Outcome
 from autograder.results import Status, SubmissionResult
 from autograder.status_words import STATUS_WORDS, format_points, format_seconds
 
 _MAX_ROWS = 60
+_URGENT = {Outcome.PROBLEM: "bold red", Outcome.KEPT: "yellow", Outcome.MISSING: "dim"}
 _PIPE_WIDTH = 110  # where nobody tells how wide the page is: a log, a file
 _PLAIN_LINES = 20  # most lines of progress in a log
 _COLOURS = {
@@ -139,6 +142,38 @@ def print_grades(results: Sequence[SubmissionResult], console: Console) -> None:
     if any(not result.sandboxed for result in results):
         warning = "Graded without a sandbox: students' code ran with your rights on this machine."
         console.print(Text(warning, style="bold red"))
+
+
+def print_collection(collection: Collection, console: Console) -> None:
+    """Print what became of each submission: what needs a look first, and all of that.
+
+    Args:
+        collection: What was collected.
+        console: Where to.
+    """
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in ("student", "outcome", "file", "remarks"):
+        table.add_column(column, overflow="fold")
+    urgent = [line for line in collection.lines if line.outcome in _URGENT]
+    others = [line for line in collection.lines if line.outcome not in _URGENT]
+    for line in (*urgent, *others[:_MAX_ROWS]):
+        table.add_row(*_collected(line))
+    console.print(table)
+    if len(others) > _MAX_ROWS:
+        console.print(f"... and {len(others) - _MAX_ROWS} more without trouble")
+    counts = Counter(line.outcome for line in collection.lines)
+    told = [f"{counts[outcome]} {outcome.value}" for outcome in Outcome if counts[outcome]]
+    console.print(f"\nNames as of {collection.naming.value}: {', '.join(told)}")
+
+
+def _collected(line: Line) -> tuple[Text, Text, Text, Text]:
+    colour = _URGENT.get(line.outcome, "green")
+    return (
+        Text(one_line(line.student, 40)),
+        Text(line.outcome.value, style=colour),
+        Text(one_line(line.source, 80)),
+        Text(one_line(line.remark, 300)),
+    )
 
 
 def _symbols(result: SubmissionResult) -> Text:

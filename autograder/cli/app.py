@@ -2,6 +2,7 @@
 
 import typer
 
+from autograder.cli.collect import collect
 from autograder.cli.doctor import doctor
 from autograder.cli.grade import grade
 from autograder.cli.release import release
@@ -26,6 +27,17 @@ app.command(
     "without the layers it asks for, the requirements.",
     epilog=_examples("python -m autograder release hw03"),
 )(release)
+app.command(
+    help="Bring what was handed in into the layout that grading reads: from a folder, a zip of "
+    "Canvas, Moodle or Gradescope, or a GitHub Classroom clone. Each student's last notebook "
+    "counts; what can't be collected is named, and newer notebooks stay. "
+    "Exit code 1 says that something was not collected.",
+    epilog=_examples(
+        "python -m autograder collect hw03 submissions.zip --into class",
+        "python -m autograder collect hw03 submissions.zip --into class --roster class.csv",
+        "python -m autograder collect hw03 hw03-self-attention-submissions --into class",
+    ),
+)(collect)
 app.command(
     help="Grade a class, and write grades.csv, report.html, a feedback page for each student and "
     "an nbgrader gradebook. Submissions lie as nbgrader collects them: "

@@ -1,0 +1,71 @@
+"""python -m autograder collect."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
+from autograder.collecting.collect import collect as collect_class
+from autograder.collecting.handed_in import SourceError
+from autograder.collecting.lms_names import Naming
+from autograder.collecting.roster import Roster, RosterError, read_roster
+from autograder.homework import HomeworkError, resolve_homework
+from autograder.terminal import StepProgress, output, print_collection
+
+
+def collect(
+    homework: Annotated[str, typer.Argument(help="Its number, hw03, or its whole name.")],
+    source: Annotated[Path, typer.Argument(help="The folder or zip that was downloaded.")],
+    into: Annotated[Path, typer.Option(help="The class's folder; made if it is not there.")],
+    roster: Annotated[
+        Path | None,
+        typer.Option(help="Class list: CSV with lms_id and student, and name, section if known."),
+    ] = None,
+    naming: Annotated[
+        Naming | None,
+        typer.Option(help="Whose names the files have.", show_default="found out"),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option(help="Replace also notebooks that are newer than what comes.")
+    ] = False,
+) -> None:
+    """Bring what was handed in into the layout that grading reads.
+
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+        source: A folder or zip: from Canvas, Moodle, Gradescope or GitHub Classroom, or with a
+            folder for each student.
+        into: The class's folder.
+        roster: Class list as CSV; without it students are called what the platform calls them.
+        naming: The platform; found out from the names if None.
+        force: Replace also notebooks that are newer than what comes.
+
+    Raises:
+        Exit: With code 2, if an argument can't be used; with code 1, if something that was handed
+            in could not be collected.
+    """
+    with told_in_one_line(HomeworkError, SourceError, RosterError):
+        homework_id = resolve_homework(homework, ROOT)
+        people = read_roster(roster) if roster else Roster()
+        if source.is_dir() and into.resolve().is_relative_to(source.resolve()):
+            raise BadInputError(f"--into {into} lies in {source}, which is collected from")
+        try:
+            with StepProgress("Collecting") as progress:
+                collection = collect_class(
+                    source,
+                    homework_id,
+                    into,
+                    roster=people,
+                    naming=naming,
+                    force=force,
+                    on_start=progress.begin,
+                    on_student=progress.advance,
+                )
+        except OSError as error:
+            raise BadInputError(f"--into {into} can't be written: {error}") from error
+    console = output()
+    print_collection(collection, console)
+    console.print(f"\nGrade them: python -m autograder grade {homework} --submissions {into} ...")
+    if not collection.complete:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""Brings submissions from wherever they were handed in into nbgrader's layout."""

@@ -1,0 +1,217 @@
+"""Collects a homework: from what a platform lets one download into nbgrader's layout."""
+
+import enum
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.atomic_write import write_atomically
+from autograder.submission import MAX_NOTEBOOK_BYTES
+
+from .attempts import Attempt, ChoiceError, attempts_of, choose
+from .gradescope_export import METADATA, MetadataError, Record, read_metadata
+from .handed_in import HandedIn, SourceError, UnreadableError, open_source
+from .lms_names import READERS, Name, Naming, recognise
+from .roster import Roster
+
+
+class Outcome(enum.StrEnum):
+    """What became of a submission."""
+
+    COLLECTED = "collected"
+    REPLACED = "replaced"  # an older one was there
+    SAME = "unchanged"
+    KEPT = "kept"  # the one that is there may be newer
+    PROBLEM = "problem"
+    MISSING = "missing"  # in the class list, but handed in nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line of the summary.
+
+    Attributes:
+        student: The student's id in the course; empty if the owner is not known.
+        outcome: What became of it.
+        source: Path of the file in what was handed in.
+        remark: In words; may be empty.
+    """
+
+    student: str
+    outcome: Outcome
+    source: str = ""
+    remark: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collection:
+    """What a collection did.
+
+    Attributes:
+        naming: The platform that the names come from.
+        lines: At least one for each student, and one for each file without an owner.
+    """
+
+    naming: Naming
+    lines: tuple[Line, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was handed in is in its place."""
+        return not any(line.outcome in (Outcome.PROBLEM, Outcome.KEPT) for line in self.lines)
+
+
+def collect(
+    source: Path,
+    homework_id: str,
+    target: Path,
+    *,
+    roster: Roster | None = None,
+    naming: Naming | None = None,
+    force: bool = False,
+    on_start: Callable[[int], None] = lambda count: None,
+    on_student: Callable[[str], None] = lambda student: None,
+) -> Collection:
+    """Copy each student's last notebook to where grading finds it.
+
+    Nothing in ``source`` is changed, and nothing of it but the chosen notebooks is written.
+
+    Args:
+        source: A folder or a zip.
+        homework_id: Such as ``hw03-self-attention``.
+        target: The class's folder: ``target/<student>/<homework>/<homework>.ipynb``.
+        roster: The class list: whom it lists gets the id that it gives.
+        naming: The platform that the names come from; found out if None.
+        force: Replace also what may be newer.
+        on_start: Called with the number of students.
+        on_student: Called with each student's id.
+
+    Returns:
+        What became of each submission.
+
+    Raises:
+        SourceError: ``source`` can't be read.
+        OSError: ``target`` can't be written.
+    """
+    roster = roster or Roster()
+    with open_source(source) as files:
+        if not files:
+            raise SourceError(f"{source} is empty")
+        found, depth = recognise(files, homework_id)
+        naming, depth = (found, depth) if naming in (None, found) else (naming, 0)
+        lines: list[Line] = []
+        people = _group(files, naming, depth, homework_id, roster, lines)
+        on_start(len(people))
+        for attempts in people.values():
+            lines.append(_take(attempts, homework_id, target, force=force))
+            on_student(attempts[0].student)
+    seen = {line.student for line in lines}
+    absent = [person.student for person in roster.people if person.student not in seen]
+    lines += [Line(student=student, outcome=Outcome.MISSING) for student in absent]
+    return Collection(naming=naming, lines=tuple(lines))
+
+
+def _group(
+    files: Sequence[HandedIn],
+    naming: Naming,
+    depth: int,
+    homework_id: str,
+    roster: Roster,
+    lines: list[Line],
+) -> dict[str, list[Attempt]]:
+    """Give each file to its owner; what has none, or shares its folder's name, gets a line."""
+    records = _records(files, naming, depth, lines)
+    people: dict[str, list[Attempt]] = {}
+    for file, name in _named(files, naming, depth, homework_id, lines):
+        for attempt in attempts_of(file, name, roster, records):
+            people.setdefault(attempt.person, []).append(attempt)
+    owners: dict[str, str] = {}
+    for person, attempts in list(people.items()):
+        # on some file systems A and a are one folder
+        student = attempts[0].student
+        owner = owners.setdefault(student.casefold(), person)
+        if not student or owner != person:
+            remark = f"{person} and {owner} would share a folder; tell them apart by --roster"
+            remark = remark if student else f"{person!r} makes no folder; name it by --roster"
+            source = attempts[0].file.path
+            lines.append(
+                Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=remark)
+            )
+            del people[person]
+    return people
+
+
+def _named(
+    files: Sequence[HandedIn], naming: Naming, depth: int, homework_id: str, lines: list[Line]
+) -> Iterator[tuple[HandedIn, Name]]:
+    for file in files:
+        parts = file.parts[depth:]
+        if naming is Naming.GRADESCOPE and parts == (METADATA,):
+            continue
+        name = READERS[naming](parts, homework_id) if parts else None
+        if name is not None:
+            yield file, name
+            continue
+        remark = file.problem or f"not named as {naming.value} names what is handed in"
+        lines.append(Line(student="", outcome=Outcome.PROBLEM, source=file.path, remark=remark))
+
+
+def _records(
+    files: Sequence[HandedIn], naming: Naming, depth: int, lines: list[Line]
+) -> dict[str, Record]:
+    if naming is not Naming.GRADESCOPE:
+        return {}
+    for file in files:
+        if file.parts[depth:] == (METADATA,) and not file.problem:
+            try:
+                return read_metadata(file.read(MAX_NOTEBOOK_BYTES))
+            except (MetadataError, UnreadableError) as error:
+                remark = str(error)
+            break
+    else:
+        remark = f"no {METADATA}: students are called after Gradescope's folders"
+    lines.append(Line(student="", outcome=Outcome.PROBLEM, source=METADATA, remark=remark))
+    return {}
+
+
+def _take(attempts: Sequence[Attempt], homework_id: str, target: Path, *, force: bool) -> Line:
+    student = attempts[0].student
+    try:
+        chosen = choose(attempts, homework_id)
+        data = chosen.file.read(MAX_NOTEBOOK_BYTES + 1)
+        if len(data) > MAX_NOTEBOOK_BYTES:
+            raise UnreadableError(f"larger than {MAX_NOTEBOOK_BYTES >> 20} MiB")
+    except (ChoiceError, UnreadableError) as error:
+        source = attempts[0].file.path
+        return Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=str(error))
+    path = target / student / homework_id / f"{homework_id}.ipynb"
+    outcome, remark = _put(path, data, chosen.file, force=force)
+    remarks = [remark] if remark else []
+    notebooks = sum(attempt.is_notebook for attempt in attempts)
+    if notebooks > 1:
+        remarks.append(f"the newest of {notebooks} notebooks")
+    if len(attempts) > notebooks:
+        remarks.append(f"{len(attempts) - notebooks} other files stay where they are")
+    if chosen.name.late:
+        remarks.append("late")
+    return Line(
+        student=student, outcome=outcome, source=chosen.file.path, remark="; ".join(remarks)
+    )
+
+
+def _put(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outcome, str]:
+    """Write a notebook, with the time when it was handed in, unless a newer one is there."""
+    there = path.exists()
+    if there:
+        if path.read_bytes() == data:
+            return Outcome.SAME, ""
+        if not force and file.modified is None:
+            return Outcome.KEPT, "another one is there, and this one's time is not known: --force"
+        if not force and file.modified and file.modified.timestamp() <= path.stat().st_mtime:
+            return Outcome.KEPT, "the one that is there is newer: --force replaces it"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, data)
+    if file.modified:
+        os.utime(path, (file.modified.timestamp(), file.modified.timestamp()))
+    return (Outcome.REPLACED if there else Outcome.COLLECTED), ""

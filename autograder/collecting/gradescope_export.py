@@ -1,0 +1,96 @@
+"""Reads the submission_metadata.yml of a Gradescope export: who handed in what, and when."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import yaml
+
+METADATA = "submission_metadata.yml"
+
+
+class MetadataError(ValueError):
+    """A metadata file that can't be read; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submitter:
+    """A person who handed in, alone or in a group.
+
+    Attributes:
+        name, sid, email: As Gradescope knows them; may be empty.
+    """
+
+    name: str
+    sid: str
+    email: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What the file says about one folder.
+
+    Attributes:
+        submitters: At least one.
+        created: When it was handed in; None if the file does not say.
+    """
+
+    submitters: tuple[Submitter, ...]
+    created: datetime | None
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Reads Ruby's own tags as the plain data that they mark."""
+
+
+def _plain(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    return loader.construct_scalar(node)
+
+
+_PlainLoader.add_multi_constructor("!ruby", _plain)
+
+
+def read_metadata(text: bytes) -> dict[str, Record]:
+    """Read the file.
+
+    Args:
+        text: Its bytes.
+
+    Returns:
+        Folder, such as ``submission_123456``, to what is said about it.
+
+    Raises:
+        MetadataError: It is no such file.
+    """
+    try:
+        data = yaml.load(text, _PlainLoader)  # noqa: S506 -- a SafeLoader
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise MetadataError(f"{METADATA} can't be read: {error}") from error
+    if not isinstance(data, dict):
+        raise MetadataError(f"{METADATA} names no submissions")
+    return {str(folder): _record(entry) for folder, entry in data.items()}
+
+
+def _record(entry: Any) -> Record:
+    entry = entry if isinstance(entry, dict) else {}
+    people = entry.get(":submitters")
+    submitters = tuple(
+        Submitter(**{key: str(person.get(f":{key}") or "") for key in ("name", "sid", "email")})
+        for person in (people if isinstance(people, list) else [])
+        if isinstance(person, dict)
+    )
+    created = entry.get(":created_at")
+    if isinstance(created, str):
+        try:
+            created = datetime.fromisoformat(created.replace(" UTC", "Z").replace(" Z", "Z"))
+        except ValueError:
+            created = None
+    if not isinstance(created, datetime):
+        created = None
+    elif created.tzinfo is None:
+        created = created.replace(tzinfo=UTC)
+    return Record(submitters=submitters, created=created)

@@ -1,0 +1,173 @@
+"""What was handed in, as it lies in a folder or a zip: names and bounded reading, nothing trusted.
+
+Nothing is unpacked. A file is read only when it is asked for, and never beyond a limit, whatever
+size it claims to have: a zip bomb costs no more than an honest notebook.
+"""
+
+import os
+import stat
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+_MAX_FILES = 200_000
+_SKIPPED = (".git", ".ipynb_checkpoints", "__MACOSX", ".DS_Store")
+_EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # a zip that knows no time says 1980
+
+
+class SourceError(ValueError):
+    """A folder or zip that can't be collected from; the message says why."""
+
+
+class UnreadableError(ValueError):
+    """A file that can't be read; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandedIn:
+    """One file of what was handed in.
+
+    Attributes:
+        parts: Its path, part by part; no part is empty, ``.`` or ``..``.
+        modified: When it was last changed; None if that is not known.
+        problem: Why it must not be read; empty if it may.
+        read: Returns at most so many bytes; raises UnreadableError.
+    """
+
+    parts: tuple[str, ...]
+    modified: datetime | None = None
+    problem: str = ""
+    read: Callable[[int], bytes] = field(repr=False, default=lambda limit: b"")
+
+    @property
+    def path(self) -> str:
+        """Its path, as people write it."""
+        return "/".join(self.parts)
+
+
+@contextmanager
+def open_source(source: Path) -> Iterator[list[HandedIn]]:
+    """List what lies in a folder or a zip.
+
+    Args:
+        source: The folder or zip.
+
+    Yields:
+        Its files, sorted by path. They can be read inside the block.
+
+    Raises:
+        SourceError: It is neither, it is damaged, or it holds too many files.
+    """
+    if source.is_dir():
+        yield _sorted(_walk(source))
+    elif not source.exists():
+        raise SourceError(f"there is no {source}")
+    elif not zipfile.is_zipfile(source):
+        raise SourceError(f"{source} is neither a folder nor a zip file")
+    else:
+        try:
+            archive = zipfile.ZipFile(source)
+        except (zipfile.BadZipFile, NotImplementedError) as error:
+            raise SourceError(f"{source} is a damaged zip file: {error}") from error
+        with archive:
+            yield _sorted(_members(archive))
+
+
+def _sorted(files: Iterator[HandedIn]) -> list[HandedIn]:
+    found = []
+    for file in files:
+        found.append(file)
+        if len(found) > _MAX_FILES:
+            raise SourceError(f"more than {_MAX_FILES:,} files: this is no class's homework")
+    return sorted(found, key=lambda file: file.parts)
+
+
+def _walk(source: Path) -> Iterator[HandedIn]:
+    for folder, folders, names in os.walk(source):
+        linked = [name for name in folders if Path(folder, name).is_symlink()]
+        folders[:] = [n for n in folders if n not in _SKIPPED and n not in linked]
+        for name in (*names, *linked):
+            if name not in _SKIPPED:
+                path = Path(folder, name)
+                yield _file(path, path.relative_to(source).parts)
+
+
+def _file(path: Path, parts: tuple[str, ...]) -> HandedIn:
+    try:
+        about = path.lstat()
+    except OSError as error:
+        return HandedIn(parts=parts, problem=f"can't be read: {error.strerror}")
+    if stat.S_ISLNK(about.st_mode):
+        return HandedIn(parts=parts, problem="a symbolic link, which is not followed")
+    if not stat.S_ISREG(about.st_mode):
+        return HandedIn(parts=parts, problem="no ordinary file")
+
+    def read(limit: int) -> bytes:
+        try:
+            # it may have become a link or a pipe since
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(handle, "rb") as file:
+                return file.read(limit)
+        except OSError as error:
+            raise UnreadableError(f"can't be read: {error.strerror}") from error
+
+    return HandedIn(parts=parts, modified=datetime.fromtimestamp(about.st_mtime, UTC), read=read)
+
+
+def _members(archive: zipfile.ZipFile) -> Iterator[HandedIn]:
+    for member in archive.infolist():
+        name = _decoded(member)
+        parts = tuple(part for part in name.split("/") if part not in ("", "."))
+        if member.is_dir() or not parts or any(part in _SKIPPED for part in parts):
+            continue
+        yield HandedIn(
+            parts=tuple(part for part in parts if part != "..") or ("..",),
+            modified=_zip_time(member),
+            problem=_member_problem(member, name, parts),
+            read=_member_reader(archive, member),
+        )
+
+
+def _decoded(member: zipfile.ZipInfo) -> str:
+    """Read a name as UTF-8 also where the zip forgot to say that it is."""
+    if member.flag_bits & 0x800:
+        return member.filename
+    try:
+        return member.orig_filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return member.filename
+
+
+def _member_problem(member: zipfile.ZipInfo, name: str, parts: tuple[str, ...]) -> str:
+    if ".." in parts or name.startswith("/") or "\\" in name or "\0" in name or ":" in parts[0]:
+        return "its path leads out of the zip"
+    if stat.S_ISLNK(member.external_attr >> 16):
+        return "a symbolic link, which is not followed"
+    if member.flag_bits & 0x1:
+        return "encrypted"
+    return ""
+
+
+def _member_reader(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callable[[int], bytes]:
+    def read(limit: int) -> bytes:
+        try:
+            with archive.open(member) as file:
+                return file.read(limit)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
+            raise UnreadableError(f"damaged in the zip: {error}") from error
+
+    return read
+
+
+def _zip_time(member: zipfile.ZipInfo) -> datetime | None:
+    try:
+        seconds = time.mktime((*member.date_time, 0, 0, -1))  # zips hold the local time
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment if moment > _EARLIEST else None

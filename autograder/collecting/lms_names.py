@@ -1,0 +1,130 @@
+"""How learning platforms name what students handed in, read back: who, which attempt, late or not.
+
+Each ``read_*`` function takes the path of a file inside what was downloaded and says whose it is;
+None if the path is not named that way.
+"""
+
+import enum
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .handed_in import HandedIn
+
+
+class Naming(enum.StrEnum):
+    """The platforms whose names are known."""
+
+    CANVAS = "canvas"
+    MOODLE = "moodle"
+    GRADESCOPE = "gradescope"
+    CLASSROOM = "classroom"
+    FOLDER = "folder"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Name:
+    """What a path says.
+
+    Attributes:
+        person: What the platform calls the student; the same for all files of one submission.
+        lms_id: The platform's number or name for the student.
+        file: Path of the file inside the submission.
+        attempt: Grows from one attempt to the next.
+        late: Whether the platform marked it as late.
+    """
+
+    person: str
+    lms_id: str
+    file: str
+    attempt: int = 0
+    late: bool = False
+
+
+# lovelaceada_LATE_12345_67890_hw03-self-attention-1.ipynb: name, user, number of the upload, file
+_CANVAS = re.compile(r"(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<upload>\d+)_(?P<file>.+)")
+# Ada Lovelace_123456_assignsubmission_file_/hw03.ipynb, or _file_hw03.ipynb without folders
+_MOODLE = re.compile(
+    r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?", re.DOTALL
+)
+_GRADESCOPE = re.compile(r"submission_\d+")
+
+
+def read_canvas(parts: Sequence[str], homework_id: str) -> Name | None:
+    """Read a name of Canvas's submissions.zip."""
+    found = _CANVAS.fullmatch(parts[0]) if len(parts) == 1 else None
+    if found is None:
+        return None
+    return Name(
+        person=f"{found['name']}_{found['user']}",
+        lms_id=found["user"],
+        file=found["file"],
+        attempt=int(found["upload"]),  # Canvas counts uploads: a later one has a higher number
+        late=bool(found["late"]),
+    )
+
+
+def read_moodle(parts: Sequence[str], homework_id: str) -> Name | None:
+    """Read a name of Moodle's "Download all submissions", with or without folders."""
+    found = _MOODLE.fullmatch(parts[0])
+    if found is None:
+        return None
+    file = "/".join(part for part in (found["file"], *parts[1:]) if part)
+    return Name(person=f"{found['name']}_{found['id']}", lms_id=found["id"], file=file)
+
+
+def read_gradescope(parts: Sequence[str], homework_id: str) -> Name | None:
+    """Read a name of a Gradescope export; its metadata file says whose each folder is."""
+    if len(parts) < 2 or not _GRADESCOPE.fullmatch(parts[0]):
+        return None
+    return Name(person=parts[0], lms_id=parts[0], file="/".join(parts[1:]))
+
+
+def read_classroom(parts: Sequence[str], homework_id: str) -> Name | None:
+    """Read a name of a GitHub Classroom clone: a repository a student."""
+    prefix = f"{homework_id}-"
+    user = parts[0].removeprefix(prefix)
+    if len(parts) < 2 or not parts[0].startswith(prefix) or not user:
+        return None
+    return Name(person=user, lms_id=user, file="/".join(parts[1:]))
+
+
+def read_folder(parts: Sequence[str], homework_id: str) -> Name | None:
+    """Read a folder for each student, or a notebook named after each."""
+    if len(parts) == 1:
+        stem = parts[0].removesuffix(".ipynb")
+        return None if stem == parts[0] else Name(person=stem, lms_id=stem, file=parts[0])
+    return Name(person=parts[0], lms_id=parts[0], file="/".join(parts[1:]))
+
+
+READERS: dict[Naming, Callable[[Sequence[str], str], Name | None]] = {
+    Naming.CANVAS: read_canvas,
+    Naming.MOODLE: read_moodle,
+    Naming.GRADESCOPE: read_gradescope,
+    Naming.CLASSROOM: read_classroom,
+    Naming.FOLDER: read_folder,
+}
+
+
+def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]:
+    """Find out which platform the names come from.
+
+    Args:
+        files: What was handed in.
+        homework_id: Such as ``hw03-self-attention``.
+
+    Returns:
+        The naming that most paths follow, a plain folder if none does; and how many leading
+        folders to leave out, because the download lies in a folder of its own.
+    """
+    best, depth, most = Naming.FOLDER, 0, 0
+    for skipped in (0, 1):
+        roots = {file.parts[0] for file in files}
+        if skipped and (len(roots) > 1 or any(len(file.parts) < 2 for file in files)):
+            break
+        for naming in (Naming.CANVAS, Naming.MOODLE, Naming.GRADESCOPE, Naming.CLASSROOM):
+            read = READERS[naming]
+            count = sum(read(file.parts[skipped:], homework_id) is not None for file in files)
+            if count > most:
+                best, depth, most = naming, skipped, count
+    return best, depth

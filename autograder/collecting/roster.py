@@ -1,0 +1,86 @@
+"""The class list: what a platform calls a student, and what the course does."""
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_NEEDED = ("lms_id", "student")
+_MAX_BYTES = 10 << 20
+
+
+class RosterError(ValueError):
+    """A class list that can't be used; the message says where and why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """A line of the class list.
+
+    Attributes:
+        lms_id: What the platform calls the student: a number, a user name or an address.
+        student: The student's id in the course: the name of the folder.
+        name: In full; may be empty.
+        section: May be empty.
+    """
+
+    lms_id: str
+    student: str
+    name: str = ""
+    section: str = ""
+
+
+class Roster:
+    """A class list.
+
+    Args:
+        people: Its lines.
+    """
+
+    def __init__(self, people: Iterable[Person] = ()) -> None:
+        self.people = tuple(people)
+        self._by_id = {person.lms_id.casefold(): person for person in self.people}
+        self._by_student = {person.student: person for person in self.people}
+
+    def find(self, *lms_ids: str) -> Person | None:
+        """Return the person whom the platform calls by one of these; None if nobody."""
+        found = (self._by_id.get(lms_id.casefold()) for lms_id in lms_ids if lms_id)
+        return next((person for person in found if person), None)
+
+    def of(self, student: str) -> Person | None:
+        """Return the person with this id in the course; None if nobody."""
+        return self._by_student.get(student)
+
+
+def read_roster(path: Path) -> Roster:
+    """Read a class list.
+
+    Args:
+        path: CSV, UTF-8, with the columns ``lms_id`` and ``student``; ``name`` and ``section``
+            if there are any.
+
+    Returns:
+        The class list.
+
+    Raises:
+        RosterError: It can't be read, lacks a column or a value, or says two things.
+    """
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MAX_BYTES).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RosterError(f"{path} can't be read: {error}") from error
+    rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+    missing = [column for column in _NEEDED if column not in (rows.fieldnames or ())]
+    if missing:
+        raise RosterError(f"{path} lacks the column {missing[0]}; expected {', '.join(_NEEDED)}")
+    people: dict[str, Person] = {}
+    for row in rows:
+        fields = {key: (row.get(key) or "").strip() for key in (*_NEEDED, "name", "section")}
+        person = Person(**fields)
+        if not person.lms_id or not person.student:
+            raise RosterError(f"{path}, line {rows.line_num}: lms_id or student is empty")
+        if people.setdefault(person.lms_id.casefold(), person) != person:
+            raise RosterError(f"{path}, line {rows.line_num}: {person.lms_id} occurs twice")
+    return Roster(people.values())

@@ -1,0 +1,366 @@
+"""Collecting: each platform's names, the newest attempt, and nothing that escapes or is lost."""
+
+import os
+import stat
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder.cli.app import app
+from autograder.collecting import collect as collecting
+from autograder.collecting.attempts import folder_name
+from autograder.collecting.collect import Outcome, collect
+from autograder.collecting.gradescope_export import MetadataError, read_metadata
+from autograder.collecting.handed_in import SourceError
+from autograder.collecting.lms_names import Naming
+from autograder.collecting.roster import Roster, RosterError, read_roster
+
+HW = "hw03-self-attention"
+JULY = (2026, 7, 1, 12, 0, 0)
+AUGUST = (2026, 8, 1, 12, 0, 0)
+GRADESCOPE = """---
+submission_111:
+  :submitters:
+  - :name: Ada Lovelace
+    :sid: '4711'
+    :email: ada@example.org
+  - :name: Bo Diddley
+    :sid: ''
+    :email: bo@example.org
+  :created_at: 2026-09-08 18:16:24.126490000 Z
+  :score: 0.0
+submission_112:
+  :submitters:
+  - :name: Ada Lovelace
+    :sid: '4711'
+    :email: ada@example.org
+  :created_at: !ruby/object:Time 2026-09-09 18:16:24 UTC
+"""
+
+
+def make_zip(path: Path, files: dict, date=JULY) -> Path:
+    """A zip of names to contents; a content may be a pair with a date."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            content, moment = content if isinstance(content, tuple) else (content, date)
+            member = name if isinstance(name, zipfile.ZipInfo) else zipfile.ZipInfo(name)
+            member.date_time = moment
+            archive.writestr(member, content)
+    return path
+
+
+def make_folder(path: Path, files: dict) -> Path:
+    for name, content in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(content)
+    return path
+
+
+@pytest.fixture
+def into(tmp_path) -> Path:
+    return tmp_path / "class"
+
+
+def collected(into: Path) -> dict[str, str]:
+    """Student to text of the notebook that is there; there is nothing else."""
+    found = {p.relative_to(into): p for p in into.rglob("*") if not p.is_dir()}
+    assert {p.parts[1:] for p in found} <= {(HW, f"{HW}.ipynb")}
+    return {p.parts[0]: file.read_text() for p, file in found.items()}
+
+
+def outcomes(collection) -> dict[str, tuple[str, str]]:
+    return {line.student: (line.outcome, line.remark) for line in collection.lines}
+
+
+def test_canvas(tmp_path, into):
+    files = {
+        f"lovelaceada_12345_67890_{HW}.ipynb": "first",
+        f"lovelaceada_12345_70001_{HW}-1.ipynb": "second",
+        f"hopper_LATE_777_70002_{HW}-2.ipynb": "late",
+        "hopper_LATE_777_70003_notes.pdf": "%PDF",
+        "noether_42_70004_photo.jpg": "jpg",
+    }
+    collection = collect(make_zip(tmp_path / "submissions.zip", files), HW, into)
+    assert collection.naming is Naming.CANVAS
+    assert collected(into) == {"lovelaceada_12345": "second", "hopper_777": "late"}
+    told = outcomes(collection)
+    assert told["lovelaceada_12345"] == (Outcome.COLLECTED, "the newest of 2 notebooks")
+    assert told["hopper_777"][1] == "1 other files stay where they are; late"
+    assert told["noether_42"] == (Outcome.PROBLEM, "no notebook, only photo.jpg")
+    assert not collection.complete
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_moodle(tmp_path, into, flat):
+    between = "" if flat else "/"
+    folder = "Zoë de la Cruz_123456_assignsubmission_file_"
+    files = {f"{folder}{between}{HW}.ipynb": "zoë"}
+    if not flat:
+        files["Bo O'Neil_123457_assignsubmission_onlinetext_/onlinetext.html"] = "<p>see mail</p>"
+    collection = collect(make_zip(tmp_path / "moodle.zip", files), HW, into)
+    assert collection.naming is Naming.MOODLE
+    assert collected(into) == {"Zoë-de-la-Cruz_123456": "zoë"}
+    if not flat:
+        expected = (Outcome.PROBLEM, "no notebook, only onlinetext.html")
+        assert outcomes(collection)["Bo-O-Neil_123457"] == expected
+
+
+@pytest.mark.parametrize("root", ["", "assignment_9_export/"])
+def test_gradescope(tmp_path, into, root):
+    files = {
+        f"{root}submission_metadata.yml": GRADESCOPE,
+        f"{root}submission_111/{HW}.ipynb": "both",
+        f"{root}submission_111/submission_metadata.yml": "submission_111: forged",
+        f"{root}submission_112/{HW}.ipynb": "ada again",
+        f"{root}submission_113/{HW}.ipynb": "nobody",
+    }
+    collection = collect(make_zip(tmp_path / "export.zip", files), HW, into)
+    assert collection.naming is Naming.GRADESCOPE
+    expected = {"4711": "ada again", "bo@example.org": "both", "submission_113": "nobody"}
+    assert collected(into) == expected
+    moment = (into / "bo@example.org" / HW / f"{HW}.ipynb").stat().st_mtime
+    assert datetime.fromtimestamp(moment, UTC).strftime("%m-%d %H:%M") == "09-08 18:16"
+
+
+@pytest.mark.parametrize("text", [b"- a list", b"{", b"\xff\xfe", b"!!python/object:os.system {}"])
+def test_metadata_that_is_none_is_refused(text):
+    with pytest.raises(MetadataError):
+        read_metadata(text)
+
+
+def test_an_export_without_metadata_is_told(tmp_path, into):
+    source = make_folder(tmp_path / "export", {f"submission_7/{HW}.ipynb": "seven"})
+    collection = collect(source, HW, into)
+    assert collected(into) == {"submission_7": "seven"}
+    assert not collection.complete
+
+
+def test_github_classroom(tmp_path, into):
+    source = make_folder(
+        tmp_path / f"{HW}-submissions",
+        {
+            f"{HW}-octocat/{HW}.ipynb": "cat",
+            f"{HW}-octocat/README.md": "text",
+            f"{HW}-octocat/.git/config": "[core]",
+            f"{HW}-octocat/.ipynb_checkpoints/{HW}-checkpoint.ipynb": "old",
+            f"{HW}-ada-l/work/{HW}.ipynb": "ada",
+            f"{HW}-ada-l/hw02-decoding.ipynb": "another homework",
+        },
+    )
+    collection = collect(source, HW, into)
+    assert collection.naming is Naming.CLASSROOM
+    assert collected(into) == {"octocat": "cat", "ada-l": "ada"}
+
+
+def test_a_folder_for_each_student(tmp_path, into):
+    source = make_folder(
+        tmp_path / "handed-in",
+        {
+            f"ada/{HW}/{HW}.ipynb": "ada",
+            "bo/anything.ipynb": "bo",
+            f"cy/{HW}.ipynb": "cy",
+            f"cy/{HW} (1).ipynb": "cy",
+            "dee.ipynb": "dee",
+            "eve/one.ipynb": "1",
+            "eve/two.ipynb": "2",
+            "fay/hw04-transformer.ipynb": "other",
+        },
+    )
+    for name, when in ((f"cy/{HW}.ipynb", 100), (f"cy/{HW} (1).ipynb", 50)):
+        os.utime(source / name, (when, when))
+    (source / f"cy/{HW}.ipynb").write_text("cy newest")
+    collection = collect(source, HW, into)
+    assert collection.naming is Naming.FOLDER
+    assert collected(into) == {"ada": "ada", "bo": "bo", "cy": "cy newest", "dee": "dee"}
+    told = outcomes(collection)
+    assert told["eve"][1].startswith("several notebooks, none called")
+    assert told["fay"][1] == "no notebook, only hw04-transformer.ipynb"
+
+
+def test_the_class_list_names_students_and_who_is_missing(tmp_path, into):
+    roster = tmp_path / "class.csv"
+    roster.write_text("\ufefflms_id,student,name\n12345,ada,Ada L.\n777, grace ,\n9,nils,\n")
+    files = {
+        f"lovelaceada_12345_1_{HW}.ipynb": "a",
+        f"hopper_777_2_{HW}.ipynb": "g",
+        f"new_8_3_{HW}.ipynb": "n",
+    }
+    collection = collect(make_zip(tmp_path / "s.zip", files), HW, into, roster=read_roster(roster))
+    assert collected(into) == {"ada": "a", "grace": "g", "new_8": "n"}
+    assert outcomes(collection)["nils"][0] is Outcome.MISSING
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("id,student\n1,a\n", "lacks the column lms_id"),
+        ("lms_id,student\n1,\n", "line 2: lms_id or student is empty"),
+        ("lms_id,student\n1,a\n1,b\n", "line 3: 1 occurs twice"),
+        ("", "lacks the column"),
+    ],
+)
+def test_a_class_list_that_cannot_be_used_is_refused(tmp_path, text, words):
+    (tmp_path / "class.csv").write_text(text)
+    with pytest.raises(RosterError, match=words):
+        read_roster(tmp_path / "class.csv")
+
+
+def test_a_newer_notebook_is_never_overwritten_without_being_told(tmp_path, into):
+    old = make_zip(tmp_path / "old.zip", {f"a_1_1_{HW}.ipynb": "old"}, JULY)
+    new = make_zip(tmp_path / "new.zip", {f"a_1_2_{HW}.ipynb": "new"}, AUGUST)
+    timeless = make_zip(tmp_path / "0.zip", {f"a_1_2_{HW}.ipynb": "when?"}, (1980, 1, 1, 0, 0, 0))
+
+    def step(source, **options):
+        (line,) = collect(source, HW, into, **options).lines
+        return line.outcome, collected(into)["a_1"]
+
+    assert step(old) == (Outcome.COLLECTED, "old")
+    assert step(old) == (Outcome.SAME, "old")
+    assert step(new) == (Outcome.REPLACED, "new")
+    assert step(old) == (Outcome.KEPT, "new")
+    assert step(timeless) == (Outcome.KEPT, "new")
+    assert step(old, force=True) == (Outcome.REPLACED, "old")
+
+
+HOSTILE_NAMES = ["../../evil_1_1_x.ipynb", "/etc/evil_1_1_x.ipynb", "C:\\evil_1_1_x.ipynb"]
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_a_path_that_leads_out_of_the_zip_is_not_followed(tmp_path, into, name):
+    files = {name: "evil", f"good_2_2_{HW}.ipynb": "good"}
+    collection = collect(make_zip(tmp_path / "s.zip", files), HW, into)
+    assert collected(into) == {"good_2": "good"}
+    assert any("leads out of the zip" in line.remark for line in collection.lines)
+    assert not list(tmp_path.rglob("*evil*"))
+
+
+def test_links_pipes_and_secrets_are_not_read(tmp_path, into):
+    secret = tmp_path / "secret.ipynb"
+    secret.write_text("secret")
+    source = make_folder(tmp_path / "handed-in", {f"good/{HW}.ipynb": "good"})
+    for name in ("link", "pipe", "away"):
+        (source / name).mkdir()
+    (source / "link" / f"{HW}.ipynb").symlink_to(secret)
+    os.mkfifo(source / "pipe" / f"{HW}.ipynb")
+    (source / "away" / "folder.ipynb").symlink_to(tmp_path)
+    told = outcomes(collect(source, HW, into))
+    assert collected(into) == {"good": "good"}
+    assert "symbolic link" in told["link"][1]
+    assert "no ordinary file" in told["pipe"][1]
+    assert "symbolic link" in told["away"][1]
+
+    link = zipfile.ZipInfo(f"evil_1_1_{HW}.ipynb")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    collection = collect(make_zip(tmp_path / "s.zip", {link: str(secret)}), HW, into)
+    assert "symbolic link" in outcomes(collection)["evil_1"][1]
+    assert collected(into) == {"good": "good"}
+
+
+def test_a_bomb_is_read_no_further_than_the_limit(tmp_path, into, monkeypatch):
+    monkeypatch.setattr(collecting, "MAX_NOTEBOOK_BYTES", 1 << 20)
+    path = tmp_path / "s.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"bomb_1_1_{HW}.ipynb", bytes(300 << 20))
+        archive.writestr(f"good_2_2_{HW}.ipynb", "good")
+    assert path.stat().st_size < 1 << 20
+    told = outcomes(collect(path, HW, into))
+    assert told["bomb_1"] == (Outcome.PROBLEM, "larger than 1 MiB")
+    assert collected(into) == {"good_2": "good"}
+
+
+def test_damaged_and_encrypted_members_cost_nobody_else(tmp_path, into):
+    path = make_zip(
+        tmp_path / "s.zip",
+        {f"a_1_1_{HW}.ipynb": "A" * 99, f"b_2_2_{HW}.ipynb": "B" * 99, f"c_3_3_{HW}.ipynb": "c"},
+    )
+    data = bytearray(path.read_bytes())
+    data[data.index(b"A" * 99)] ^= 1  # the checksum no longer fits
+    entry = data.rindex(b"PK\x01\x02", 0, data.rindex(f"b_2_2_{HW}".encode()))
+    data[entry + 8] |= 1  # marked as encrypted
+    path.write_bytes(data)
+    told = outcomes(collect(path, HW, into))
+    assert told["a_1"][1].startswith("damaged in the zip")
+    assert told["b_2"][1].endswith("encrypted")
+    assert collected(into) == {"c_3": "c"}
+
+
+def test_names_in_any_encoding_and_with_anything_in_them(tmp_path, into):
+    source = tmp_path / "handed-in"
+    for name in (b"caf\xe9", b"<img src=x onerror=alert(1)>", b"=cmd|' A0", b"a\nb"):
+        folder = os.fsencode(source) + b"/" + name
+        os.makedirs(folder)
+        with open(folder + f"/{HW}.ipynb".encode(), "w") as file:
+            file.write("here")
+    collection = collect(source, HW, into)
+    assert set(collected(into)) == {"caf", "img-src-x-onerror-alert-1", "cmd-A0", "a-b"}
+    assert collection.complete
+
+
+def test_utf_8_names_that_a_zip_does_not_mark_as_such(tmp_path, into):
+    path = make_zip(tmp_path / "mac.zip", {f"zoë_1_1_{HW}.ipynb": "zoë"})
+    data = bytearray(path.read_bytes())
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(header) + flags + 1] &= ~0x08
+    path.write_bytes(data)
+    collect(path, HW, into)
+    assert set(collected(into)) == {"zoë_1"}
+    assert folder_name("zoe\u0308") == "zoë"
+
+
+def test_two_students_never_share_a_folder(tmp_path, into):
+    source = make_folder(tmp_path / "in", {f"a b/{HW}.ipynb": "1", f"a-b/{HW}.ipynb": "2"})
+    collection = collect(source, HW, into)
+    assert len(collected(into)) == 1
+    assert [line.outcome for line in collection.lines].count(Outcome.PROBLEM) == 1
+    nameless = make_folder(tmp_path / "dots", {f"---/{HW}.ipynb": "1", f"ok/{HW}.ipynb": "2"})
+    (problem,) = [x for x in collect(nameless, HW, into).lines if x.outcome is Outcome.PROBLEM]
+    assert "makes no folder" in problem.remark
+
+
+def test_what_is_no_source_is_refused(tmp_path, into):
+    (tmp_path / "text.zip").write_text("no zip")
+    (tmp_path / "empty").mkdir()
+    for name, words in (("no", "there is no"), ("text.zip", "neither"), ("empty", "is empty")):
+        with pytest.raises(SourceError, match=words):
+            collect(tmp_path / name, HW, into, roster=Roster())
+    assert not into.exists()
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["collect", *map(str, arguments)])
+
+
+def test_the_command_shows_trouble_first_and_says_so_by_its_exit_code(tmp_path, into):
+    files = {f"s{number}_{number}_{number}_{HW}.ipynb": "x" for number in range(80)}
+    path = make_zip(tmp_path / "s.zip", files | {"zed\x1b[2J_99_99_notes.txt": "x"})
+    outcome = run("hw03", path, "--into", into)
+    assert outcome.exit_code == 1
+    lines = outcome.stdout.splitlines()
+    assert "no notebook, only notes.txt" in lines[1]
+    assert "... and 20 more without trouble" in outcome.stdout
+    assert "Names as of canvas: 80 collected, 1 problem" in outcome.stdout
+    assert "\x1b" not in outcome.output
+    assert len(collected(into)) == 80
+    del files
+    good = make_zip(tmp_path / "good.zip", {f"s_1_1_{HW}.ipynb": "y"})
+    assert run("hw03", good, "--into", into).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["hw99", ".", "--into", "x"], "no homework 'hw99'"),
+        (["hw03", "no-such.zip", "--into", "x"], "there is no no-such.zip"),
+        (["hw03", ".", "--into", "./x"], "which is collected from"),
+        (["hw03", ".", "--into", "/proc/x", "--roster", "no.csv"], "no.csv can't be read"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_one_line(tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    outcome = run(*arguments)
+    assert outcome.exit_code == 2
+    (line,) = outcome.stderr.splitlines()
+    assert words in line
