@@ -104,7 +104,10 @@ def encode(
         return {"ellipsis": True}
     if records and _is_record(kind):
         fields = [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.init]
-        return {"record": f"{kind.__module__}:{kind.__qualname__}", "fields": [inner(f) for f in fields]}
+        return {
+            "record": f"{kind.__module__}:{kind.__qualname__}",
+            "fields": [inner(f) for f in fields],
+        }
     return refer(value)
 
 
