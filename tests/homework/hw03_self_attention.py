@@ -61,8 +61,8 @@ def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights
 def causal_mask(query_len, key_len=None, *, device=None):
     """Compare positions, counted from the end."""
     key_len = key_len or query_len
-    if key_len < query_len:
-        raise ValueError("more queries than keys")
+    if not 0 <= query_len <= key_len:
+        raise ValueError("more queries than keys, or fewer than none")
     asking = torch.arange(key_len - query_len, key_len, device=device)
     return torch.arange(key_len, device=device)[None, :] <= asking[:, None]
 ''',
@@ -364,3 +364,11 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
 )
 
 DELIGHT = "DEEN UOY LLA  ->  ALL YOU NEED"
+
+EQUIVALENT = {
+    "scores = scores.masked_fill_(": "in place, but on scores that nothing else holds",
+    "dtype=torch.bool)": "the device of a mask shows on a GPU alone; the tests run there too",
+    "+    if query_len <= 0": "differs for no query at all, which nobody asks about",
+    "+    if query_len < 1": "the same",
+    ".flatten(--2)": "the last two of four dimensions",
+}

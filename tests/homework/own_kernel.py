@@ -33,21 +33,25 @@ class CellRun:
 
 
 def run_cells(
-    cells: Sequence[Cell], *, demos: bool = False, seed: int = 0, seconds: int = 20
+    cells: Sequence[Cell],
+    *,
+    seed: int = 0,
+    seconds: int = 20,
+    stop_when_lost: bool = False,
 ) -> list[CellRun]:
-    """Run the code cells in order; one that raises does not stop the others.
+    """Run the code cells in order, demos left out; one that raises does not stop the others.
 
     Args:
         cells: The cells of a notebook.
-        demos: Also run the demo cells.
         seed: Handed to ``torch.manual_seed``, with the cell's index added, before each test cell.
         seconds: Longest that a cell may run.
+        stop_when_lost: Run nothing after the first test cell that raises.
 
     Returns:
-        One entry for each code cell.
+        One entry for each code cell that ran.
     """
     matplotlib.use("agg")
-    wanted = {CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST, *([CellKind.DEMO] if demos else [])}
+    wanted = {CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST}
     namespace: dict[str, object] = {"__name__": "__main__"}
     runs = []
     for index, cell in enumerate(cells):
@@ -62,6 +66,8 @@ def run_cells(
         except (Exception, OutOfTimeError) as raised:
             error = raised
         runs.append(CellRun(cell=cell, error=error))
+        if stop_when_lost and lost_checks(runs[-1:]):
+            break
     return runs
 
 

@@ -6,6 +6,8 @@ Here without the judge, in one process; ``test_judged_classes.py`` sends the sam
 import ast
 import dataclasses
 import re
+import subprocess
+import sys
 import textwrap
 
 import pytest
@@ -129,6 +131,14 @@ def test_the_silencer_silences_failures_and_keeps_names():
     exec(visible_part_silenced(visible + "assert x == 3"), {})
     with pytest.raises(AssertionError):
         exec(visible_part_silenced(visible + "assert x == 5"), {})
+
+
+@each_homework
+def test_a_sample_of_mutants_is_noticed(homework):
+    """All of them: ``python -m tests.homework.mutants hwNN``."""
+    command = [sys.executable, "-m", "tests.homework.mutants", homework, "--sample", "20"]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 # ---- the tables ----

@@ -1,0 +1,137 @@
+"""Tries a homework's checks on mutants of its solutions: ``python -m tests.homework.mutants hw03``.
+
+Each mutant differs from a solution in one small thing; see ``mutation.py``. One that no check
+notices is shown as a diff. Either a check is missing then, or the mutant does the same as the
+solution: such lines are listed in the homework's table, under ``EQUIVALENT``, each with its reason.
+"""
+
+import argparse
+import difflib
+import os
+import random
+import resource
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import torch
+
+from autograder.homework import Cell, CellKind, Homework, HomeworkError, resolve_homework
+
+from .mutation import mutants, plain
+from .own_kernel import lost_checks, run_cells
+from .submissions import solved_sources
+from .tables import ROOT, load_homework, load_table
+
+MEMORY = 4 << 30  # bytes that a mutant may ask for
+CELL_SECONDS = 10
+ALL_SECONDS = 120
+PASSED = 77  # exit status; a mutant may well end its process with 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """A solution with one small thing changed.
+
+    Attributes:
+        exercise: Name of the solution cell.
+        source: What becomes of it.
+        diff: The lines that differ, each with - or + before it.
+    """
+
+    exercise: str
+    source: str
+    diff: str
+
+
+def mutants_of(homework: Homework) -> Iterator[Mutant]:
+    """Make the mutants of each solution."""
+    for exercise, solution in solved_sources(homework).items():
+        before = plain(solution).splitlines()
+        for source in mutants(solution):
+            lines = difflib.unified_diff(before, source.splitlines(), n=0, lineterm="")
+            diff = [line for line in lines if line[:2] not in ("--", "++", "@@")]
+            yield Mutant(exercise=exercise, source=source, diff="\n".join(diff))
+
+
+def survives(mutant: Mutant, homework: Homework) -> bool:
+    """Try the checks on a mutant, in a process of its own; true if none notices it."""
+    child = os.fork()
+    if child == 0:
+        _die_unless_it_passes(mutant, homework)
+    deadline = time.monotonic() + ALL_SECONDS
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status) == PASSED
+        time.sleep(0.002)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def _die_unless_it_passes(mutant: Mutant, homework: Homework) -> None:
+    """Run the checks and end this process, with PASSED if all of them did."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    passed = False
+    try:
+        runs = run_cells(_cells_with(mutant, homework), seconds=CELL_SECONDS, stop_when_lost=True)
+        passed = not lost_checks(runs)
+    finally:
+        os._exit(PASSED if passed else 1)
+
+
+def _cells_with(mutant: Mutant, homework: Homework) -> list[Cell]:
+    """Return the cells to run: no check that comes before the exercise can notice anything."""
+    cells, begun = [], False
+    for cell in homework.cells:
+        if cell.grade_id == mutant.exercise:
+            begun = True
+            cells.append(replace(cell, source=mutant.source))
+        elif begun or cell.kind is not CellKind.TEST:
+            cells.append(cell)
+    return cells
+
+
+def main(arguments: list[str]) -> int:
+    """Try mutants, show those that survive, and say what share did not."""
+    parser = argparse.ArgumentParser(prog="mutants", description=(__doc__ or "").partition(":")[0])
+    parser.add_argument("homework", help="such as hw03")
+    parser.add_argument("--exercise", help="try the mutants of this solution alone")
+    parser.add_argument("--sample", type=int, help="try so many, always the same ones")
+    options = parser.parse_args(arguments)
+    try:
+        homework_id = resolve_homework(options.homework, ROOT)
+        homework, equivalent = load_homework(homework_id), load_table(homework_id).equivalent
+    except HomeworkError as error:
+        print(error, file=sys.stderr)
+        return 2
+    torch.set_num_threads(1)  # a process with threads must not fork
+    found = [m for m in mutants_of(homework) if options.exercise in (None, m.exercise)]
+    everything = options.sample is None and options.exercise is None
+    if options.sample is not None:
+        found = random.Random(0).sample(found, min(options.sample, len(found)))
+    used = {piece for piece in equivalent if any(piece in mutant.diff for mutant in found)}
+    different = [m for m in found if not any(piece in m.diff for piece in used)]
+    survivors = [mutant for mutant in different if survives(mutant, homework)]
+    for mutant in survivors:
+        print(f"{mutant.exercise}\n{mutant.diff}\n")
+    killed = len(different) - len(survivors)
+    print(
+        f"{homework_id}: {killed} of {len(different)} mutants killed "
+        f"({killed / max(len(different), 1):.0%}); {len(found) - len(different)} more are listed "
+        "as equivalent"
+    )
+    stale = sorted(equivalent.keys() - used) if everything else []
+    for piece in stale:
+        print(f"no mutant has {piece!r}, listed as equivalent", file=sys.stderr)
+    return 1 if survivors or stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
