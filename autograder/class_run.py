@@ -10,7 +10,7 @@ from .course import Course, open_judge
 from .homework import Homework
 from .judge import TimeLimits, ungraded
 from .result_store import ResultStore, fingerprint
-from .results import SubmissionResult
+from .results import Flag, FlagKind, SubmissionResult
 from .sandbox import check_sandbox
 from .submission import MAX_NOTEBOOK_BYTES
 
@@ -182,4 +182,5 @@ def _grade_one(
 def _lost(homework: Homework, student: str, error: BaseException) -> SubmissionResult:
     reason = "Grading was interrupted on the course's side; it will be run again."
     result = ungraded(homework, student, reason)
-    return SubmissionResult(**{**vars(result), "flags": (f"grading failed: {error!r}",)})
+    flag = Flag(kind=FlagKind.INTERRUPTED, text=f"grading failed: {error!r}")
+    return SubmissionResult(**{**vars(result), "flags": (flag,)})

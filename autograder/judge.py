@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .check import derive_seed, run_check
+from .delegation import Reading, read_code, recorded_flags, rules_of
 from .homework import Cell, CellKind, Homework
 from .results import CellFailure, CheckResult, Status, SubmissionResult
 from .sandbox import Sandbox
@@ -43,6 +44,8 @@ class Judge:
         self._sandbox = sandbox
         self._limits = limits
         self._isolated = isolated
+        rules = rules_of(homework).values()
+        self._watched = sorted({name for names in rules for name in names})
 
     def grade(self, notebook: bytes, student: str, *, seed: int | None = None) -> SubmissionResult:
         """Grade one notebook.
@@ -65,19 +68,25 @@ class Judge:
             self._sandbox,
             seconds=self._limits.check_seconds,
             submission_seconds=self._limits.submission_seconds,
+            watched=self._watched,
         )
-        run = _Run(process, self._limits.check_seconds, derive_seed(seed, student))
         try:
+            reading = read_code(process, submission, self._homework)
+            run = _Run(process, self._limits.check_seconds, derive_seed(seed, student), reading)
             for step in submission.steps:
                 run.do(step)
+            called = recorded_flags(process, self._homework)
         finally:
             process.stop()
         return SubmissionResult(
             student=student,
             homework=self._homework.id,
-            checks=tuple(run.results.get(c.grade_id, _by_hand(c)) for c in self._homework.checks),
+            checks=tuple(
+                run.results.get(c.grade_id, _not_earned(c, Status.MANUAL))
+                for c in self._homework.checks
+            ),
             cell_failures=tuple(run.failures.values()),
-            flags=submission.flags,
+            flags=(*submission.flags, *reading.flags, *called),
             seconds=time.monotonic() - started,
             seed=seed,
             sandboxed=self._isolated,
@@ -96,13 +105,7 @@ def ungraded(homework: Homework, student: str, reason: str, *, seed: int = 0) ->
     Returns:
         A result in which every check is INVALID and earns nothing.
     """
-    checks = tuple(
-        CheckResult(
-            check=cell.grade_id, exercise=cell.exercise, title=cell.title, status=Status.INVALID,
-            score=0.0, max_score=cell.points, message=reason, read=cell.read,
-        )
-        for cell in homework.checks
-    )  # fmt: skip
+    checks = tuple(_not_earned(cell, Status.INVALID, reason) for cell in homework.checks)
     return SubmissionResult(
         student=student, homework=homework.id, checks=checks, error=reason, seed=seed
     )
@@ -111,7 +114,10 @@ def ungraded(homework: Homework, student: str, reason: str, *, seed: int = 0) ->
 class _Run:
     """What has happened so far while one submission is graded."""
 
-    def __init__(self, process: StudentProcess, seconds: float, seed: int) -> None:
+    def __init__(
+        self, process: StudentProcess, seconds: float, seed: int, reading: Reading
+    ) -> None:
+        self._lost = reading.lost
         self._process = process
         self._seconds = seconds
         self._seed = seed
@@ -122,6 +128,10 @@ class _Run:
     def do(self, step: Step) -> None:
         if step.kind is CellKind.TEST:
             assert step.cell is not None
+            if step.cell.exercise in self._lost:
+                status, message = self._lost[step.cell.exercise]
+                self.results[step.label] = _not_earned(step.cell, status, message)
+                return
             self.results[step.label] = run_check(
                 step.cell, self._process, self._trusted, seed=self._seed, seconds=self._seconds
             )
@@ -140,8 +150,8 @@ def _without_magics(source: str) -> str:
     )
 
 
-def _by_hand(cell: Cell) -> CheckResult:
+def _not_earned(cell: Cell, status: Status, message: str = "") -> CheckResult:
     return CheckResult(
-        check=cell.grade_id, exercise=cell.exercise, title=cell.title, status=Status.MANUAL,
-        score=0.0, max_score=cell.points, read=cell.read,
+        check=cell.grade_id, exercise=cell.exercise, title=cell.title, status=status, score=0.0,
+        max_score=cell.points, message=message, read=cell.read,
     )  # fmt: skip

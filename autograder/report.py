@@ -13,13 +13,20 @@ from autograder.clean_text import one_line
 from autograder.feedback import feedback_path
 from autograder.homework import CellKind, Homework
 from autograder.pages import render_page
-from autograder.results import CheckResult, Status, SubmissionResult
+from autograder.results import CheckResult, FlagKind, Status, SubmissionResult
 from autograder.status_words import STATUS_WORDS, format_points
 
 _MAX_MISTAKES = 30  # rows; what only one student did stands on that student's page
 _MAX_BARS = 20
 # Bounds in seconds: a class holds quick submissions and endless loops, so each is a multiple.
 _TIME_BOUNDS = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600)
+
+_FLAG_WORDS = {
+    FlagKind.DELEGATION: "forbidden name",
+    FlagKind.FORGED: "notebook changed",
+    FlagKind.HOSTILE: "suspicious code",
+    FlagKind.INTERRUPTED: "grading interrupted",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +159,8 @@ def render_report(results: Sequence[SubmissionResult], homework: Homework) -> st
         full=sum("full" in row.groups for row in rows),
         unrun=sum("unrun" in row.groups for row in rows),
         flagged=[row for row in rows if row.result.flags],
+        flag_words=_FLAG_WORDS,
+        flag_counts=_flag_counts(ordered),
         open_rows=[row for row in rows if not row.result.sandboxed],
         histogram=_histogram(scores, judged_max),
         checks=checks,
@@ -195,6 +204,7 @@ def _row(result: SubmissionResult, tests: set[str]) -> _Row:
     words += [f"{by_hand} by hand"] if by_hand else []
     groups = ["full" if not missed else "missed"]
     groups += ["flagged"] if result.flags else []
+    groups += sorted({f"flagged-{flag.kind}" for flag in result.flags})
     groups += ["unrun"] if _did_not_run(result) else []
     return _Row(
         person=_person(result),
@@ -231,6 +241,12 @@ def _check_rows(
             )
         )
     return sorted(rows, key=lambda row: -row.failed / row.total)
+
+
+def _flag_counts(results: Sequence[SubmissionResult]) -> dict[FlagKind, int]:
+    """Count the submissions with each kind of flag."""
+    counts = Counter(kind for result in results for kind in {flag.kind for flag in result.flags})
+    return {kind: counts[kind] for kind in FlagKind if counts[kind]}
 
 
 def _mistakes(results: Sequence[SubmissionResult]) -> list[_Mistake]:

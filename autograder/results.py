@@ -71,6 +71,38 @@ class CellFailure:
     traceback: str = ""
 
 
+class FlagKind(enum.StrEnum):
+    """What a remark for the staff is about."""
+
+    DELEGATION = "delegation"  # the code leads to what its exercise forbids
+    FORGED = "forged"  # what is the instructor's was changed in the notebook
+    HOSTILE = "hostile"  # the code touches what no solution has business with
+    INTERRUPTED = "interrupted"  # grading failed on the course's side
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag:
+    """A remark for the staff; it changes no mark by itself.
+
+    Attributes:
+        kind: What it is about.
+        text: What was seen, in words.
+        cell: Label of the cell, as in ``CellFailure``; empty if it is about no cell.
+        line: Line in the cell, from 1; 0 if it is about no line.
+    """
+
+    kind: FlagKind
+    text: str
+    cell: str = ""
+    line: int = 0
+
+    @property
+    def where(self) -> str:
+        """The place in words; empty if there is none."""
+        line = f", line {self.line}" if self.line else ""
+        return f"{self.cell}{line}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class SubmissionResult:
     """Everything that grading one notebook found.
@@ -81,7 +113,7 @@ class SubmissionResult:
         checks: One result a check, in the notebook's order; complete also when the notebook is
             invalid or missing.
         cell_failures: Cells that did not run to their end.
-        flags: Remarks for the staff, such as a cell that was forged; never shown to students.
+        flags: Remarks for the staff; never shown to students.
         seconds: How long grading took.
         seed: Seed of the inputs that were drawn; for the staff alone.
         sandboxed: Whether the student's code ran inside the sandbox.
@@ -92,7 +124,7 @@ class SubmissionResult:
     homework: str
     checks: tuple[CheckResult, ...]
     cell_failures: tuple[CellFailure, ...] = ()
-    flags: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
     seconds: float = 0.0
     seed: int = 0
     sandboxed: bool = True
@@ -122,6 +154,5 @@ class SubmissionResult:
             CellFailure(**{**failure, "status": Status(failure["status"])})
             for failure in data["cell_failures"]
         )
-        return cls(
-            **{**data, "checks": checks, "cell_failures": failures, "flags": tuple(data["flags"])}
-        )
+        flags = tuple(Flag(**{**flag, "kind": FlagKind(flag["kind"])}) for flag in data["flags"])
+        return cls(**{**data, "checks": checks, "cell_failures": failures, "flags": flags})

@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,10 +36,19 @@ class StudentProcess:
         sandbox: Where its processes come from.
         seconds: Time limit of each cell.
         submission_seconds: Time limit of everything together.
+        watched: Full names of functions whose calls are noted, see ``recorded``.
     """
 
-    def __init__(self, sandbox: Sandbox, *, seconds: float, submission_seconds: float) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        *,
+        seconds: float,
+        submission_seconds: float,
+        watched: Sequence[str] = (),
+    ) -> None:
         self._sandbox = sandbox
+        self._watched = tuple(watched)
         self._seconds = seconds
         self._end = time.monotonic() + submission_seconds
         self._submission_seconds = submission_seconds
@@ -78,6 +87,32 @@ class StudentProcess:
             NameError: No cell has defined it.
         """
         return self._alive().call("worker.shell:lookup", (name,))
+
+    def ask(self, function: str, *args: Any) -> Any:
+        """Call a function of the worker's by its name, to be used inside ``limited``.
+
+        Args:
+            function: As ``module:function``.
+            args: Plain data.
+
+        Raises:
+            RemoteError: It raised.
+        """
+        return self._alive().call(function, args)
+
+    def recorded(self) -> list[Any]:
+        """Return the calls of watched functions that the process claims to have noted.
+
+        None if there is no process, or if it does not answer at once; it is ended then.
+        """
+        if self._peer is None or not self._watched:
+            return []
+        try:
+            with self.limited(_GRACE_SECONDS):
+                calls = self.ask("worker.recorder:seen")
+        except (ProcessEnded, RemoteError):
+            return []
+        return calls if type(calls) is list else []
 
     @contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
@@ -126,7 +161,7 @@ class StudentProcess:
         """Make sure that the worker is there, before any of the student's code runs in it."""
         peer.wire.deadline = time.monotonic() + _START_SECONDS
         try:
-            peer.call("builtins:len", ((),))
+            peer.call("worker.recorder:watch", (self._watched,))
         except (TimeoutError, WireClosed, WireError) as error:
             exit_code = self.stop()
             raise SandboxError(f"a worker did not start (exit code {exit_code})") from error

@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from .forgery import changed_cell, missing_cells
 from .homework import Cell, CellKind, Homework
+from .results import Flag, FlagKind
 
 MAX_NOTEBOOK_BYTES = 20 << 20
+MAX_CODE_CHARACTERS = 300_000  # a worker is sent them all at once
 
 
 class SubmissionError(ValueError):
@@ -47,7 +50,7 @@ class Submission:
     """
 
     steps: tuple[Step, ...]
-    flags: tuple[str, ...]
+    flags: tuple[Flag, ...]
 
 
 def read_submission(data: bytes, homework: Homework) -> Submission:
@@ -61,41 +64,44 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
         The steps that grade it.
 
     Raises:
-        SubmissionError: The bytes are too many, or no notebook of format 4.
+        SubmissionError: The bytes or the code are too many, or it is no notebook of format 4.
     """
     known = {cell.grade_id: cell for cell in homework.cells if cell.grade_id}
-    flags: list[str] = []
+    flags: list[Flag] = []
     sources: dict[str, str] = {}
     extras: dict[str, list[Step]] = defaultdict(list)
     last_seen = ""
-    cells = [(grade_id, source) for kind, grade_id, source in _cells(data) if kind == "code"]
-    last_place = {grade_id: place for place, (grade_id, _) in enumerate(cells)}
-    for place, (grade_id, source) in enumerate(cells):
-        if grade_id in known and last_place[grade_id] == place:
-            last_seen = grade_id
-            sources[grade_id] = source
+    cells = [cell for cell in _cells(data) if cell.kind == "code"]
+    _check_amount(cells)
+    last_place = {cell.grade_id: place for place, cell in enumerate(cells)}
+    for place, cell in enumerate(cells):
+        official = known.get(cell.grade_id)
+        if official and last_place[cell.grade_id] == place:
+            last_seen = cell.grade_id
+            sources[cell.grade_id] = cell.source
+            flags += changed_cell(official, cell.source, cell.metadata)
             continue
-        if grade_id in known:  # a copied cell: the last one counts, as in nbgrader
-            flags.append(f"the cell {grade_id} occurs more than once")
-            if known[grade_id].kind is not CellKind.SOLUTION:
+        if official:  # a copied cell: the last one counts, as in nbgrader
+            text = f"the cell {cell.grade_id} occurs more than once"
+            flags.append(Flag(kind=FlagKind.FORGED, text=text, cell=cell.grade_id))
+            if official.kind is not CellKind.SOLUTION:
                 continue
         number = 1 + sum(len(steps) for steps in extras.values())
-        extra = Step(kind=CellKind.SOLUTION, label=f"extra cell {number}", source=source)
+        extra = Step(kind=CellKind.SOLUTION, label=f"extra cell {number}", source=cell.source)
         extras[last_seen].append(extra)
 
     steps = extras[""]
-    for cell in homework.cells:
-        steps += _steps(cell, sources, flags)
-        steps += extras.get(cell.grade_id, []) if cell.grade_id else []
+    for official in homework.cells:
+        steps += _steps(official, sources)
+        steps += extras.get(official.grade_id, []) if official.grade_id else []
+    flags += missing_cells(homework, sources)
     return Submission(steps=tuple(steps), flags=tuple(dict.fromkeys(flags)))
 
 
-def _steps(cell: Cell, sources: dict[str, str], flags: list[str]) -> Iterator[Step]:
+def _steps(cell: Cell, sources: dict[str, str]) -> Iterator[Step]:
     if cell.kind in (CellKind.SETUP, CellKind.TEST):
         yield Step(kind=cell.kind, label=cell.grade_id, source=cell.source, cell=cell)
     elif cell.kind is CellKind.SOLUTION:
-        if cell.grade_id not in sources:
-            flags.append(f"the cell {cell.grade_id} is missing")
         source = sources.get(cell.grade_id, "")
         yield Step(kind=cell.kind, label=cell.grade_id, source=source, cell=cell)
 
@@ -114,11 +120,29 @@ def read_written_answers(data: bytes, homework: Homework) -> dict[str, str]:
         SubmissionError: As ``read_submission``.
     """
     wanted = {cell.grade_id for cell in homework.cells if cell.kind is CellKind.WRITTEN}
-    return {grade_id: source for _, grade_id, source in _cells(data) if grade_id in wanted}
+    return {cell.grade_id: cell.source for cell in _cells(data) if cell.grade_id in wanted}
 
 
-def _cells(data: bytes) -> Iterator[tuple[str, str, str]]:
-    """Yield type, grade_id (may be empty) and source of each cell."""
+@dataclass(frozen=True, kw_only=True)
+class _SubmittedCell:
+    """A cell as handed in; the texts may be empty, the metadata anything."""
+
+    kind: str
+    grade_id: str
+    source: str
+    metadata: dict[str, Any]
+
+
+def _check_amount(cells: list[_SubmittedCell]) -> None:
+    amount = sum(len(cell.source) for cell in cells)
+    if amount > MAX_CODE_CHARACTERS:
+        raise SubmissionError(
+            f"The code has {amount:,} characters; the limit is {MAX_CODE_CHARACTERS:,}. Keep data "
+            "out of the code cells, save, and hand it in again."
+        )
+
+
+def _cells(data: bytes) -> Iterator[_SubmittedCell]:
     if len(data) > MAX_NOTEBOOK_BYTES:
         raise SubmissionError(
             f"The file has {len(data) >> 20} MiB; the limit is {MAX_NOTEBOOK_BYTES >> 20} MiB. "
@@ -139,12 +163,18 @@ def _cells(data: bytes) -> Iterator[tuple[str, str, str]]:
         )
     for cell in cells:
         if isinstance(cell, dict):
-            yield str(cell.get("cell_type")), _grade_id(cell), _source(cell)
+            metadata = cell.get("metadata")
+            metadata = metadata if isinstance(metadata, dict) else {}
+            yield _SubmittedCell(
+                kind=str(cell.get("cell_type")),
+                grade_id=_grade_id(metadata),
+                source=_source(cell),
+                metadata=metadata,
+            )
 
 
-def _grade_id(cell: dict[str, Any]) -> str:
-    metadata = cell.get("metadata")
-    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+def _grade_id(metadata: dict[str, Any]) -> str:
+    nbgrader = metadata.get("nbgrader")
     grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
     return grade_id if isinstance(grade_id, str) else ""
 

@@ -80,6 +80,13 @@ def lookup(name: str) -> Any:
     return namespace[name]
 
 
+def cell_of(file: str) -> str | None:
+    """Return the label of the cell whose code has this file name; None for other code."""
+    if not file.startswith(_FILE_PREFIX):
+        return None
+    return file.removeprefix(_FILE_PREFIX).removesuffix('"')
+
+
 def describe_error(error: BaseException) -> dict[str, Any]:
     """Turn an exception into what the judge is told: plain, short texts.
 
@@ -106,10 +113,10 @@ def describe_error(error: BaseException) -> dict[str, Any]:
 
 def _student_traceback(error: BaseException, trace: TracebackType | None) -> str:
     try:
-        frames = [f for f in traceback.extract_tb(trace) if f.filename.startswith(_FILE_PREFIX)]
+        frames = [f for f in traceback.extract_tb(trace) if cell_of(f.filename) is not None]
         lines = []
         for frame in frames:
-            name = frame.filename.removeprefix(_FILE_PREFIX).removesuffix('"')
+            name = cell_of(frame.filename)
             where = "" if frame.name == "<module>" else f", in {frame.name}"
             lines.append(f"Cell {name}, line {frame.lineno}{where}\n    {frame.line}")
         if isinstance(error, SyntaxError) and not frames:

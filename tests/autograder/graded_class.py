@@ -3,7 +3,14 @@
 import dataclasses
 
 from autograder.homework import Cell, CellKind, Homework
-from autograder.results import CellFailure, CheckResult, Status, SubmissionResult
+from autograder.results import (
+    CellFailure,
+    CheckResult,
+    Flag,
+    FlagKind,
+    Status,
+    SubmissionResult,
+)
 
 HOMEWORK = Homework(
     id="hw00-double",
@@ -34,6 +41,8 @@ HOMEWORK = Homework(
 )
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "double", line 3\nValueError: no'
+
+PATCHES = Flag(kind=FlagKind.HOSTILE, text="patches IPython", cell="double", line=3)
 
 
 def result(
@@ -91,6 +100,6 @@ def make_class() -> list[SubmissionResult]:
         ),
         result("fay", values=Status.TIMEOUT, message="longer than 30 s", seconds=61.0),
         result("gus", values=Status.CRASH, message="your process ended"),
-        result("hal", Status.FAIL, Status.FAIL, flags=("patches IPython",), message="no tensor"),
+        result("hal", Status.FAIL, Status.FAIL, flags=(PATCHES,), message="no tensor"),
         dataclasses.replace(unread, error="The file is not JSON."),
     ]

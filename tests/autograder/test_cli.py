@@ -17,7 +17,7 @@ from autograder.cli.app import app
 from autograder.cli.grade import write_outputs
 from autograder.sandbox import SandboxError
 from autograder.terminal import print_grades
-from tests.autograder.graded_class import HOMEWORK, make_class, result
+from tests.autograder.graded_class import HOMEWORK, PATCHES, make_class, result
 
 ROOT = Path(__file__).parents[2]
 HW = "hw03-self-attention"
@@ -233,7 +233,7 @@ def test_a_student_cannot_speak_to_the_terminal():
     told = io.StringIO()
     console = Console(file=told, markup=False, emoji=False, highlight=False, width=110)
     name = "[bold red]:boom:[/]\x1b]0;pwned\x07\x1b[2J\u202eevil\r"
-    print_grades([result(name, flags=("\x1b[2J",), error="[link=file:x]\x1b[31m")], console)
+    print_grades([result(name, flags=(PATCHES,), error="[link=file:x]\x1b[31m")], console)
     shown = told.getvalue()
     assert "[bold red]:boom:[/]" in shown
     assert "[link=file:x]" in shown

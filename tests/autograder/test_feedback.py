@@ -5,7 +5,7 @@ import pytest
 
 from autograder.clean_text import clean_text, one_line
 from autograder.feedback import feedback_path, render_feedback
-from autograder.results import CellFailure, Status, SubmissionResult
+from autograder.results import CellFailure, Flag, FlagKind, Status, SubmissionResult
 from tests.autograder.graded_class import HOMEWORK, TRACEBACK, make_class, result
 from tests.autograder.offline_browser import opened, overflow, serious_findings
 
@@ -42,7 +42,12 @@ def everywhere(text: str) -> SubmissionResult:
     """A result that holds a text wherever a student could put one."""
     made = result(text, Status.ERROR, Status.FAIL, message=text, hint=text, traceback=text)
     failure = CellFailure(cell=text, status=Status.CRASH, message=text, traceback=text)
-    return dataclasses.replace(made, cell_failures=(failure,), error=f"error {text}", flags=(text,))
+    return dataclasses.replace(
+        made,
+        cell_failures=(failure,),
+        error=f"error {text}",
+        flags=(Flag(kind=FlagKind.HOSTILE, text=text, cell=text),),
+    )
 
 
 def words_of(page: str) -> str:
@@ -112,7 +117,9 @@ def test_statuses_are_told_apart_without_colour():
 
 def test_nothing_of_the_staff_is_in_it():
     made = dataclasses.replace(
-        result("ada", Status.FAIL, seed=987_654_321), flags=("copied from ben",), sandboxed=False
+        result("ada", Status.FAIL, seed=987_654_321),
+        flags=(Flag(kind=FlagKind.FORGED, text="copied from ben"),),
+        sandboxed=False,
     )
     page = render_feedback(made, HOMEWORK)
     for secret in ("987654321", "copied from ben", "HIDDEN_LINE", "return 2 * x", "sandbox"):

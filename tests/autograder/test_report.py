@@ -76,7 +76,8 @@ def test_times_are_counted_and_the_slowest_named():
 
 def test_flags_and_seeds_are_told():
     words = words_of(render_report(make_class(), HOMEWORK))
-    assert "hal patches IPython" in words
+    assert "hal suspicious code patches IPython (double, line 3)" in words
+    assert "flagged: suspicious code (1)" in words
     assert "987654321" in words
 
 
@@ -138,8 +139,9 @@ def test_sorts_and_filters_by_keyboard(tmp_path):
         assert page.locator("[aria-sort]").get_attribute("aria-sort") == "ascending"
         page.get_by_label("Did not pass").select_option("double-shape")
         assert sorted(page.locator(names).all_inner_texts()) == ["eli", "hal", "olu"]
-        page.get_by_label("Show").select_option("flagged")
-        assert page.locator(names).all_inner_texts() == ["hal"]
+        for flagged in ("flagged", "flagged-hostile"):
+            page.get_by_label("Show").select_option(flagged)
+            assert page.locator(names).all_inner_texts() == ["hal"]
         assert page.locator("#shown").inner_text() == "Showing 1 of 9"
         page.get_by_label("Show").select_option("")
         page.get_by_label("Find").fill("OL")
