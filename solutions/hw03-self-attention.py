@@ -185,19 +185,27 @@ def with_scores(scores):
     return torch.softmax(scores, dim=-1) @ value
 
 
-assert_close(
-    scaled_dot_product_attention(tokens.clone(), tokens.clone(), value),
-    expected,
-    what="output",
-    hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
-    mistakes={
-        "the scores are not scaled; divide them by sqrt(head_dim)": with_scores(scores),
-        "the scores are divided by head_dim; take its square root": with_scores(scores / 16),
-        "the scores are multiplied by sqrt(head_dim); divide by it": with_scores(scores * 4),
-        "divided by the root of key_len; take that of head_dim": with_scores(scores / 5**0.5),
-        "the weights are scaled; scale the scores, before the softmax": with_scores(scores) / 4,
-    },
-)
+for what, output in (
+    ("output", scaled_dot_product_attention(tokens.clone(), tokens.clone(), value)),
+    (
+        "output with return_weights",
+        scaled_dot_product_attention(tokens.clone(), tokens.clone(), value, return_weights=True)[0],
+    ),
+):
+    assert_close(
+        output,
+        expected,
+        what=what,
+        hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
+        mistakes={
+            "the scores are not scaled; divide them by sqrt(head_dim)": with_scores(scores),
+            "the scores are divided by head_dim; take its square root": with_scores(scores / 16),
+            "the scores are multiplied by sqrt(head_dim); divide by it": with_scores(scores * 4),
+            "divided by the root of key_len; take that of head_dim": with_scores(scores / 5**0.5),
+            "divided by the root of value_dim; take that of head_dim": with_scores(scores / 3**0.5),
+            "the weights are scaled; scale the scores, before the softmax": with_scores(scores) / 4,
+        },
+    )
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-mask" points=1 read="self-attention#masks-in-attention"
@@ -309,10 +317,12 @@ for return_weights in (False, True):
 
 query, key, value = (torch.randn(3, 4, 2).to(device).requires_grad_() for _ in range(3))
 mask = torch.tensor([[True], [False], [True], [True]]).expand(4, 4).to(device)
-scaled_dot_product_attention(query, key, value, mask).sum().backward()
-assert_shape(query.grad, query.shape, what="gradient of the query")
-if not bool(query.grad.isfinite().all()):
-    raise CheckFailure("with a query that sees nothing, its gradient is NaN", hint="see the masks")
+for return_weights in (False, True):
+    result = scaled_dot_product_attention(query, key, value, mask, return_weights=return_weights)
+    (result[0] if return_weights else result).sum().backward()
+    assert_shape(query.grad, query.shape, what="gradient of the query")
+    if not bool(query.grad.isfinite().all()):
+        raise CheckFailure("with a query that sees nothing, its gradient is NaN", hint="see masks")
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-inputs" points=1 read="self-attention#common-mistakes"
@@ -422,8 +432,9 @@ assert_close(
     hint="query i may attend to key j when j <= i + key_len - query_len",
     mistakes={in_words: top_left},
 )
-hint = "with fewer keys than queries, raise ValueError"
+hint = "with fewer keys than queries, or a negative number of queries, raise ValueError"
 assert_raises(ValueError, causal_mask, key_len, query_len, hint=hint)
+assert_raises(ValueError, causal_mask, -1, key_len, hint=hint)
 ### END HIDDEN TESTS
 
 # %% solution="padding_mask" of="course_lib.masks"
@@ -493,8 +504,8 @@ assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hin
 # that your layer and ours can be compared number by number.
 #
 # **The rule of this part:** the layer is yours. A `MultiHeadAttention` that leads to PyTorch's
-# `nn.MultiheadAttention` or `F.multi_head_attention_forward` loses the points of its tests. Comparing
-# your layer with them in a cell of your own is a good idea.
+# `nn.MultiheadAttention` or `F.multi_head_attention_forward` loses the points of its tests.
+# Comparing your layer with them in a cell of your own is a good idea.
 
 # %% solution="MultiHeadAttention" of="course_lib.attention" forbids="torch.nn.MultiheadAttention torch.nn.functional.multi_head_attention_forward"
 
@@ -518,11 +529,14 @@ for bias in (True, False):
         )
     for name, tensor in expected.items():
         assert_shape(actual[name], tensor.shape, what=name)
-    if torch.equal(actual["query_projection.weight"], actual["key_projection.weight"]):
-        raise CheckFailure(
-            "query_projection and key_projection start with the same weights",
-            hint="make a new nn.Linear for each projection; a copy starts as its original",
-        )
+MultiHeadAttention(12, 1)  # one head is allowed
+assert_raises(ValueError, MultiHeadAttention, 12, 0, hint="no head at all: ValueError")
+assert_raises(ValueError, MultiHeadAttention, 12, -3, hint="12 % -3 is 0 too: ValueError")
+if torch.equal(actual["query_projection.weight"], actual["key_projection.weight"]):
+    raise CheckFailure(
+        "query_projection and key_projection start with the same weights",
+        hint="make a new nn.Linear for each projection; a copy starts as its original",
+    )
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-shape" points=1 read="self-attention#multi-head-preview"
