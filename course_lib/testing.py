@@ -274,7 +274,7 @@ def assert_raises(
     raise CheckFailure(f"the call should raise {error.__name__}, but returned", hint=hint)
 
 
-def call_beside(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def call_beside(function: Callable[..., Any], *args: Any, beside: Any = None, **kwargs: Any) -> Any:
     """Call a library function where the objects given to it live.
 
     In one process this is a plain call. Under the judge, whose tests reach a submission's objects
@@ -284,12 +284,14 @@ def call_beside(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Args:
         function: An importable function of ``course_lib`` or torch.
         *args: Its arguments.
+        beside: An object beside which to call it, where no argument is one: so a module of torch
+            can be made for a layer of the submission to hold.
         **kwargs: Its keyword arguments.
 
     Returns:
         What the function returns.
     """
-    for argument in (*args, *kwargs.values()):
+    for argument in (*args, *kwargs.values(), beside):
         run_there = getattr(type(argument), "__call_beside__", None)
         if run_there is not None:
             return run_there(argument, function, args, kwargs)
