@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+from course_book.gru_gates import GRUGates
 from course_book.query_key_value import QueryKeyValue
 
 
@@ -50,6 +51,11 @@ class Figure:
 
 
 FIGURES: dict[str, Figure] = {
+    "gru-gates": Figure(
+        model=GRUGates,
+        scripts=("elements.js", "gru-gates/cell.js", "gru-gates.js"),
+        styles=("gru-gates.css",),
+    ),
     "query-key-value": Figure(
         model=QueryKeyValue,
         scripts=(
