@@ -1,30 +1,212 @@
 """Records a class's results in an nbgrader course: gradebook, submitted and autograded notebooks.
 
-Only one process writes it. nbgrader is given notebooks made from the released one, in which only
-the sources of the student's cells are theirs: whatever else was handed in never reaches it.
+One thread of one process writes, while others grade. What it leaves is, row by row and file by
+file, what ``nbgrader autograde`` would leave.
 """
 
+import io
 import logging
+import threading
+import time
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
 
 import nbformat
-from nbformat import NotebookNode
-from nbgrader.apps import NbGraderAPI
+from nbconvert.writers import FilesWriter
+from nbgrader.api import Gradebook
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import parse_utc
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from traitlets.config import Config
 
-from .class_run import find_submissions
-from .homework import CellKind, Homework, read_source_notebook
+from .atomic_write import write_atomically
+from .gradebook_rows import GradebookRows, create_tables
+from .graded_notebook import restore_instructors_cells, transplant, write_outcomes
+from .homework import read_source_notebook
 from .nbgrader_settings import configure
 from .results import SubmissionResult
 from .source import build_source_notebook
-from .submission import read_submission, read_written_answers
+
+_PATIENCE_SECONDS = 60.0  # how long a database may be locked or away
+_MOST_WAITING = 64  # results; whoever brings more waits, so that memory stays flat
+_MAX_TIMESTAMP_BYTES = 200
+_PAUSE_SECONDS = 0.5  # between two tries
+
+_T = TypeVar("_T")
 
 
 class GradebookError(RuntimeError):
-    """nbgrader refused; the message holds its log."""
+    """Some results are not in the gradebook; the message says which, and why."""
+
+
+class GradebookRecorder:
+    """Records results where nbgrader, and so formgrader, finds them; used in a ``with`` block.
+
+    Results are written one after the other in a thread of their own. Manual grades and comments
+    that are already there stay. The block ends when everything is written.
+
+    Args:
+        submissions: Where the notebooks were handed in, laid out as nbgrader's.
+        homework_id: Such as ``hw03-self-attention``.
+        root: The project's folder.
+        course_folder: nbgrader's course folder; made if it is not there.
+        db_url: SQLAlchemy address of the database, such as ``postgresql://host/gradebook``;
+            ``gradebook.db`` in the course folder if empty.
+        on_recorded: Called in that thread with the id of each student who was recorded.
+
+    Raises:
+        GradebookError: At the end of the block: nbgrader refused some students, or the database
+            could not be used; the message names them. All others are recorded.
+    """
+
+    def __init__(
+        self,
+        submissions: Path,
+        homework_id: str,
+        *,
+        root: Path,
+        course_folder: Path,
+        db_url: str = "",
+        on_recorded: Callable[[str], None] = lambda student: None,
+    ) -> None:
+        self._submissions = submissions.resolve()
+        self._homework_id = homework_id
+        self._root = root.resolve()
+        self._course = course_folder.resolve()
+        self._db_url = db_url or f"sqlite:///{self._course / 'gradebook.db'}"
+        self._on_recorded = on_recorded
+        self._refused: dict[str, str] = {}
+        self._room = threading.BoundedSemaphore(_MOST_WAITING)
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gradebook")
+        self._away_since: float | None = None
+
+    def __enter__(self) -> "GradebookRecorder":
+        """Begin to open the gradebook; does not wait for it."""
+        self._opened = self._writer.submit(self._open)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Wait until everything is written; say what is not."""
+        self._writer.submit(self._close)
+        self._writer.shutdown()
+        if error is None:
+            self._opened.result()
+            if self._refused:
+                student, reason = next(iter(self._refused.items()))
+                names = ", ".join(self._refused)
+                raise GradebookError(f"not recorded: {names}; {student}: {reason}")
+
+    def record(self, result: SubmissionResult) -> None:
+        """Take a result to be written; returns at once, unless many are waiting.
+
+        Args:
+            result: Of a student whose notebook lies in the folder of submissions.
+        """
+        self._room.acquire()
+        self._writer.submit(self._record, result).add_done_callback(lambda _: self._room.release())
+
+    def _open(self) -> None:
+        source = build_source_notebook(self._homework_id, self._root)
+        self._homework = read_source_notebook(source)
+        target = self._course / "source" / self._homework_id / source.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+        try:
+            self._patiently(lambda: create_tables(self._db_url))
+            self._patiently(lambda: _generate_assignment(self._config()))
+            self._rows = self._patiently(
+                lambda: GradebookRows(Gradebook(self._db_url), self._homework_id)
+            )
+        except SQLAlchemyError as error:
+            raise GradebookError(f"the gradebook can't be used: {error}") from error
+        released = self._course / "release" / self._homework_id / source.name
+        self._released = nbformat.read(released, as_version=4)
+
+    def _config(self) -> Config:
+        config = Config()
+        configure(config)
+        config.CourseDirectory.root = str(self._course)
+        config.CourseDirectory.db_url = self._db_url
+        config.CourseDirectory.assignment_id = self._homework_id
+        config.CourseDirectory.student_id = "."
+        return config
+
+    def _close(self) -> None:
+        if self._opened.exception() is None:
+            self._rows.close()
+
+    def _record(self, result: SubmissionResult) -> None:
+        if self._opened.exception() is not None:
+            return  # told at the end of the block
+        student = result.student
+        try:
+            if any(sign in student for sign in "*?[+"):
+                raise GradebookError("nbgrader takes *, ?, [ and + in a student's id for a pattern")
+            self._write(result)
+        except Exception as error:  # one student's trouble is not the next one's
+            self._refused[student] = str(error) or repr(error)
+        else:
+            self._on_recorded(student)
+
+    def _write(self, result: SubmissionResult) -> None:
+        name = f"{self._homework_id}.ipynb"
+        handed_in = self._submissions / result.student / self._homework_id
+        if result.error:
+            notebook = nbformat.from_dict(self._released)
+        else:
+            data = (handed_in / name).read_bytes()
+            notebook = transplant(self._released, data, self._homework)
+        submitted = nbformat.writes(notebook) + "\n"
+        restore_instructors_cells(notebook, self._rows.sources)
+        write_outcomes(notebook, result)
+
+        place = Path(result.student, self._homework_id)
+        copy, graded = self._course / "submitted" / place, self._course / "autograded" / place
+        timestamp = _read_timestamp(handed_in)
+        # The rows first: a run that is killed in between sees a new submission again.
+        self._patiently(
+            lambda: self._rows.write(
+                result.student,
+                notebook,
+                timestamp=parse_utc(timestamp) if timestamp else None,
+                unchanged=_reads(copy / name, submitted),
+            )
+        )
+        files = {copy / name: submitted, graded / name: nbformat.writes(notebook) + "\n"}
+        if timestamp:
+            files |= {folder / "timestamp.txt": timestamp for folder in (copy, graded)}
+        for path, text in files.items():
+            if not _reads(path, text):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(path, text)
+                if graded in path.parents:
+                    path.chmod(0o444)  # as nbgrader leaves it
+
+    def _patiently(self, do: Callable[[], _T]) -> _T:
+        """Do it, again and again while the database is locked or away; not for ever."""
+        while True:
+            try:
+                done = do()
+            except DBAPIError:
+                now = time.monotonic()
+                self._away_since = self._away_since or now
+                if now - self._away_since > _PATIENCE_SECONDS:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                self._away_since = None
+                return done
 
 
 def record_in_gradebook(
@@ -37,9 +219,7 @@ def record_in_gradebook(
     db_url: str = "",
     on_recorded: Callable[[str], None] = lambda student: None,
 ) -> None:
-    """Write the results where nbgrader, and so formgrader, finds them.
-
-    Manual grades and comments that are already there stay.
+    """Record results that are all there already; see ``GradebookRecorder``.
 
     Args:
         results: The class's results.
@@ -47,102 +227,70 @@ def record_in_gradebook(
         homework_id: Such as ``hw03-self-attention``.
         root: The project's folder.
         course_folder: nbgrader's course folder; made if it is not there.
-        db_url: SQLAlchemy address of the database, such as ``postgresql://host/gradebook``;
-            ``gradebook.db`` in the course folder if empty.
+        db_url: SQLAlchemy address of the database; ``gradebook.db`` in the course folder if empty.
         on_recorded: Called with each student's id when it is recorded.
 
     Raises:
-        GradebookError: nbgrader refused some; the message names them. All others are recorded.
+        GradebookError: Some are not in the gradebook; the message names them.
     """
-    source = build_source_notebook(homework_id, root)
-    homework = read_source_notebook(source)
-    _copy(source, course_folder / "source" / homework_id / source.name)
-    _succeed(_api(course_folder, root, {}, db_url).generate_assignment(homework_id))
-    released = nbformat.read(course_folder / "release" / homework_id / source.name, as_version=4)
-    handed_in = find_submissions(submissions, homework_id)
-    refused: dict[str, GradebookError] = {}
-    for result in results:
-        notebook = nbformat.from_dict(released)
-        if not result.error:
-            notebook = transplant(released, handed_in[result.student].read_bytes(), homework)
-        target = course_folder / "submitted" / result.student / homework_id / source.name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(notebook, target)
-        try:
-            found: dict[str, object] = {result.student: result.to_json()}
-            _record(_api(course_folder, root, found, db_url), result)
-        except GradebookError as error:  # one student's trouble is not the next one's
-            refused[result.student] = error
-        on_recorded(result.student)
-    if refused:
-        student, reason = next(iter(refused.items()))
-        raise GradebookError(f"not recorded: {', '.join(refused)}; {student}: {reason}")
+    with GradebookRecorder(
+        submissions,
+        homework_id,
+        root=root,
+        course_folder=course_folder,
+        db_url=db_url,
+        on_recorded=on_recorded,
+    ) as recorder:
+        for result in results:
+            recorder.record(result)
 
 
-def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> NotebookNode:
-    """Put a student's sources into a copy of the released notebook.
+class _AssignmentGenerator(GenerateAssignment):
+    """nbgrader's, but for its change of the working directory: other threads are at work."""
 
-    Args:
-        released: The student notebook as released.
-        handed_in: The bytes of the student's notebook; nothing about them is trusted.
-        homework: The instructor's notebook.
-
-    Returns:
-        The released notebook with the student's solutions, written answers and own code cells.
-
-    Raises:
-        SubmissionError: The bytes are no notebook.
-    """
-    submission = read_submission(handed_in, homework)
-    answers = read_written_answers(handed_in, homework)
-    answers |= {
-        s.label: s.source for s in submission.steps if s.cell and s.kind is CellKind.SOLUTION
-    }
-    own_cells: dict[str, list[str]] = {}
-    place = ""
-    for step in submission.steps:
-        if step.cell is None:
-            own_cells.setdefault(place, []).append(step.source)
-        else:
-            place = step.label
-    cells = [nbformat.v4.new_code_cell(source) for source in own_cells.get("", [])]
-    for cell in nbformat.from_dict(released).cells:
-        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        cell.source = answers.get(grade_id, cell.source)
-        cells.append(cell)
-        if grade_id:
-            cells += [nbformat.v4.new_code_cell(source) for source in own_cells.get(grade_id, [])]
-    for number, cell in enumerate(cells):
-        cell.id = f"cell-{number}"
-    return nbformat.v4.new_notebook(cells=cells, metadata=released.metadata)
+    def start(self) -> None:
+        self.init_notebooks()
+        self.writer = FilesWriter(parent=self, config=self.config)
+        self.exporter = self.exporter_class(parent=self, config=self.config)
+        for preprocessor in self.preprocessors:
+            self.exporter.register_preprocessor(preprocessor)
+        self.convert_notebooks()
 
 
-def _record(api: NbGraderAPI, result: SubmissionResult) -> None:
-    if any(sign in result.student for sign in "*?[+"):
-        raise GradebookError("nbgrader takes *, ?, [ and + in a student's id for a pattern")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
-        _succeed(api.autograde(result.homework, result.student))
+def _generate_assignment(config: Config) -> None:
+    """Write the released notebook and its cells' rows."""
+    said = io.StringIO()
+    log = logging.Logger("gradebook")  # of its own: not joined to what the caller logs
+    log.addHandler(logging.StreamHandler(said))
+    generator = _AssignmentGenerator(
+        coursedir=CourseDirectory(config=config, log=log), config=config, log=log, force=True
+    )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
+            generator.start()
+    except (NbGraderException, SystemExit) as error:
+        raise GradebookError(
+            f"nbgrader refuses the homework: {said.getvalue() or error}"
+        ) from error
 
 
-def _api(course_folder: Path, root: Path, results: dict[str, object], db_url: str) -> NbGraderAPI:
-    config = Config()
-    configure(config)
-    config.TrustedJudge.results = results
-    config.TrustedJudge.root = str(root)
-    config.CourseDirectory.root = str(course_folder.resolve())
-    if db_url:
-        config.CourseDirectory.db_url = db_url
-    # nbgrader repeats its log to the terminal; here it is read from the answer instead.
-    logging.getLogger("traitlets").setLevel(logging.CRITICAL)
-    return NbGraderAPI(CourseDirectory(config=config), config=config)
+def _read_timestamp(folder: Path) -> str:
+    """Return when a notebook was handed in, as the collection wrote it; empty if nothing says."""
+    path = folder / "timestamp.txt"
+    if not path.is_file() or path.is_symlink() or path.stat().st_size > _MAX_TIMESTAMP_BYTES:
+        return ""
+    text = path.read_text(encoding="utf-8", errors="replace").strip()
+    try:
+        parse_utc(text)
+    except ValueError:
+        return ""
+    return text
 
 
-def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(source.read_bytes())
-
-
-def _succeed(answer: dict[str, object]) -> None:
-    if not answer["success"]:
-        raise GradebookError(str(answer.get("error") or answer.get("log")))
+def _reads(path: Path, text: str) -> bool:
+    """Return whether a file holds just this text."""
+    try:
+        return path.read_text(encoding="utf-8") == text
+    except (OSError, ValueError):
+        return False

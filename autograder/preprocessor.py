@@ -1,7 +1,6 @@
 """Where the judge meets nbgrader: a preprocessor in the place of ``Execute``.
 
-It leaves in each test cell the outputs that nbgrader's own ``SaveAutoGrades`` reads: nothing for a
-pass, an error for a fail, a number for partial credit.
+It leaves in each test cell the outputs that nbgrader's own ``SaveAutoGrades`` reads.
 """
 
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Dict, Float, Unicode
+from traitlets import Bool, Float, Unicode
 
 from .course import Course, open_judge
+from .graded_notebook import write_outcomes
 from .judge import TimeLimits
-from .results import CheckResult, Status, SubmissionResult
+from .results import SubmissionResult
 
 
 class TrustedJudge(NbGraderPreprocessor):
@@ -31,7 +31,6 @@ class TrustedJudge(NbGraderPreprocessor):
     )
     isolated = Bool(True, help="Run students' code inside the sandbox").tag(config=True)
     device = Unicode("cpu", help="cpu or cuda").tag(config=True)
-    results = Dict(help="Results found before, by student id: not graded again").tag(config=True)
 
     def preprocess(
         self, notebook: NotebookNode, resources: dict[str, Any]
@@ -46,17 +45,12 @@ class TrustedJudge(NbGraderPreprocessor):
             The notebook with outputs in its test cells, and the resources.
         """
         student = resources["nbgrader"]["student"]
-        found = self.results.get(student)
-        if found is None:
-            found = self._grade(notebook, student, resources["nbgrader"]["assignment"])
-        checks = {check.check: check for check in SubmissionResult.from_json(found).checks}
-        for cell in notebook.cells:
-            check = checks.get(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
-            if cell.cell_type == "code":
-                cell.outputs = _outputs(check) if check else []
+        write_outcomes(
+            notebook, self._grade(notebook, student, resources["nbgrader"]["assignment"])
+        )
         return notebook, resources
 
-    def _grade(self, notebook: NotebookNode, student: str, homework_id: str) -> dict[str, Any]:
+    def _grade(self, notebook: NotebookNode, student: str, homework_id: str) -> SubmissionResult:
         judge = open_judge(
             Course.load(homework_id, Path(self.root)),
             limits=TimeLimits(
@@ -65,18 +59,4 @@ class TrustedJudge(NbGraderPreprocessor):
             isolated=self.isolated,
             device=self.device,
         )
-        return judge.grade(nbformat.writes(notebook).encode(), student).to_json()
-
-
-def _outputs(check: CheckResult) -> list[NotebookNode]:
-    if check.status in (Status.PASS, Status.MANUAL):
-        return []
-    if check.status is Status.PARTIAL:
-        data = {"text/plain": f"{check.score:g}"}
-        return [nbformat.v4.new_output("execute_result", data, execution_count=None)]
-    lines = [part for part in (check.message, check.hint, check.traceback) if part]
-    return [
-        nbformat.v4.new_output(
-            "error", ename=check.status.value, evalue=check.message, traceback=lines
-        )
-    ]
+        return judge.grade(nbformat.writes(notebook).encode(), student)

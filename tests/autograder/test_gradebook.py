@@ -2,20 +2,31 @@
 
 import json
 import os
+import shutil
+import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
+from nbgrader.apps import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
 
-from autograder.gradebook import GradebookError, record_in_gradebook, transplant
+from autograder import gradebook as gradebook_module
+from autograder.gradebook import GradebookError, record_in_gradebook
+from autograder.graded_notebook import transplant
 from autograder.homework import CellKind, read_source_notebook
 from autograder.judge import ungraded
+from autograder.nbgrader_settings import configure
+from autograder.preprocessor import TrustedJudge
 from autograder.results import CheckResult, Status, SubmissionResult
 from autograder.source import build_source_notebook
 from tests.autograder.conftest import ROOT, notebook
+from tests.autograder.gradebook_contents import gradebook_contents
 
 HOMEWORK = "hw03-self-attention"
 
@@ -81,6 +92,113 @@ def test_results_reach_the_gradebook_and_manual_grades_stay(tmp_path, homework, 
         gradebook.db.commit()
     record_in_gradebook(results, submissions, HOMEWORK, **options)
     assert scores(course) == {"ada": automatic + 0.5, "bo": 0.0}
+
+
+def small_class(folder: Path, homework, source) -> list[SubmissionResult]:
+    """A class with every way to be marked, of which one notebook has cells of its own."""
+    solved = json.loads(source.read_text())
+    own = {"cell_type": "code", "metadata": {}, "source": "mine = 1", "outputs": [], "id": "own"}
+    solved["cells"].insert(3, own | {"execution_count": 1})
+    hand_in(folder, "ada", json.dumps(solved).encode())
+    (folder / "ada" / HOMEWORK / "timestamp.txt").write_text("2026-10-01 12:00:00 UTC")
+    untouched = (ROOT / "assignments" / HOMEWORK / f"{HOMEWORK}.ipynb").read_bytes()
+    hand_in(folder, "bo", untouched)
+    hand_in(folder, "cy", b"{not a notebook")
+    return [
+        result_of(homework, "ada", {0: (Status.FAIL, 0.0), 1: (Status.PARTIAL, 0.5)}),
+        result_of(homework, "bo", {2: (Status.TIMEOUT, 0.0), 3: (Status.CRASH, 0.0)}),
+        ungraded(homework, "cy", "The file is not a notebook."),
+    ]
+
+
+def files(folder: Path) -> dict[str, tuple[str, int]]:
+    return {
+        str(path.relative_to(folder)): (path.read_text(), path.stat().st_mode)
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".db"
+    }
+
+
+@pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SAWarning")  # nbgrader's
+def test_rows_and_files_are_what_nbgrader_autograde_writes(tmp_path, homework, source, monkeypatch):
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    results = small_class(tmp_path / "class", homework, source)
+    record_in_gradebook(results, tmp_path / "class", HOMEWORK, root=ROOT, course_folder=ours)
+
+    found = {result.student: result for result in results}
+    monkeypatch.setattr(TrustedJudge, "_grade", lambda self, notebook, student, _: found[student])
+    for folder in ("source", "submitted"):
+        shutil.copytree(ours / folder, theirs / folder)
+    config = Config()
+    configure(config)
+    config.CourseDirectory.root = str(theirs)
+    api = NbGraderAPI(CourseDirectory(config=config), config=config)
+    assert api.generate_assignment(HOMEWORK)["success"]
+    for student in found:
+        assert api.autograde(HOMEWORK, student)["success"]
+
+    rows = gradebook_contents(f"sqlite:///{ours}/gradebook.db")
+    assert rows == gradebook_contents(f"sqlite:///{theirs}/gradebook.db")
+    assert len(rows["grade"]) == len(results) * len(homework.checks)
+    assert files(ours / "autograded") == files(theirs / "autograded")
+    assert files(ours / "release") == files(theirs / "release")
+
+
+def test_recording_again_changes_nothing_not_even_what_a_ta_has_seen(tmp_path, homework, source):
+    ada, *_ = small_class(tmp_path / "class", homework, source)
+    options = {"root": ROOT, "course_folder": tmp_path / "course"}
+    url = f"sqlite:///{tmp_path}/course/gradebook.db"
+    written = next(c.grade_id for c in homework.checks if c.kind is CellKind.WRITTEN)
+
+    def record(result):
+        record_in_gradebook([result], tmp_path / "class", HOMEWORK, **options)
+        with Gradebook(url) as gradebook:
+            return gradebook.find_grade(written, HOMEWORK, HOMEWORK, "ada").needs_manual_grade
+
+    assert record(ada)
+    with Gradebook(url) as gradebook:  # what formgrader does
+        grade = gradebook.find_grade(written, HOMEWORK, HOMEWORK, "ada")
+        grade.manual_score, grade.needs_manual_grade = 2.0, False
+        comment = gradebook.find_comment(written, HOMEWORK, HOMEWORK, "ada")
+        comment.manual_comment = "well put"
+        gradebook.db.commit()
+    before = gradebook_contents(url), files(tmp_path / "course")
+    assert not record(ada)
+    assert before == (gradebook_contents(url), files(tmp_path / "course"))
+
+    path = tmp_path / "class" / "ada" / HOMEWORK / f"{HOMEWORK}.ipynb"
+    path.write_text(path.read_text().replace("mine = 1", "mine = 2"))
+    assert record(ada)  # handed in anew: to be looked at again
+    with Gradebook(url) as gradebook:
+        assert gradebook.find_grade(written, HOMEWORK, HOMEWORK, "ada").manual_score == 2.0
+        comment = gradebook.find_comment(written, HOMEWORK, HOMEWORK, "ada")
+        assert comment.manual_comment == "well put"
+
+
+@pytest.mark.parametrize("seconds", [0.7, 30.0])
+def test_a_gradebook_that_is_locked_for_a_while(tmp_path, homework, source, monkeypatch, seconds):
+    monkeypatch.setattr(gradebook_module, "_PATIENCE_SECONDS", 1.5)
+    url = f"sqlite:///{tmp_path}/course/gradebook.db?timeout=0.1"
+    options = {"root": ROOT, "course_folder": tmp_path / "course", "db_url": url}
+    results = small_class(tmp_path / "class", homework, source)
+    record_in_gradebook(results[:1], tmp_path / "class", HOMEWORK, **options)
+
+    holder = sqlite3.connect(tmp_path / "course" / "gradebook.db", check_same_thread=False)
+    holder.execute("BEGIN EXCLUSIVE")
+    release = threading.Timer(seconds, holder.rollback)
+    release.start()
+    try:
+        if seconds < 1.5:
+            record_in_gradebook(results, tmp_path / "class", HOMEWORK, **options)
+        else:
+            with pytest.raises(GradebookError, match="locked"):
+                record_in_gradebook(results, tmp_path / "class", HOMEWORK, **options)
+    finally:
+        release.cancel()
+        holder.rollback()
+        holder.close()
+    record_in_gradebook(results, tmp_path / "class", HOMEWORK, **options)
+    assert set(scores(tmp_path / "course")) == {"ada", "bo", "cy"}
 
 
 def test_a_student_whom_nbgrader_refuses_stops_nobody_else(tmp_path, homework, source):

@@ -1,0 +1,158 @@
+"""Writes a student's rows into nbgrader's database: the same rows as ``nbgrader autograde`` leaves.
+
+nbgrader opens the database anew in each of its steps and commits each cell on its own. Here, one
+student is one transaction: all of their rows are there, or none.
+"""
+
+import datetime
+from pathlib import Path
+
+import nbgrader
+from alembic.script import ScriptDirectory
+from nbformat import NotebookNode
+from nbgrader.api import (
+    Base,
+    Comment,
+    Grade,
+    Gradebook,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
+from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.orm import selectinload
+
+NO_RESPONSE = "No response."  # nbgrader's words for an answer that was left as it was
+
+
+def create_tables(db_url: str) -> None:
+    """Make the tables of an empty database, all or none: nbgrader would make them one by one.
+
+    Args:
+        db_url: SQLAlchemy address.
+
+    Raises:
+        SQLAlchemyError: The database can't be reached or written.
+    """
+    engine = create_engine(db_url)
+    try:
+        with engine.begin() as connection:
+            if engine.dialect.name == "sqlite":  # Python's driver begins no transaction for tables
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            if inspect(connection).get_table_names():
+                return
+            Base.metadata.create_all(connection)
+            migrations = ScriptDirectory(str(Path(nbgrader.__file__).parent / "alembic"))
+            version = {"version": migrations.get_current_head()}
+            connection.execute(
+                text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL);")
+            )
+            connection.execute(text("INSERT INTO alembic_version VALUES (:version)"), version)
+    finally:
+        engine.dispose()
+
+
+class GradebookRows:
+    """The rows of one homework.
+
+    Args:
+        gradebook: An open gradebook that knows the homework; owned from now on.
+        homework_id: Such as ``hw03-self-attention``.
+    """
+
+    def __init__(self, gradebook: Gradebook, homework_id: str) -> None:
+        self._gradebook = gradebook
+        self._session = gradebook.db
+        notebook = gradebook.find_notebook(homework_id, homework_id)
+        self.sources = {
+            cell.name: (cell.source if cell.locked else None, cell.checksum)
+            for cell in notebook.source_cells
+        }
+        """Text (None if it is the student's) and checksum of the instructor's cells."""
+        tasks = {cell.id: cell.name for cell in notebook.task_cells}
+        self._graded = {cell.id: cell.name for cell in notebook.grade_cells} | tasks
+        self._answered = {cell.id: cell.name for cell in notebook.solution_cells} | tasks
+        self._notebook_id = notebook.id
+        self._assignment_id = notebook.assignment_id
+        self._session.rollback()
+        self._session.expunge_all()
+
+    def write(
+        self,
+        student: str,
+        notebook: NotebookNode,
+        *,
+        timestamp: datetime.datetime | None = None,
+        unchanged: bool = False,
+    ) -> None:
+        """Write what an autograded notebook says. Manual grades and comments stay.
+
+        Args:
+            student: The student's id.
+            notebook: The notebook with outputs in its test cells.
+            timestamp: When it was handed in; None if that is not known.
+            unchanged: The student handed in nothing new since it was last written: an answer that
+                was graded by hand need not be looked at again.
+
+        Raises:
+            SQLAlchemyError: The database refused; nothing of this student's was changed.
+        """
+        try:
+            submitted = self._find_or_add(student, timestamp)
+            submitted.late_submission_penalty = None
+            cells = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
+            grades = {self._graded[grade.cell_id]: grade for grade in submitted.grades}
+            for cell in filter(is_grade, cells):
+                _write_grade(grades[cell.metadata.nbgrader.grade_id], cell, unchanged)
+            comments = {self._answered[comment.cell_id]: comment for comment in submitted.comments}
+            for cell in cells:
+                if is_solution(cell) or is_task(cell):
+                    _write_comment(comments[cell.metadata.nbgrader.grade_id], cell)
+            self._session.commit()
+        except BaseException:
+            self._session.rollback()
+            raise
+        finally:
+            self._session.expunge_all()  # a large class needs no more memory than a small one
+
+    def close(self) -> None:
+        """Let the database go."""
+        self._gradebook.close()
+
+    def _find_or_add(self, student: str, timestamp: datetime.datetime | None) -> SubmittedNotebook:
+        wanted = {"student_id": student, "assignment_id": self._assignment_id}
+        found = self._session.query(SubmittedAssignment).filter_by(**wanted).one_or_none()
+        if found is None:
+            if self._session.get(Student, student) is None:
+                self._session.add(Student(id=student))
+            found = SubmittedAssignment(**wanted, timestamp=timestamp)
+            added = SubmittedNotebook(
+                notebook_id=self._notebook_id,
+                assignment=found,
+                grades=[Grade(cell_id=cell) for cell in self._graded],
+                comments=[Comment(cell_id=cell) for cell in self._answered],
+            )
+            self._session.add(found)
+            return added
+        if timestamp is not None:
+            found.timestamp = timestamp
+        load = (selectinload(SubmittedNotebook.grades), selectinload(SubmittedNotebook.comments))
+        return (
+            self._session.query(SubmittedNotebook)
+            .options(*load)
+            .filter_by(assignment_id=found.id, notebook_id=self._notebook_id)
+            .one()
+        )
+
+
+def _write_grade(grade: Grade, cell: NotebookNode, unchanged: bool) -> None:
+    score, _ = determine_grade(cell)
+    if not unchanged or grade.auto_score != score:
+        grade.needs_manual_grade = grade.manual_score is not None or score is None
+    grade.auto_score = score
+
+
+def _write_comment(comment: Comment, cell: NotebookNode) -> None:
+    untouched = cell.metadata.nbgrader.get("checksum") == compute_checksum(cell)
+    comment.auto_comment = NO_RESPONSE if untouched and not is_task(cell) else None
