@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from course_book.gru_gates import GRUGates
+from course_book.position_clocks import PositionClocks
 from course_book.query_key_value import QueryKeyValue
 
 
@@ -55,6 +56,11 @@ FIGURES: dict[str, Figure] = {
         model=GRUGates,
         scripts=("elements.js", "gru-gates/cell.js", "gru-gates.js"),
         styles=("gru-gates.css",),
+    ),
+    "position-clocks": Figure(
+        model=PositionClocks,
+        scripts=("elements.js", "position-clocks.js"),
+        styles=("position-clocks.css",),
     ),
     "query-key-value": Figure(
         model=QueryKeyValue,
