@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -113,7 +114,8 @@ def assert_equal(
     """Check that a plain value is what it should be: numbers, strings, and containers of them.
 
     A list will do where a tuple is expected, and the other way round; a whole number will do for a
-    float. Floats may differ by rounding. Nothing else is let through: True is no 1.
+    float, and NumPy's numbers for Python's. Floats may differ by rounding. Nothing else is let
+    through: True is no 1.
 
     Args:
         actual: What the code under test returned.
@@ -127,6 +129,7 @@ def assert_equal(
     Raises:
         CheckFailure: They differ; the message says how.
     """
+    actual = _without_numpy(actual)
     if _equal(actual, expected):
         return
     diagnosis = (words for words, wrong in (mistakes or {}).items() if _equal(actual, wrong))
@@ -314,6 +317,7 @@ def _plain_types(expected: Any) -> tuple[type, ...]:
 
 
 def _equal(actual: Any, expected: Any) -> bool:
+    actual = _without_numpy(actual)
     # The exact type comes first: the == of another class could say what it likes.
     if type(actual) not in _plain_types(expected):
         return False
@@ -326,6 +330,10 @@ def _equal(actual: Any, expected: Any) -> bool:
             _equal(actual[key], value) for key, value in expected.items()
         )
     return bool(actual == expected)
+
+
+def _without_numpy(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _type_name(value: Any) -> str:

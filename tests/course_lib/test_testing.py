@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -301,6 +302,8 @@ class Agreeable:
         (((), [0.5]), [[], (0.5,)]),
         ({("the", "cat"): 2}, {("the", "cat"): 2}),
         ({"a"}, {"a"}),
+        (np.float64(0.5), 0.5),
+        ([np.int64(2)], (2,)),
     ],
 )
 def test_equal_accepts_plain_values(actual, expected):
@@ -311,6 +314,7 @@ def test_equal_accepts_plain_values(actual, expected):
     ("actual", "expected", "summary"),
     [
         (3.0, 3, "the count is of type float, expected int"),
+        (np.float64(3), 3, "the count is of type float, expected int"),
         (True, 1, "the count is of type bool, expected int"),
         (1, True, "the count is of type int, expected bool"),
         (False, 0.0, "the count is of type bool, expected float"),
