@@ -33,20 +33,20 @@ def write_grades(results: Sequence[SubmissionResult], path: Path) -> None:
         for check in result.checks:
             rows.writerow(
                 (
-                    _inert(result.student),
-                    _inert(result.homework),
-                    _inert(check.check),
+                    inert(result.student),
+                    inert(result.homework),
+                    inert(check.check),
                     check.status.value,
                     round(check.score, 6),
                     round(check.max_score, 6),
-                    _inert(check.message or result.error),
+                    inert(check.message or result.error),
                 )
             )
     write_atomically(path, text.getvalue())
 
 
-def _inert(text: str) -> str:
-    """Flatten a text and keep spreadsheets from running it.
+def inert(text: str) -> str:
+    """Flatten a text and keep spreadsheets from running it: for every CSV that we write.
 
     Args:
         text: Any text.

@@ -20,6 +20,9 @@ def configure(c: Config) -> None:
         "nbgrader.preprocessors.AssignLatePenalties",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
+    # Without one nbgrader writes no row for the course, and PostgreSQL, unlike SQLite, then refuses
+    # the assignment that names it. This is the name that nbgrader's own Gradebook falls back to.
+    c.CourseDirectory.course_id = "default_course"
     # What a student finds in the place of a solution.
     c.ClearSolutions.code_stub = {
         "python": '# YOUR CODE HERE\nraise NotImplementedError("your code goes here")'

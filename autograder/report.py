@@ -13,6 +13,7 @@ from autograder.clean_text import one_line
 from autograder.feedback import feedback_path
 from autograder.homework import CellKind, Homework
 from autograder.pages import render_page
+from autograder.regrade import Change
 from autograder.results import CheckResult, FlagKind, Status, SubmissionResult
 from autograder.status_words import STATUS_WORDS, format_points
 
@@ -123,12 +124,15 @@ class _Row:
     words: str
 
 
-def render_report(results: Sequence[SubmissionResult], homework: Homework) -> str:
+def render_report(
+    results: Sequence[SubmissionResult], homework: Homework, *, changes: Sequence[Change] = ()
+) -> str:
     """Make the page about a class.
 
     Args:
         results: All submissions of one homework; at least one.
         homework: The homework, for its title and the order of its checks.
+        changes: Marks that are other than an earlier grading's.
 
     Returns:
         A self-contained HTML page; its links to feedback pages hold from the folder that
@@ -162,6 +166,8 @@ def render_report(results: Sequence[SubmissionResult], homework: Homework) -> st
         flag_words=_FLAG_WORDS,
         flag_counts=_flag_counts(ordered),
         open_rows=[row for row in rows if not row.result.sandboxed],
+        changes=_change_rows(changes, rows),
+        changed=len({change.student for change in changes}),
         histogram=_histogram(scores, judged_max),
         checks=checks,
         statuses=[s for s in Status if any(row.counts.get(s) for row in checks)],
@@ -247,6 +253,14 @@ def _flag_counts(results: Sequence[SubmissionResult]) -> dict[FlagKind, int]:
     """Count the submissions with each kind of flag."""
     counts = Counter(kind for result in results for kind in {flag.kind for flag in result.flags})
     return {kind: counts[kind] for kind in FlagKind if counts[kind]}
+
+
+def _change_rows(
+    changes: Sequence[Change], rows: Sequence[_Row]
+) -> list[tuple[_Person | None, Change]]:
+    """Give each change the link to its student's page; None for a student who is gone."""
+    people = {row.result.student: row.person for row in rows}
+    return [(people.get(change.student), change) for change in changes]
 
 
 def _mistakes(results: Sequence[SubmissionResult]) -> list[_Mistake]:

@@ -6,14 +6,18 @@ tests, the library. When one of these changes, the submission is graded again.
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .atomic_write import write_atomically
-from .course import Course
 from .results import SubmissionResult
 
+if TYPE_CHECKING:
+    from .course import Course  # imports torch, which reading results does without
 
-def fingerprint(course: Course, notebook: bytes) -> str:
+
+def fingerprint(course: "Course", notebook: bytes) -> str:
     """Return what a result depends on, as a hash.
 
     Args:
@@ -69,6 +73,41 @@ class ResultStore:
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+    def read_all(self) -> list[SubmissionResult]:
+        """Return every result that is kept, whatever it was made from, sorted by student.
+
+        A file that can't be read counts as none.
+        """
+        results = []
+        for path in self._folder.glob("*.json"):
+            try:
+                kept = json.loads(path.read_text(encoding="utf-8"))
+                results.append(SubmissionResult.from_json(kept["result"]))
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+        return sorted(results, key=lambda result: result.student)
+
+    def keep_copy(self) -> "ResultStore":
+        """Copy the folder, to compare with later; a copy that is there already stays.
+
+        Returns:
+            The copy, beside this folder.
+
+        Raises:
+            OSError: It can't be written.
+        """
+        copy = self._folder.with_name(f"{self._folder.name}.before")
+        if not copy.exists():
+            unfinished = copy.with_name(f"{copy.name}.unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            shutil.copytree(self._folder, unfinished)
+            unfinished.rename(copy)
+        return ResultStore(copy)
+
+    def remove(self) -> None:
+        """Remove the folder with all that is kept in it."""
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _path(self, student: str) -> Path:
         return self._folder / f"{student}.json"

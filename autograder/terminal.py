@@ -17,6 +17,7 @@ from rich.text import Text
 
 from autograder.clean_text import one_line
 from autograder.collecting.collect import Collection, Line, Outcome
+from autograder.regrade import Change
 from autograder.results import Status, SubmissionResult
 from autograder.status_words import STATUS_WORDS, format_points, format_seconds
 
@@ -142,6 +143,40 @@ def print_grades(results: Sequence[SubmissionResult], console: Console) -> None:
     if any(not result.sandboxed for result in results):
         warning = "Graded without a sandbox: students' code ran with your rights on this machine."
         console.print(Text(warning, style="bold red"))
+
+
+def print_changes(changes: Sequence[Change], total: int, console: Console) -> None:
+    """Print whose marks changed, in which check, and why.
+
+    Args:
+        changes: What changed.
+        total: Number of submissions that were compared.
+        console: Where to.
+    """
+    if changes:
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+        table.add_column("student", overflow="fold")
+        table.add_column("check", overflow="fold")
+        table.add_column("before", justify="right")
+        table.add_column("now", justify="right")
+        table.add_column("why", overflow="fold")
+        for change in changes[:_MAX_ROWS]:
+            table.add_row(
+                Text(one_line(change.student, 40)),
+                Text(one_line(change.check, 80)),
+                _points_or_none(change.old_score),
+                _points_or_none(change.new_score),
+                Text(one_line(change.reason, 300)),
+            )
+        console.print(table)
+    if len(changes) > _MAX_ROWS:
+        console.print(f"... and {len(changes) - _MAX_ROWS} more: see the report, or changes.csv")
+    students = len({change.student for change in changes})
+    console.print(f"\n{students} of {total} submissions have other marks than before")
+
+
+def _points_or_none(points: float | None) -> str:
+    return "–" if points is None else format_points(points)
 
 
 def print_collection(collection: Collection, console: Console) -> None:

@@ -4,11 +4,15 @@ import typer
 
 from autograder.cli.collect import collect
 from autograder.cli.doctor import doctor
+from autograder.cli.export import export
 from autograder.cli.grade import grade
+from autograder.cli.regrade import regrade
 from autograder.cli.release import release
+from autograder.cli.stored import feedback, report
 
 app = typer.Typer(
-    help="Release homework, grade a class in a sandbox, and see how it went.",
+    help="Release homework, collect it, grade a class in a sandbox, see how it went, export the "
+    "points. Exit codes: 0 all is done, 1 something is left to look at, 2 nothing was done.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # they would print what variables hold: seeds, hidden tests
@@ -41,15 +45,50 @@ app.command(
 app.command(
     help="Grade a class, and write grades.csv, report.html, a feedback page for each student and "
     "an nbgrader gradebook. Submissions lie as nbgrader collects them: "
-    "DIR/<student>/<homework>/<homework>.ipynb.",
+    "DIR/<student>/<homework>/<homework>.ipynb. Run again, it grades what is missing. Exit code 1 "
+    "says that nbgrader refused something.",
     epilog=_examples(
         "python -m autograder grade hw03 --submissions class --out out",
         "python -m autograder grade hw03 --submissions class --out out --workers 8",
         "python -m autograder grade hw03 --submissions class --out out --time-limit 60",
         "python -m autograder grade hw03 --submissions class --out out --seed 7",
+        "python -m autograder grade hw03 --submissions class --out out "
+        "--db postgresql://ta@db.example.org/gradebook",
     ),
 )(grade)
 app.command(
-    help="Look at what grading needs on this machine, and say how to mend what is missing.",
-    epilog=_examples("python -m autograder doctor"),
+    help="After a test has changed: grade a graded class again, and say whose marks changed, in "
+    "which check, and why, in the terminal, in report.html and in changes.csv. Marks that were "
+    "given by hand stay. Exit code 1 says that nbgrader refused something.",
+    epilog=_examples("python -m autograder regrade hw03 --submissions class --out out"),
+)(regrade)
+app.command(
+    help="Write every feedback page again, from the results that grading kept.",
+    epilog=_examples(
+        "python -m autograder feedback hw03 --out out --book-url https://example.org/book"
+    ),
+)(feedback)
+app.command(
+    help="Write report.html and grades.csv again, from the results that grading kept.",
+    epilog=_examples("python -m autograder report hw03 --out out"),
+)(report)
+app.command(
+    help="Write the points in the form that another system reads: with those given by hand, if "
+    "there are any in the gradebook. Exit code 1 says that some are still to be given, or that "
+    "somebody has no id there.",
+    epilog=_examples(
+        "python -m autograder export hw03 --out out --to canvas --file canvas.csv "
+        "--column 'Homework 3 (98765)'",
+        "python -m autograder export hw03 --out out --to moodle --file worksheet.csv",
+        "python -m autograder export hw03 --out out --to gradescope --file results",
+    ),
+)(export)
+app.command(
+    help="Look at what grading needs on this machine, and say how to mend what is missing. "
+    "Exit code 1 says that grading can't run.",
+    epilog=_examples(
+        "python -m autograder doctor",
+        "python -m autograder doctor --db postgresql://ta@db.example.org/gradebook",
+        "python -m autograder doctor --scheduler tcp://10.0.0.1:8786",
+    ),
 )(doctor)

@@ -1,6 +1,7 @@
 """python -m autograder doctor."""
 
 import importlib.metadata
+import os
 import re
 import shutil
 import sys
@@ -11,10 +12,14 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from autograder.clean_text import one_line
 from autograder.cli.bad_input import ROOT
+from autograder.cli.options import DatabaseUrl, Scheduler, TlsCa, TlsCert, TlsKey
 from autograder.terminal import output
 
-_PACKAGES = ("torch", "nbgrader", "jupyter-book", "distributed", "safetensors")
+_PACKAGES = (
+    "torch", "nbgrader", "jupyter-book", "distributed", "safetensors", "SQLAlchemy", "psycopg"
+)  # fmt: skip
 _NEEDED_GIB = 2.0
 
 
@@ -35,13 +40,27 @@ class Finding:
     mend: str = ""
 
 
-def doctor() -> None:
+def doctor(
+    db: DatabaseUrl = "",
+    scheduler: Scheduler = "",
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+) -> None:
     """Say whether this machine can grade, and how to mend what is missing.
+
+    Args:
+        db: The gradebook's database; a file if empty and nbgrader_config.py names none.
+        scheduler: Address of a running Dask scheduler; empty for workers on this machine.
+        tls_ca: Certificate of the authority, for a ``tls://`` scheduler.
+        tls_cert: This client's certificate, likewise.
+        tls_key: Its key, likewise.
 
     Raises:
         Exit: With code 1, if something is missing that grading can't do without.
     """
-    findings = examine(ROOT)
+    findings = examine(ROOT, db_url=db)
+    findings.append(_dask(scheduler, tls_ca, tls_cert, tls_key))
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     marks = {"ok": ("✓", "green"), "missing": ("✗", "bold red"), "without": ("–", "yellow")}
     for finding in findings:
@@ -58,16 +77,17 @@ def doctor() -> None:
     console.print("\nReady to grade.")
 
 
-def examine(root: Path) -> list[Finding]:
-    """Look at everything that grading needs.
+def examine(root: Path, *, db_url: str = "") -> list[Finding]:
+    """Look at everything that grading needs on this machine.
 
     Args:
         root: The project's folder.
+        db_url: The gradebook's database; what nbgrader_config.py names, else a file, if empty.
 
     Returns:
         What was found, in the order to read it.
     """
-    return [_python(), *_packages(root), _sandbox(), _gpu(), _disk(root)]
+    return [_python(), *_packages(root), _sandbox(), _gpu(), _database(root, db_url), _disk(root)]
 
 
 def _python() -> Finding:
@@ -125,6 +145,47 @@ def _gpu() -> Finding:
         return Finding(subject="GPU", state="without", found="none; grading runs on the CPU")
     names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
     return Finding(subject="GPU", state="ok", found=f"{', '.join(names)}; use --device cuda")
+
+
+def _database(root: Path, db_url: str) -> Finding:
+    """Look at the gradebook's database, and at the tool that nbgrader runs by its bare name."""
+    from traitlets.config import Config
+
+    from autograder.database import DatabaseError, check_database, configured_url
+    from autograder.nbgrader_settings import configure
+
+    db_url = db_url or configured_url(root)
+    try:
+        found = check_database(db_url or "sqlite://")
+    except DatabaseError as error:
+        return Finding(subject="database", state="missing", found="", mend=str(error))
+    configure(Config())  # puts this environment's programs on $PATH
+    if not shutil.which("alembic"):
+        mend = "python -m pip install -r requirements.txt"
+        return Finding(subject="database", state="missing", found="no alembic", mend=mend)
+    where = "answers" if db_url else "a file in --out"
+    return Finding(subject="database", state="ok", found=f"{found}, {where}")
+
+
+def _dask(scheduler: str, ca: Path | None, cert: Path | None, key: Path | None) -> Finding:
+    """Ask a running scheduler for its workers, and whether they have what this machine has."""
+    from autograder.cluster import Cluster, ClusterError
+
+    if not scheduler:
+        cores = os.cpu_count() or 1
+        found = f"workers on this machine: {cores} {'core' if cores == 1 else 'cores'}"
+        return Finding(subject="Dask", state="ok", found=found)
+    try:
+        cluster = Cluster(scheduler=scheduler, ca_file=ca, cert_file=cert, key_file=key)
+        with cluster.connect(1) as client:
+            workers = len(client.scheduler_info(n_workers=-1)["workers"])
+            client.get_versions(check=True)
+    except (ClusterError, ValueError) as error:
+        mend = one_line(str(error), 600)
+        return Finding(subject="Dask", state="missing", found=scheduler, mend=mend)
+    mend = "" if workers else f"start some: dask worker {scheduler}"
+    state = "ok" if workers else "missing"
+    return Finding(subject="Dask", state=state, found=f"{scheduler}, {workers} workers", mend=mend)
 
 
 def _disk(root: Path) -> Finding:

@@ -10,11 +10,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from autograder import class_run, gradebook
-from autograder.cli import doctor
-from autograder.cli import grade as grade_command
+from autograder import class_outputs, class_run, gradebook
+from autograder.class_outputs import write_outputs
+from autograder.cli import doctor, grading
 from autograder.cli.app import app
-from autograder.cli.grade import write_outputs
 from autograder.sandbox import SandboxError
 from autograder.terminal import print_grades
 from tests.autograder.graded_class import HOMEWORK, PATCHES, make_class, result
@@ -153,7 +152,7 @@ def graded(monkeypatch):
     monkeypatch.setattr(
         gradebook, "record_in_gradebook", lambda results, *rest, **options: calls.append(options)
     )
-    monkeypatch.setattr(grade_command, "read_source_notebook", lambda path: HOMEWORK)
+    monkeypatch.setattr(grading, "read_source_notebook", lambda path: HOMEWORK)
     return calls
 
 
@@ -216,17 +215,18 @@ def test_a_gradebook_that_refuses_loses_nothing(graded, submissions, tmp_path, m
     assert (tmp_path / "out" / "grades.csv").exists()
 
 
-def test_outputs_come_all_or_not_at_all(tmp_path, monkeypatch):
-    write_outputs(make_class()[:2], HOMEWORK, tmp_path)
-    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+def test_outputs_come_all_or_not_at_all(graded, submissions, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    arguments = ("grade", "hw03", "--submissions", submissions, "--out", out)
+    assert run(*arguments).exit_code == 0
+    before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
 
-    def fail(*arguments):
+    def fail(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(grade_command, "render_report", fail)
-    with pytest.raises(KeyboardInterrupt):
-        write_outputs(make_class(), HOMEWORK, tmp_path)
-    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+    monkeypatch.setattr(class_outputs, "write_marks", fail)
+    assert run(*arguments).exit_code != 0
+    assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
 
 
 def test_a_student_cannot_speak_to_the_terminal():
@@ -296,5 +296,5 @@ def test_the_module_runs_and_help_needs_no_torch():
 
 def test_a_name_that_leads_out_of_its_folder_is_never_written(tmp_path):
     with pytest.raises(ValueError, match="no name of a folder"):
-        write_outputs([result("../../etc")], HOMEWORK, tmp_path / "out")
-    assert list((tmp_path / "out").iterdir()) == []
+        write_outputs([result("../../etc")], HOMEWORK, tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,118 @@
+"""python -m autograder export."""
+
+import enum
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autograder.atomic_write import staging, write_atomically
+from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.grading import usable_database
+from autograder.cli.options import DatabaseUrl, Graded, HomeworkName
+from autograder.cli.stored import stored_results
+from autograder.collecting.roster import Roster, RosterError, read_roster
+from autograder.exports import Mark, canvas_csv, gradescope_results, guess_lms_id, moodle_csv
+from autograder.hand_grades import Standing, read_standings
+from autograder.homework import HomeworkError
+from autograder.results import SubmissionResult
+from autograder.terminal import output
+
+
+class Target(enum.StrEnum):
+    """The systems that points can be written for."""
+
+    CANVAS = "canvas"
+    MOODLE = "moodle"
+    GRADESCOPE = "gradescope"
+
+
+def export(
+    homework: HomeworkName,
+    out: Graded,
+    to: Annotated[Target, typer.Option(help="The system that is to read it.")],
+    file: Annotated[
+        Path,
+        typer.Option(help="What to write: a CSV; for Gradescope a folder, a results.json each."),
+    ],
+    roster: Annotated[
+        Path | None,
+        typer.Option(help="Class list: CSV with lms_id and student, and name, section if known."),
+    ] = None,
+    column: Annotated[
+        str,
+        typer.Option(help="For Canvas: the assignment, as Canvas's export heads its column."),
+    ] = "",
+    db: DatabaseUrl = "",
+) -> None:
+    """Write the points in the form that another system reads.
+
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+        out: Where the class was graded into.
+        to: The system.
+        file: The file to write; for Gradescope a folder, with a file for each student.
+        roster: Class list as CSV; without it a student's number is read off the student's id.
+        column: The assignment's name, for Canvas.
+        db: The gradebook's database, for points given by hand.
+
+    Raises:
+        Exit: With code 2, if an argument can't be used; with code 1, if some points are still to
+            be given by hand, or somebody has no id in the other system.
+    """
+    with told_in_one_line(HomeworkError, RosterError):
+        if to is Target.CANVAS and not column:
+            raise BadInputError("--column is missing: what does Canvas call the assignment?")
+        results, _ = stored_results(homework, out)
+        people = read_roster(roster) if roster else Roster()
+        standings = read_standings(results[0].homework, out / "nbgrader", usable_database(db))
+        marks = [_mark(result, people, standings.get(result.student)) for result in results]
+        try:
+            if to is Target.GRADESCOPE:
+                _write_results(results, marks, file)
+            else:
+                known = [mark for mark in marks if mark.lms_id]
+                text = moodle_csv(known) if to is Target.MOODLE else canvas_csv(known, column)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(file, text)
+        except OSError as error:
+            raise BadInputError(f"{file} can't be written: {error}") from error
+    lost = [] if to is Target.GRADESCOPE else [mark.student for mark in marks if not mark.lms_id]
+    waiting = sum(standings[m.student].waiting for m in marks if m.student in standings)
+    _tell(file, len(marks) - len(lost), lost, waiting)
+
+
+def _mark(result: SubmissionResult, people: Roster, standing: Standing | None) -> Mark:
+    person = people.of(result.student)
+    return Mark(
+        student=result.student,
+        score=standing.score if standing else result.score,
+        max_score=result.max_score,
+        lms_id=person.lms_id if person else guess_lms_id(result.student),
+        name=person.name if person else "",
+        section=person.section if person else "",
+    )
+
+
+def _write_results(
+    results: Sequence[SubmissionResult], marks: Sequence[Mark], folder: Path
+) -> None:
+    with staging(folder) as stage:
+        for result, mark in zip(results, marks, strict=True):
+            path = stage / result.student / "results.json"
+            path.parent.mkdir()
+            made = gradescope_results(result, mark.score)
+            write_atomically(path, json.dumps(made, indent=2, ensure_ascii=False))
+
+
+def _tell(file: Path, count: int, lost: Sequence[str], waiting: int) -> None:
+    output().print(f"{file}: {count} {'student' if count == 1 else 'students'}", soft_wrap=True)
+    if lost:
+        listed = ", ".join(lost[:10]) + (f" and {len(lost) - 10} more" if len(lost) > 10 else "")
+        typer.echo(f"Left out, for no id there is known (--roster gives it): {listed}", err=True)
+    if waiting:
+        typer.echo(f"{waiting} submissions still wait to be graded by hand", err=True)
+    if lost or waiting:
+        raise typer.Exit(1)

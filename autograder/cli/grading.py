@@ -1,0 +1,294 @@
+"""What ``grade`` and ``regrade`` do alike: check the arguments, grade, write, record."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from autograder.atomic_write import staging
+from autograder.class_outputs import write_outputs
+from autograder.clean_text import one_line
+from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
+from autograder.cli.options import Device
+from autograder.feedback import check_book_url
+from autograder.homework import HomeworkError, read_source_notebook, resolve_homework
+from autograder.regrade import Change
+from autograder.result_store import ResultStore
+from autograder.results import SubmissionResult
+from autograder.sandbox import SandboxError
+from autograder.source import build_source_notebook
+from autograder.terminal import StepProgress, output
+
+if TYPE_CHECKING:
+    from autograder.cluster import Cluster
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A grading that can begin: its arguments were checked.
+
+    Attributes:
+        homework_id: Such as ``hw03-self-attention``.
+        submissions: The class's folder.
+        out: Where to write.
+        cluster: Where to grade.
+        time_limit: Seconds that one check or one cell may take.
+        sandbox: False runs students' code without protection.
+        seed: Draws the hidden inputs; a fresh one for each submission if None.
+        db_url: The gradebook's database; a file in ``out`` if empty.
+        book_url: Address of the folder with the book's chapters; may be empty.
+    """
+
+    homework_id: str
+    submissions: Path
+    out: Path
+    cluster: "Cluster"
+    time_limit: float
+    sandbox: bool
+    seed: int | None
+    db_url: str
+    book_url: str
+
+    @property
+    def store(self) -> ResultStore:
+        """Where results are kept between runs."""
+        return ResultStore(self.out / "results" / self.homework_id)
+
+
+def make_plan(
+    *,
+    homework: str,
+    submissions: Path,
+    out: Path,
+    workers: int | None,
+    time_limit: float,
+    sandbox: bool,
+    device: Device,
+    seed: int | None,
+    scheduler: str,
+    tls_ca: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    db: str,
+    book_url: str,
+) -> Plan:
+    """Refuse what can't work, before anything is started or written.
+
+    The arguments are the command's options.
+
+    Returns:
+        The plan.
+
+    Raises:
+        Exit: With code 2, if an argument can't be used.
+    """
+    with told_in_one_line(HomeworkError, SandboxError):
+        homework_id = resolve_homework(homework, ROOT)
+        _check_places(submissions, out)
+        try:
+            check_book_url(book_url)
+        except ValueError as error:
+            raise BadInputError(f"--book-url: {error}") from error
+        _check_device(device)
+        db_url = usable_database(db)
+    from autograder.cluster import Cluster
+
+    with told_in_one_line(ValueError):
+        cluster = Cluster(
+            scheduler=scheduler,
+            workers=workers,
+            device=device.value,
+            ca_file=tls_ca,
+            cert_file=tls_cert,
+            key_file=tls_key,
+        )
+    return Plan(
+        homework_id=homework_id,
+        submissions=submissions,
+        out=out,
+        cluster=cluster,
+        time_limit=time_limit,
+        sandbox=sandbox,
+        seed=seed,
+        db_url=db_url,
+        book_url=book_url,
+    )
+
+
+def grade_all(plan: Plan, *, force: bool = False) -> list[SubmissionResult]:
+    """Grade what is not graded yet.
+
+    Args:
+        plan: What to grade, where and how.
+        force: Grade again also what an earlier run has graded.
+
+    Returns:
+        One result for each student.
+
+    Raises:
+        Exit: With code 2, if grading can't begin.
+    """
+    from autograder.class_run import SubmissionsError, grade_class
+    from autograder.cluster import ClusterError
+    from autograder.judge import TimeLimits
+
+    limits = TimeLimits(
+        check_seconds=plan.time_limit,
+        submission_seconds=max(plan.time_limit, TimeLimits.submission_seconds),
+    )
+    with (
+        told_in_one_line(HomeworkError, SandboxError, SubmissionsError, ClusterError),
+        StepProgress("Grading") as progress,
+    ):
+        results = grade_class(
+            plan.homework_id,
+            plan.submissions,
+            root=ROOT,
+            limits=limits,
+            cluster=plan.cluster,
+            isolated=plan.sandbox,
+            seed=plan.seed,
+            store=plan.store,
+            force=force or plan.seed is not None,
+            on_start=progress.begin,
+            on_result=lambda result: progress.advance(result.student),
+        )
+    for result in results:
+        if result.error:  # kept for the report, yet graded again by the next run
+            plan.store.keep(result, made_from="")
+    return results
+
+
+def write_everything(
+    plan: Plan,
+    results: Sequence[SubmissionResult],
+    before: Sequence[SubmissionResult],
+    changes: Sequence[Change] = (),
+) -> None:
+    """Write feedback, report, grades and log: all of them, or none.
+
+    Args:
+        plan: The grading.
+        results: What it found.
+        before: What an earlier one had found.
+        changes: Marks that changed, for the report.
+
+    Raises:
+        Exit: With code 2, if something can't be written.
+    """
+    with told_in_one_line(HomeworkError):
+        graded = read_source_notebook(build_source_notebook(plan.homework_id, ROOT))
+        try:
+            with staging(plan.out) as stage:
+                write_outputs(
+                    results, graded, stage,
+                    before=before, changes=changes, book_url=plan.book_url, log_of=plan.out,
+                )  # fmt: skip
+        except OSError as error:
+            raise BadInputError(f"{plan.out} can't be written: {error}") from error
+
+
+def record(plan: Plan, results: Sequence[SubmissionResult]) -> str:
+    """Write the results into nbgrader's gradebook.
+
+    Args:
+        plan: The grading.
+        results: What it found.
+
+    Returns:
+        What nbgrader refused, in a line; empty if nothing.
+    """
+    from autograder.course_config import write_course_config
+    from autograder.gradebook import GradebookError, record_in_gradebook
+
+    course_folder = plan.out / "nbgrader"
+    write_course_config(course_folder, ROOT, plan.db_url)
+    try:
+        with StepProgress("Recording") as progress:
+            progress.begin(len(results))
+            record_in_gradebook(
+                results,
+                plan.submissions,
+                plan.homework_id,
+                root=ROOT,
+                course_folder=course_folder,
+                db_url=plan.db_url,
+                on_recorded=progress.advance,
+            )
+    except GradebookError as error:
+        return one_line(str(error).strip().rpartition("\n")[2], 1000)
+    return ""
+
+
+def tell_where(plan: Plan, refused: str) -> None:
+    """Say where everything is.
+
+    Args:
+        plan: The grading.
+        refused: What nbgrader refused; empty if nothing.
+
+    Raises:
+        Exit: With code 1, if nbgrader refused something.
+    """
+    console = output()
+    console.print("\nWhere to look", style="bold")
+    places = {
+        "report": plan.out / "report.html",
+        "grades": plan.out / "grades.csv",
+        "reasons": plan.out / "marks.log",
+        "feedback": plan.out / "feedback",
+    }
+    if not refused:
+        places["gradebook"] = plan.out / "nbgrader" / ("" if plan.db_url else "gradebook.db")
+    for name, place in places.items():
+        console.print(f"  {name:<11}{place}", soft_wrap=True)
+    if refused:
+        typer.echo(f"Error: nbgrader's gradebook is not complete: {refused}", err=True)
+        raise typer.Exit(1)
+
+
+def usable_database(db: str) -> str:
+    """Choose the gradebook's database, and connect to it once.
+
+    Args:
+        db: The address asked for; may be empty.
+
+    Returns:
+        It, or what nbgrader_config.py names; empty for a file in the course folder.
+
+    Raises:
+        BadInputError: The database can't be used.
+    """
+    from autograder.database import DatabaseError, check_database, configured_url
+
+    db_url = db or configured_url(ROOT)
+    if db_url:
+        try:
+            check_database(db_url)
+        except DatabaseError as error:
+            raise BadInputError(f"--db: {error}") from error
+    return db_url
+
+
+def _check_places(submissions: Path, out: Path) -> None:
+    if out.resolve().is_relative_to(submissions.resolve()):
+        raise BadInputError(f"--out {out} lies in --submissions {submissions}: a student's place")
+    there = next(path for path in (out, *out.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise BadInputError(f"--out {out} can't be a folder: {there} is a file")
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        raise BadInputError(f"--out {out} can't be written: {error.strerror}") from error
+
+
+def _check_device(device: Device) -> None:
+    if device is Device.CUDA:
+        import torch
+
+        if not torch.cuda.device_count():  # unlike is_available, it leaves CUDA alone
+            raise BadInputError("--device cuda: this machine has no GPU that torch can use")

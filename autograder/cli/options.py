@@ -1,0 +1,55 @@
+"""Options that several commands share, each described once."""
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Device(enum.StrEnum):
+    """Where the layers run."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+HomeworkName = Annotated[str, typer.Argument(help="Its number, hw03, or its whole name.")]
+Submissions = Annotated[Path, typer.Option(help="The folder of the class.")]
+Out = Annotated[Path, typer.Option(help="Where to write; made if it is not there.")]
+Graded = Annotated[Path, typer.Option("--out", help="Where grading wrote.")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Submissions at a time.", show_default="as many as cores")
+]
+TimeLimit = Annotated[float, typer.Option(min=0.1, help="Seconds that one check or cell may take.")]
+SandboxChoice = Annotated[
+    bool,
+    typer.Option(
+        "--sandbox/--no-sandbox",
+        help="--no-sandbox runs students' code with your rights. For trusted code alone.",
+    ),
+]
+DeviceChoice = Annotated[Device, typer.Option(help="Where the layers run.")]
+Scheduler = Annotated[
+    str, typer.Option(help="A running Dask scheduler, tcp://HOST:PORT or tls://HOST:PORT.")
+]
+TlsCa = Annotated[
+    Path | None, typer.Option(exists=True, dir_okay=False, help="For tls://: authority.")
+]
+TlsCert = Annotated[
+    Path | None, typer.Option(exists=True, dir_okay=False, help="For tls://: certificate.")
+]
+TlsKey = Annotated[
+    Path | None, typer.Option(exists=True, dir_okay=False, help="For tls://: its key.")
+]
+DatabaseUrl = Annotated[
+    str,
+    typer.Option(
+        help="The gradebook's database, such as postgresql://ta@host/gradebook. Passwords belong "
+        "in ~/.pgpass.",
+        show_default="what nbgrader_config.py says, else a file in --out",
+    ),
+]
+BookUrl = Annotated[
+    str, typer.Option(help="Address of the book's chapters, for links in the feedback.")
+]

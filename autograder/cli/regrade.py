@@ -1,0 +1,80 @@
+"""python -m autograder regrade."""
+
+from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.grading import grade_all, make_plan, record, tell_where, write_everything
+from autograder.cli.options import (
+    BookUrl,
+    DatabaseUrl,
+    Device,
+    DeviceChoice,
+    HomeworkName,
+    Out,
+    SandboxChoice,
+    Scheduler,
+    Submissions,
+    TimeLimit,
+    TlsCa,
+    TlsCert,
+    TlsKey,
+    Workers,
+)
+from autograder.terminal import output, print_changes
+
+
+def regrade(
+    homework: HomeworkName,
+    submissions: Submissions,
+    out: Out,
+    workers: Workers = None,
+    time_limit: TimeLimit = 30.0,
+    sandbox: SandboxChoice = True,
+    device: DeviceChoice = Device.CPU,
+    scheduler: Scheduler = "",
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    db: DatabaseUrl = "",
+    book_url: BookUrl = "",
+) -> None:
+    """Grade a graded class again after a test has changed, and say whose marks changed and why.
+
+    A run that is killed may be run again: it still compares with the marks from before it.
+
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+        submissions: Folder laid out as nbgrader's.
+        out: Where the class was graded into.
+        workers: Submissions at a time; as many as cores if None.
+        time_limit: Seconds that one check or one cell may take.
+        sandbox: False runs students' code without protection.
+        device: Where the layers run.
+        scheduler: Address of a running Dask scheduler; empty grades on this machine.
+        tls_ca: Certificate of the authority, for a ``tls://`` scheduler.
+        tls_cert: This client's certificate, likewise.
+        tls_key: Its key, likewise.
+        db: The gradebook's database; a file in ``out`` if empty and nbgrader_config.py names none.
+        book_url: Address of the folder with the book's chapters; without it they are only named.
+
+    Raises:
+        Exit: With code 2, if an argument can't be used, and nothing is written then; with code
+            1, if nbgrader refused to record a grade.
+    """
+    from autograder.regrade import compare
+
+    plan = make_plan(
+        homework=homework, submissions=submissions, out=out, workers=workers,
+        time_limit=time_limit, sandbox=sandbox, device=device, seed=None, scheduler=scheduler,
+        tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key, db=db, book_url=book_url,
+    )  # fmt: skip
+    with told_in_one_line():
+        if not plan.store.read_all():
+            raise BadInputError(f"{out} holds no results of {plan.homework_id}: grade it first")
+    earlier = plan.store.keep_copy()
+    before = earlier.read_all()
+    results = grade_all(plan)
+    changes = compare(before, results)
+    write_everything(plan, results, before, changes)
+    refused = record(plan, results)
+    earlier.remove()
+    print_changes(changes, len(results), output())
+    tell_where(plan, refused)

@@ -1,0 +1,84 @@
+"""python -m autograder feedback, report: pages written again from the results that were kept."""
+
+from pathlib import Path
+
+from autograder.atomic_write import staging, write_atomically
+from autograder.class_outputs import write_feedback
+from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
+from autograder.cli.options import BookUrl, Graded, HomeworkName
+from autograder.feedback import check_book_url
+from autograder.grades import write_grades
+from autograder.homework import Homework, HomeworkError, read_source_notebook, resolve_homework
+from autograder.report import render_report
+from autograder.result_store import ResultStore
+from autograder.results import SubmissionResult
+from autograder.source import build_source_notebook
+from autograder.terminal import StepProgress, output
+
+
+def feedback(homework: HomeworkName, out: Graded, book_url: BookUrl = "") -> None:
+    """Write every feedback page again.
+
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+        out: Where the class was graded into.
+        book_url: Address of the folder with the book's chapters; without it they are only named.
+
+    Raises:
+        Exit: With code 2, if there are no results, or an argument can't be used.
+    """
+    with told_in_one_line(HomeworkError):
+        results, graded = stored_results(homework, out)
+        try:
+            check_book_url(book_url)
+        except ValueError as error:
+            raise BadInputError(f"--book-url: {error}") from error
+        try:
+            with staging(out) as stage, StepProgress("Writing") as progress:
+                progress.begin(len(results))
+                write_feedback(results, graded, stage, book_url=book_url, on_page=progress.advance)
+        except OSError as error:
+            raise BadInputError(f"{out} can't be written: {error}") from error
+    output().print(f"{len(results)} pages in {out / 'feedback'}", soft_wrap=True)
+
+
+def report(homework: HomeworkName, out: Graded) -> None:
+    """Write the report and the grades again.
+
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+        out: Where the class was graded into.
+
+    Raises:
+        Exit: With code 2, if there are no results.
+    """
+    with told_in_one_line(HomeworkError):
+        results, graded = stored_results(homework, out)
+        try:
+            with staging(out) as stage:
+                write_grades(results, stage / "grades.csv")
+                write_atomically(stage / "report.html", render_report(results, graded))
+        except OSError as error:
+            raise BadInputError(f"{out} can't be written: {error}") from error
+    output().print(f"{out / 'report.html'}\n{out / 'grades.csv'}", soft_wrap=True)
+
+
+def stored_results(homework: str, out: Path) -> tuple[list[SubmissionResult], Homework]:
+    """Read what grading kept.
+
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+        out: Where the class was graded into.
+
+    Returns:
+        The results, at least one, and the homework.
+
+    Raises:
+        BadInputError: There are none.
+        HomeworkError: There is no such homework.
+    """
+    homework_id = resolve_homework(homework, ROOT)
+    results = ResultStore(out / "results" / homework_id).read_all()
+    if not results:
+        raise BadInputError(f"{out} holds no results of {homework_id}: grade it first")
+    return results, read_source_notebook(build_source_notebook(homework_id, ROOT))
