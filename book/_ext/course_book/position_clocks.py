@@ -1,4 +1,4 @@
-"""The data of the figure ``position-clocks``, checked, and its table for readers without scripts."""
+"""The data of the figure ``position-clocks``, and its table for readers without scripts."""
 
 import math
 from dataclasses import dataclass
