@@ -1,0 +1,108 @@
+"""Grading a graded class again, and the log that keeps the reason of every mark."""
+
+import csv
+import dataclasses
+from datetime import UTC, datetime
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder import class_run, gradebook
+from autograder.cli import grading
+from autograder.cli.app import app
+from autograder.mark_log import write_marks
+from autograder.result_store import ResultStore
+from autograder.results import Status
+from tests.autograder.graded_class import HOMEWORK, make_class, result
+
+HW = "hw03-self-attention"
+
+
+@pytest.fixture
+def grade(tmp_path, monkeypatch):
+    """Run a command on a class whose results are these; recording is left out."""
+    (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
+    monkeypatch.setattr(gradebook, "record_in_gradebook", lambda *rest, **options: None)
+    monkeypatch.setattr(grading, "read_source_notebook", lambda path: HOMEWORK)
+
+    def run(command, results, *, killed_after=None):
+        def grade_class(homework_id, submissions, *, store, **options):
+            for number, made in enumerate(results):
+                if number == killed_after:
+                    raise KeyboardInterrupt
+                store.keep(made, made_from="")
+            return results
+
+        monkeypatch.setattr(class_run, "grade_class", grade_class)
+        arguments = [command, "hw03", "--submissions", f"{tmp_path}/class", "--out"]
+        return CliRunner().invoke(app, [*arguments, f"{tmp_path}/out"])
+
+    return run
+
+
+def test_whose_marks_changed_is_told_in_the_terminal_the_page_and_a_table(grade, tmp_path):
+    out = tmp_path / "out"
+    assert grade("grade", make_class()).exit_code == 0
+    assert not (out / "changes.csv").exists()
+    after = make_class()
+    after[0] = result("ada", values=Status.FAIL, message="=now <b>wrong</b>")
+    outcome = grade("regrade", after)
+    assert outcome.exit_code == 0, outcome.output
+    line = next(line for line in outcome.stdout.splitlines() if line.startswith("ada"))
+    assert line.split()[:5] == ["ada", "double-values", "2", "0", "=now"]
+    assert "1 of 9 submissions have other marks than before" in outcome.stdout
+    page = (out / "report.html").read_text()
+    assert "Changed marks" in page
+    assert "=now &lt;b&gt;wrong&lt;/b&gt;" in page
+    (row,) = csv.DictReader((out / "changes.csv").open())
+    assert row["reason"].startswith("'=now")
+    assert (row["old_score"], row["new_score"]) == ("2.0", "0.0")
+    assert not list(out.glob("results/*.before*"))
+
+
+def test_a_killed_regrade_still_compares_with_the_marks_from_before_it(grade, tmp_path):
+    assert grade("grade", make_class()).exit_code == 0
+    after = [result(made.student, Status.FAIL, Status.FAIL) for made in make_class()]
+    assert grade("regrade", after, killed_after=4).exit_code != 0
+    kept = ResultStore(tmp_path / "out" / "results" / HW).read_all()
+    assert [made.score for made in kept[:2]] == [0.0, 0.0]
+    outcome = grade("regrade", after)
+    assert "6 of 9 submissions have other marks than before" in outcome.stdout
+
+
+def test_nothing_changed_is_said(grade):
+    assert grade("grade", make_class()).exit_code == 0
+    outcome = grade("regrade", make_class())
+    assert "0 of 9 submissions have other marks" in outcome.stdout
+
+
+def test_each_mark_has_its_reason_in_the_log_once(grade, tmp_path):
+    log = tmp_path / "out" / "marks.log"
+    grade("grade", make_class())
+    first = log.read_text()
+    lines = [line.split("\t") for line in first.splitlines()]
+    assert len(lines) == 9 * (1 + len(HOMEWORK.checks))
+    reasons = {(student, check): (score, words) for _, student, _, check, score, words in lines}
+    assert reasons["ben", "double-values"] == (
+        "0/2", "failed: result differs in 3 of 4 places (hint: Multiply by two.)",
+    )  # fmt: skip
+    assert reasons["ada", "(all)"][1].startswith("seed 987654321; in the sandbox")
+    assert "flag, hostile" in reasons["hal", "(all)"][1]
+    assert "The file is not JSON." in reasons["olu", "(all)"][1]
+    grade("grade", make_class())
+    assert log.read_text() == first
+    again = make_class()
+    again[1] = dataclasses.replace(again[1], seed=1)
+    grade("regrade", again)
+    assert log.read_text().startswith(first)
+    added = log.read_text()[len(first) :].splitlines()
+    assert [line.split("\t")[1] for line in added] == ["ben"] * 4
+
+
+def test_a_student_cannot_forge_a_line_of_the_log(tmp_path):
+    made = result("ada\n2026\tbo", Status.FAIL, message="x\n\tbo\t9/9\x1b[2J\r")
+    write_marks([made], [], tmp_path / "log", now=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert {line.count("\t") for line in lines} == {5}
+    assert all(line.startswith("2026-01-02T03:04:05Z\tada 2026 bo\t") for line in lines)
+    assert "\x1b" not in "".join(lines)
