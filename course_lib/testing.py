@@ -129,7 +129,7 @@ def assert_equal(
     Raises:
         CheckFailure: They differ; the message says how.
     """
-    actual = _without_numpy(actual)
+    actual, expected = _without_numpy(actual), _without_numpy(expected)
     if _equal(actual, expected):
         return
     diagnosis = (words for words, wrong in (mistakes or {}).items() if _equal(actual, wrong))
@@ -317,7 +317,7 @@ def _plain_types(expected: Any) -> tuple[type, ...]:
 
 
 def _equal(actual: Any, expected: Any) -> bool:
-    actual = _without_numpy(actual)
+    actual, expected = _without_numpy(actual), _without_numpy(expected)
     # The exact type comes first: the == of another class could say what it likes.
     if type(actual) not in _plain_types(expected):
         return False

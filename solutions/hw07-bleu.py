@@ -299,6 +299,8 @@ for n in (1, 2, 4):
                 "count the candidate's n-grams, not the reference's": 9 - n,
             },
         )
+hint = "without references there is nothing to count: raise ValueError"
+assert_raises(ValueError, count_matches, [word], [], 1, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -320,14 +322,21 @@ for n in (1, 2, 4):
 # %% test="closest_reference_length-closest" points=1 read="bleu#brevity-penalty"
 # The length closest to the candidate's is chosen, and of two equally close ones the shorter
 for lengths, expected, mistakes in (
-    ([12, 6, 3, 20], 6, {"the first is chosen": 12, "the longest is chosen": 20}),
-    ([5, 20], 5, {"a shorter reference may be the closest": 20}),
+    (
+        [13, 6, 12, 3, 20],
+        6,
+        {
+            "the first is chosen": 13,
+            "the longest is chosen": 20,
+            "the shortest is chosen; take the one closest to the candidate": 3,
+            "a shorter reference may be the closest": 12,
+            "return the length, not how far away it is": 1,
+        },
+    ),
     ([8, 2], 8, {"a longer reference may be the closest": 2}),
 ):
-    mistakes["the shortest is chosen; take the one closest to the candidate"] = min(lengths)
-    actual = closest_reference_length(7, lengths)
-    mistakes["return the length, not how far away it is"] = abs(expected - 7)
-    assert_equal(actual, expected, what=f"the length closest to 7 in {lengths}", mistakes=mistakes)
+    actual, what = closest_reference_length(7, lengths), f"the length closest to 7 in {lengths}"
+    assert_equal(actual, expected, what=what, mistakes=mistakes)
 longer = "of two equally close lengths take the shorter, wherever it stands"
 for lengths in ([9, 5], [5, 9]):
     actual, what = closest_reference_length(7, lengths), f"the length closest to 7 in {lengths}"
@@ -354,6 +363,8 @@ for lengths in ([length + 2, length - 2, length + 5], [length - 3, length - 2, l
     hint = "with a key of two numbers, min() settles ties by the second"
     mistakes = {longer: length + 2}
     assert_equal(actual, length - 2, what="the closest length", hint=hint, mistakes=mistakes)
+hint = "no length to choose from: raise ValueError"
+assert_raises(ValueError, closest_reference_length, length, [], hint=hint)
 ### END HIDDEN TESTS
 
 # %% solution="brevity_penalty" of="course_lib.bleu" forbids="sacrebleu"
@@ -364,15 +375,19 @@ upside_down = "upside down: it is 1 - reference_length / candidate_length"
 the_ratio = "this is the ratio c / r itself; BLEU takes exp(1 - r / c)"
 no_penalty = "a candidate that is too short keeps its full score"
 wrong_sign = "the sign is wrong: a penalty is at most 1"
+no_one = "the 1 is missing: exp(1 - r / c)"
+rounded = "r / c is a fraction: / divides, // rounds down"
 assert_equal(
-    brevity_penalty(5, 10),
-    math.exp(-1),
-    what="the penalty for 5 tokens in place of 10",
+    brevity_penalty(4, 10),
+    math.exp(-1.5),
+    what="the penalty for 4 tokens in place of 10",
     mistakes={
-        upside_down: math.exp(0.5),
-        the_ratio: 0.5,
+        upside_down: math.exp(0.6),
+        the_ratio: 0.4,
         no_penalty: 1.0,
-        wrong_sign: math.exp(1),
+        wrong_sign: math.exp(1.5),
+        no_one: math.exp(-2.5),
+        rounded: math.exp(-1),
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -383,13 +398,13 @@ for _ in range(4):
         brevity_penalty(c, r),
         math.exp(1 - r / c),
         what="the penalty of a candidate that is too short",
-        hint="exp(1 - r / c), with r / c as a fraction, not rounded",
+        hint="exp(1 - r / c), c being the length of the candidate",
         mistakes={
             upside_down: math.exp(1 - c / r),
             the_ratio: c / r,
             no_penalty: 1.0,
             wrong_sign: math.exp(r / c - 1),
-            "the 1 is missing: exp(1 - r / c)": math.exp(-r / c),
+            no_one: math.exp(-r / c),
         },
     )
 ### END HIDDEN TESTS
@@ -455,7 +470,8 @@ hint = "one number for each order, from 1 up to max_order and with it"
 assert_equal(statistics.matches, (4, 3, 2, 1), what="matches", hint=hint)
 assert_equal(statistics.totals, (6, 5, 4, 3), what="totals", hint=hint)
 assert_equal(statistics.candidate_length, 6, what="candidate_length")
-assert_equal(statistics.reference_length, 5, what="reference_length")
+closest = closest_reference_length(6, [5])  # yours: its own test comes first
+assert_equal(statistics.reference_length, closest, what="reference_length")
 two_orders = sentence_statistics(candidate, references, 2)
 assert_equal(two_orders.totals, (6, 5), what="totals with max_order=2", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -468,7 +484,8 @@ for max_order in (1, 3, 5):
     expected = tuple(9 - n for n in range(1, max_order + 1))
     assert_equal(statistics.totals, expected, what="totals", hint=hint)
     assert_equal(statistics.candidate_length, 8, what="candidate_length")
-    assert_equal(statistics.reference_length, 6, what="reference_length")
+    closest = closest_reference_length(8, [6])
+    assert_equal(statistics.reference_length, closest, what="reference_length")
 # With several references, held against the student's own parts: their mistakes are paid already.
 references = [words[9:11], [*words[4:7], *words[8:12]], [*words[:3], *words[9:12]] * 2]
 for order in (references, references[::-1]):
@@ -494,8 +511,11 @@ statistics = sum_statistics(
     ]
 )
 hint = "add up order by order: matches of n = 1 with matches of n = 1"
-assert_equal(statistics.matches, (5, 3), what="matches", hint=hint)
-assert_equal(statistics.totals, (10, 8), what="totals", hint=hint)
+not_means = "take sums, not means: long sentences have more weight"
+mistakes = {not_means: (2.5, 1.5)}
+assert_equal(statistics.matches, (5, 3), what="matches", hint=hint, mistakes=mistakes)
+mistakes = {not_means: (5.0, 4.0)}
+assert_equal(statistics.totals, (10, 8), what="totals", hint=hint, mistakes=mistakes)
 assert_equal(statistics.candidate_length, 10, what="candidate_length")
 assert_equal(statistics.reference_length, 11, what="reference_length")
 assert_raises(ValueError, sum_statistics, [], hint="nothing to add up: raise ValueError")
@@ -516,15 +536,14 @@ for several in (sentences, sentences[:1]):
         expected = tuple(map(sum, zip(*rows, strict=True)))
         mistakes = {
             "add up order by order, not row after row": sum(rows, ()),
-            "take sums, not means: long sentences have more weight": tuple(
-                total / len(rows) for total in expected
-            ),
+            not_means: tuple(total / len(rows) for total in expected),
         }
         assert_equal(getattr(statistics, name), expected, what=name, hint=hint, mistakes=mistakes)
     for name in ("candidate_length", "reference_length"):
         expected = sum(getattr(one, name) for one in several)
         assert_equal(getattr(statistics, name), expected, what=name)
 shorter = BLEUStatistics(matches=(1,), totals=(2,), candidate_length=2, reference_length=2)
+assert_raises(ValueError, sum_statistics, [], hint="nothing to add up: raise ValueError")
 hint = "counts up to different orders don't fit together: raise ValueError"
 assert_raises(ValueError, sum_statistics, [*sentences, shorter], hint=hint)
 ### END HIDDEN TESTS
@@ -575,6 +594,8 @@ assert_equal(smoothed_precisions(statistics, "none"), expected, what="the precis
 empty = BLEUStatistics(matches=(0,) * 4, totals=(0,) * 4, candidate_length=0, reference_length=4)
 hint = "an empty candidate has no precisions: the list is empty"
 assert_equal(smoothed_precisions(empty, "none"), (), what="the precisions", hint=hint)
+hint = "a smoothing that the docstring does not name: raise ValueError"
+assert_raises(ValueError, smoothed_precisions, statistics, "no such smoothing", hint=hint)
 hint = "a negative smoothing_value would make a negative precision: raise ValueError"
 assert_raises(ValueError, smoothed_precisions, statistics, "floor", -0.5, hint=hint)
 ### END HIDDEN TESTS
@@ -726,6 +747,7 @@ assert_equal(
         "BLEU goes from 0 to 100": 0.5,
         "divide the sum of the logarithms by N, the number of orders": 25.0,
         "this is the harmonic mean": 40.0,
+        "take the N-th root, N being the number of orders; it need not be 4": 100 * 0.25**0.25,
     },
 )
 assert_equal(result.precisions, (1.0, 0.25), what="precisions", hint="shares from 0 to 1")
@@ -806,7 +828,10 @@ assert_equal(
     0.0,
     what="the score with smoothing='none'",
     hint="log(0) is minus infinity, and math.log(0) an error: ask before you take it",
-    mistakes={"a precision of 0 is left out of the mean: it makes the score 0": 100.0},
+    mistakes={
+        "a precision of 0 is left out of the mean: it makes the score 0": 100.0,
+        "hand smoothing and smoothing_value on to smoothed_precisions": 100 * (0.5 / 3) ** 0.5,
+    },
 )
 ### BEGIN HIDDEN TESTS
 hint = "log(0) is minus infinity, and math.log(0) an error: ask before you take it"
@@ -828,7 +853,7 @@ for orders in (2, 3, 4):
         assert_equal(result.precisions, precisions, what="precisions", hint=of_smoothing)
         mean = 100 * math.prod(precisions) ** (1 / len(precisions))
         assert_equal(result.score, mean, what="the score", hint=of_smoothing)
-    precisions = smoothed_precisions(statistics)
+    precisions = smoothed_precisions(statistics, "exp")
     result = score_statistics(statistics)
     assert_equal(result.precisions, precisions, what="precisions", hint="the default is 'exp'")
 ### END HIDDEN TESTS
@@ -867,7 +892,7 @@ for smoothing in ("none", "exp"):
     result = score_statistics(statistics, smoothing=smoothing)
     hint = "without effective_order, an order without n-grams makes the score 0"
     assert_equal(result.score, 0.0, what="the score without effective_order", hint=hint)
-empty = BLEUStatistics(matches=(0,) * 4, totals=(0,) * 4, candidate_length=0, reference_length=4)
+empty = BLEUStatistics(matches=(0,) * 4, totals=(0,) * 4, candidate_length=0, reference_length=0)
 hint = "an empty candidate has no precisions to average: its score is 0"
 for effective_order in (True, False):
     result = score_statistics(empty, smoothing="none", effective_order=effective_order)
@@ -935,16 +960,10 @@ def reordered(candidate: Sequence[str], references: Sequence[Sequence[str]]) -> 
     """
     ### BEGIN SOLUTION
     together = {pair for reference in references for pair in pairwise(reference)}
-    pieces = [[token] for token in candidate[:1]]
-    for left, right in pairwise(candidate):
-        if (left, right) in together:
-            pieces[-1].append(right)
-        else:
-            pieces.append([right])
-    for turn in range(1, len(pieces)):
-        order = [token for piece in pieces[turn:] + pieces[:turn] for token in piece]
-        if order != list(candidate):
-            return order
+    for cut, pair in enumerate(pairwise(candidate), start=1):
+        swapped = [*candidate[cut:], *candidate[:cut]]
+        if pair not in together and swapped != list(candidate):
+            return swapped
     raise ValueError("the candidate cannot be cut into pieces that differ")
     ### END SOLUTION
 
@@ -970,10 +989,12 @@ for number in (2, 3, 6):
     if other == candidate:
         raise CheckFailure("the order is the same", hint="lay the pieces in an order that differs")
 a, b = draw_words(2)
-other = list(reordered([a, a, a, b], [[b, b]]))  # laid the other way round, some pieces look alike
-assert_equal(sorted(other), sorted([a, a, a, b]), what="the tokens, sorted", hint=hint)
+hint = "'a b' does not stand in 'b a': cut between a and b"
+assert_equal(list(reordered([a, b], [[b, a]])), [b, a], what="the other order", hint=hint)
+other = list(reordered([a, a, a, b], [[b, b]]))
+assert_equal(sorted(other), sorted([a, a, a, b]), what="the tokens, sorted")
 if other == [a, a, a, b]:
-    hint = "some pieces are alike: go on until the order of the words, not of the pieces, differs"
+    hint = "some pieces are alike: it is the order of the words that must differ"
     raise CheckFailure("the order is the same", hint=hint)
 for candidate in ([a, b], [a], []):
     hint = "no place to cut: raise ValueError"
@@ -994,12 +1015,13 @@ if not {("orange", "fruit"), ("fruit", "grows"), ("sheep", "sleep")} <= set(pair
 from course_lib.bleu_statistics import count_matches as reference_matches
 
 hint = "cut only between two neighbours that are side by side in no reference; look in all of them"
-for _ in range(4):
-    # Runs of three words; each is in one of two references, on another side of it.
-    words = draw_words(17)
-    runs = [words[i : i + 3] for i in range(0, 15, 3)]
-    references = [[*runs[0], words[15], *runs[3]], [*runs[2], *runs[1], words[16], *runs[4]]]
-    candidate = [word for i in (3, 0, 4, 2, 1) for word in runs[i]]
+# Runs of three words; each stands in one of two references, in another place.
+words = draw_words(17)
+runs = [words[i : i + 3] for i in range(0, 15, 3)]
+references = [[*runs[0], words[15], *runs[3]], [*runs[2], *runs[1], words[16], *runs[4]]]
+for turn in range(5):
+    order = [3, 0, 4, 2, 1]
+    candidate = [word for i in order[turn:] + order[:turn] for word in runs[i]]
     other = list(reordered(candidate, references))
     for n in (1, 2, 3, 4):
         if (
