@@ -1,10 +1,12 @@
 """Where a class is graded: Dask workers on this machine, or those of a running scheduler."""
 
 import logging
+import multiprocessing
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
@@ -97,13 +99,25 @@ class Cluster:
         return os.cpu_count() or 1
 
 
+def prepare_local_workers() -> None:
+    """Begin to start the process that this machine's workers are forked from; returns at once.
+
+    It imports PyTorch and the judge once for all workers, while the caller goes on with its own
+    work. Without this call it starts with the first local cluster. It touches no GPU.
+    """
+    multiprocessing.set_forkserver_preload(["autograder.class_run", "distributed.nanny"])
+    forkserver.ensure_running()
+
+
 @contextmanager
 def _local_cluster(count: int, resources: dict[str, float]) -> Iterator[Any]:
+    prepare_local_workers()
     import dask
     from distributed import Client, LocalCluster
 
+    settings = {"worker.daemon": False, "worker.multiprocessing-method": "forkserver"}
     with (
-        dask.config.set({"distributed.worker.daemon": False}),
+        dask.config.set({f"distributed.{name}": value for name, value in settings.items()}),
         LocalCluster(
             n_workers=count,
             threads_per_worker=1,

@@ -5,9 +5,13 @@ It speaks over a Unix socket with the judge: one JSON object a message, one answ
 no thread and touches no GPU, so that its forks are sound.
 """
 
+import contextlib
 import gc
+import importlib
 import json
 import os
+import pkgutil
+import resource
 import select
 import signal
 import socket
@@ -38,17 +42,29 @@ def main() -> None:
 
 def _import_everything() -> None:
     import matplotlib.pyplot as plt
+    import numpy.ctypeslib  # noqa: F401 -- safetensors would import it with the first tensor
     import torch
     import torch.fx.experimental.symbolic_shapes  # what the first backward pass would import
 
+    from . import reading, recorder  # noqa: F401
     from .peer import Peer  # noqa: F401
     from .shell import make_shell
 
     torch.set_num_threads(1)
     plt.get_backend()
     make_shell()
+    _import_course_lib()
+    reading.read([("", "%time x = 1", True)], {})  # fills the caches of the parsers
     gc.collect()
     gc.freeze()  # keeps the children from copying pages that the collector would touch
+
+
+def _import_course_lib() -> None:
+    import course_lib
+
+    for module in pkgutil.iter_modules(course_lib.__path__):
+        with contextlib.suppress(ImportError):  # those that are withheld
+            importlib.import_module(f"course_lib.{module.name}")
 
 
 def _serve(
@@ -99,6 +115,8 @@ def _become_worker(descriptor: int, limits: Limits, isolated: bool, control: soc
     """Turn this fork into a worker; never returns."""
     try:
         control.close()
+        os.closerange(3, descriptor)  # nothing that this process holds is the student's
+        os.closerange(descriptor + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         os.setpgid(0, 0)
         if isolated:
             mapped = mapped_bytes()  # the worker's own /proc may be empty
