@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from autograder.cli.grading import grade_all, make_plan, record, tell_where, write_everything
+from autograder.cli.grading import grade_and_record, make_plan, tell_where, write_everything
 from autograder.cli.options import (
     BookUrl,
     DatabaseUrl,
@@ -78,8 +78,7 @@ def grade(
         tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key, db=db, book_url=book_url,
     )  # fmt: skip
     before = plan.store.read_all()
-    results = grade_all(plan, force=force)
+    results, refused = grade_and_record(plan, force=force)
     write_everything(plan, results, before)
-    refused = record(plan, results)
     print_grades(results, output())
     tell_where(plan, refused)

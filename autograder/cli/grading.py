@@ -1,7 +1,8 @@
 """What ``grade`` and ``regrade`` do alike: check the arguments, grade, write, record."""
 
+import contextlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -118,19 +119,51 @@ def make_plan(
     )
 
 
-def grade_all(plan: Plan, *, force: bool = False) -> list[SubmissionResult]:
-    """Grade what is not graded yet.
+def grade_and_record(plan: Plan, *, force: bool = False) -> tuple[list[SubmissionResult], str]:
+    """Grade what is not graded yet, and write results into nbgrader's gradebook as they come.
 
     Args:
         plan: What to grade, where and how.
         force: Grade again also what an earlier run has graded.
 
     Returns:
-        One result for each student.
+        One result for each student; and what nbgrader refused, in a line, empty if nothing.
 
     Raises:
         Exit: With code 2, if grading can't begin.
     """
+    from autograder.course_config import write_course_config
+    from autograder.gradebook import GradebookError, GradebookRecorder
+
+    results: list[SubmissionResult] = []
+    course_folder = plan.out / "nbgrader"
+    try:
+        with contextlib.ExitStack() as recording:
+            recorder = GradebookRecorder(
+                plan.submissions,
+                plan.homework_id,
+                root=ROOT,
+                course_folder=course_folder,
+                db_url=plan.db_url,
+            )
+
+            def begin() -> None:  # not before grading can begin: nothing is written if it can't
+                recording.enter_context(recorder)
+                write_course_config(course_folder, ROOT, plan.db_url)
+
+            results = _grade(plan, begin, recorder.record, force=force)
+    except GradebookError as error:
+        return results, one_line(str(error).strip().rpartition("\n")[2], 1000)
+    return results, ""
+
+
+def _grade(
+    plan: Plan,
+    begin: Callable[[], None],
+    record: Callable[[SubmissionResult], None],
+    *,
+    force: bool,
+) -> list[SubmissionResult]:
     from autograder.class_run import SubmissionsError, grade_class
     from autograder.cluster import ClusterError
     from autograder.judge import TimeLimits
@@ -143,6 +176,15 @@ def grade_all(plan: Plan, *, force: bool = False) -> list[SubmissionResult]:
         told_in_one_line(HomeworkError, SandboxError, SubmissionsError, ClusterError),
         StepProgress("Grading") as progress,
     ):
+
+        def on_start(count: int) -> None:
+            begin()
+            progress.begin(count)
+
+        def on_result(result: SubmissionResult) -> None:
+            record(result)
+            progress.advance(result.student)
+
         results = grade_class(
             plan.homework_id,
             plan.submissions,
@@ -153,8 +195,8 @@ def grade_all(plan: Plan, *, force: bool = False) -> list[SubmissionResult]:
             seed=plan.seed,
             store=plan.store,
             force=force or plan.seed is not None,
-            on_start=progress.begin,
-            on_result=lambda result: progress.advance(result.student),
+            on_start=on_start,
+            on_result=on_result,
         )
     for result in results:
         if result.error:  # kept for the report, yet graded again by the next run
@@ -189,38 +231,6 @@ def write_everything(
                 )  # fmt: skip
         except OSError as error:
             raise BadInputError(f"{plan.out} can't be written: {error}") from error
-
-
-def record(plan: Plan, results: Sequence[SubmissionResult]) -> str:
-    """Write the results into nbgrader's gradebook.
-
-    Args:
-        plan: The grading.
-        results: What it found.
-
-    Returns:
-        What nbgrader refused, in a line; empty if nothing.
-    """
-    from autograder.course_config import write_course_config
-    from autograder.gradebook import GradebookError, record_in_gradebook
-
-    course_folder = plan.out / "nbgrader"
-    write_course_config(course_folder, ROOT, plan.db_url)
-    try:
-        with StepProgress("Recording") as progress:
-            progress.begin(len(results))
-            record_in_gradebook(
-                results,
-                plan.submissions,
-                plan.homework_id,
-                root=ROOT,
-                course_folder=course_folder,
-                db_url=plan.db_url,
-                on_recorded=progress.advance,
-            )
-    except GradebookError as error:
-        return one_line(str(error).strip().rpartition("\n")[2], 1000)
-    return ""
 
 
 def tell_where(plan: Plan, refused: str) -> None:

@@ -1,7 +1,7 @@
 """python -m autograder regrade."""
 
 from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.grading import grade_all, make_plan, record, tell_where, write_everything
+from autograder.cli.grading import grade_and_record, make_plan, tell_where, write_everything
 from autograder.cli.options import (
     BookUrl,
     DatabaseUrl,
@@ -71,10 +71,9 @@ def regrade(
             raise BadInputError(f"{out} holds no results of {plan.homework_id}: grade it first")
     earlier = plan.store.keep_copy()
     before = earlier.read_all()
-    results = grade_all(plan)
+    results, refused = grade_and_record(plan)
     changes = compare(before, results)
     write_everything(plan, results, before, changes)
-    refused = record(plan, results)
     earlier.remove()
     print_changes(changes, len(results), output())
     tell_where(plan, refused)

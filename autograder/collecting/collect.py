@@ -212,6 +212,10 @@ def _put(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outco
             return Outcome.KEPT, "the one that is there is newer: --force replaces it"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, data)
+    timestamp = path.with_name("timestamp.txt")
+    timestamp.unlink(missing_ok=True)
     if file.modified:
         os.utime(path, (file.modified.timestamp(), file.modified.timestamp()))
+        # where nbgrader reads it, for its own late penalties
+        write_atomically(timestamp, f"{file.modified:%Y-%m-%d %H:%M:%S.%f} UTC\n")
     return (Outcome.REPLACED if there else Outcome.COLLECTED), ""

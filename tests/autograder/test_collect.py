@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from nbgrader.utils import parse_utc
 from typer.testing import CliRunner
 
 from autograder.cli.app import app
@@ -67,8 +68,8 @@ def into(tmp_path) -> Path:
 def collected(into: Path) -> dict[str, str]:
     """Student to text of the notebook that is there; there is nothing else."""
     found = {p.relative_to(into): p for p in into.rglob("*") if not p.is_dir()}
-    assert {p.parts[1:] for p in found} <= {(HW, f"{HW}.ipynb")}
-    return {p.parts[0]: file.read_text() for p, file in found.items()}
+    assert {p.parts[1:] for p in found} <= {(HW, f"{HW}.ipynb"), (HW, "timestamp.txt")}
+    return {p.parts[0]: f.read_text() for p, f in found.items() if p.suffix == ".ipynb"}
 
 
 def outcomes(collection) -> dict[str, tuple[str, str]]:
@@ -121,8 +122,12 @@ def test_gradescope(tmp_path, into, root):
     assert collection.naming is Naming.GRADESCOPE
     expected = {"4711": "ada again", "bo@example.org": "both", "submission_113": "nobody"}
     assert collected(into) == expected
-    moment = (into / "bo@example.org" / HW / f"{HW}.ipynb").stat().st_mtime
-    assert datetime.fromtimestamp(moment, UTC).strftime("%m-%d %H:%M") == "09-08 18:16"
+    folder = into / "bo@example.org" / HW
+    moment = datetime.fromtimestamp((folder / f"{HW}.ipynb").stat().st_mtime, UTC)
+    assert f"{moment:%m-%d %H:%M}" == "09-08 18:16"
+    assert parse_utc((folder / "timestamp.txt").read_text().strip()) == datetime(
+        2026, 9, 8, 18, 16, 24, 126490
+    )
 
 
 @pytest.mark.parametrize("text", [b"- a list", b"{", b"\xff\xfe", b"!!python/object:os.system {}"])

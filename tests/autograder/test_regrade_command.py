@@ -14,6 +14,7 @@ from autograder.mark_log import write_marks
 from autograder.result_store import ResultStore
 from autograder.results import Status
 from tests.autograder.graded_class import HOMEWORK, make_class, result
+from tests.autograder.test_cli import Recorder
 
 HW = "hw03-self-attention"
 
@@ -22,7 +23,7 @@ HW = "hw03-self-attention"
 def grade(tmp_path, monkeypatch):
     """Run a command on a class whose results are these; recording is left out."""
     (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
-    monkeypatch.setattr(gradebook, "record_in_gradebook", lambda *rest, **options: None)
+    monkeypatch.setattr(gradebook, "GradebookRecorder", lambda *rest, **options: Recorder())
     monkeypatch.setattr(grading, "read_source_notebook", lambda path: HOMEWORK)
 
     def run(command, results, *, killed_after=None):
