@@ -17,6 +17,7 @@ from course_lib.testing import (
     assert_rows_sum_to_one,
     assert_shape,
     call_beside,
+    call_strided,
 )
 
 X = torch.arange(6.0).view(2, 3)
@@ -392,3 +393,14 @@ def test_call_beside_lets_an_object_that_lives_elsewhere_run_the_function(by_key
     there = Elsewhere()
     args, kwargs = ((1,), {"layer": there}) if by_keyword else ((1, there), {})
     assert call_beside(max, *args, **kwargs) == (max, args, kwargs)
+
+
+# --- call_strided --------------------------------------------------------------------------------
+
+
+def test_strided_tensors_hold_the_same_numbers_in_another_order():
+    tensor = torch.arange(24.0).view(2, 3, 4)
+    seen = call_strided(lambda *args: args, tensor, tensor[0])
+    for ours, theirs in zip((tensor, tensor[0]), seen, strict=True):
+        assert torch.equal(ours, theirs)
+        assert not theirs.is_contiguous()
