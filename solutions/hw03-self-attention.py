@@ -59,6 +59,8 @@ from course_lib.testing import (
     assert_raises,
     assert_rows_sum_to_one,
     assert_shape,
+    call_beside,
+    call_strided,
 )
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
@@ -106,7 +108,8 @@ assert_shape(output, (3, 4, 2, 5), what="output", hint=hint)
 pair = scaled_dot_product_attention(query, key, value, return_weights=True)
 if not (isinstance(pair, tuple | list) and len(pair) == 2):
     raise CheckFailure("return_weights=True should give a pair", hint="return output, weights")
-assert_shape(pair[0], (3, 4, 2, 5), what="output with return_weights", hint=hint)
+in_order = "return the output first, then the weights"
+assert_shape(pair[0], (3, 4, 2, 5), what="output with return_weights", hint=in_order)
 assert_shape(pair[1], (3, 4, 2, 7), what="weights", hint="a weight for each query and each key")
 ### END HIDDEN TESTS
 
@@ -123,6 +126,9 @@ assert_close(
     mistakes={
         "the softmax runs over the queries, not over the keys": torch.tensor([[12.0]]).to(device),
         "the softmax is missing": torch.tensor([[8.0 * math.log(3.0)]]).to(device),
+        "divided by the root of key_len; take that of head_dim": torch.tensor([[6.739993]]).to(
+            device
+        ),
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -221,6 +227,8 @@ assert_close(
     mistakes={
         "the mask is inverted; True means may attend": torch.tensor([[100.0]]).to(device),
         "masked after the softmax; mask the scores": torch.tensor([[2.8]]).to(device),
+        "a hidden score is set to 0, a score like any other": torch.tensor([[5.6]]).to(device),
+        "the mask changes nothing": torch.tensor([[62.8]]).to(device),
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -338,9 +346,8 @@ assert_keeps_inputs(
 )
 expected = scaled_dot_product_attention(query, key, value)
 assert_shape(expected, (3, 5, 4), what="output")
-strided = [tensor.mT.contiguous().mT for tensor in (query, key, value)]  # same numbers, other order
 assert_close(
-    scaled_dot_product_attention(*strided),
+    call_beside(call_strided, scaled_dot_product_attention, query, key, value),
     expected,
     what="output for inputs that are not contiguous",
     hint="view() needs contiguous tensors; reshape() does not",
@@ -393,7 +400,9 @@ assert_close(
         "the mask is inverted; True means may attend": ~expected,
         "transposed; rows are queries, columns are keys": expected.T,
         "a position may attend to itself": expected.tril(-1),
+        "a position must not see the one after it": torch.ones_like(expected).tril(1),
     },
+    hint="a mask is boolean, (query_len, key_len)",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.masks import causal_mask as reference_mask
@@ -408,7 +417,9 @@ for size in (1, int(torch.randint(4, 12, ()))):
             "the mask is inverted; True means may attend": ~expected,
             "transposed; rows are queries, columns are keys": expected.T,
             "a position may attend to itself": expected.tril(-1),
+            "a position must not see the one after it": torch.ones_like(expected).tril(1),
         },
+        hint="a mask is boolean, (query_len, key_len)",
     )
 ### END HIDDEN TESTS
 
@@ -479,6 +490,7 @@ hint = "token_ids must be (batch, key_len); raise ValueError for anything else"
 assert_raises(ValueError, padding_mask, token_ids[0], 0, hint=hint)
 ### BEGIN HIDDEN TESTS
 assert_raises(ValueError, padding_mask, token_ids[:, :, None], 0, hint=hint)
+assert_keeps_inputs(padding_mask, token_ids, 3)
 hint = "token ids are integers; raise TypeError for anything else, such as embeddings"
 assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hint)
 ### END HIDDEN TESTS
@@ -530,6 +542,7 @@ for bias in (True, False):
     for name, tensor in expected.items():
         assert_shape(actual[name], tensor.shape, what=name)
 MultiHeadAttention(12, 1)  # one head is allowed
+assert_raises(ValueError, MultiHeadAttention, 12, 5, hint="12 is not divisible by 5: ValueError")
 assert_raises(ValueError, MultiHeadAttention, 12, 0, hint="no head at all: ValueError")
 assert_raises(ValueError, MultiHeadAttention, 12, -3, hint="12 % -3 is 0 too: ValueError")
 if torch.equal(actual["query_projection.weight"], actual["key_projection.weight"]):
@@ -604,6 +617,7 @@ value = torch.tensor([[[0.0, 0.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0]]]).to(device)
 # Head 0 reads columns 0 and 1: both tokens look the same to it, so it averages 0 and 2.
 # Head 1 reads columns 2 and 3, and tells the tokens apart.
 wrongly_joined = torch.tensor([[[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 2.0, 2.0]]]).to(device)
+cut_from_rows = torch.tensor([[[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 2.0]]]).to(device)
 assert_close(
     layer(tokens, tokens, value),
     torch.tensor([[[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0]]]).to(device),
@@ -611,6 +625,7 @@ assert_close(
     mistakes={
         "the heads are not apart: each should see its own columns alone": value,
         "before you join the heads, transpose(1, 2) back": wrongly_joined,
+        "view(batch, num_heads, len, head_dim) mixes the tokens; transpose": cut_from_rows,
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -694,7 +709,10 @@ for title, inputs in (
     expected, expected_weights = reference(query, key, value, return_weights=True)
     swapped = reference(query, value, key)
     output, weights = student(query, key, value, return_weights=True)
-    hint = "the checks of the projections and of the heads come first: mend those before this"
+    hint = (
+        "mend the checks of the projections and of the heads first; then: is each projection used "
+        "for its own input, and for nothing else?"
+    )
     assert_close(weights, expected_weights, what=f"weights in {title}", hint=hint)
     assert_close(output, expected, what=f"output in {title}, with return_weights", hint=hint)
     assert_close(
@@ -703,6 +721,44 @@ for title, inputs in (
         what=f"output in {title}",
         hint=hint,
         mistakes={"key and value have changed places": swapped} if key is not value else {},
+    )
+
+# head_dim is 3: the layer scales exactly as often as the attention that it stands on.
+reference = ReferenceLayer(6, 2).to(device)
+student = MultiHeadAttention(6, 2).to(device)
+student.load_state_dict(reference.state_dict())
+
+
+def split(x):
+    """Cut into two heads."""
+    return x.view(3, -1, 2, 3).transpose(1, 2)
+
+
+query_heads = split(reference.query_projection(tokens))
+key_heads = split(reference.key_projection(memory))
+value_heads = split(reference.value_projection(other))
+
+
+def output_for(query_heads, attention=scaled_dot_product_attention):
+    """Attend and join the heads."""
+    joined = attention(query_heads, key_heads, value_heads).transpose(1, 2).flatten(-2)
+    return reference.output_projection(joined)
+
+
+own, output = output_for(query_heads), student(tokens, memory, other)
+if not torch.allclose(output, own, rtol=1e-4, atol=1e-5):
+    assert_close(
+        output,
+        reference(tokens, memory, other),
+        what="output for head_dim 3",
+        hint="the same as your attention gives for each head by itself",
+        mistakes={
+            "scaled twice; scaled_dot_product_attention does it already": output_for(
+                query_heads / 3**0.5
+            ),
+            "divided by head_dim as well as by its root": output_for(query_heads / 3),
+            "scaled by d_model as well": output_for(query_heads / 6**0.5),
+        },
     )
 ### END HIDDEN TESTS
 

@@ -7,7 +7,7 @@ a person. Every check is worth one point, so a score is nineteen less the checks
 from autograder.results import Status
 
 from .hostile import ALWAYS_RIGHT, ENDLESS_LOOP, PATCHED_SHELL
-from .submissions import BLANK, Edit, Submission
+from .submissions import BLANK, Edit, Submission, mistake, right
 
 ATTENTION = "scaled_dot_product_attention"
 
@@ -360,6 +360,631 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         extra=PATCHED_SHELL,
         judge_only=True,
         lost=EVERYTHING,
+    ),
+)
+
+# ---- further styles, and further mistakes ----
+
+ADDITIVE: dict[str, Edit] = {
+    ATTENTION: """
+def _additive(mask, scores):
+    if mask.dtype != torch.bool:
+        raise TypeError("bool")
+    penalty = torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device)
+    return scores + penalty.masked_fill(mask.logical_not(), float("-inf"))
+
+
+def _safe_softmax(scores: Tensor) -> Tensor:
+    top = scores.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
+    exponentials = (scores - top).exp()
+    total = exponentials.sum(dim=-1, keepdim=True)
+    return exponentials / total.clamp(min=1e-30)
+
+
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *,
+    return_weights: bool = False,
+):
+    d_k = query.shape[-1]
+    if d_k != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise ValueError((query.shape, key.shape, value.shape))
+    scores = torch.matmul(query / d_k**0.5, key.mT)
+    weights = _safe_softmax(scores if mask is None else _additive(mask, scores))
+    return (weights.matmul(value), weights) if return_weights else weights.matmul(value)
+""",
+    "causal_mask": """
+def causal_mask(query_len: int, key_len: int | None = None, *, device=None) -> Tensor:
+    key_len = query_len if key_len is None else key_len
+    if key_len < query_len or query_len < 0:
+        raise ValueError
+    future = torch.ones(query_len, key_len, device=device).triu(key_len - query_len + 1)
+    return future == 0
+""",
+    "padding_mask": """
+def padding_mask(token_ids: Tensor, pad_id: int) -> Tensor:
+    batch, length = token_ids.shape if token_ids.dim() == 2 else _refuse()
+    if token_ids.dtype in (torch.float32, torch.float64, torch.bool):
+        raise TypeError(token_ids.dtype)
+    return token_ids.ne(pad_id).reshape(batch, 1, 1, length)
+
+
+def _refuse():
+    raise ValueError("two dimensions, please")
+""",
+    "MultiHeadAttention": """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, *, bias=True):
+        super().__init__()
+        if num_heads < 1 or d_model % num_heads:
+            raise ValueError
+        self.h, self.d_k = num_heads, d_model // num_heads
+        self.query_projection, self.key_projection, self.value_projection = (
+            nn.Linear(d_model, d_model, bias=bias) for _ in range(3)
+        )
+        self.output_projection = nn.Linear(d_model, d_model, bias=bias)
+        self.scale = 1.0
+
+    def heads(self, x):
+        return torch.stack(x.split(self.d_k, dim=-1), dim=1)
+
+    def forward(self, query, key, value, mask=None, *, return_weights=False):
+        x, w = scaled_dot_product_attention(
+            self.heads(F.linear(query, self.query_projection.weight, self.query_projection.bias)),
+            self.heads(self.key_projection(key)),
+            self.heads(self.value_projection(value)),
+            mask=mask,
+            return_weights=True,
+        )
+        x = self.output_projection(torch.cat(list(x.unbind(dim=1)), dim=-1))
+        return (x, w) if return_weights else x
+""",
+}
+
+MASKS_BY_INDEX: dict[str, Edit] = {
+    "padding_mask": """
+def padding_mask(token_ids, pad_id):
+    if len(token_ids.shape) != 2:
+        raise ValueError(token_ids.shape)
+    if token_ids.is_floating_point():
+        raise TypeError(token_ids.dtype)
+    mask = torch.ones(token_ids.size(0), 1, 1, token_ids.size(1), dtype=torch.bool)
+    mask = mask.to(token_ids.device)
+    for row, column in (token_ids == pad_id).nonzero():
+        mask[row, 0, 0, column] = False
+    return mask
+""",
+    "causal_mask": """
+def causal_mask(query_len, key_len=None, *, device=None):
+    key_len = query_len if key_len is None else key_len
+    if key_len < query_len or query_len < 0:
+        raise ValueError
+    mask = torch.zeros(query_len, key_len, dtype=torch.bool, device=device)
+    for i in range(query_len):
+        mask[i, : key_len - query_len + i + 1] = True
+    return mask
+""",
+}
+
+
+def attention(what: str, *edits: tuple[str, str], **promised) -> Submission:
+    """One mistake in the formula, written out."""
+    return mistake(what, ATTENTION, (*FORMULA, *edits), **promised)
+
+
+def causal(what: str, mask: str, **promised) -> Submission:
+    """One mistake in what causal_mask returns."""
+    edit = (("everything.tril(diagonal=key_len - query_len)  # (query_len, key_len)", mask),)
+    return mistake(what, "causal_mask", edit, **promised)
+
+
+def padding(what: str, mask: str, **promised) -> Submission:
+    """One mistake in what padding_mask returns."""
+    edit = (("(token_ids != pad_id)[:, None, None, :]  # (batch, 1, 1, key_len)", mask),)
+    return mistake(what, "padding_mask", edit, **promised)
+
+
+def layer(what: str, *edits: tuple[str, str], **promised) -> Submission:
+    """One mistake in the layer."""
+    return mistake(what, "MultiHeadAttention", edits, **promised)
+
+
+SOFTMAX = "    weights = torch.softmax(scores, dim=-1)\n"
+SCORES = "    scores = query @ key.transpose(-2, -1)  # (..., query_len, key_len)\n"
+RETURN = "    return (output, weights) if return_weights else output"
+NO_TYPE_ERROR = (
+    "    if mask is not None and mask.dtype != torch.bool:\n"
+    '        raise TypeError(f"mask must be boolean (True = may attend), got {mask.dtype}")\n',
+    "",
+)
+SPLIT = "x.view(batch, length, self.num_heads, d_model // self.num_heads).transpose(1, 2)"
+EVERY_PROJECTION = "projections heads values gradients"
+
+MISTAKES: tuple[Submission, ...] = (
+    right("additive mask, helpers of one's own, other names", ADDITIVE),
+    right("masks filled in place by place", MASKS_BY_INDEX),
+    # ---- scaled_dot_product_attention ----
+    attention(
+        "divided by head_dim",
+        (SCALING, "    scores = scores / query.size(-1)\n"),
+        lost="scaling",
+        hint="divided by head_dim; take its root",
+    ),
+    attention(
+        "multiplied by the root",
+        (SCALING, "    scores = scores * math.sqrt(query.size(-1))\n"),
+        lost="scaling",
+    ),
+    attention(
+        "divided by the root of key_len",
+        (SCALING, "    scores = scores / math.sqrt(key.size(-2))\n"),
+        lost={
+            ATTENTION: "values scaling mask gradients",
+            "MultiHeadAttention": "values gradients",
+        },
+        hint="divided by the root of key_len; take that of head_dim",
+    ),
+    attention(
+        "divided by the root of value_dim",
+        (SCALING, "    scores = scores / math.sqrt(value.size(-1))\n"),
+        lost="values scaling mask gradients",
+        hint="not divided by sqrt(head_dim)",
+    ),
+    attention(
+        "weights scaled, not scores",
+        (SCALING, ""),
+        (SOFTMAX, f"{SOFTMAX}    weights = weights / math.sqrt(query.size(-1))\n"),
+        lost={ATTENTION: "scaling", "MultiHeadAttention": "projections heads values"},
+    ),
+    attention(
+        "softmax missing",
+        (SOFTMAX, "    weights = scores\n"),
+        lost={
+            ATTENTION: "values scaling mask gradients",
+            "MultiHeadAttention": "projections heads values mask gradients",
+        },
+        hint="the softmax is missing",
+    ),
+    attention(
+        "softmax over dimension 1",
+        ("softmax(scores, dim=-1)", "softmax(scores, dim=1)"),
+        lost={
+            ATTENTION: "values mask gradients",
+            "MultiHeadAttention": "projections heads values gradients",
+        },
+        hint="the softmax runs over the heads",
+    ),
+    attention(
+        "hidden scores set to zero",
+        ("scores.masked_fill(~mask, -math.inf)", "scores.masked_fill(~mask, 0.0)"),
+        lost="mask",
+        hint="a hidden score is set to 0",
+    ),
+    attention(
+        "mask added to the scores",
+        (MASKING, "    if mask is not None:\n        scores = scores + mask\n"),
+        lost={ATTENTION: "mask", "MultiHeadAttention": "mask"},
+        hint="hand the mask on to scaled_dot_product_attention, whose own",
+    ),
+    attention(
+        "mask ignored",
+        (MASKING, ""),
+        (MASKING_AGAIN, ""),
+        lost={ATTENTION: "mask no-keys", "MultiHeadAttention": "mask"},
+        hint="the mask changes nothing",
+    ),
+    attention(
+        "NaN for a query that sees nothing",
+        (MASKING_AGAIN, ""),
+        lost="no-keys",
+        hint="the softmax of a row of -inf is NaN",
+    ),
+    attention(
+        "filled with -1e9, so that nobody means everybody",
+        ("masked_fill(~mask, -math.inf)", "masked_fill(~mask, -1e9)"),
+        (MASKING_AGAIN, ""),
+        lost="no-keys",
+        hint="True means may attend; and as the softmax of a row of -inf",
+    ),
+    attention(
+        "NaN taken out of the output, left in the weights",
+        (MASKING_AGAIN, ""),
+        ("    output = weights @ value\n", "    output = (weights @ value).nan_to_num(0.0)\n"),
+        lost="no-keys",
+        hint="the softmax of a row of -inf is NaN: set the weights that",
+    ),
+    attention(
+        "key.T for a batch",
+        ("key.transpose(-2, -1)", "key.T"),
+        lost={
+            ATTENTION: "shape values mask no-keys gradients inputs",
+            "MultiHeadAttention": "shape projections heads values mask gradients",
+        },
+    ),
+    attention(
+        "axes counted from the front",
+        ("key.transpose(-2, -1)", "key.transpose(1, 2)"),
+        lost={
+            ATTENTION: "shape values scaling mask no-keys",
+            "MultiHeadAttention": "shape projections heads values mask gradients",
+        },
+    ),
+    attention(
+        "weights detached",
+        (SOFTMAX, "    weights = torch.softmax(scores, dim=-1).detach()\n"),
+        lost={ATTENTION: "gradients", "MultiHeadAttention": "gradients"},
+        hint="detach",
+    ),
+    attention(
+        "by way of lists",
+        (
+            SCORES,
+            "    scores = torch.tensor((query @ key.mT).tolist(), device=query.device)\n",
+        ),
+        lost={
+            ATTENTION: "gradients inputs",
+            "MultiHeadAttention": "gradients",
+        },
+        hint="do not detach",
+    ),
+    attention(
+        "masked in place in the weights that softmax keeps",
+        ("weights = weights.masked_fill(~mask, 0.0)", "weights.masked_fill_(~mask, 0.0)"),
+        lost="gradients",
+    ),
+    attention(
+        "always float32",
+        (SCORES, "    query, key, value = query.float(), key.float(), value.float()\n" + SCORES),
+        lost="inputs",
+        hint="make new tensors with the dtype of the inputs:",
+    ),
+    attention(
+        "view of what is not contiguous",
+        (SCORES, "    query = query.view(query.numel()).view(query.shape)\n" + SCORES),
+        lost={
+            ATTENTION: "inputs",
+            "MultiHeadAttention": "shape heads values mask gradients",
+        },
+    ),
+    attention(
+        "any mask accepted",
+        NO_TYPE_ERROR,
+        lost="errors",
+        hint="a mask of ones and zeros could mean either polarity, or be",
+    ),
+    attention(
+        "sizes not compared",
+        ("    if key.size(-2) != value.size(-2):\n", "    if False:\n"),
+        lost="errors",
+        hint="compare the sizes yourself and raise ValueError; matmul's",
+    ),
+    attention(
+        "weights always returned",
+        (RETURN, "    return output, weights"),
+        lost={
+            ATTENTION: "shape values scaling mask no-keys gradients inputs",
+            "MultiHeadAttention": "shape projections heads values mask gradients",
+        },
+        hint="without return_weights, return one tensor",
+    ),
+    attention(
+        "weights never returned",
+        (RETURN, "    return output"),
+        lost={
+            ATTENTION: "shape values scaling mask no-keys gradients",
+            "MultiHeadAttention": "values mask",
+        },
+        hint="return output, weights",
+    ),
+    attention(
+        "weights before output",
+        (RETURN, "    return (weights, output) if return_weights else output"),
+        lost={
+            ATTENTION: "shape values scaling mask no-keys gradients",
+            "MultiHeadAttention": "values mask",
+        },
+        hint="return the output first, then the weights",
+    ),
+    # ---- causal_mask ----
+    causal(
+        "inverted",
+        "~everything.tril(diagonal=key_len - query_len)",
+        lost="values more-keys",
+        hint="the mask is inverted",
+    ),
+    causal(
+        "the future instead of the past",
+        "everything.triu(diagonal=key_len - query_len)",
+        lost="values more-keys",
+        hint="transposed",
+    ),
+    causal(
+        "blind to itself",
+        "everything.tril(diagonal=key_len - query_len - 1)",
+        lost="values more-keys",
+        hint="a position may attend to itself",
+    ),
+    causal(
+        "sees one ahead",
+        "everything.tril(diagonal=key_len - query_len + 1)",
+        lost="values more-keys",
+        hint="a position must not see the one after it",
+    ),
+    causal(
+        "aligned with the first key",
+        "everything.tril()",
+        lost="more-keys",
+        hint="aligned with the first key",
+    ),
+    causal(
+        "aligned the wrong way",
+        "everything.tril(diagonal=query_len - key_len)",
+        lost="more-keys",
+    ),
+    causal(
+        "ones and zeros",
+        "everything.tril(diagonal=key_len - query_len).float()",
+        lost="values more-keys",
+        hint="a mask is boolean, (query_len, key_len)",
+    ),
+    causal(
+        "to be added",
+        "torch.zeros(query_len, key_len, device=device).masked_fill(everything.triu(1), -math.inf)",
+        lost="values more-keys",
+        hint="a mask is boolean, (query_len, key_len)",
+    ),
+    causal(
+        "with dimensions for batch and heads",
+        "everything.tril(diagonal=key_len - query_len)[None, None]",
+        lost="values more-keys",
+        hint="a mask is boolean, (query_len, key_len)",
+    ),
+    causal("always square", "everything[:, :query_len].tril()", lost="more-keys"),
+    causal(
+        "a window of two",
+        "everything.tril(diagonal=key_len - query_len).triu(key_len - query_len - 1)",
+        lost="values more-keys",
+        hint="a mask is boolean, (query_len, key_len)",
+    ),
+    mistake(
+        "fewer keys than queries accepted",
+        "causal_mask",
+        (("    if key_len < query_len:\n", "    if False:\n"),),
+        lost="more-keys",
+    ),
+    mistake(
+        "negative lengths left to PyTorch",
+        "causal_mask",
+        (("    if query_len < 0:\n", "    if False:\n"),),
+        lost="more-keys",
+    ),
+    # ---- padding_mask ----
+    padding(
+        "inverted",
+        "(token_ids == pad_id)[:, None, None, :]",
+        lost="values",
+        hint="the mask is inverted",
+    ),
+    padding(
+        "zero taken for padding",
+        "(token_ids != 0)[:, None, None, :]",
+        lost="values",
+        hint="which need not be 0",
+    ),
+    padding(
+        "larger ids alone are real",
+        "(token_ids > pad_id)[:, None, None, :]",
+        lost="values",
+        hint="the dimensions are batch, heads (1 for all), queries (1 for",
+    ),
+    padding(
+        "without dimensions for heads and queries",
+        "token_ids != pad_id",
+        lost="values",
+        hint="the dimensions are batch, heads (1 for all), queries (1 for",
+    ),
+    padding(
+        "without a dimension for heads",
+        "(token_ids != pad_id)[:, None, :]",
+        lost="values",
+        hint="the dimensions are batch, heads (1 for all), queries (1 for",
+    ),
+    padding(
+        "hides queries, not keys",
+        "(token_ids != pad_id)[:, None, :, None]",
+        lost="values",
+        hint="the dimensions are batch, heads (1 for all), queries (1 for",
+    ),
+    padding(
+        "square",
+        "(token_ids != pad_id)[:, None, None, :].expand(-1, 1, token_ids.size(1), -1)",
+        lost="values",
+        hint="the dimensions are batch, heads (1 for all), queries (1 for",
+    ),
+    padding(
+        "ones and zeros",
+        "(token_ids != pad_id)[:, None, None, :].long()",
+        lost="values",
+        hint="the dimensions are batch, heads (1 for all), queries (1 for",
+    ),
+    padding(
+        "everything after the first padding",
+        "(token_ids == pad_id).cumsum(1).eq(0)[:, None, None, :]",
+        lost="values",
+        hint="the dimensions are batch, heads (1 for all), queries (1 for",
+    ),
+    padding(
+        "real tokens marked in the ids",
+        "token_ids.sub_(pad_id).ne(0)[:, None, None, :]",
+        lost="errors",
+        hint="work on a copy",
+    ),
+    padding(
+        "one row for the whole batch",
+        "(token_ids[:1] != pad_id)[:, None, None, :]",
+        lost="values",
+        hint="the dimensions are batch, heads (1 for all), queries (1 for",
+    ),
+    mistake(
+        "a single sequence accepted",
+        "padding_mask",
+        (("    if token_ids.dim() != 2:\n", "    if False:\n"),),
+        lost="errors",
+        hint="token_ids must be (batch, key_len); raise ValueError for",
+    ),
+    mistake(
+        "embeddings accepted",
+        "padding_mask",
+        (("    if token_ids.is_floating_point() or", "    if False and"),),
+        lost="errors",
+        hint="token ids are integers; raise TypeError for anything else,",
+    ),
+    # ---- MultiHeadAttention ----
+    layer(
+        "heads cut from rows",
+        (SPLIT, "x.view(batch, self.num_heads, length, d_model // self.num_heads)"),
+        lost="heads values mask gradients",
+        hint="view(batch, num_heads, len, head_dim) mixes the tokens",
+    ),
+    layer(
+        "every num_heads-th column",
+        (
+            SPLIT,
+            "x.view(batch, length, d_model // self.num_heads, self.num_heads).permute(0, 3, 1, 2)",
+        ),
+        ("x.transpose(1, 2).flatten(-2)", "x.permute(0, 2, 3, 1).flatten(-2)"),
+        lost="heads values",
+        hint="the heads are not apart",
+    ),
+    layer(
+        "heads beside the batch, not joined back",
+        (SPLIT, "x.view(batch, length, self.num_heads, d_model // self.num_heads)"),
+        ("x.transpose(1, 2).flatten(-2)", "x.flatten(-2)"),
+        lost="shape projections heads values mask gradients",
+        hint="the heads are not apart: each should see its own columns",
+    ),
+    layer(
+        "one projection for queries and keys",
+        ("self.key_projection(key)", "self.query_projection(key)"),
+        lost="values gradients",
+        hint="mend the checks of the projections and of the heads first;",
+    ),
+    layer(
+        "values made from keys",
+        ("self.value_projection(value)", "self.value_projection(key)"),
+        lost="projections heads values",
+        hint="make them from value",
+    ),
+    layer(
+        "values not projected",
+        ("self.value_projection(value)", "value"),
+        lost="projections heads values gradients",
+        hint="value_projection is not used",
+    ),
+    layer(
+        "key and value swapped",
+        (
+            "self._split_heads(self.query_projection(query)),",
+            "*map(self._split_heads, (self.query_projection(query), self.key_projection(value))),",
+        ),
+        ("            self._split_heads(self.key_projection(key)),\n", ""),
+        ("self.value_projection(value)", "self.value_projection(key)"),
+        lost="projections heads values",
+        hint="the values are made from key; make them from value",
+    ),
+    layer(
+        "mask not handed on",
+        ("            mask,\n            return", "            None,\n            return"),
+        lost="mask",
+    ),
+    layer(
+        "mask inverted on the way",
+        (
+            "            mask,\n            return",
+            "            None if mask is None else ~mask,\n            return",
+        ),
+        lost="mask",
+    ),
+    layer(
+        "every length taken from the query",
+        (
+            "self._split_heads(self.key_projection(key))",
+            "self._split_heads(self.key_projection(key)[:, : query.size(1)])",
+        ),
+        (
+            "self._split_heads(self.value_projection(value))",
+            "self._split_heads(self.value_projection(value)[:, : query.size(1)])",
+        ),
+        lost="values gradients",
+        hint="mend the checks of the projections and of the heads first;",
+    ),
+    layer(
+        "scaled twice",
+        (
+            "_heads(self.query_projection(query)),",
+            "_heads(self.query_projection(query) * (self.num_heads / query.size(-1)) ** 0.5),",
+        ),
+        lost="values",
+        hint="scaled twice",
+    ),
+    layer(
+        "weights averaged over the heads",
+        ("_join_heads(output)), weights", "_join_heads(output)), weights.mean(1)"),
+        lost="values mask",
+        hint="one set of weights for each head",
+    ),
+    layer(
+        "any number of heads accepted", (" or d_model % num_heads != 0:", ":"), lost="parameters"
+    ),
+    layer("no heads accepted", ("if num_heads < 1 or d_model", "if d_model"), lost="parameters"),
+    layer(
+        "biases always",
+        (
+            "self.output_projection = nn.Linear(d_model, d_model, bias=bias)",
+            "self.output_projection = nn.Linear(d_model, d_model)",
+        ),
+        lost="parameters heads",
+        hint="four nn.Linear with the docstring's names; hand bias on to",
+    ),
+    layer(
+        "projections copied from the first",
+        (
+            "self.key_projection = nn.Linear(d_model, d_model, bias=bias)",
+            "self.key_projection = __import__('copy').deepcopy(self.query_projection)",
+        ),
+        lost="parameters",
+        hint="a copy starts as its original",
+    ),
+    layer(
+        "one projection for all three",
+        (
+            "self.key_projection = nn.Linear(d_model, d_model, bias=bias)",
+            "self.key_projection = self.query_projection",
+        ),
+        lost="parameters values gradients",
+        hint="make a new nn.Linear for each projection; a copy starts as",
+    ),
+    layer(
+        "a dropout that never rests",
+        ("self._join_heads(attended)", "F.dropout(self._join_heads(attended), 0.3)"),
+        lost="projections heads values mask gradients",
+        hint="mend the checks of the projections and of the heads first;",
+    ),
+    layer(
+        "the output detached",
+        (
+            "return self.output_projection(self._join_heads(attended))",
+            "return self.output_projection(self._join_heads(attended).detach())",
+        ),
+        lost="gradients",
+    ),
+    layer(
+        "the query added to the output",
+        (
+            "return self.output_projection(self._join_heads(attended))",
+            "return query + self.output_projection(self._join_heads(attended))",
+        ),
+        lost="projections heads values gradients",
+        hint="mend the checks of the projections and of the heads first;",
     ),
 )
 

@@ -69,7 +69,7 @@ def load_table(homework_id: str) -> Table:
         homework_id=homework_id,
         sample_class=module.SAMPLE_CLASS,
         mistakes=getattr(module, "MISTAKES", ()),
-        delight=module.DELIGHT,
+        delight=getattr(module, "DELIGHT", ""),
         equivalent=getattr(module, "EQUIVALENT", {}),
         seeds=getattr(module, "SEEDS", 20),
     )

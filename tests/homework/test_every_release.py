@@ -136,7 +136,9 @@ def test_the_released_notebook_runs_top_to_bottom_once_solved(made):
     assert result.returncode == 0, result.stderr
     outputs = nbformat.read(path, as_version=4).cells[-1].outputs
     printed = "".join(output.get("text", "") for output in outputs)
-    assert load_table(homework_id).delight in printed
+    delight = load_table(homework_id).delight
+    assert delight
+    assert delight in printed
     assert any("image/png" in output.get("data", {}) for output in outputs)
 
 
