@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+from course_book.bottleneck import Bottleneck
 from course_book.gru_gates import GRUGates
 from course_book.position_clocks import PositionClocks
 from course_book.query_key_value import QueryKeyValue
@@ -52,6 +53,11 @@ class Figure:
 
 
 FIGURES: dict[str, Figure] = {
+    "bottleneck": Figure(
+        model=Bottleneck,
+        scripts=("elements.js", "bottleneck.js"),
+        styles=("bottleneck.css",),
+    ),
     "gru-gates": Figure(
         model=GRUGates,
         scripts=("elements.js", "gru-gates/cell.js", "gru-gates.js"),
