@@ -75,6 +75,7 @@ COURSE_MAP: tuple[Room, ...] = (
     Room("positional", "positional-encoding", None),
     Room("feed_forward", "feed-forward", None),
     Room("residual", "residual-connections", None),
+    Room("depth_experiment", "residual-connections", None),
     Room("normalization", "layer-normalization", None),
     Room("transformer", "transformer", None),
     Room("transformer_stacks", "transformer", None),
