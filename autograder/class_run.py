@@ -1,6 +1,8 @@
 """Grades a class: notebooks travel by value to Dask workers, results come back as plain data."""
 
 import contextlib
+import secrets
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,11 +10,15 @@ from typing import Any
 from .cluster import Cluster
 from .course import Course, open_judge
 from .homework import Homework
-from .judge import TimeLimits, ungraded
+from .judge import Judge, TimeLimits, ungraded
 from .result_store import ResultStore, fingerprint
-from .results import Flag, FlagKind, SubmissionResult
-from .sandbox import check_sandbox
+from .results import Flag, FlagKind, Status, SubmissionResult
+from .sandbox import SandboxError, check_sandbox
 from .submission import MAX_NOTEBOOK_BYTES
+from .worker.isolation import Limits
+
+_TRIES = 3
+_PAUSE_SECONDS = 0.5
 
 
 class SubmissionsError(ValueError):
@@ -25,6 +31,7 @@ def grade_class(
     *,
     root: Path,
     limits: TimeLimits,
+    worker_limits: Limits | None = None,
     cluster: Cluster | None = None,
     isolated: bool = True,
     seed: int | None = None,
@@ -40,9 +47,11 @@ def grade_class(
         submissions: Folder laid out as nbgrader's: ``<student>/<homework>/<homework>.ipynb``.
         root: The project's folder.
         limits: How long students' code may run.
+        worker_limits: What a student's process may use; the defaults if None.
         cluster: Where to grade; workers on this machine, one for each core, if None.
         isolated: False runs students' code without protection.
-        seed: Draws the hidden inputs; a fresh one for each submission if None.
+        seed: Draws the hidden inputs; if None, a fresh one for each submission, or the one that
+            ``store`` has for the same notebook and another version of the tests.
         store: Keeps each result as it comes, and gives back those of an earlier run.
         force: Grade again also what ``store`` holds.
         on_start: Called with the number of submissions before the first is graded.
@@ -54,16 +63,17 @@ def grade_class(
     Raises:
         SubmissionsError: The folder is missing or holds no student.
         SandboxError: The sandbox does not work here.
-        ClusterError: The scheduler does not answer.
+        ClusterError: The scheduler does not answer, or is gone. What was graded is kept.
         HomeworkError: The homework's source is not well formed.
+        OSError: A result can't be kept, on a full disk, say. Those kept before it stay.
     """
-    notebooks = find_submissions(submissions, homework_id)
+    notebooks = find_submissions(submissions.resolve(), homework_id)
     cluster = cluster or Cluster()
     if isolated and not cluster.scheduler:  # elsewhere, each worker finds out for itself
         check_sandbox()
     course = Course.load(homework_id, root)
     on_start(len(notebooks))
-    missing: dict[str, Path] = {}
+    missing: dict[str, tuple[Path, int | None]] = {}
     results: list[SubmissionResult] = []
 
     def tell(result: SubmissionResult) -> None:
@@ -72,17 +82,24 @@ def grade_class(
 
     for student, path in notebooks.items():
         reason = _why_unreadable(path)
-        known = None
+        known, drawn = None, seed
         if store and not force and not reason:
-            known = store.find(student, fingerprint(course, path.read_bytes()))
+            made_from = fingerprint(course, path.read_bytes())
+            known = store.find(student, made_from)
+            drawn = store.find_seed(student, made_from) if seed is None else seed
         if reason:
             tell(ungraded(course.homework, student, reason))
         elif known:
             tell(known)
         else:
-            missing[student] = path
-    settings = {"limits": limits, "isolated": isolated, "device": cluster.device}
-    for result, made_from in _grade_in_parallel(course, missing, cluster, seed, settings):
+            missing[student] = (path, drawn)
+    settings = {
+        "limits": limits,
+        "worker_limits": worker_limits,
+        "isolated": isolated,
+        "device": cluster.device,
+    }
+    for result, made_from in _grade_in_parallel(course, missing, cluster, settings):
         if store and made_from:
             store.keep(result, made_from)
         tell(result)
@@ -132,9 +149,8 @@ def _why_unreadable(path: Path) -> str:
 
 def _grade_in_parallel(
     course: Course,
-    notebooks: dict[str, Path],
+    notebooks: dict[str, tuple[Path, int | None]],
     cluster: Cluster,
-    seed: int | None,
     settings: dict[str, Any],
 ) -> Iterator[tuple[SubmissionResult, str]]:
     """Yield results as they come, each with its fingerprint; empty for one that must be redone."""
@@ -148,7 +164,7 @@ def _grade_in_parallel(
         underway: dict[Any, tuple[str, str]] = {}
 
         def submit_next() -> Any:
-            student, path = next(waiting)
+            student, (path, seed) = next(waiting)
             notebook = path.read_bytes()
             arguments = (shared, notebook, student, seed, settings)
             future = client.submit(_grade_one, *arguments, pure=False, resources=cluster.resources)
@@ -172,11 +188,33 @@ def _grade_in_parallel(
 def _grade_one(
     course: Course, notebook: bytes, student: str, seed: int | None, settings: dict[str, Any]
 ) -> dict[str, Any]:
-    """Grade one submission; runs in a Dask worker, whose judge is kept for the next."""
+    """Grade one submission; runs in a Dask worker, whose judge is kept for the next.
+
+    A process of the student's that crashed may have been ended from outside: by a kill, or by a
+    machine short of memory. Such a submission is graded once more, with the same inputs.
+    """
     import torch
+    from distributed import get_worker
 
     torch.set_num_threads(1)
-    return open_judge(course, **settings).grade(notebook, student, seed=seed).to_json()
+    seed = secrets.randbits(62) if seed is None else seed
+    judge = open_judge(course, **settings, scratch=Path(get_worker().local_directory))
+    result = _grade_patiently(judge, notebook, student, seed)
+    ended = [check.status for check in result.checks]
+    ended += [failure.status for failure in result.cell_failures]
+    if Status.CRASH in ended:
+        result = _grade_patiently(judge, notebook, student, seed)
+    return result.to_json()
+
+
+def _grade_patiently(judge: Judge, notebook: bytes, student: str, seed: int) -> SubmissionResult:
+    """Grade, and begin anew when the forking process is killed."""
+    for _ in range(_TRIES - 1):
+        try:
+            return judge.grade(notebook, student, seed=seed)
+        except SandboxError:
+            time.sleep(_PAUSE_SECONDS)
+    return judge.grade(notebook, student, seed=seed)
 
 
 def _lost(homework: Homework, student: str, error: BaseException) -> SubmissionResult:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 _CONNECT_SECONDS = 15
+_ALLOWED_FAILURES = 10  # workers that may die on a submission, or while it waits its turn there
 
 
 class ClusterError(RuntimeError):
@@ -115,7 +116,11 @@ def _local_cluster(count: int, resources: dict[str, float]) -> Iterator[Any]:
     import dask
     from distributed import Client, LocalCluster
 
-    settings = {"worker.daemon": False, "worker.multiprocessing-method": "forkserver"}
+    settings = {
+        "worker.daemon": False,
+        "worker.multiprocessing-method": "forkserver",
+        "scheduler.allowed-failures": _ALLOWED_FAILURES,
+    }
     with (
         dask.config.set({f"distributed.{name}": value for name, value in settings.items()}),
         LocalCluster(

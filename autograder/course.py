@@ -70,6 +70,7 @@ def open_judge(
     isolated: bool = True,
     device: str = "cpu",
     worker_limits: Limits | None = None,
+    scratch: Path | None = None,
 ) -> Judge:
     """Return a judge for a homework; this process keeps its sandbox for the next call.
 
@@ -79,6 +80,7 @@ def open_judge(
         isolated: False runs students' code without protection.
         device: ``cpu`` or ``cuda``.
         worker_limits: What a student's process may use; the defaults if None.
+        scratch: Where to unpack the students' library; the system's place for such if None.
 
     Returns:
         The judge.
@@ -92,13 +94,13 @@ def open_judge(
     key = hashlib.sha256(text.encode()).hexdigest()
     if key not in _sandboxes:
         _sandboxes[key] = Sandbox(
-            _unpack(course.library), limits=worker_limits, device=device, isolated=isolated
+            _unpack(course.library, scratch), limits=worker_limits, device=device, isolated=isolated
         )
     return Judge(course.homework, _sandboxes[key], limits=limits, isolated=isolated)
 
 
-def _unpack(library: dict[str, str]) -> Path:
-    folder = tempfile.TemporaryDirectory(prefix="student-edition-")
+def _unpack(library: dict[str, str], scratch: Path | None) -> Path:
+    folder = tempfile.TemporaryDirectory(prefix="student-edition-", dir=scratch)
     atexit.register(folder.cleanup)
     for name, text in library.items():
         path = Path(folder.name, name)
