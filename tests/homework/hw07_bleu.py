@@ -531,6 +531,32 @@ def reordered(candidate, references):
         judge_only=True,
     ),
     Submission(
+        student="vera",
+        what="handed over to sacrebleu",
+        edits={
+            "score_statistics": """
+import sacrebleu
+
+
+def score_statistics(
+    statistics, *, smoothing="exp", smoothing_value=None, effective_order=False
+):
+    score = sacrebleu.BLEU.compute_bleu(
+        list(statistics.matches), list(statistics.totals), statistics.candidate_length,
+        statistics.reference_length, smoothing, smoothing_value, effective_order,
+    )
+    return BLEUScore(
+        score=score.score, precisions=tuple(p / 100 for p in score.precisions),
+        brevity_penalty=score.bp, statistics=statistics,
+    )
+"""
+        },
+        lost={"score_statistics": "*"},
+        hint="leads to sacrebleu.BLEU",
+        status=Status.FAIL,
+        judge_only=True,
+    ),
+    Submission(
         student="olga",
         what="hostile: a result that equals everything",
         edits={
@@ -550,6 +576,21 @@ def reordered(candidate, references):
 )
 
 DELIGHT = "In the end the monkey types: to be or not to be that is the question"
+
+EQUIVALENT = {
+    "+    return Counter(zip(*(tokens[start:] for start in range(n))))": "strict=False is usual",
+    "in references[:]:": "the first reference once more changes no maximum",
+    "in references[0:]:": "likewise",
+    "max(0, len(candidate)": "the same maximum",
+    "min(allowed[ngram], found[ngram])": "the same minimum",
+    "-        raise ValueError('reference_lengths": "min() of nothing raises ValueError by itself",
+    "(part.matches for part in statistics)))), totals": "strict guards what is sure already",
+    "(part.totals for part in statistics)))), candidate_length": "likewise",
+    "(part.matches for part in statistics), strict=False": "likewise",
+    "(part.totals for part in statistics), strict=False": "likewise",
+    "statistics.totals), start=1": "statistics have as many matches as totals",
+    "statistics.totals, strict=False": "likewise",
+}
 
 # ---- the table of mistakes ----------------------------------------------------------------------
 
