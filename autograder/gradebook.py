@@ -153,6 +153,8 @@ class GradebookRecorder:
         try:
             if any(sign in student for sign in "*?[+"):
                 raise GradebookError("nbgrader takes *, ?, [ and + in a student's id for a pattern")
+            if any(sign in student for sign in "<>&\"'`\\"):
+                raise GradebookError("formgrader shows a student's id as HTML: it must hold none")
             self._write(result)
         except Exception as error:  # one student's trouble is not the next one's
             self._refused[student] = str(error) or repr(error)

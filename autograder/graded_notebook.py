@@ -10,6 +10,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from .homework import CellKind, Homework
+from .inert_markup import make_inert
 from .results import CheckResult, Status, SubmissionResult
 from .submission import read_submission, read_written_answers
 
@@ -71,12 +72,14 @@ def restore_instructors_cells(
 def write_outcomes(notebook: NotebookNode, result: SubmissionResult) -> None:
     """Leave in each test cell the outputs that nbgrader reads marks from, and none elsewhere.
 
-    Nothing stands for a pass, an error for a fail, a number for partial credit.
+    Nothing stands for a pass, an error for a fail, a number for partial credit. What the student
+    wrote is made inert: formgrader would run it.
 
     Args:
         notebook: The student's notebook, changed in place.
         result: What grading it found.
     """
+    make_inert(notebook)
     checks = {check.check: check for check in result.checks}
     for cell in notebook.cells:
         if cell.cell_type == "code":

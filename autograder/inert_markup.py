@@ -1,0 +1,60 @@
+"""Makes what a student wrote harmless in pages that are not ours.
+
+formgrader shows notebooks as they are, HTML and scripts included, in the browser of a teaching
+assistant who is logged in to a server that runs code.
+"""
+
+import re
+
+from nbformat import NotebookNode
+from nbgrader.utils import compute_checksum
+
+from autograder.clean_text import clean_text
+
+_MAX_CHARACTERS = 100_000
+# Has no width and is no part of any markup: what it parts looks the same, and does nothing.
+_BREAK = "\u2060"
+_PARTED = re.compile(
+    r"<(?=[A-Za-z/!?])"  # the start of a tag, comment or declaration
+    r"|\](?=[(\[:])"  # of a link or picture; converters can be fooled about where one leads
+    r"|\\(?=(?:href|url|class|cssId|style|data|html|require|includegraphics))"  # in formulas
+)
+_KEPT_METADATA = ("nbgrader", "course", "deletable", "editable")
+
+
+def inert_markup(text: str) -> str:
+    """Take from Markdown, HTML and formulas what they can do; what they say stays.
+
+    Args:
+        text: What a student wrote.
+
+    Returns:
+        Text that reads the same, in which no tag, picture or link begins.
+    """
+    return _PARTED.sub(lambda found: found[0] + _BREAK, clean_text(text, _MAX_CHARACTERS))
+
+
+def make_inert(notebook: NotebookNode) -> None:
+    """Leave in a notebook nothing that a page made from it could run or fetch.
+
+    Sources of code are shown as text by every page, and stay as they are; so does what cells
+    printed, which is not taken from a submission.
+
+    Args:
+        notebook: A student's notebook, changed in place.
+    """
+    notebook.metadata = NotebookNode(
+        {"kernelspec": notebook.metadata["kernelspec"]} if "kernelspec" in notebook.metadata else {}
+    )
+    for cell in notebook.cells:
+        known = {key: cell.metadata[key] for key in _KEPT_METADATA if key in cell.metadata}
+        cell.metadata = NotebookNode(known)
+        cell.pop("attachments", None)
+        if cell.cell_type != "code" and not _is_as_released(cell):
+            cell.source = inert_markup(cell.source)
+
+
+def _is_as_released(cell: NotebookNode) -> bool:
+    """Say whether a cell holds the instructor's text still: nbgrader knows it by checksum."""
+    checksum = cell.metadata.get("nbgrader", {}).get("checksum")
+    return bool(checksum) and checksum == compute_checksum(cell)
