@@ -183,6 +183,7 @@ bubblewrap:
 test-packages:
 	@command -v bwrap >/dev/null || ( $(call system_package,bubblewrap,for the tests of the sandbox) ) || true
 	@command -v chromium >/dev/null || ( $(call system_package,chromium fonts-liberation,for the tests of the site) ) || true
+	@compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || ( $(call system_package,postgresql,for the tests of the gradebook on PostgreSQL) ) || true
 
 .PHONY: help
 help:
