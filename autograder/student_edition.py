@@ -1,8 +1,8 @@
 """The course_lib that students get with a homework: what they are to write is withheld.
 
-Withheld are the layers of this homework and of every later one; earlier ones are there. Importing a
-withheld name says which homework asks for it. A module that imports a withheld name is withheld
-whole: it could not be imported anyway.
+Withheld are the layers of this homework and of every later one, and what their exercises forbid;
+earlier ones are there. Importing a withheld name says which homework asks for it. A module that
+imports a withheld name is withheld whole: it could not be imported anyway.
 """
 
 import ast
@@ -144,10 +144,19 @@ def _asked_for(homework: str, root: Path) -> Withheld:
         if source.stem < homework:
             continue
         for cell in read_source(source):
-            if cell.of:
-                reason = Reason(cell.grade_id, source.stem)
-                asked.setdefault(cell.of, {}).setdefault(cell.grade_id, reason)
+            for module, name in _layers(cell):
+                asked.setdefault(module, {}).setdefault(name, Reason(name, source.stem))
     return asked
+
+
+def _layers(cell: SourceCell) -> list[tuple[str, str]]:
+    """Return, as (module, name), what course_lib has of an exercise.
+
+    That is what it is made from, and what it forbids: the solution by another name.
+    """
+    forbidden = [name.rpartition(".") for name in cell.forbids if name.startswith(f"{PACKAGE}.")]
+    taken = [(cell.of, cell.grade_id)] if cell.of else []
+    return taken + [(module, name) for module, _, name in forbidden]
 
 
 def _dependants(asked: Withheld, texts: dict[str, str]) -> Withheld:

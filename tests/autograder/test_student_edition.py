@@ -49,6 +49,16 @@ def given(x):
     return os.path.join(str(_SHARED), str(OrderedDict()))
 
 
+def stack(x):
+    """Given, but for what it stands on."""
+    return [late(x)]
+
+
+def pile(x):
+    """Likewise."""
+    return stack(x)
+
+
 class Latest:
     """Asked for by hw03."""
 
@@ -149,6 +159,13 @@ def test_a_module_that_stands_on_a_withheld_layer_says_so(edition):
     assert (edition / "stands.py").read_text().startswith('"""Stands on late."""')
 
 
+def test_what_uses_a_withheld_layer_of_its_own_module_goes_too(edition):
+    for name in ("stack", "pile"):
+        with pytest.raises(ImportError, match="it stands on late, which homework hw02-late asks"):
+            exec(f"from course_lib.layers import {name}")
+    assert "[late(x)]" not in (edition / "layers.py").read_text()
+
+
 def test_imports_that_wait_or_are_for_type_checkers_alone_do_no_harm(edition):
     assert importlib.import_module("course_lib.typed").x == 1
     lazy = importlib.import_module("course_lib.lazy")
@@ -246,3 +263,11 @@ def test_every_module_of_the_real_edition_can_be_imported(tmp_path):
         [sys.executable, "-c", code, *names], cwd=tmp_path, capture_output=True, text=True
     )
     assert result.returncode == 0, result.stderr
+
+
+def test_what_an_exercise_forbids_of_the_library_is_withheld_too(tmp_path):
+    write_student_edition("hw01", ROOT, tmp_path)
+    for module, name in (("greedy_search", "greedy"), ("beam_search", "beam_search")):
+        text = (tmp_path / "course_lib" / f"{module}.py").read_text()
+        assert f"def {name}" not in text
+        assert "homework hw01-recurrent-seq2seq asks you to write it" in text

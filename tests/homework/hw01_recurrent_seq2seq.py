@@ -1,2 +1,1038 @@
-SAMPLE_CLASS = ()
+"""The submissions of hw01, each with the marks that it must get.
+
+Twenty-two points are to be had from tests, each check worth one; two from the written question.
+"""
+
+from autograder.results import Status
+
+from .hostile import ALWAYS_RIGHT, ENDLESS_LOOP
+from .submissions import BLANK, Edit, Submission, mistake
+
+ANSWER = """\
+### The wider beam that made things worse
+
+It searched better: the scores went up, so the model is at fault, and `diagnose` says "model" more
+often. A sum of negative log-probabilities grows with every term, so short outputs win. Divide by
+the length.
+"""
+
+# ---- right ones in other styles ----
+
+FUNCTIONAL: dict[str, Edit] = {
+    "RNNCell": '''
+class RNNCell(nn.Module):
+    """One product of both inputs, side by side."""
+
+    def __init__(self, d_input: int, d_hidden: int, bias: bool = True):
+        super().__init__()
+        for name, width in {"d_input": d_input, "d_hidden": d_hidden}.items():
+            if width <= 0:
+                raise ValueError(f"{name}: {width}")
+        self.d_hidden = d_hidden
+        self.input_projection = nn.Linear(d_input, d_hidden, bias)
+        self.hidden_projection = nn.Linear(d_hidden, d_hidden, bias)
+
+    def forward(self, x, hidden):
+        both = torch.cat([x, hidden], dim=1)
+        weight = torch.cat([self.input_projection.weight, self.hidden_projection.weight], dim=1)
+        total = torch.einsum("bi,oi->bo", both, weight)
+        for projection in (self.input_projection, self.hidden_projection):
+            if projection.bias is not None:
+                total = total + projection.bias
+        return total.tanh()
+''',
+    "GRUCell": '''
+class GRUCell(nn.Module):
+    """Gate by gate, by slices of the weights."""
+
+    def __init__(self, d_input: int, d_hidden: int, bias: bool = True):
+        super().__init__()
+        if not (d_input > 0 and d_hidden > 0):
+            raise ValueError("widths")
+        self.d_hidden = d_hidden
+        self.input_projection = nn.Linear(d_input, 3 * d_hidden, bias)
+        self.hidden_projection = nn.Linear(d_hidden, 3 * d_hidden, bias)
+
+    def gate(self, projection, number, x):
+        rows = slice(number * self.d_hidden, (number + 1) * self.d_hidden)
+        bias = None if projection.bias is None else projection.bias[rows]
+        return F.linear(x, projection.weight[rows], bias)
+
+    def forward(self, x, hidden):
+        r, z = (
+            torch.sigmoid(
+                self.gate(self.input_projection, i, x)
+                + self.gate(self.hidden_projection, i, hidden)
+            )
+            for i in (0, 1)
+        )
+        n = torch.tanh(
+            self.gate(self.input_projection, 2, x)
+            + r * self.gate(self.hidden_projection, 2, hidden)
+        )
+        return n + z * (hidden - n)
+''',
+    "read_both_ways": '''
+def reverse(x, lengths):
+    """Turn each sequence round, and leave its padding where it is."""
+    places = torch.arange(x.size(1), device=x.device)[None, :].expand(x.size(0), -1)
+    turned = torch.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
+    return x.gather(1, turned[..., None].expand_as(x))
+
+
+def read_one_way(cell, x, d_hidden):
+    hidden = torch.zeros(x.size(0), d_hidden, dtype=x.dtype, device=x.device)
+    states = []
+    for x_t in x.unbind(1):
+        hidden = cell(x_t, hidden)
+        states.append(hidden)
+    return torch.stack(states, 1)
+
+
+def read_both_ways(x, lengths, layers, d_hidden):
+    """Forwards over each sequence, and forwards over each one turned round."""
+    real = (torch.arange(x.size(1), device=x.device) < lengths[:, None])[..., None].to(x.dtype)
+    for forward_cell, backward_cell in layers:
+        ahead = read_one_way(forward_cell, x, d_hidden)
+        back = reverse(read_one_way(backward_cell, reverse(x, lengths), d_hidden), lengths)
+        x = torch.cat([ahead, back], -1) * real
+    rows = torch.arange(len(x), device=x.device)
+    return x, torch.cat([x[rows, lengths - 1, :d_hidden], x[:, 0, d_hidden:]], -1)
+''',
+    "Decoder": '''
+class Decoder(nn.Module):
+    """Embeds all tokens at once, and scores all states at once."""
+
+    def __init__(self, vocab_size, d_embedding, d_hidden, d_memory):
+        super().__init__()
+        width = d_embedding + d_memory
+        self.cell = GRUCell(width, d_hidden)
+        self.output = nn.Linear(width + d_hidden, vocab_size)
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.bridge = nn.Linear(d_memory, d_hidden)
+
+    def start(self, context):
+        return self.bridge(context).tanh()
+
+    def step(self, tokens, state, context):
+        y = self.embedding(tokens)
+        state = self.cell(torch.hstack([y, context]), state)
+        return self.output(torch.hstack([state, y, context])), state
+
+    def forward(self, tgt, context):
+        batch, tgt_len = tgt.shape
+        y = self.embedding(tgt)
+        c = context.unsqueeze(1).expand(batch, tgt_len, context.size(-1))
+        inputs = torch.cat((y, c), dim=2)
+        states = [self.start(context)]
+        for t in range(tgt_len):
+            states.append(self.cell(inputs[:, t], states[-1]))
+        return self.output(torch.cat((torch.stack(states[1:], dim=1), inputs), dim=2))
+''',
+    "greedy_search": '''
+def greedy_search(next_logits, *, start_id, eos_id, max_new_tokens):
+    """With tensors all the way."""
+    if max_new_tokens <= 0:
+        raise ValueError(max_new_tokens)
+    tokens = torch.full((1, 1), start_id)
+    score = 0.0
+    for _ in range(max_new_tokens):
+        log_probabilities = F.log_softmax(next_logits(tokens), dim=-1)
+        best = log_probabilities.argmax(dim=-1, keepdim=True).cpu()
+        score += log_probabilities.max().item()
+        tokens = torch.cat([tokens, best], dim=1)
+        if best.item() == eos_id:
+            break
+    return tokens[0, 1:].tolist(), score
+''',
+    "beam_search": '''
+def beam_search(next_logits, *, beam_size, start_id, eos_id, max_new_tokens, alpha):
+    """With tensors and topk, and a stop where nothing in play can win any more."""
+    tokens = torch.tensor([[start_id]])
+    totals = torch.zeros(1, dtype=torch.float64)
+    found = []
+    for length in range(1, max_new_tokens + 1):
+        steps = torch.log_softmax(next_logits(tokens).cpu().double(), dim=-1)
+        vocab_size = steps.shape[1]
+        flat = (totals[:, None] + steps).reshape(-1)
+        values, where = flat.topk(min(2 * beam_size, len(flat)))
+        candidates = torch.cat(
+            [tokens[where.div(vocab_size, rounding_mode="floor")], (where % vocab_size)[:, None]],
+            dim=1,
+        )
+        ended = candidates[:, -1] == eos_id
+        for rank in range(min(beam_size, len(values))):
+            if ended[rank] or length == max_new_tokens:
+                score = values[rank].item() / length**alpha
+                found.append((candidates[rank, 1:].tolist(), score))
+        tokens, totals = candidates[~ended][:beam_size], values[~ended][:beam_size]
+    return sorted(found, key=lambda pair: -pair[1])[:beam_size]
+''',
+    "diagnose": '''
+def diagnose(next_logits, *, output, reference, start_id, alpha):
+    """By cross-entropy, which is the negative log-probability."""
+    def score(tokens):
+        logits = torch.cat([
+            next_logits(torch.tensor([[start_id] + list(tokens[:t])])) for t in range(len(tokens))
+        ])
+        loss = F.cross_entropy(logits, torch.tensor(tokens, device=logits.device), reduction="sum")
+        return -loss.item() / math.pow(len(tokens), alpha)
+
+    mine, theirs = score(output), score(reference)
+    if list(output) == list(reference):
+        verdict = "none"
+    else:
+        verdict = "model" if mine >= theirs else "search"
+    return verdict, mine, theirs
+''',
+}
+
+LOOPS: dict[str, Edit] = {
+    "RNNCell": '''
+class RNNCell(nn.Module):
+    """Row by row."""
+
+    def __init__(self, d_input, d_hidden, *, bias=True):
+        super().__init__()
+        if min(d_input, d_hidden) <= 0:
+            raise ValueError("too narrow")
+        self.d_hidden = d_hidden
+        self.input_projection = nn.Linear(d_input, d_hidden, bias=bias)
+        self.hidden_projection = nn.Linear(d_hidden, d_hidden, bias=bias)
+
+    def forward(self, x, hidden):
+        rows = []
+        for one_x, one_hidden in zip(x, hidden):
+            a = self.input_projection.weight @ one_x + self.hidden_projection.weight @ one_hidden
+            if self.input_projection.bias is not None:
+                a = a + self.input_projection.bias + self.hidden_projection.bias
+            rows.append(2 / (1 + torch.exp(-2 * a)) - 1)  # tanh, from its definition
+        return torch.stack(rows)
+''',
+    "GRUCell": '''
+class GRUCell(nn.Module):
+    """The formula, letter by letter."""
+
+    def __init__(self, d_input, d_hidden, *, bias=True):
+        super().__init__()
+        if min(d_input, d_hidden) <= 0:
+            raise ValueError("too narrow")
+        self.d_hidden = d_hidden
+        self.input_projection = nn.Linear(d_input, 3 * d_hidden, bias=bias)
+        self.hidden_projection = nn.Linear(d_hidden, 3 * d_hidden, bias=bias)
+
+    def forward(self, x, hidden):
+        d = self.d_hidden
+        from_x, from_h = self.input_projection(x), self.hidden_projection(hidden)
+        r = 1 / (1 + torch.exp(-from_x[:, :d] - from_h[:, :d]))
+        z = 1 / (1 + torch.exp(-from_x[:, d : 2 * d] - from_h[:, d : 2 * d]))
+        n = (from_x[:, 2 * d :] + r * from_h[:, 2 * d :]).tanh()
+        return torch.lerp(n, hidden, z)
+''',
+    "read_both_ways": '''
+def read_both_ways(x, lengths, layers, d_hidden):
+    """One sequence at a time: then there is no padding."""
+    memories, contexts = [], []
+    for sequence, length in zip(x, lengths.tolist()):
+        words = sequence[:length].split(1)
+        for ahead, back in layers:
+            forwards, backwards = [], []
+            hidden = sequence.new_zeros(1, d_hidden)
+            for word in words:
+                hidden = ahead(word, hidden)
+                forwards.append(hidden)
+            hidden = sequence.new_zeros(1, d_hidden)
+            for word in words[::-1]:
+                hidden = back(word, hidden)
+                backwards.insert(0, hidden)
+            words = [torch.cat(pair, dim=1) for pair in zip(forwards, backwards)]
+        padding = sequence.new_zeros(len(sequence) - length, 2 * d_hidden)
+        memories.append(torch.cat([*words, padding]))
+        contexts.append(torch.cat([forwards[-1], backwards[0]], dim=1)[0])
+    return torch.stack(memories), torch.stack(contexts)
+''',
+    "Decoder": '''
+class Decoder(nn.Module):
+    """As little as will do; the layers in another order."""
+
+    def __init__(self, vocab_size: int, d_embedding: int, d_hidden: int, d_memory: int):
+        super().__init__()
+        self.output = nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)
+        self.cell = GRUCell(d_embedding + d_memory, d_hidden)
+        self.bridge = nn.Linear(d_memory, d_hidden)
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+
+    def start(self, context):
+        return torch.tanh(F.linear(context, self.bridge.weight, self.bridge.bias))
+
+    def step(self, tokens, state, context):
+        read = torch.cat([self.embedding.weight[tokens], context], 1)
+        new = self.cell(read, state)
+        return self.output(torch.cat([new, read], 1)), new
+
+    def forward(self, tgt, context):
+        state, logits = self.start(context), None
+        for t in range(tgt.shape[1]):
+            scores, state = self.step(tgt[:, t], state, context)
+            scores = scores[:, None]
+            logits = scores if logits is None else torch.cat([logits, scores], dim=1)
+        return logits
+''',
+    "greedy_search": '''
+def greedy_search(next_logits, *, start_id, eos_id, max_new_tokens):
+    """Write one token, and let a call of itself write the others."""
+    if max_new_tokens < 1:
+        raise ValueError("at least one")
+
+    def go_on(prefix, left):
+        p = torch.softmax(next_logits(torch.tensor([prefix]))[-1].double(), dim=0).tolist()
+        token = p.index(max(p))
+        if token == eos_id or left == 1:
+            return [token], math.log(p[token])
+        rest, score = go_on(prefix + [token], left - 1)
+        return [token] + rest, math.log(p[token]) + score
+
+    return go_on([start_id], max_new_tokens)
+''',
+    "beam_search": '''
+def beam_search(next_logits, *, beam_size, start_id, eos_id, max_new_tokens, alpha):
+    """A dictionary of beginnings, and the model asked about one at a time."""
+    in_play, results = {(): 0.0}, {}
+    for length in range(1, max_new_tokens + 1):
+        candidates = {}
+        for beginning, total in in_play.items():
+            logits = next_logits(torch.tensor([(start_id,) + beginning]))[0]
+            log_sum = torch.logsumexp(logits, dim=0)
+            for token in range(len(logits)):
+                candidates[beginning + (token,)] = total + (logits[token] - log_sum).item()
+        ranked = sorted(candidates, key=candidates.get, reverse=True)
+        for tokens in ranked[:beam_size]:
+            if tokens[-1] == eos_id or length == max_new_tokens:
+                results[tokens] = candidates[tokens] / length**alpha
+        open_ones = [tokens for tokens in ranked if tokens[-1] != eos_id]
+        in_play = {tokens: candidates[tokens] for tokens in open_ones[:beam_size]}
+    best = sorted(results.items(), key=lambda item: item[1], reverse=True)
+    return [(list(tokens), score) for tokens, score in best[:beam_size]]
+''',
+    "diagnose": '''
+def diagnose(next_logits, *, output, reference, start_id, alpha):
+    """Two sums, written out."""
+    sums = {}
+    for name, tokens in (("output", output), ("reference", reference)):
+        prefix, sums[name] = [start_id], 0.0
+        for token in tokens:
+            probabilities = next_logits(torch.tensor([prefix])).softmax(-1)[0]
+            sums[name] += math.log(probabilities[token])
+            prefix.append(token)
+        sums[name] /= len(tokens) ** alpha
+    if tuple(output) == tuple(reference):
+        return ("none", sums["output"], sums["reference"])
+    if sums["reference"] > sums["output"]:
+        return ("search", sums["output"], sums["reference"])
+    return ("model", sums["output"], sums["reference"])
+''',
+}
+
+PREALLOCATED: dict[str, Edit] = {
+    "RNNCell": (
+        (
+            "return torch.tanh(self.input_projection(x) + self.hidden_projection(hidden))",
+            "W, U = self.input_projection, self.hidden_projection\n"
+            "        new = U(hidden)\n"
+            "        new = new.add_(W(x))\n"
+            "        return new.tanh_()",
+        ),
+    ),
+    "GRUCell": '''
+class GRUCell(nn.Module):
+    """Both gates at once, by unflatten."""
+
+    def __init__(self, d_input, d_hidden, *, bias=True):
+        nn.Module.__init__(self)
+        assert_wide(d_input)
+        assert_wide(d_hidden)
+        self.d_input, self.d_hidden = d_input, d_hidden
+        self.hidden_projection = nn.Linear(d_hidden, d_hidden * 3, bias=bias)
+        self.input_projection = nn.Linear(d_input, d_hidden * 3, bias=bias)
+
+    def forward(self, x, hidden):
+        from_x = self.input_projection(x).unflatten(-1, (3, -1))
+        from_h = self.hidden_projection(hidden).unflatten(-1, (3, -1))
+        r, z = (from_x + from_h)[:, :2].sigmoid().unbind(1)
+        n = (from_x[:, 2] + from_h[:, 2] * r).tanh()
+        return n - n * z + hidden * z
+
+
+def assert_wide(width):
+    if width < 1:
+        raise ValueError(f"{width} is no width")
+''',
+    "read_both_ways": '''
+def read_both_ways(x, lengths, layers, d_hidden):
+    """Into a memory made beforehand, with masks of ones and zeros."""
+    batch, length, _ = x.shape
+    m = (torch.arange(length, device=x.device)[None] < lengths[:, None]).to(x.dtype)[..., None]
+    below = x
+    for ahead, back in layers:
+        memory = torch.zeros(batch, length, 2 * d_hidden, dtype=x.dtype, device=x.device)
+        f = torch.zeros(batch, d_hidden, dtype=x.dtype, device=x.device)
+        b = torch.zeros_like(f)
+        for t in range(length):
+            f = m[:, t] * ahead(below[:, t], f) + (1 - m[:, t]) * f
+            memory[:, t, :d_hidden] = f * m[:, t]
+            u = length - 1 - t
+            b = m[:, u] * back(below[:, u], b) + (1 - m[:, u]) * b
+            memory[:, u, d_hidden:] = b * m[:, u]
+        below = memory
+    return below, torch.cat((f, b), 1)
+''',
+    "Decoder": (
+        (
+            "        state = self.start(context)\n        logits = []\n"
+            "        for tokens in tgt.unbind(dim=1):\n"
+            "            after, state = self.step(tokens, state, context)\n"
+            "            logits.append(after)\n"
+            "        return torch.stack(logits, dim=1)",
+            "        logits = context.new_zeros(*tgt.shape, self.output.out_features)\n"
+            "        state = self.start(context)\n"
+            "        for t in range(tgt.size(1)):\n"
+            "            logits[:, t], state = self.step(tgt[:, t], state, context)\n"
+            "        return logits",
+        ),
+    ),
+    "greedy_search": '''
+def greedy_search(next_logits, *, start_id, eos_id, max_new_tokens):
+    """A loop that is left in the middle."""
+    if not max_new_tokens > 0:
+        raise ValueError(f"{max_new_tokens=}")
+    tokens, terms = [start_id], []
+    while True:
+        logits = next_logits(torch.as_tensor(tokens).view(1, -1)).squeeze(0)
+        best = torch.argmax(logits)
+        tokens += [best.item()]
+        terms += [logits[best] - logits.logsumexp(0)]
+        if tokens[-1] == eos_id or len(terms) == max_new_tokens:
+            return tokens[1:], torch.stack(terms).sum().item()
+''',
+    "beam_search": '''
+import heapq
+
+
+class Beginning:
+    """A sequence in play."""
+
+    def __init__(self, tokens, total):
+        self.tokens, self.total = tokens, total
+
+
+def beam_search(next_logits, *, beam_size, start_id, eos_id, max_new_tokens, alpha):
+    """With objects and a heap."""
+    beam, done = [Beginning([], 0.0)], []
+    length = 0
+    while length < max_new_tokens:
+        length += 1
+        asked = torch.tensor([[start_id] + b.tokens for b in beam])
+        table = next_logits(asked).log_softmax(1)
+        found = []
+        for row, beginning in zip(table.tolist(), beam):
+            for token, term in enumerate(row):
+                found.append(Beginning(beginning.tokens + [token], beginning.total + term))
+        by_total = lambda b: b.total
+        counting = heapq.nlargest(beam_size, found, key=by_total)
+        last = length == max_new_tokens
+        done += [b for b in counting if last or b.tokens[-1] == eos_id]
+        beam = heapq.nlargest(beam_size, [b for b in found if b.tokens[-1] != eos_id], key=by_total)
+    score = lambda b: b.total / len(b.tokens) ** alpha
+    return [(b.tokens, score(b)) for b in sorted(done, key=score, reverse=True)][:beam_size]
+''',
+    "diagnose": (
+        (
+            '    fault = "search" if reference_score > output_score else "model"\n'
+            "    return fault, output_score, reference_score",
+            "    gap = output_score - reference_score\n"
+            '    return "model" if gap >= 0 else "search", output_score, reference_score',
+        ),
+    ),
+}
+
+NOTHING_WRITTEN: dict[str, Edit] = dict.fromkeys(LOOPS, BLANK)
+EVERYTHING = dict.fromkeys(NOTHING_WRITTEN, "*")
+
+# ---- wrong ones ----
+
+RNN_STEP = "torch.tanh(self.input_projection(x) + self.hidden_projection(hidden))"
+RNN_WIDTHS = """\
+        if d_input < 1 or d_hidden < 1:
+            raise ValueError(f"widths must be at least 1, got {d_input=} and {d_hidden=}")
+"""
+
+
+def rnn_step(wrong: str) -> Edit:
+    """Take the plain step another way."""
+    return ((RNN_STEP, wrong),)
+
+
+RNN_MISTAKES = (
+    mistake(
+        "no tanh", "RNNCell", rnn_step("self.input_projection(x) + self.hidden_projection(hidden)"),
+        lost="values", hint="tanh is missing",
+    ),
+    mistake(
+        "the state is not used", "RNNCell", rnn_step("torch.tanh(self.input_projection(x))"),
+        lost="values", hint="the last state is not used",
+    ),
+    mistake(
+        "the input is not used", "RNNCell", rnn_step("torch.tanh(self.hidden_projection(hidden))"),
+        lost="values", hint="the input is not used",
+    ),
+    mistake(
+        "a sigmoid for the tanh", "RNNCell",
+        rnn_step("torch.sigmoid(self.input_projection(x) + self.hidden_projection(hidden))"),
+        lost="values",
+    ),
+    mistake(
+        "a ReLU for the tanh", "RNNCell",
+        rnn_step("torch.relu(self.input_projection(x) + self.hidden_projection(hidden))"),
+        lost="values",
+    ),
+    mistake(
+        "a tanh around each", "RNNCell",
+        rnn_step("self.input_projection(x).tanh() + self.hidden_projection(hidden).tanh()"),
+        lost="values",
+    ),
+    mistake(
+        "multiplied", "RNNCell",
+        rnn_step("torch.tanh(self.input_projection(x) * self.hidden_projection(hidden))"),
+        lost="values",
+    ),
+    mistake(
+        "projections exchanged", "RNNCell",
+        rnn_step("torch.tanh(self.input_projection(hidden) + self.hidden_projection(x))"),
+        lost="values",
+    ),
+    mistake(
+        "the state is cut off", "RNNCell",
+        rnn_step("torch.tanh(self.input_projection(x) + self.hidden_projection(hidden.detach()))"),
+        lost="values", hint="backpropagation through time",
+    ),
+    mistake(
+        "all is cut off", "RNNCell", rnn_step(f"{RNN_STEP}.detach()"),
+        lost="values", hint="no gradient flows back",
+    ),
+    mistake(
+        "bias whether wanted or not", "RNNCell",
+        (("nn.Linear(d_input, d_hidden, bias=bias)", "nn.Linear(d_input, d_hidden)"),),
+        lost="parameters", hint="hand bias on",
+    ),
+    mistake(
+        "one bias only", "RNNCell",
+        (("(d_hidden, d_hidden, bias=bias)", "(d_hidden, d_hidden, bias=False)"),),
+        lost="parameters values",
+    ),
+    mistake(
+        "widths unchecked", "RNNCell", ((RNN_WIDTHS, ""),), lost="parameters",
+        hint="raise ValueError",
+    ),
+    mistake(
+        "a ValueError for one width only", "RNNCell",
+        (("d_input < 1 or d_hidden < 1", "d_input < 1"),),
+        lost="parameters", hint="raise ValueError",
+    ),
+    mistake(
+        "d_hidden forgotten", "RNNCell", (("        self.d_hidden = d_hidden\n", ""),),
+        lost="parameters",
+    ),
+    mistake(
+        "both start alike", "RNNCell",
+        (
+            (
+                "nn.Linear(d_hidden, d_hidden, bias=bias)",
+                "nn.Linear(d_hidden, d_hidden, bias=bias)\n"
+                "        if d_input == d_hidden:\n"
+                "            self.hidden_projection.load_state_dict(\n"
+                "                self.input_projection.state_dict())",
+            ),
+        ),
+        lost="parameters", hint="make a new nn.Linear for each",
+    ),
+)  # fmt: skip
+
+RESET = "reset = torch.sigmoid(reset_x + reset_h)"
+UPDATE = "update = torch.sigmoid(update_x + update_h)"
+CANDIDATE = "torch.tanh(candidate_x + reset * candidate_h)"
+STATE = "(1 - update) * candidate + update * hidden"
+
+
+def gru(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
+    """Name a mistake in the GRU: one piece of it that is something else."""
+    return mistake(what, "GRUCell", ((old, new),), lost=lost, hint=hint)
+
+
+GRU_MISTAKES = (
+    gru("update gate the other way round", STATE, "update * candidate + (1 - update) * hidden",
+        "update values", "z and 1 - z have changed places"),
+    gru("gates of the state in the order z, r, n", "reset_h, update_h, candidate_h",
+        "update_h, reset_h, candidate_h", "update reset values"),
+    mistake(
+        "all parts in the order z, r, n", "GRUCell",
+        (
+            ("reset_x, update_x, candidate_x", "update_x, reset_x, candidate_x"),
+            ("reset_h, update_h, candidate_h", "update_h, reset_h, candidate_h"),
+        ),
+        lost="update reset values", hint="the gates are cut in another order",
+    ),
+    gru(
+        "reset before the product, as in the paper", CANDIDATE,
+        "torch.tanh(candidate_x + F.linear(reset * hidden, "
+        "*(p[2 * self.d_hidden :] for p in self.hidden_projection.parameters())))",
+        "reset values", "reset after the product with U_n",
+    ),
+    gru("no reset", CANDIDATE, "torch.tanh(candidate_x + candidate_h)", "reset values",
+        "the reset gate does nothing"),
+    gru("reset on the input too", CANDIDATE, "torch.tanh(reset * (candidate_x + candidate_h))",
+        "update reset values"),
+    gru("reset on the input", CANDIDATE, "torch.tanh(reset * candidate_x + candidate_h)",
+        "update reset values"),
+    gru("reset the other way round", CANDIDATE,
+        "torch.tanh(candidate_x + (1 - reset) * candidate_h)", "reset values"),
+    gru("candidate without the state", CANDIDATE, "torch.tanh(candidate_x)", "reset values"),
+    gru("candidate without tanh", CANDIDATE, "candidate_x + reset * candidate_h",
+        "update reset values"),
+    gru("candidate with a sigmoid", CANDIDATE, "torch.sigmoid(candidate_x + reset * candidate_h)",
+        "update reset values"),
+    gru("reset gate without sigmoid", RESET, "reset = reset_x + reset_h", "reset values"),
+    gru("update gate without sigmoid", UPDATE, "update = update_x + update_h",
+        "update reset values"),
+    gru("update gate blind to the state", UPDATE, "update = torch.sigmoid(update_x)",
+        "update values"),
+    gru("reset gate blind to the state", RESET, "reset = torch.sigmoid(reset_x)", "reset values"),
+    gru("candidate added whole", STATE, "candidate + update * hidden", "update reset values"),
+    gru("old state added whole", STATE, "(1 - update) * candidate + hidden",
+        "update reset values"),
+    gru("old state forgotten", STATE, "(1 - update) * candidate", "update reset values"),
+    gru("old state cut off", STATE, "(1 - update) * candidate + update * hidden.detach()",
+        "values", "gates learn by it too"),
+    mistake(
+        "all is cut off", "GRUCell", ((STATE, f"({STATE}).detach()"),),
+        lost={"GRUCell": "values", "Decoder": "forward"}, hint="no gradient flows back",
+    ),
+    gru("bias whether wanted or not", "nn.Linear(d_hidden, 3 * d_hidden, bias=bias)",
+        "nn.Linear(d_hidden, 3 * d_hidden)", "parameters", "hand bias on"),
+    gru("widths unchecked", "d_input < 1 or d_hidden < 1", "False", "parameters",
+        "raise ValueError"),
+    gru("d_hidden forgotten", "        self.d_hidden = d_hidden\n", "", "parameters"),
+    gru("one more layer", "        self.d_hidden = d_hidden\n",
+        "        self.d_hidden = d_hidden\n        self.reset_projection = nn.Linear(9, 9)\n", "*"),
+)  # fmt: skip
+
+KEEP = "torch.where(is_real[:, t, None], cell(memory[:, t], hidden), hidden)"
+ZEROS = "            hidden = x.new_zeros(x.size(0), d_hidden)\n"
+
+
+def read(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
+    """Name a mistake in the encoder: one piece of it that is something else."""
+    return mistake(what, "read_both_ways", ((old, new),), lost=lost, hint=hint)
+
+
+READ_MISTAKES = (
+    read("backward states in reading order", "by_step[t] = hidden",
+         "by_step[x.size(1) - 1 - t if backward else t] = hidden",
+         "backward padding context", "in the order of reading"),
+    read("both from left to right",
+         "reversed(range(x.size(1))) if backward else range(x.size(1))", "range(x.size(1))",
+         "backward context"),
+    read("both from right to left",
+         "reversed(range(x.size(1))) if backward else range(x.size(1))",
+         "reversed(range(x.size(1)))", "forward context"),
+    read("the state runs on through the padding", KEEP, "cell(memory[:, t], hidden)",
+         "padding context"),
+    read("the state is zeroed at padding", KEEP,
+         "cell(memory[:, t], hidden) * is_real[:, t, None]", "context",
+         "a state stays what it was"),
+    read("padding in the memory", ".masked_fill(~is_real[:, :, None], 0.0)", "", "padding"),
+    read("one token too many is real", "< lengths[:, None]", "<= lengths[:, None]",
+         "padding context"),
+    read("one token too few is real", "< lengths[:, None]", "< lengths[:, None] - 1",
+         "forward backward padding context"),
+    read("lengths unused", "< lengths[:, None]", "< torch.full_like(lengths, x.size(1))[:, None]",
+         "padding context"),
+    read("context from the last place", "torch.cat(last, dim=-1)", "memory[:, -1]", "context",
+         "both halves are taken at the last step"),
+    read("context from the first place", "torch.cat(last, dim=-1)", "memory[:, 0]", "context"),
+    read("context is the mean", "torch.cat(last, dim=-1)", "memory.mean(dim=1)", "context"),
+    read("context backward first", "torch.cat(last, dim=-1)", "torch.cat(last[::-1], dim=-1)",
+         "context"),
+    read("context of the first layer", "        context = torch.cat(last, dim=-1)\n",
+         "        if pair is layers[0]:\n            context = torch.cat(last, dim=-1)\n",
+         "context layers"),
+    read("memory backward first", "torch.cat(states, dim=-1)", "torch.cat(states[::-1], dim=-1)",
+         "forward backward context"),
+    read("the forward cell for both", "for cell, backward in zip(pair,",
+         "for cell, backward in zip((pair[0], pair[0]),", "backward"),
+    read("the cells of a pair exchanged", "for cell, backward in zip(pair,",
+         "for cell, backward in zip(pair[::-1],", "forward backward"),
+    read("the first layer only", "for pair in layers:", "for pair in layers[:1]:", "layers",
+         "one layer only"),
+    read("every layer reads x", "cell(memory[:, t], hidden)", "cell(x[:, t], hidden)", "layers",
+         "a cell was called with"),
+    read("starts from ones", "x.new_zeros(x.size(0), d_hidden)", "x.new_ones(x.size(0), d_hidden)",
+         "forward backward"),
+    mistake(
+        "a state is handed from cell to cell", "read_both_ways",
+        (
+            (ZEROS, ""),
+            ("    memory = x\n", "    memory = x\n    hidden = x.new_zeros(x.size(0), d_hidden)\n"),
+        ),
+        lost="backward layers",
+    ),
+    read("starts from zeros at each step", KEEP,
+         "torch.where(is_real[:, t, None], cell(memory[:, t], torch.zeros_like(hidden)), hidden)",
+         "forward backward"),
+    read("float32 whatever comes", "x.new_zeros(x.size(0), d_hidden)",
+         "torch.zeros(x.size(0), d_hidden).to(x.device)", "forward", "see new_zeros"),
+    read("detached at each step", "cell(memory[:, t], hidden)",
+         "cell(memory[:, t], hidden.detach())",
+         "forward backward", "cuts backpropagation through time"),
+    mistake(
+        "no gradient at all", "read_both_ways",
+        (("def read_both_ways", "@torch.no_grad()\ndef read_both_ways"),),
+        lost="forward backward", hint="no gradient flows back",
+    ),
+    mistake(
+        "the state before reading", "read_both_ways",
+        (
+            (f"                hidden = {KEEP}\n                by_step[t] = hidden\n",
+             f"                by_step[t] = hidden\n                hidden = {KEEP}\n"),
+        ),
+        lost="forward backward padding context",
+    ),
+    read("cell called with x and state exchanged", "cell(memory[:, t], hidden)",
+         "cell(hidden, memory[:, t])", "*", "a cell was called with"),
+)  # fmt: skip
+
+
+def decoder(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
+    """Name a mistake in the decoder: one piece of it that is something else."""
+    return mistake(what, "Decoder", ((old, new),), lost=lost, hint=hint)
+
+
+WRITTEN = "torch.cat([self.embedding(tokens), context], dim=-1)"
+SCORED = "self.output(torch.cat([state, written], dim=-1))"
+STEP = "after, state = self.step(tokens, state, context)"
+
+DECODER_MISTAKES = (
+    decoder("bridge without tanh", "torch.tanh(self.bridge(context))", "self.bridge(context)",
+            "start", "tanh is missing"),
+    decoder("bridge with a sigmoid", "torch.tanh(self.bridge(context))",
+            "torch.sigmoid(self.bridge(context))", "start", "this is the sigmoid"),
+    decoder("starts from zeros", "torch.tanh(self.bridge(context))",
+            "torch.zeros_like(self.bridge(context))", "start forward"),
+    decoder("starts from the context itself", "torch.tanh(self.bridge(context))", "context",
+            "start forward"),
+    decoder("output reads the state alone",
+            "self.output = nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)",
+            "self.output = nn.Linear(d_hidden, vocab_size)", "*"),
+    decoder("cell in the other order", WRITTEN,
+            "torch.cat([context, self.embedding(tokens)], dim=-1)", "step",
+            "the context comes after the embedding"),
+    decoder("output in another order", SCORED, "self.output(torch.cat([written, state], dim=-1))",
+            "step", "the order is state"),
+    mistake(
+        "output of the old state", "Decoder",
+        (
+            ("state = self.cell(written, state)", "new = self.cell(written, state)"),
+            (f"return {SCORED}, state", f"return {SCORED}, new"),
+        ),
+        lost="step", hint="the output layer reads the old state",
+    ),
+    mistake(
+        "the old state returned", "Decoder",
+        (
+            ("state = self.cell(written, state)", "new = self.cell(written, state)"),
+            (SCORED, "self.output(torch.cat([new, written], dim=-1))"),
+        ),
+        lost="step", hint="this is the state before the step",
+    ),
+    decoder("the first state at each step", "self.cell(written, state)",
+            "self.cell(written, self.start(context))", "step", "this is the first state"),
+    decoder("probabilities for logits", f"return {SCORED}, state",
+            f"return {SCORED}.softmax(-1), state", "step", "these are probabilities"),
+    decoder("log-probabilities for logits", f"return {SCORED}, state",
+            f"return {SCORED}.log_softmax(-1), state", "step", "these are log-probabilities"),
+    mistake(
+        "reads its own guesses from the start", "Decoder",
+        (
+            ("for tokens in tgt.unbind(dim=1):", "tokens = tgt[:, 0]\n        for _ in tgt[0]:"),
+            ("logits.append(after)", "logits.append(after)\n            tokens = after.argmax(-1)"),
+        ),
+        lost="forward", hint="each step reads its own guess",
+    ),
+    decoder("the state is not handed on", STEP, "after, _ = self.step(tokens, state, context)",
+            "forward", "each step starts from the first state"),
+    decoder("zeros for a first state in forward", "state = self.start(context)",
+            "state = torch.zeros_like(self.start(context))", "forward"),
+    decoder("reads the start token each time", STEP,
+            "after, state = self.step(tgt[:, 0], state, context)", "forward",
+            "each step reads the start token"),
+    decoder("from the last token to the first", "tgt.unbind(dim=1)", "tgt.flip(1).unbind(dim=1)",
+            "forward"),
+    decoder("detached at each step", STEP,
+            "after, state = self.step(tokens, state.detach(), context)", "forward",
+            "cuts backpropagation through time"),
+    decoder("the last step only", "torch.stack(logits, dim=1)", "logits[-1]", "forward"),
+    decoder("steps before batch", "torch.stack(logits, dim=1)", "torch.stack(logits)", "forward"),
+    decoder("the last token left out", "tgt.unbind(dim=1)", "tgt[:, :-1].unbind(dim=1)", "forward"),
+)  # fmt: skip
+
+
+def greedy(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
+    """Name a mistake in greedy search: one piece of it that is something else."""
+    return mistake(what, "greedy_search", ((old, new),), lost=lost, hint=hint)
+
+
+PICK = "logits[0].log_softmax(dim=-1).max(dim=-1)"
+ADD = "total += float(log_probability)"
+
+GREEDY_MISTAKES = (
+    greedy("end token left out", "return written, total",
+           "return [t for t in written if t != eos_id], total", "tokens"),
+    greedy("start token written", "return written, total", "return [start_id, *written], total",
+           "tokens"),
+    greedy("goes on after the end", " and written[-1:] != [eos_id]", "", "tokens score"),
+    greedy("no limit", "len(written) < max_new_tokens and ", "", "tokens score"),
+    greedy("one token too many", "len(written) < max_new_tokens",
+           "len(written) <= max_new_tokens", "tokens score"),
+    greedy("the least probable", PICK, "logits[0].log_softmax(dim=-1).min(dim=-1)",
+           "tokens score"),
+    greedy("the end token is always 1", "!= [eos_id]", "!= [1]", "tokens",
+           "stop at eos_id, whatever number it is"),
+    greedy("no error for no tokens", "    if max_new_tokens < 1:\n        raise ValueError("
+           'f"max_new_tokens must be at least 1, got {max_new_tokens}")\n', "", "tokens",
+           "raise ValueError"),
+    greedy("the model gets the last token alone", "[[start_id, *written]]",
+           "[[start_id, *written][-1:]]", "tokens score", "does not begin with start_id"),
+    greedy("the model gets no start token", "[[start_id, *written]]", "[written or [start_id]]",
+           "tokens score", "does not begin with start_id"),
+    greedy("the model gets a flat list", "torch.tensor([[start_id, *written]])",
+           "torch.tensor([start_id, *written])", "*", "not int64 of shape (n, len)"),
+    greedy("logits added up", PICK, "logits[0].max(dim=-1)", "score"),
+    greedy("probabilities added up", ADD, "total += float(log_probability.exp())", "score"),
+    greedy("the probability", "return written, total", "return written, math.exp(total)", "score",
+           "this is the probability"),
+    greedy("the mean", "return written, total", "return written, total / len(written)", "score",
+           "this is the mean"),
+    greedy("the last term alone", ADD, "total = float(log_probability)", "score",
+           "only the last token counts"),
+    greedy("bits for nats", ADD, "total += float(log_probability) / math.log(2)", "score"),
+    greedy("positive", ADD, "total -= float(log_probability)", "score"),
+    greedy("the end does not count", ADD,
+           "total += float(log_probability) if token != eos_id else 0.0", "score",
+           "the end token counts too"),
+)  # fmt: skip
+
+
+def beam(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
+    """Name a mistake in beam search: one piece of it that is something else."""
+    return mistake(what, "beam_search", ((old, new),), lost=lost, hint=hint)
+
+
+COUNTING = "candidates[:beam_size]"
+IN_PLAY = "[c for c in candidates if c[1][-1] != eos_id][:beam_size]"
+RETURN = "[(tokens, score) for score, tokens in results[:beam_size]]"
+
+BEAM_MISTAKES = (
+    beam("a beam of one", IN_PLAY, "[c for c in candidates if c[1][-1] != eos_id][:1]",
+         "best results pruning", "this is one path alone"),
+    beam("nothing is dropped", IN_PLAY, "[c for c in candidates if c[1][-1] != eos_id]",
+         "best results pruning"),
+    beam("the best of each beginning", IN_PLAY,
+         "[c for b in in_play for c in "
+         "[c for c in candidates if c[1][:-1] == b[1] and c[1][-1] != eos_id][:beam_size]]",
+         "best results pruning"),
+    beam("what is finished is extended", IN_PLAY, "candidates[:beam_size]", "best results"),
+    beam("what is finished takes room", IN_PLAY,
+         "[c for c in candidates[:beam_size] if c[1][-1] != eos_id]\n"
+         "        if not in_play:\n            break", "results"),
+    beam("every ending counts", f"for total, tokens in {COUNTING}:",
+         "for total, tokens in candidates:", "results"),
+    beam("nothing unfinished at the limit", "tokens[-1] == eos_id or length == max_new_tokens",
+         "tokens[-1] == eos_id", "results pruning"),
+    beam("nothing finished before the limit", "tokens[-1] == eos_id or length == max_new_tokens",
+         "length == max_new_tokens", "best results normalisation"),
+    beam("worst first", "results.sort(reverse=True)", "results.sort()",
+         "best results normalisation"),
+    beam("unsorted results", "    results.sort(reverse=True)\n", "", "best results normalisation"),
+    beam("one result only", RETURN, "[(tokens, score) for score, tokens in results[:1]]",
+         "results pruning"),
+    beam("too many results", RETURN, "[(tokens, score) for score, tokens in results]",
+         "results"),
+    beam("start token written", RETURN,
+         "[([start_id, *tokens], score) for score, tokens in results[:beam_size]]", "best"),
+    beam("end token left out", RETURN,
+         "[([t for t in tokens if t != eos_id], score) for score, tokens in results[:beam_size]]",
+         "best results normalisation"),
+    beam("logits added up", ".log_softmax(dim=-1)", "", "best results normalisation"),
+    beam("probabilities added up", ".log_softmax(dim=-1)", ".softmax(dim=-1)",
+         "best results normalisation"),
+    beam("not normalised", "total / length**alpha", "total", "normalisation",
+         "these are log-probabilities"),
+    beam("divided by the length", "total / length**alpha", "total / length",
+         "best results normalisation", "raise it to the power alpha"),
+    beam("multiplied by the length", "total / length**alpha", "total * length**alpha",
+         "normalisation"),
+    beam("divided by the limit", "total / length**alpha", "total / max_new_tokens**alpha",
+         "normalisation"),
+    beam("the start token counts", "total / length**alpha", "total / (length + 1) ** alpha",
+         "normalisation"),
+    beam("the end does not count", "total / length**alpha",
+         "total / max(length - (tokens[-1] == eos_id), 1) ** alpha", "normalisation"),
+    beam("ranked before it is normalised", "return [(tokens, score) for score",
+         "results.sort(key=lambda r: r[0] * len(r[1]) ** alpha, reverse=True)\n"
+         "    return [(tokens, score) for score", "normalisation", "not ranked by their scores"),
+    beam("one step too few", "range(1, max_new_tokens + 1)", "range(1, max_new_tokens)",
+         "best results pruning normalisation"),
+    beam("the model gets no start token", "[start_id, *written]", "(written or [start_id])", "*",
+         "does not begin with start_id"),
+)  # fmt: skip
+
+
+def diagnosis(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
+    """Name a mistake in the diagnosis: one piece of it that is something else."""
+    return mistake(what, "diagnose", ((old, new),), lost=lost, hint=hint)
+
+
+TERM = "float(next_logits(sequence[:, :t])[0].log_softmax(dim=-1)[token])"
+VERDICT = '"search" if reference_score > output_score else "model"'
+
+DIAGNOSIS_MISTAKES = (
+    diagnosis("search and model exchanged", VERDICT,
+              '"model" if reference_score > output_score else "search"', "verdict"),
+    diagnosis("a tie blames the search", VERDICT,
+              '"search" if reference_score >= output_score else "model"', "verdict",
+              "equal scores"),
+    diagnosis("never nothing", "if output == reference:", "if False:", "verdict"),
+    diagnosis("nothing where lengths agree", "if output == reference:",
+              "if len(output) == len(reference):", "verdict"),
+    diagnosis("compared by length", VERDICT,
+              '"search" if len(reference) < len(output) else "model"', "verdict"),
+    diagnosis("verdict in capitals", "return fault,", "return fault.upper(),", "verdict"),
+    diagnosis("scores exchanged", "return fault, output_score, reference_score",
+              "return fault, reference_score, output_score", "scores",
+              "the two scores have changed places"),
+    diagnosis("scores taken for each other", "output_score, reference_score = scores",
+              "reference_score, output_score = scores", "scores verdict"),
+    diagnosis("logits added up", TERM, "float(next_logits(sequence[:, :t])[0][token])",
+              "scores verdict"),
+    diagnosis("not normalised", " / len(tokens) ** alpha", "", "scores verdict",
+              "not divided by length ** alpha"),
+    diagnosis("always divided by the length", "len(tokens) ** alpha", "len(tokens)",
+              "scores verdict"),
+    diagnosis("the start token counts in the length", "len(tokens) ** alpha",
+              "(len(tokens) + 1) ** alpha", "scores"),
+    diagnosis("the first token left out", "enumerate(tokens, start=1):",
+              "list(enumerate(tokens, start=1))[1:]:", "scores verdict"),
+    diagnosis("the last token left out", "enumerate(tokens, start=1):",
+              "list(enumerate(tokens, start=1))[:-1]:", "scores verdict"),
+    diagnosis("the token is told beforehand", "sequence[:, :t]", "sequence[:, : t + 1]",
+              "scores verdict"),
+    diagnosis("the model gets the last token alone", "sequence[:, :t]", "sequence[:, t - 1 : t]",
+              "*", "does not begin with start_id"),
+    diagnosis("the score is the last term", "total += float", "total = float", "scores verdict"),
+)  # fmt: skip
+
+SAMPLE_CLASS: tuple[Submission, ...] = (
+    Submission(student="ada", what="right, functional", edits={**FUNCTIONAL, "wider-beam": ANSWER}),
+    Submission(student="bela", what="right, with loops", edits={**LOOPS, "wider-beam": ANSWER}),
+    Submission(student="chidi", what="right, preallocated", edits=PREALLOCATED),
+    Submission(
+        student="dana",
+        what="update gate the other way round",
+        edits={"GRUCell": ((STATE, "update * candidate + (1 - update) * hidden"),)},
+        lost={"GRUCell": "update values"},
+        hint="z and 1 - z have changed places",
+    ),
+    Submission(
+        student="emil",
+        what="the state runs on through the padding",
+        edits={"read_both_ways": ((KEEP, "cell(memory[:, t], hidden)"),)},
+        lost={"read_both_ways": "padding context"},
+    ),
+    Submission(
+        student="fatima",
+        what="reads its own guesses",
+        edits={
+            "Decoder": (
+                (
+                    "for tokens in tgt.unbind(dim=1):",
+                    "tokens = tgt[:, 0]\n        for _ in tgt[0]:",
+                ),
+                (
+                    "logits.append(after)",
+                    "logits.append(after)\n            tokens = after.argmax(-1)",
+                ),
+            )
+        },
+        lost={"Decoder": "forward"},
+        hint="each step reads its own guess",
+    ),
+    Submission(
+        student="goran",
+        what="not normalised, and the wrong one to blame",
+        edits={
+            "beam_search": (("total / length**alpha", "total"),),
+            "diagnose": ((VERDICT, '"model" if reference_score > output_score else "search"'),),
+        },
+        lost={"beam_search": "normalisation", "diagnose": "verdict"},
+        hint="these are log-probabilities; divide them by length ** alpha",
+    ),
+    Submission(
+        student="hana",
+        what="half done: the searches not begun",
+        edits=dict.fromkeys(("greedy_search", "beam_search", "diagnose"), BLANK),
+        lost=dict.fromkeys(("greedy_search", "beam_search", "diagnose"), "*"),
+    ),
+    Submission(
+        student="ivo",
+        what="half done: no cells, and so no decoder",
+        edits={"RNNCell": BLANK, "GRUCell": BLANK},
+        lost={"RNNCell": "*", "GRUCell": "*", "Decoder": "*"},
+    ),
+    Submission(
+        student="jun",
+        what="a search that never ends",
+        edits={
+            "greedy_search": "def greedy_search(next_logits, *, start_id, eos_id, max_new_tokens):"
+            + ENDLESS_LOOP
+        },
+        lost={"greedy_search": "*"},
+        status=Status.TIMEOUT,
+    ),
+    Submission(
+        student="kofi",
+        what="os._exit",
+        edits={"diagnose": "def diagnose(*args, **kwargs):\n    os._exit(0)\n"},
+        lost={"diagnose": "*"},
+        status=Status.CRASH,
+        judge_only=True,
+    ),
+    Submission(
+        student="lea",
+        what="hostile: objects that equal everything",
+        edits={name: f"{ALWAYS_RIGHT}{name} = AlwaysRight()" for name in NOTHING_WRITTEN},
+        lost=EVERYTHING,
+    ),
+)
+
+MISTAKES: tuple[Submission, ...] = (
+    *RNN_MISTAKES,
+    *GRU_MISTAKES,
+    *READ_MISTAKES,
+    *DECODER_MISTAKES,
+    *GREEDY_MISTAKES,
+    *BEAM_MISTAKES,
+    *DIAGNOSIS_MISTAKES,
+)
+
 DELIGHT = "it carves 100 as a Roman would"
+
+EQUIVALENT: dict[str, str] = {}

@@ -1,0 +1,1933 @@
+# %% [markdown]
+# # Homework 1: From one sequence to another
+#
+# A stonemason in Rome takes your order: a year, in the digits that you know. He carves it in his
+# own: `1984` becomes `MCMLXXXIV`. Four symbols come in, nine go out; no symbol in stands for one
+# symbol out. Translation is like that. **A sequence-to-sequence network reads to the end, remembers
+# what it has read in one vector, and then writes.**
+#
+# Here you write all of it: the cells that remember, the encoder that reads, the decoder that
+# writes, and the searches that choose among all that it could write. In the last cell your network
+# becomes the stonemason, in a few seconds, and carves years that it has never seen.
+#
+# | part | what you write | points |
+# |---|---|---|
+# | 1 | `RNNCell` and `GRUCell`: one step of remembering | 6 |
+# | 2 | `read_both_ways`: a deep encoder that reads in both directions | 5 |
+# | 3 | `Decoder`: one that writes, and learns with teacher forcing | 3 |
+# | 4 | `greedy_search`, `beam_search`, `diagnose`: choose, and find out what went wrong | 8 |
+# | 5 | a question, answered in words | 2 |
+#
+# **Time:** about four hours if you have read the chapters
+# [Recurrent networks](book:recurrent-networks),
+# [Sequence to sequence](book:sequence-to-sequence) and [Decoding](book:decoding); parts 2 and 4
+# take most of it. Nothing here needs a GPU.
+#
+# **Afterwards you can** write a recurrent network down to its gates, run it over padded sequences
+# in both directions, say what teacher forcing is and what it is not, search with a beam, and tell
+# whether a bad output is the fault of the search or of the model.
+
+# %% [markdown]
+# ## How this notebook works
+#
+# - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
+#   contract: shapes, order, errors. You may add cells, and functions and methods of your own.
+# - The test cells check one thing each, and each is worth its own points. Run them as often as you
+#   like; a cell that stays silent is content. When one complains, read its last line first: it is
+#   a hint.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
+#   shapes. It asks for nothing that the docstring does not promise.
+# - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
+#   So hand in also what is only half done.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+#
+# **The rule of this homework:** what you hand in is yours. A cell, an encoder or a decoder that
+# leads to PyTorch's `nn.RNN`, `nn.RNNCell`, `nn.GRU`, `nn.GRUCell` or to the functions beneath them
+# (`torch.rnn_tanh`, `torch.rnn_tanh_cell`, `torch.gru`, `torch.gru_cell`) loses the points of its
+# tests; so does a search that leads to those of `course_lib`: `greedy`, `beam_search`, `diagnose`,
+# `score_sequences`. Comparing your work with them in a cell of your own is a good idea, and some
+# tests here do just that.
+#
+# **If you are stuck,** print shapes, and try one sequence of two steps with paper and pencil.
+
+# %% setup="imports"
+import math
+import os
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from course_lib.testing import (
+    CheckFailure,
+    assert_close,
+    assert_equal,
+    assert_raises,
+    assert_shape,
+)
+
+device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
+
+# %% [markdown]
+# ## Part 1: one step of remembering
+#
+# A recurrent **cell** reads one vector $x$ and its own last state $h$, and returns its next state.
+# The plain one is a layer with two inputs:
+#
+# $$h' = \tanh(W x + U h + b)$$
+#
+# The chapter begins with it, in [The plain cell](book:recurrent-networks#plain-cell). Two
+# `nn.Linear` do the work; each has a bias of its own, which is one more than the formula needs and
+# the same as in PyTorch, so that your cell and PyTorch's can be compared number by number.
+
+# %% solution="RNNCell" of="course_lib.recurrent_cells" forbids="torch.nn.RNN torch.nn.RNNCell torch.rnn_tanh torch.rnn_tanh_cell"
+
+# %% test="RNNCell-parameters" points=1 read="recurrent-networks#plain-cell"
+# The cell has its two projections, and refuses widths that make no sense
+cell = RNNCell(3, 5)
+assert_shape(cell.input_projection.weight, (5, 3), what="weight of input_projection")
+assert_shape(cell.hidden_projection.weight, (5, 5), what="weight of hidden_projection")
+assert_equal(cell.d_hidden, 5, what="d_hidden")
+assert_raises(ValueError, RNNCell, 0, 5, hint="a width of 0 makes no sense: raise ValueError")
+### BEGIN HIDDEN TESTS
+from course_lib.recurrent_cells import RNNCell as ReferenceCell
+
+for bias in (True, False):
+    actual = RNNCell(4, 4, bias=bias).state_dict()
+    expected = ReferenceCell(4, 4, bias=bias).state_dict()
+    if set(actual) != set(expected):
+        raise CheckFailure(
+            f"with bias={bias} the parameters are {sorted(actual)}, expected {sorted(expected)}",
+            hint="two nn.Linear with the docstring's names; hand bias on to each of them",
+        )
+    for name, tensor in expected.items():
+        assert_shape(actual[name], tensor.shape, what=name)
+    if torch.equal(actual["input_projection.weight"], actual["hidden_projection.weight"]):
+        raise CheckFailure(
+            "both projections start with the same weights", hint="make a new nn.Linear for each"
+        )
+cell = RNNCell(2, 7)
+assert_shape(cell.input_projection.weight, (7, 2), what="weight of input_projection")
+assert_shape(cell.hidden_projection.weight, (7, 7), what="weight of hidden_projection")
+assert_equal(cell.d_hidden, 7, what="d_hidden")
+hint = "a width of 0 or less makes no sense: raise ValueError"
+assert_shape(RNNCell(1, 1).input_projection.weight, (1, 1), what="weight of a cell one wide")
+for widths in ((0, 7), (2, 0), (-1, 7), (2, -3)):
+    assert_raises(ValueError, RNNCell, *widths, hint=hint)
+### END HIDDEN TESTS
+
+# %% test="RNNCell-values" points=1 read="recurrent-networks#plain-cell"
+# The next state is the one that PyTorch's cell computes, and gradients flow back
+theirs = nn.RNNCell(3, 5).to(device)
+ours = RNNCell(3, 5).to(device)
+ours.load_state_dict(
+    {
+        "input_projection.weight": theirs.weight_ih,
+        "input_projection.bias": theirs.bias_ih,
+        "hidden_projection.weight": theirs.weight_hh,
+        "hidden_projection.bias": theirs.bias_hh,
+    }
+)
+x, hidden = torch.randn(2, 3).to(device), torch.randn(2, 5).to(device)
+from_input = F.linear(x, theirs.weight_ih, theirs.bias_ih)
+from_hidden = F.linear(hidden, theirs.weight_hh, theirs.bias_hh)
+assert_close(
+    ours(x, hidden),
+    theirs(x, hidden),
+    what="the next state",
+    mistakes={
+        "tanh is missing": from_input + from_hidden,
+        "the last state is not used": torch.tanh(from_input),
+        "the input is not used": torch.tanh(from_hidden),
+    },
+)
+### BEGIN HIDDEN TESTS
+theirs = nn.RNNCell(6, 6).double().to(device)
+ours = RNNCell(6, 6).double().to(device)
+ours.load_state_dict(
+    {
+        "input_projection.weight": theirs.weight_ih,
+        "input_projection.bias": theirs.bias_ih,
+        "hidden_projection.weight": theirs.weight_hh,
+        "hidden_projection.bias": theirs.bias_hh,
+    }
+)
+x, hidden = torch.randn(2, 4, 6).double().to(device)
+from_input = F.linear(x, theirs.weight_ih, theirs.bias_ih)
+from_hidden = F.linear(hidden, theirs.weight_hh, theirs.bias_hh)
+both = from_input + from_hidden
+assert_close(
+    ours(x, hidden),
+    theirs(x, hidden),
+    what="the next state",
+    mistakes={
+        "tanh is missing": both,
+        "the last state is not used": torch.tanh(from_input),
+        "the input is not used": torch.tanh(from_hidden),
+        "the projections are multiplied; add them": torch.tanh(from_input * from_hidden),
+        "one tanh around the sum of both, not one around each": from_input.tanh()
+        + from_hidden.tanh(),
+        "this is the sigmoid; the plain cell takes tanh": torch.sigmoid(both),
+        "this is the ReLU; the plain cell takes tanh": torch.relu(both),
+        "each projection belongs to its own input: W to x, U to the state": torch.tanh(
+            F.linear(hidden, theirs.weight_ih, theirs.bias_ih)
+            + F.linear(x, theirs.weight_hh, theirs.bias_hh)
+        ),
+    },
+)
+
+
+def gradients_of(cell):
+    """Return the gradients of a random weighting of the next state."""
+    leaves = [tensor.clone().requires_grad_() for tensor in (x, hidden)]
+    loss = (cell(*leaves) * upstream).sum()
+    if not loss.requires_grad:
+        raise CheckFailure("no gradient flows back", hint="detach() and .data cut the gradient")
+    loss.backward()
+    return [leaf.grad for leaf in leaves]
+
+
+upstream = torch.randn(4, 6).double().to(device)
+for name, ours_grad, theirs_grad in zip(
+    ("x", "the state"), gradients_of(ours), gradients_of(theirs), strict=True
+):
+    hint = "detach() and .data cut the gradient: backpropagation through time needs it"
+    assert_close(ours_grad, theirs_grad, what=f"gradient of {name}", hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# The plain cell writes its whole state anew at each step, and so it forgets. The **gated recurrent
+# unit** decides what to keep, number by number. A **gate** is a sigmoid, between 0 and 1:
+#
+# $$r = \sigma(W_r x + U_r h) \qquad z = \sigma(W_z x + U_z h)$$
+# $$n = \tanh\bigl(W_n x + r \odot (U_n h)\bigr) \qquad h' = (1 - z) \odot n + z \odot h$$
+#
+# [Gates](book:recurrent-networks#gated-recurrent-unit) in the chapter says what each is good for.
+# Three things to keep in mind:
+#
+# - Texts disagree on which side $z$ stands. Here, as in PyTorch, $z$ near 1 **keeps** the old
+#   state.
+# - The reset gate acts **after** the product with $U_n$, and on that product's bias too.
+# - All three $W$ live in one `nn.Linear`, one below the other, in the order $r, z, n$; so do all
+#   three $U$. One product, then cut it in three: `chunk` does that.
+
+# %% solution="GRUCell" of="course_lib.recurrent_cells" forbids="torch.nn.GRU torch.nn.GRUCell torch.gru torch.gru_cell"
+
+# %% test="GRUCell-parameters" points=1 read="recurrent-networks#gated-recurrent-unit"
+# The cell has its two projections, each three states wide
+cell = GRUCell(3, 5)
+assert_shape(cell.input_projection.weight, (15, 3), what="weight of input_projection")
+assert_shape(cell.hidden_projection.weight, (15, 5), what="weight of hidden_projection")
+assert_equal(cell.d_hidden, 5, what="d_hidden")
+assert_raises(ValueError, GRUCell, 3, 0, hint="a width of 0 makes no sense: raise ValueError")
+### BEGIN HIDDEN TESTS
+from course_lib.recurrent_cells import GRUCell as ReferenceCell
+
+for bias in (True, False):
+    actual = GRUCell(4, 4, bias=bias).state_dict()
+    expected = ReferenceCell(4, 4, bias=bias).state_dict()
+    if set(actual) != set(expected):
+        raise CheckFailure(
+            f"with bias={bias} the parameters are {sorted(actual)}, expected {sorted(expected)}",
+            hint="two nn.Linear with the docstring's names; hand bias on to each of them",
+        )
+    for name, tensor in expected.items():
+        assert_shape(actual[name], tensor.shape, what=name)
+    if torch.equal(actual["input_projection.weight"], actual["hidden_projection.weight"]):
+        raise CheckFailure(
+            "both projections start with the same weights", hint="make a new nn.Linear for each"
+        )
+cell = GRUCell(2, 7)
+assert_shape(cell.input_projection.weight, (21, 2), what="weight of input_projection")
+assert_shape(cell.hidden_projection.weight, (21, 7), what="weight of hidden_projection")
+assert_equal(cell.d_hidden, 7, what="d_hidden")
+hint = "a width of 0 or less makes no sense: raise ValueError"
+for widths in ((0, 7), (2, 0), (-1, 7), (2, -3)):
+    assert_raises(ValueError, GRUCell, *widths, hint=hint)
+### END HIDDEN TESTS
+
+# %% test="GRUCell-update" points=1 read="recurrent-networks#gated-recurrent-unit"
+# The update gate mixes the candidate and the old state; near 1 it keeps the old one
+cell = GRUCell(1, 1).to(device)
+cell.load_state_dict(
+    {
+        "input_projection.weight": torch.zeros(3, 1),
+        "input_projection.bias": torch.tensor([0.0, math.log(3.0), math.atanh(0.5)]),  # r, z, n
+        "hidden_projection.weight": torch.zeros(3, 1),
+        "hidden_projection.bias": torch.zeros(3),
+    }
+)
+# z is sigmoid(log 3), that is 3/4, and the candidate is 1/2. The old state is 8.
+assert_close(
+    cell(torch.zeros(1, 1).to(device), torch.tensor([[8.0]]).to(device)),
+    torch.tensor([[0.25 * 0.5 + 0.75 * 8.0]]).to(device),
+    what="the next state",
+    mistakes={
+        "z and 1 - z have changed places": torch.tensor([[0.75 * 0.5 + 0.25 * 8.0]]).to(device),
+        "the gates are cut in another order; it is r, z, n": torch.tensor([[4.25]]).to(device),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.recurrent_cells import GRUCell as ReferenceCell
+
+# Where U_n and its bias are zero, the reset gate has nothing to reset.
+reference = ReferenceCell(6, 6).to(device)
+state = reference.state_dict()
+state["hidden_projection.weight"][12:] = 0.0
+state["hidden_projection.bias"][12:] = 0.0
+student = GRUCell(6, 6).to(device)
+student.load_state_dict(state)
+x, hidden = torch.randn(2, 4, 6).to(device)
+parts_of_x = F.linear(x, state["input_projection.weight"], state["input_projection.bias"])
+parts_of_h = F.linear(hidden, state["hidden_projection.weight"], state["hidden_projection.bias"])
+(r_x, z_x, n_x), (r_h, z_h, _) = parts_of_x.chunk(3, dim=-1), parts_of_h.chunk(3, dim=-1)
+z, n = torch.sigmoid(z_x + z_h), torch.tanh(n_x)
+other_gate = torch.sigmoid(r_x + r_h)
+assert_close(
+    student(x, hidden),
+    reference(x, hidden),
+    what="the next state where the reset gate has no effect",
+    hint="h' = (1 - z) * n + z * h, with z = sigmoid(W_z x + U_z h)",
+    mistakes={
+        "z and 1 - z have changed places: z near 1 keeps the old state": z * n + (1 - z) * hidden,
+        "the gates are cut in another order; it is r, z, n": (1 - other_gate) * n
+        + other_gate * hidden,
+        "the candidate is added whole; give it what z leaves, 1 - z": n + z * hidden,
+        "the old state is added whole; z says how much of it is kept": (1 - z) * n + hidden,
+        "the old state is missing: z says how much of it is kept": (1 - z) * n,
+        "the candidate is a tanh": (1 - z) * n_x + z * hidden,
+        "the candidate is a tanh, not a sigmoid": (1 - z) * torch.sigmoid(n_x) + z * hidden,
+        "z looks at the input alone; it sees the state too": (1 - torch.sigmoid(z_x)) * n
+        + torch.sigmoid(z_x) * hidden,
+        "a gate is a sigmoid; z is not between 0 and 1": (1 - z_x - z_h) * n + (z_x + z_h) * hidden,
+    },
+)
+### END HIDDEN TESTS
+
+# %% test="GRUCell-reset" points=1 read="recurrent-networks#gated-recurrent-unit"
+# The reset gate acts on what the candidate takes from the old state, after the product
+cell = GRUCell(1, 2).to(device)
+cell.load_state_dict(
+    {
+        "input_projection.weight": torch.zeros(6, 1),
+        "input_projection.bias": torch.tensor([math.log(3.0), -math.log(3.0), 0.0, 0.0, 0.0, 0.0]),
+        "hidden_projection.weight": torch.tensor(
+            [[0.0, 0.0]] * 4 + [[0.0, 1.0], [1.0, 0.0]]  # U_n lets the two numbers change places
+        ),
+        "hidden_projection.bias": torch.zeros(6),
+    }
+)
+# r is (3/4, 1/4) and z 1/2. U_n makes (4, 8) of the state (8, 4): the gate leaves (3, 2) of it.
+hidden = torch.tensor([[8.0, 4.0]]).to(device)
+assert_close(
+    cell(torch.zeros(1, 1).to(device), hidden),
+    (torch.tensor([[3.0, 2.0]]).tanh().to(device) + hidden) / 2,
+    what="the next state",
+    mistakes={
+        "reset after the product with U_n, not before": (
+            torch.tensor([[1.0, 6.0]]).tanh().to(device) + hidden
+        )
+        / 2,
+        "the reset gate does nothing": (torch.tensor([[4.0, 8.0]]).tanh().to(device) + hidden) / 2,
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.recurrent_cells import GRUCell as ReferenceCell
+
+# With zeros for W_z and U_z the update gate is 1/2, whichever way round it is used.
+reference = ReferenceCell(6, 6).to(device)
+state = reference.state_dict()
+for name in state:
+    state[name][6:12] = 0.0
+state["hidden_projection.weight"][12:] *= 5
+student = GRUCell(6, 6).to(device)
+student.load_state_dict(state)
+x, hidden = torch.randn(2, 4, 6).to(device)
+parts_of_x = F.linear(x, state["input_projection.weight"], state["input_projection.bias"])
+parts_of_h = F.linear(hidden, state["hidden_projection.weight"], state["hidden_projection.bias"])
+(r_x, _, n_x), (r_h, _, n_h) = parts_of_x.chunk(3, dim=-1), parts_of_h.chunk(3, dim=-1)
+r = torch.sigmoid(r_x + r_h)
+candidate_weight, candidate_bias = (
+    state["hidden_projection.weight"][12:],
+    state["hidden_projection.bias"][12:],
+)
+
+
+def with_candidate(inside):
+    """Return the next state that this candidate, before its tanh, leads to."""
+    return (torch.tanh(inside) + hidden) / 2
+
+
+assert_close(
+    student(x, hidden),
+    reference(x, hidden),
+    what="the next state where the update gate is 1/2",
+    hint="n = tanh(W_n x + r * (U_n h)), with r = sigmoid(W_r x + U_r h)",
+    mistakes={
+        "the state is reset before the product with U_n; reset what comes of it": with_candidate(
+            n_x + F.linear(r * hidden, candidate_weight, candidate_bias)
+        ),
+        "the reset gate does nothing": with_candidate(n_x + n_h),
+        "the gates are cut in another order; it is r, z, n": with_candidate(n_x + 0.5 * n_h),
+        "the reset gate acts on the input too; W_n x is added as it is": with_candidate(
+            r * (n_x + n_h)
+        ),
+        "the reset gate acts on the input; it belongs to U_n h": with_candidate(r * n_x + n_h),
+        "r and 1 - r have changed places": with_candidate(n_x + (1 - r) * n_h),
+        "r looks at the input alone; it sees the state too": with_candidate(
+            n_x + torch.sigmoid(r_x) * n_h
+        ),
+        "the bias of U_n h is reset too": with_candidate(
+            n_x + r * (n_h - candidate_bias) + candidate_bias
+        ),
+        "the candidate does not see the old state": with_candidate(n_x),
+    },
+)
+### END HIDDEN TESTS
+
+# %% test="GRUCell-values" points=1 read="recurrent-networks#gated-recurrent-unit"
+# The next state is the one that PyTorch's cell computes, and gradients flow back
+theirs = nn.GRUCell(3, 5).to(device)
+ours = GRUCell(3, 5).to(device)
+ours.load_state_dict(
+    {
+        "input_projection.weight": theirs.weight_ih,
+        "input_projection.bias": theirs.bias_ih,
+        "hidden_projection.weight": theirs.weight_hh,
+        "hidden_projection.bias": theirs.bias_hh,
+    }
+)
+x, hidden = torch.randn(2, 3).to(device), torch.randn(2, 5).to(device)
+hint = "the checks of the update gate and of the reset gate come first: mend those before this"
+assert_close(ours(x, hidden), theirs(x, hidden), what="the next state", hint=hint)
+### BEGIN HIDDEN TESTS
+theirs = nn.GRUCell(6, 6).double().to(device)
+ours = GRUCell(6, 6).double().to(device)
+ours.load_state_dict(
+    {
+        "input_projection.weight": theirs.weight_ih,
+        "input_projection.bias": theirs.bias_ih,
+        "hidden_projection.weight": theirs.weight_hh,
+        "hidden_projection.bias": theirs.bias_hh,
+    }
+)
+x, hidden = torch.randn(2, 4, 6).double().to(device)
+assert_close(ours(x, hidden), theirs(x, hidden), what="the next state", hint=hint)
+
+
+def gradients_of(cell):
+    """Return the gradients of a random weighting of the next state."""
+    leaves = [tensor.clone().requires_grad_() for tensor in (x, hidden)]
+    loss = (cell(*leaves) * upstream).sum()
+    if not loss.requires_grad:
+        raise CheckFailure("no gradient flows back", hint="detach() and .data cut the gradient")
+    loss.backward()
+    return [leaf.grad for leaf in leaves]
+
+
+upstream = torch.randn(4, 6).double().to(device)
+for name, ours_grad, theirs_grad in zip(
+    ("x", "the state"), gradients_of(ours), gradients_of(theirs), strict=True
+):
+    gradient_hint = "detach() and .data cut the gradient: gates learn by it too"
+    assert_close(ours_grad, theirs_grad, what=f"gradient of {name}", hint=gradient_hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 2: read, forwards and backwards
+#
+# An encoder runs cells over a sequence. Read from left to right, the state at a word knows what
+# came before it; read from right to left, what comes after. So we do both, lay the two states side
+# by side, and let the next layer read those:
+#
+# ```
+#             x_1       x_2       x_3       (padding)
+# forward   0 -> f_1 ---> f_2 ---> f_3 -----> f_3         its last state:  f_3
+# backward    b_1 <----- b_2 <---- b_3 <------ 0          its last state:  b_1
+# memory    [f_1; b_1] [f_2; b_2] [f_3; b_3]   [0; 0]
+# context   [f_3; b_1]
+# ```
+#
+# See [Both directions](book:recurrent-networks#both-directions) and
+# [Padding](book:recurrent-networks#padding-and-lengths) in the chapter. Three things go wrong
+# easily:
+#
+# - $b_1$ belongs **beside** $f_1$, although it was computed last.
+# - The backward cell meets the padding *first*. A state must pass through padding unchanged: at
+#   such a step keep the old one. `torch.where` chooses row by row.
+# - The context is made of two states at *opposite* ends of the sequence.
+#
+# The cells come as arguments. Ours are PyTorch's, so a slip in your `GRUCell` costs you nothing
+# here; yours may be used in just the same way, and in the last cell they are.
+
+# %% setup="given-cells"
+complaints = []  # what the things below were asked for in vain
+
+
+def require(holds, words):
+    """Refuse to be called like this, and remember why."""
+    if not holds:
+        complaints.append(words)
+        raise CheckFailure(words)
+
+
+def attempt(function, *args, **kwargs):
+    """Call your function. If it calls something of ours in the wrong way, say what was wrong."""
+    complaints.clear()
+    try:
+        return function(*args, **kwargs)
+    finally:
+        if complaints:
+            raise CheckFailure(complaints[0])
+
+
+class GivenCell:
+    """A cell that is right, and looks at what it is called with."""
+
+    def __init__(self, cell, d_input, d_hidden):
+        self.cell = cell.to(device)
+        self.d_input, self.d_hidden = d_input, d_hidden
+
+    def __call__(self, x, hidden):
+        """Take one step."""
+        for name, tensor, width in (("x", x, self.d_input), ("state", hidden, self.d_hidden)):
+            is_tensor = isinstance(tensor, Tensor)
+            require(is_tensor, f"a cell was called with a {type(tensor).__name__} for its {name}")
+            fits = tensor.dim() == 2 and tensor.size(1) == width
+            shape = tuple(tensor.shape)
+            require(fits, f"a cell was called with a {name} of shape {shape}, not (batch, {width})")
+        require(len(x) == len(hidden), "a cell was called with an x and a state of other batches")
+        same = x.dtype == hidden.dtype
+        require(same, f"x is {x.dtype} but the state {hidden.dtype}; see new_zeros")
+        return self.cell(x, hidden)
+
+
+def make_layers(num_layers, d_input, d_hidden):
+    """Make a pair of cells for each layer."""
+    widths = [d_input] + [2 * d_hidden] * (num_layers - 1)
+    return [
+        tuple(GivenCell(nn.GRUCell(width, d_hidden), width, d_hidden) for _ in range(2))
+        for width in widths
+    ]
+
+
+# %% solution="read_both_ways" forbids="torch.nn.RNN torch.nn.GRU torch.rnn_tanh torch.gru"
+def read_both_ways(
+    x: Tensor, lengths: Tensor, layers: list[tuple[nn.Module, nn.Module]], d_hidden: int
+) -> tuple[Tensor, Tensor]:
+    """Read sequences in both directions, layer upon layer.
+
+    Every state starts from zeros. At padding a state stays what it was, and the memory is zero. So
+    what comes out for a sequence does not depend on what it is padded with, nor to what length.
+
+    Args:
+        x: ``(batch, len, d_input)``, float32 or float64, filled up at the end.
+        lengths: ``(batch,)``, int64, from 1 to len: how many steps of each sequence are real.
+        layers: For each layer a pair of cells: one for reading forwards, one for backwards. A cell
+            is called as ``cell(x_t, hidden)``, with ``(batch, width)`` and ``(batch, d_hidden)``,
+            and returns the next state, ``(batch, d_hidden)``. The first layer reads ``x``, each
+            other one the memory of the layer below.
+        d_hidden: Width of each cell's state.
+
+    Returns:
+        Of the top layer: the memory ``(batch, len, 2 * d_hidden)``, at each step the forward state
+        and then the backward state; and the context ``(batch, 2 * d_hidden)``, the forward state
+        at the last real step and then the backward state at the first step.
+    """
+    ### BEGIN SOLUTION
+    is_real = torch.arange(x.size(1), device=x.device) < lengths[:, None]  # (batch, len)
+    memory = x
+    for pair in layers:
+        states, last = [], []
+        for cell, backward in zip(pair, (False, True), strict=True):
+            hidden = x.new_zeros(x.size(0), d_hidden)
+            by_step = [hidden] * x.size(1)
+            for t in reversed(range(x.size(1))) if backward else range(x.size(1)):
+                hidden = torch.where(is_real[:, t, None], cell(memory[:, t], hidden), hidden)
+                by_step[t] = hidden
+            states.append(torch.stack(by_step, dim=1))  # (batch, len, d_hidden)
+            last.append(hidden)
+        memory = torch.cat(states, dim=-1).masked_fill(~is_real[:, :, None], 0.0)
+        context = torch.cat(last, dim=-1)
+    return memory, context
+    ### END SOLUTION
+
+
+# %% test="read_both_ways-forward" points=1 read="recurrent-networks#plain-cell"
+# The first half of the memory holds the states from left to right
+layers = make_layers(1, d_input=3, d_hidden=4)
+x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([5, 5]).to(device)
+memory, context = attempt(read_both_ways, x, lengths, layers, 4)
+assert_shape(memory, (2, 5, 8), what="memory")
+forward_cell, backward_cell = layers[0]
+first = forward_cell(x[:, 0], torch.zeros(2, 4).to(device))
+assert_close(memory[:, 0, :4], first, what="the forward state at the first step")
+assert_close(memory[:, 1, :4], forward_cell(x[:, 1], first), what="the one at the second step")
+
+
+### BEGIN HIDDEN TESTS
+def states_of(cell, steps, new_state=lambda old, new: new):
+    """Run a cell over vectors, from zeros, and return its states."""
+    states, hidden = [], torch.zeros(len(steps[0]), cell.d_hidden).to(steps[0])
+    for step in steps:
+        states.append(cell(step, hidden))
+        hidden = new_state(hidden, states[-1])
+    return torch.stack(states, dim=1)
+
+
+layers = make_layers(1, d_input=3, d_hidden=4)
+forward_cell, backward_cell = layers[0]
+for cell in layers[0]:
+    cell.cell.double()
+x = torch.randn(3, 6, 3).double().to(device).requires_grad_()
+lengths = torch.tensor([6, 6, 6]).to(device)
+memory, _ = attempt(read_both_ways, x, lengths, layers, 4)
+assert_shape(memory, (3, 6, 8), what="memory")
+actual, expected = memory[..., :4], states_of(forward_cell, x.unbind(1))
+before = torch.cat([torch.zeros_like(expected[:, :1]), expected[:, :-1]], dim=1)
+backward = states_of(backward_cell, x.flip(1).unbind(1))
+assert_close(
+    actual,
+    expected,
+    what="the forward half of the memory",
+    hint="start from zeros; at each step the cell reads x[:, t] and its own last state",
+    mistakes={
+        "the forward half comes first, then the backward half": backward.flip(1),
+        "at each step the cell starts from zeros: hand its state on": states_of(
+            forward_cell, x.unbind(1), lambda old, new: old
+        ),
+        "at each step this is the state before reading; store the one after": before,
+        "the forward cell reads from right to left": states_of(
+            forward_cell, x.flip(1).unbind(1)
+        ).flip(1),
+        "the two cells of a pair have changed places: the first reads forwards": states_of(
+            backward_cell, x.unbind(1)
+        ),
+    },
+)
+upstream = torch.randn(3, 6, 4).double().to(device)
+gradients = []
+for half in (actual, expected):
+    if not half.requires_grad:
+        raise CheckFailure("no gradient flows back", hint="detach() and no_grad() cut it")
+    gradients.append(torch.autograd.grad((half * upstream).sum(), x, retain_graph=True)[0])
+hint = "detach() between two steps cuts backpropagation through time"
+assert_close(gradients[0], gradients[1], what="gradient of x", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="read_both_ways-backward" points=1 read="recurrent-networks#both-directions"
+# The second half holds the states from right to left, each beside its own step
+layers = make_layers(1, d_input=3, d_hidden=4)
+x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([5, 5]).to(device)
+memory, context = attempt(read_both_ways, x, lengths, layers, 4)
+assert_shape(memory, (2, 5, 8), what="memory")
+forward_cell, backward_cell = layers[0]
+states = [backward_cell(x[:, 4], torch.zeros(2, 4).to(device))]  # of the steps 4, 3, 2, 1, 0
+for t in (3, 2, 1, 0):
+    states.append(backward_cell(x[:, t], states[-1]))
+in_reading_order = "the states stand in the order of reading; put each beside its own step"
+assert_close(
+    memory[:, 4, 4:],
+    states[0],
+    what="the backward state at the last step",
+    mistakes={in_reading_order: states[4]},
+)
+assert_close(memory[:, 0, 4:], states[4], what="the backward state at the first step")
+
+
+### BEGIN HIDDEN TESTS
+def states_of(cell, steps, new_state=lambda old, new: new):
+    """Run a cell over vectors, from zeros, and return its states."""
+    states, hidden = [], torch.zeros(len(steps[0]), cell.d_hidden).to(steps[0])
+    for step in steps:
+        states.append(cell(step, hidden))
+        hidden = new_state(hidden, states[-1])
+    return torch.stack(states, dim=1)
+
+
+layers = make_layers(1, d_input=3, d_hidden=4)
+forward_cell, backward_cell = layers[0]
+x, lengths = torch.randn(3, 6, 3).to(device), torch.tensor([6, 6, 6]).to(device)
+x.requires_grad_()
+memory, _ = attempt(read_both_ways, x, lengths, layers, 4)
+assert_shape(memory, (3, 6, 8), what="memory")
+in_reading_order = states_of(backward_cell, x.flip(1).unbind(1))
+actual, expected = memory[..., 4:], in_reading_order.flip(1)
+assert_close(
+    actual,
+    expected,
+    what="the backward half of the memory",
+    hint="begin with zeros at the last step, and put each state where its step stands",
+    mistakes={
+        "the states stand in the order of reading; put each beside its own step": in_reading_order,
+        "the backward cell reads from left to right": states_of(backward_cell, x.unbind(1)),
+        "the forward half comes first, then the backward half": states_of(
+            forward_cell, x.unbind(1)
+        ),
+        "both directions use the forward cell": states_of(forward_cell, x.flip(1).unbind(1)).flip(
+            1
+        ),
+        "at each step the cell starts from zeros: hand its state on": states_of(
+            backward_cell, x.unbind(1), lambda old, new: old
+        ),
+    },
+)
+upstream = torch.randn(3, 6, 4).to(device)
+gradients = []
+for half in (actual, expected):
+    if not half.requires_grad:
+        raise CheckFailure("no gradient flows back", hint="detach() and no_grad() cut it")
+    gradients.append(torch.autograd.grad((half * upstream).sum(), x, retain_graph=True)[0])
+hint = "detach() between two steps cuts backpropagation through time"
+assert_close(gradients[0], gradients[1], what="gradient of x", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="read_both_ways-padding" points=1 read="recurrent-networks#padding-and-lengths"
+# A sequence is read as if it were alone, whatever it is padded with
+layers = make_layers(1, d_input=3, d_hidden=4)
+x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([3, 5]).to(device)
+memory, context = attempt(read_both_ways, x, lengths, layers, 4)
+alone, _ = attempt(read_both_ways, x[:1, :3], lengths[:1], layers, 4)
+assert_close(memory[:1, :3], alone, what="the memory of a sequence that is padded")
+assert_close(memory[:1, 3:], torch.zeros(1, 2, 8).to(device), what="the memory at padding")
+### BEGIN HIDDEN TESTS
+layers = make_layers(2, d_input=8, d_hidden=4)
+lengths = torch.tensor([5, 1, 7, 4])[torch.randperm(4)]
+x = torch.randn(4, 7, 8).to(device)
+memory, _ = attempt(read_both_ways, x, lengths.to(device), layers, 4)
+assert_shape(memory, (4, 7, 8), what="memory")
+for row, length in zip(range(4), lengths.tolist(), strict=True):
+    alone = slice(row, row + 1)
+    expected, _ = attempt(read_both_ways, x[alone, :length], lengths[alone].to(device), layers, 4)
+    assert_shape(expected, (1, length, 8), what="memory of one sequence")
+    if bool((expected == 0).all()):
+        raise CheckFailure("the memory is zero where there is something to remember")
+    hint = "the backward cell meets the padding first: at padding, keep the old state"
+    assert_close(memory[alone, :length], expected, what="memory of a padded sequence", hint=hint)
+    nothing = torch.zeros(1, 7 - length, 8).to(device)
+    hint = "set the memory to zero where there is padding"
+    assert_close(memory[alone, length:], nothing, what="memory at padding", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="read_both_ways-context" points=1 read="sequence-to-sequence#the-context"
+# The context joins the last state of each direction
+layers = make_layers(1, d_input=3, d_hidden=4)
+x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([5, 5]).to(device)
+memory, context = attempt(read_both_ways, x, lengths, layers, 4)
+assert_shape(context, (2, 8), what="context")
+assert_close(
+    context,
+    torch.cat([memory[:, 4, :4], memory[:, 0, 4:]], dim=-1),
+    what="context",
+    mistakes={
+        "both halves are taken at the last step; backwards, the last is the first": memory[:, 4],
+    },
+)
+### BEGIN HIDDEN TESTS
+layers = make_layers(2, d_input=8, d_hidden=4)
+lengths = torch.tensor([5, 1, 6])[torch.randperm(3)]
+x = torch.randn(3, 6, 8).to(device)
+for used in (torch.tensor([6, 6, 6]), lengths):
+    memory, context = attempt(read_both_ways, x, used.to(device), layers, 4)
+    assert_shape(memory, (3, 6, 8), what="memory")
+    assert_shape(context, (3, 8), what="context")
+    if bool((context == 0).all()):
+        raise CheckFailure("the context is zero where there is something to remember")
+    rows, last = torch.arange(3), used - 1
+    at_last, at_first = memory[rows, last], memory[:, 0]
+    assert_close(
+        context,
+        torch.cat([at_last[:, :4], at_first[:, 4:]], dim=-1),
+        what="context",
+        hint="at padding, a state stays what it was: then the last state is the one at the last "
+        "real step",
+        mistakes={
+            "both halves are taken at the last step; backwards, the last is the first": at_last,
+            "both halves are taken at the first step": at_first,
+            "the forward half comes first": torch.cat([at_first[:, 4:], at_last[:, :4]], dim=-1),
+            "at padding a state stays what it was; here it gets lost there": torch.cat(
+                [memory[:, -1, :4], at_first[:, 4:]], dim=-1
+            ),
+            "the context is the last state of each direction, not the mean": memory.mean(1),
+            "each half is taken at the wrong end": torch.cat(
+                [at_first[:, :4], at_last[:, 4:]], dim=-1
+            ),
+        },
+    )
+### END HIDDEN TESTS
+
+# %% test="read_both_ways-layers" points=1 read="recurrent-networks#deep-networks"
+# Each layer reads the memory of the layer below
+layers = make_layers(2, d_input=3, d_hidden=4)
+x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([5, 5]).to(device)
+below, _ = attempt(read_both_ways, x, lengths, layers[:1], 4)
+expected, _ = attempt(read_both_ways, below, lengths, layers[1:], 4)
+memory, context = attempt(read_both_ways, x, lengths, layers, 4)
+assert_close(memory, expected, what="memory of two layers", mistakes={"one layer only": below})
+### BEGIN HIDDEN TESTS
+layers = make_layers(3, d_input=8, d_hidden=4)  # x is as wide as a memory
+x, lengths = torch.randn(2, 5, 8).to(device), torch.tensor([5, 5]).to(device)
+first, first_context = attempt(read_both_ways, x, lengths, layers[:1], 4)
+second, second_context = attempt(read_both_ways, first, lengths, layers[1:2], 4)
+third, third_context = attempt(read_both_ways, second, lengths, layers[2:], 4)
+from_x, _ = attempt(read_both_ways, x, lengths, layers[2:], 4)
+memory, context = attempt(read_both_ways, x, lengths, layers, 4)
+assert_shape(third, (2, 5, 8), what="memory of one layer")
+if torch.equal(first, second):
+    raise CheckFailure("every layer gives the same memory", hint="use the cells of its own pair")
+one_layer_only = "only the first layer has read"
+assert_close(
+    memory,
+    third,
+    what="memory of three layers",
+    hint="a layer starts from zeros, and reads the memory of the layer below",
+    mistakes={
+        one_layer_only: first,
+        "the top layer reads x; it should read the memory of the layer below": from_x,
+        "one layer is missing": second,
+    },
+)
+assert_close(
+    context,
+    third_context,
+    what="context of three layers",
+    hint="the context is that of the top layer",
+    mistakes={
+        "this is the context of the first layer; return that of the top one": first_context,
+    },
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 3: write
+#
+# The decoder is a language model with a **context**: at each step it reads the token written last
+# and the context, and says what may come next. [The decoder](book:sequence-to-sequence#the-decoder)
+# in the chapter has the picture.
+#
+# While it learns, it does not read what it has written itself, which at first is nonsense. It reads
+# the true tokens, whatever it would have guessed:
+# [Teacher forcing](book:sequence-to-sequence#teacher-forcing). So `forward` gets all of them at
+# once, the start token first, and gives the logits of the token *after* each.
+#
+# Build it from your own `GRUCell`. The tests hold your decoder against its own parts, so a slip in
+# the cell costs you nothing here as long as the cell runs.
+
+
+# %% solution="Decoder" forbids="torch.nn.GRU torch.nn.GRUCell torch.gru torch.gru_cell"
+class Decoder(nn.Module):
+    """Write a sequence, knowing of the source its context alone.
+
+    ::
+
+        s_0 = tanh(B c)                           the bridge
+        s_t = cell([y_{t-1}; c], s_{t-1})
+        logits of y_t = V [s_t; y_{t-1}; c]
+
+    with c the context, y_{t-1} the embedding of the token before, and [;] one vector after the
+    other.
+
+    Args:
+        vocab_size: Number of token ids.
+        d_embedding: Width of the token embeddings.
+        d_hidden: Width of the state.
+        d_memory: Width of the context.
+
+    Attributes:
+        embedding: ``nn.Embedding(vocab_size, d_embedding)``.
+        bridge: ``nn.Linear(d_memory, d_hidden)``, B.
+        cell: ``GRUCell(d_embedding + d_memory, d_hidden)``.
+        output: ``nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)``, V.
+    """
+
+    def __init__(self, vocab_size: int, d_embedding: int, d_hidden: int, d_memory: int) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.bridge = nn.Linear(d_memory, d_hidden)
+        self.cell = GRUCell(d_embedding + d_memory, d_hidden)
+        self.output = nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)
+        ### END SOLUTION
+
+    def start(self, context: Tensor) -> Tensor:
+        """Make the state before the first token.
+
+        Args:
+            context: ``(batch, d_memory)``.
+
+        Returns:
+            ``(batch, d_hidden)``.
+        """
+        ### BEGIN SOLUTION
+        return torch.tanh(self.bridge(context))
+        ### END SOLUTION
+
+    def step(self, tokens: Tensor, state: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
+        """Read one token in each sequence, and say what may follow it.
+
+        Args:
+            tokens: ``(batch,)``, int64, the token written last.
+            state: ``(batch, d_hidden)``, the state before reading it.
+            context: ``(batch, d_memory)``.
+
+        Returns:
+            Logits of the next token ``(batch, vocab_size)``, and the new state
+            ``(batch, d_hidden)``.
+        """
+        ### BEGIN SOLUTION
+        written = torch.cat([self.embedding(tokens), context], dim=-1)
+        state = self.cell(written, state)
+        return self.output(torch.cat([state, written], dim=-1)), state
+        ### END SOLUTION
+
+    def forward(self, tgt: Tensor, context: Tensor) -> Tensor:
+        """Score sequences, each token given the true ones before it (teacher forcing).
+
+        Args:
+            tgt: ``(batch, tgt_len)``, int64: the start token, then the target without its last.
+            context: ``(batch, d_memory)``.
+
+        Returns:
+            Logits ``(batch, tgt_len, vocab_size)``; at position t those of the token after
+            ``tgt[:, t]``.
+        """
+        ### BEGIN SOLUTION
+        state = self.start(context)
+        logits = []
+        for tokens in tgt.unbind(dim=1):
+            after, state = self.step(tokens, state, context)
+            logits.append(after)
+        return torch.stack(logits, dim=1)
+        ### END SOLUTION
+
+
+# %% test="Decoder-start" points=1 read="sequence-to-sequence#the-decoder"
+# The decoder has its parts, and its first state comes from the context
+decoder = Decoder(vocab_size=11, d_embedding=3, d_hidden=4, d_memory=6).to(device)
+assert_shape(decoder.embedding.weight, (11, 3), what="weight of embedding")
+assert_shape(decoder.bridge.weight, (4, 6), what="weight of bridge")
+assert_shape(decoder.output.weight, (11, 4 + 3 + 6), what="weight of output")
+assert_shape(decoder.start(torch.randn(2, 6).to(device)), (2, 4), what="the first state")
+### BEGIN HIDDEN TESTS
+decoder = Decoder(7, 5, 5, 5).to(device)
+for name, shape in (
+    ("embedding.weight", (7, 5)),
+    ("bridge.weight", (5, 5)),
+    ("bridge.bias", (5,)),
+    ("output.weight", (7, 15)),
+    ("output.bias", (7,)),
+):
+    part, _, parameter = name.partition(".")
+    assert_shape(getattr(getattr(decoder, part), parameter), shape, what=name)
+    if name not in decoder.state_dict():
+        raise CheckFailure(f"{name} is not among the decoder's parameters")
+if not any(name.startswith("cell.") for name in decoder.state_dict()):
+    raise CheckFailure("the decoder has no cell", hint="self.cell = GRUCell(...)")
+context = torch.randn(3, 5).to(device)
+weight, bias = decoder.bridge.weight, decoder.bridge.bias
+assert_close(
+    decoder.start(context),
+    torch.tanh(F.linear(context, weight, bias)),
+    what="the first state",
+    mistakes={
+        "tanh is missing": F.linear(context, weight, bias),
+        "start from the context, not from zeros": torch.zeros(3, 5).to(device),
+        "the context goes through the bridge": context,
+        "the context goes through the bridge first, then tanh": torch.tanh(context),
+        "this is the sigmoid; the bridge ends in a tanh": torch.sigmoid(
+            F.linear(context, weight, bias)
+        ),
+    },
+)
+### END HIDDEN TESTS
+
+# %% test="Decoder-step" points=1 read="sequence-to-sequence#the-decoder"
+# One step reads a token and the context, and scores the next token
+decoder = Decoder(vocab_size=11, d_embedding=3, d_hidden=4, d_memory=6).to(device)
+context, state = torch.randn(2, 6).to(device), torch.randn(2, 4).to(device)
+logits, new_state = decoder.step(torch.tensor([7, 0]).to(device), state, context)
+assert_shape(logits, (2, 11), what="logits")
+assert_shape(new_state, (2, 4), what="the new state")
+### BEGIN HIDDEN TESTS
+decoder = Decoder(7, 5, 5, 5).to(device)
+tokens = torch.randint(7, (4,)).to(device)
+context, state = torch.randn(4, 5).to(device), torch.randn(4, 5).to(device)
+y, weight, bias = decoder.embedding(tokens), decoder.output.weight, decoder.output.bias
+expected_state = decoder.cell(torch.cat([y, context], dim=-1), state)
+logits, new_state = decoder.step(tokens, state, context)
+assert_close(
+    new_state,
+    expected_state,
+    what="the new state",
+    hint="the cell reads [y; c], the token's embedding and then the context",
+    mistakes={
+        "the context comes after the embedding": decoder.cell(
+            torch.cat([context, y], dim=-1), state
+        ),
+        "this is the state before the step; return the new one": state,
+        "this is the first state: go on from the state that is given": decoder.cell(
+            torch.cat([y, context], dim=-1), torch.tanh(decoder.bridge(context))
+        ),
+    },
+)
+
+
+def logits_of(*parts):
+    """Return the logits that these vectors, side by side, lead to."""
+    return F.linear(torch.cat(parts, dim=-1), weight, bias)
+
+
+expected = logits_of(expected_state, y, context)
+assert_close(
+    logits,
+    expected,
+    what="logits",
+    hint="the output layer reads [s; y; c]: the new state, the embedding, the context",
+    mistakes={
+        "the output layer reads the old state; give it the new one": logits_of(state, y, context),
+        "the order is state, embedding, context": logits_of(y, context, expected_state),
+        "the order is state, embedding, then context": logits_of(expected_state, context, y),
+        "these are probabilities; return logits": torch.softmax(expected, dim=-1),
+        "these are log-probabilities; return logits": torch.log_softmax(expected, dim=-1),
+    },
+)
+### END HIDDEN TESTS
+
+# %% test="Decoder-forward" points=1 read="sequence-to-sequence#teacher-forcing"
+# With teacher forcing each step reads the true token, and hands its state on
+decoder = Decoder(vocab_size=11, d_embedding=3, d_hidden=4, d_memory=6).to(device)
+context = torch.randn(2, 6).to(device)
+logits = decoder(torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device), context)
+assert_shape(logits, (2, 3, 11), what="logits")
+first, _ = decoder.step(torch.tensor([1, 1]).to(device), decoder.start(context), context)
+assert_close(logits[:, 0], first, what="logits of the first token")
+### BEGIN HIDDEN TESTS
+decoder = Decoder(7, 5, 5, 5).to(device)
+with torch.no_grad():  # the first tokens have not faded by the last step
+    for parameter in ("bridge", "output"):
+        getattr(decoder, parameter).weight.mul_(3)
+tgt, context = torch.randint(7, (4, 6)).to(device), torch.randn(4, 5).to(device)
+
+
+def by_steps(next_tokens, next_state=lambda old, new: new, state=None):
+    """Return the logits of one step after another."""
+    tokens, state = tgt[:, 0], decoder.start(context) if state is None else state
+    logits = []
+    for t in range(6):
+        after, new = decoder.step(tokens, state, context)
+        logits.append(after)
+        state = next_state(state, new)
+        tokens = next_tokens(t + 1, after) if t < 5 else None
+    return torch.stack(logits, dim=1)
+
+
+def the_true_one(t, logits):
+    """Read the target, whatever the logits say."""
+    return tgt[:, t]
+
+
+expected = by_steps(the_true_one)
+if bool((expected == expected[:, :1]).all()):
+    raise CheckFailure("every step gives the same logits", hint="see the test of the step")
+logits = decoder(tgt, context)
+zeros = torch.zeros(4, 5).to(device)
+assert_close(
+    logits,
+    expected,
+    what="logits",
+    hint="begin with start(context); then step by step with tgt[:, t], handing the state on",
+    mistakes={
+        "each step reads its own guess; with teacher forcing it reads tgt[:, t]": by_steps(
+            lambda t, logits: logits.argmax(-1)
+        ),
+        "each step starts from the first state; hand the new state on": by_steps(
+            the_true_one, lambda old, new: old
+        ),
+        "the first state is zeros; begin with start(context)": by_steps(the_true_one, state=zeros),
+        "the time goes backwards": expected.flip(1),
+        "each step reads the start token": by_steps(lambda t, logits: tgt[:, 0]),
+    },
+)
+upstream = torch.randn(4, 7).to(device)
+(logits[:, -1] * upstream).sum().backward()
+slope = decoder.bridge.weight.grad
+if slope is None or not bool(slope.abs().sum() > 0):
+    raise CheckFailure(
+        "from the last step no gradient reaches the bridge",
+        hint="detach() between two steps cuts backpropagation through time",
+    )
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 4: search
+#
+# A decoder gives each sequence a probability, and there are more sequences than atoms in the sea.
+# Which one should it write? **Greedy search** takes the most probable token, again and again.
+# **Beam search** keeps several beginnings in play. The chapter tells the story in
+# [Greedy search](book:decoding#greedy-search) and [Beam search](book:decoding#beam-search).
+#
+# All your searches need of a model is one function: give it the beginnings of some sequences, one a
+# row, and it returns the logits of the next token for each. So they work for any model. The tests
+# use tiny languages, whose every sentence can be counted. Here is one, with five words:
+
+# %% setup="tiny-languages"
+START, END = 0, 1
+
+
+class TinyLanguage:
+    """A language whose next token depends on the tokens so far, by a rule."""
+
+    def __init__(self, logits_after):
+        self.logits_after = logits_after
+        self.asked = {}  # for each length, the beginnings that it was asked about
+
+    def __call__(self, tokens):
+        """Return the logits of the token after each beginning."""
+        require(isinstance(tokens, Tensor), f"the model was given a {type(tokens).__name__}")
+        is_table = tokens.dim() == 2 and tokens.dtype == torch.int64 and tokens.numel() > 0
+        given = f"{tokens.dtype} of shape {tuple(tokens.shape)}"
+        require(is_table, f"the model was given {given}, not int64 of shape (n, len)")
+        starts = bool((tokens[:, 0] == START).all())
+        require(starts, "the model was given a beginning that does not begin with start_id")
+        require(tokens.size(1) < 100, "your search does not stop; see max_new_tokens")
+        self.asked.setdefault(tokens.size(1), set()).update(map(tuple, tokens.tolist()))
+        return self.logits_after(tokens.to(device))
+
+    @property
+    def most_in_play(self):
+        """The largest number of beginnings of one length that it was asked about."""
+        return max(map(len, self.asked.values()), default=0)
+
+
+def language_of(vocab_size, probable, boastful=()):
+    """Make a language from its most probable pairs of tokens; the others share what is left.
+
+    Logits need not be normalised: after boastful tokens all of them are large.
+    """
+    after = torch.arange(9.0, 9.0 + vocab_size).repeat(vocab_size, 1)  # uneven shares
+    after[:, START] = 1e-6  # nobody says <start> in the middle of a sentence
+    given = torch.zeros(vocab_size, vocab_size)
+    for (before, token), probability in probable.items():
+        given[before, token], after[before, token] = probability, 0.0
+    after *= (1 - given.sum(dim=1, keepdim=True)) / after.sum(dim=1, keepdim=True)
+    logits = (after + given).log()
+    logits[list(boastful)] += 9.0
+    logits = logits.to(device)
+    return TinyLanguage(lambda tokens: logits[tokens[:, -1]])
+
+
+def random_language(vocab_size, sharpness=1.5, ends_at=None, lead=50.0):
+    """Make a language at random, in which every token matters, however long ago it was.
+
+    If ``ends_at`` is given, the end token never comes before the token of that number, and then
+    leads all others.
+    """
+    table = sharpness * torch.randn(97, vocab_size) + 2 * torch.randn(97, 1)
+    table[:, START] -= 20
+    table = table.to(device)
+
+    def logits_after(tokens):
+        places = torch.arange(1, tokens.size(1) + 1).to(device)
+        logits = table[(tokens * places * places).sum(dim=1) % 97].clone()
+        if ends_at is not None:
+            highest = logits[:, END + 1 :].amax(dim=1)
+            logits[:, END] = highest + lead if tokens.size(1) >= ends_at else highest - 50.0
+        return logits
+
+    return TinyLanguage(logits_after)
+
+
+def written_by(results):
+    """Return the tokens of each result, without the start token should all of them have it."""
+    rows = [[int(token) for token in tokens] for tokens, _ in results]
+    return [row[1:] for row in rows] if all(row[:1] == [START] for row in rows) else rows
+
+
+# "the" 0.5, "a" 0.4; after "the", "cat" 0.35; after "a", "cat" 0.9; after "cat", the end 0.9.
+WORDS = ["<start>", "<end>", "the", "a", "cat"]
+telegrams = language_of(
+    5, {(START, 2): 0.5, (START, 3): 0.4, (2, 4): 0.35, (3, 4): 0.9, (4, END): 0.9}, boastful=[2]
+)
+
+
+# %% solution="greedy_search" forbids="course_lib.greedy_search.greedy course_lib.beam_search.beam_search"
+def greedy_search(next_logits, *, start_id: int, eos_id: int, max_new_tokens: int):
+    """Write the most probable token, again and again, until the end token.
+
+    Args:
+        next_logits: The model. Called as ``next_logits(tokens)`` with beginnings of sequences,
+            ``(n, len)``, int64, each with ``start_id`` first; returns the logits of the token after
+            each, ``(n, vocab_size)``.
+        start_id: The token that every sequence begins with; it is not written.
+        eos_id: The end token.
+        max_new_tokens: Most tokens to write, the end token among them.
+
+    Returns:
+        The tokens written, a list of ints, the end token last if it came; and their
+        log-probability all together, a float, in nats.
+
+    Raises:
+        ValueError: ``max_new_tokens`` is not positive.
+    """
+    ### BEGIN SOLUTION
+    if max_new_tokens < 1:
+        raise ValueError(f"max_new_tokens must be at least 1, got {max_new_tokens}")
+    written: list[int] = []
+    total = 0.0
+    while len(written) < max_new_tokens and written[-1:] != [eos_id]:
+        logits = next_logits(torch.tensor([[start_id, *written]]))
+        log_probability, token = logits[0].log_softmax(dim=-1).max(dim=-1)
+        written.append(int(token))
+        total += float(log_probability)
+    return written, total
+    ### END SOLUTION
+
+
+# %% test="greedy_search-tokens" points=1 read="decoding#greedy-search"
+# The most probable token is written at each step, up to the end token or the limit
+tokens, _ = attempt(greedy_search, telegrams, start_id=START, eos_id=END, max_new_tokens=6)
+assert_equal(
+    " ".join(WORDS[token] for token in tokens),
+    "the cat <end>",
+    what="the sentence",
+    mistakes={
+        "the end token is a token too: keep it": "the cat",
+        "the start token is not written: leave it out": "<start> the cat <end>",
+    },
+)
+short, _ = attempt(greedy_search, telegrams, start_id=START, eos_id=END, max_new_tokens=2)
+assert_equal(len(short), 2, what="the number of tokens when two are allowed")
+### BEGIN HIDDEN TESTS
+from course_lib.greedy_search import greedy as reference_search
+from course_lib.recomputing_model import RecomputingModel
+
+
+def reference_of(logits_after, limit, eos_id=END):
+    """Return the reference's tokens for a language."""
+    model = RecomputingModel(lambda tokens: logits_after(tokens)[:, None])
+    prompt = torch.tensor([[START]]).to(device)
+    return list(reference_search(model, prompt, eos_id=eos_id, max_new_tokens=limit)[0].tokens)
+
+
+for limit, ends_at in ((1, 9), (4, 9), (12, 5), (5, 5), (12, None)):
+    language = random_language(6, ends_at=ends_at, lead=0.7)
+    rule = language.logits_after
+
+    expected = reference_of(rule, limit)
+    tokens, _ = attempt(greedy_search, language, start_id=START, eos_id=END, max_new_tokens=limit)
+    assert_equal(
+        [int(token) for token in tokens],
+        expected,
+        what="tokens",
+        hint="give the model the start token and all that is written; take the largest logit",
+        mistakes={
+            "the start token is not written: leave it out": [START, *expected],
+            "the end token is a token too: keep it": [t for t in expected if t != END],
+            "it goes on after the end token": reference_of(rule, limit, eos_id=None),
+            "this is the least probable token; take the largest logit": reference_of(
+                lambda tokens, rule=rule: -rule(tokens), limit
+            ),
+            "one token too many: the end token counts too": reference_of(rule, limit + 1),
+        },
+    )
+hint = "with max_new_tokens=0, raise ValueError"
+assert_raises(
+    ValueError, greedy_search, telegrams, start_id=START, eos_id=END, max_new_tokens=0, hint=hint
+)
+# The end token may be any; here it is the most probable one after some steps.
+language = random_language(6, ends_at=99)
+expected = reference_of(language.logits_after, 5, eos_id=None)
+last = expected[-1]
+expected = expected[: expected.index(last) + 1]
+tokens, _ = attempt(greedy_search, language, start_id=START, eos_id=last, max_new_tokens=9)
+hint = "stop at eos_id, whatever number it is"
+assert_equal([int(token) for token in tokens], expected, what="tokens", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="greedy_search-score" points=1 read="decoding#log-probabilities"
+# The log-probability is that of all tokens together, the end token among them
+_, score = attempt(greedy_search, telegrams, start_id=START, eos_id=END, max_new_tokens=6)
+probability = 0.5 * 0.35 * 0.9  # "the", then "cat", then the end
+assert_close(
+    torch.tensor(float(score)),
+    torch.tensor(math.log(probability)),
+    what="log-probability",
+    mistakes={
+        "this is the probability; take its logarithm": torch.tensor(probability),
+        "the end token counts too": torch.tensor(math.log(0.5 * 0.35)),
+        "only the last token counts; add up all": torch.tensor(math.log(0.9)),
+        "this is the mean; add up": torch.tensor(math.log(probability) / 3),
+    },
+)
+### BEGIN HIDDEN TESTS
+for limit, ends_at in ((3, 9), (12, 5)):
+    language = random_language(6, ends_at=ends_at, lead=0.7)
+    _, score = attempt(greedy_search, language, start_id=START, eos_id=END, max_new_tokens=limit)
+    if type(score) not in (float, int):
+        raise CheckFailure(
+            f"the log-probability is of type {type(score).__name__}, expected float",
+            hint="float() or item() makes a number of a tensor",
+        )
+    tokens, terms, bare = [], [], []
+    while len(tokens) < limit and tokens[-1:] != [END]:
+        logits = language(torch.tensor([[START, *tokens]]))[0].cpu().double()
+        tokens.append(int(logits.argmax()))
+        terms.append(logits.log_softmax(dim=-1).max())
+        bare.append(logits.max())
+    terms, bare = torch.stack(terms), torch.stack(bare)
+    assert_close(
+        torch.tensor(float(score)),
+        terms.sum().float(),
+        what="log-probability",
+        hint="the test of the tokens comes first; then add up the log_softmax of each of them",
+        mistakes={
+            "these are logits; log_softmax makes log-probabilities of them": bare.sum().float(),
+            "this is the mean; add up": terms.mean().float(),
+            "this is the probability; take its logarithm": terms.sum().exp().float(),
+            "add up log-probabilities, not probabilities": terms.exp().sum().float(),
+            "the end token counts too": terms[:-1].sum().float(),
+            "only the last token counts; add up all": terms[-1].float(),
+            "the logarithm is the natural one": (terms.sum() / math.log(2)).float(),
+            "log-probabilities are negative": -terms.sum().float(),
+            "add log-probabilities up; they are not multiplied": terms.prod().float(),
+        },
+    )
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Greedy search says *the*, and only then finds out how little it can go on with. A beam of two sees
+# further. At each length:
+#
+# 1. **Extend** every beginning in play by every token. These are the *candidates*; each has the
+#    log-probability of its tokens.
+# 2. **Set aside.** Look at the `beam_size` most probable candidates. Those of them that end in the
+#    end token are finished, and go to the results. At the last length, all of them go.
+# 3. **Go on.** The `beam_size` most probable candidates that do *not* end stay in play, or all of
+#    them where there are fewer.
+#
+# Each token makes a sequence less probable, so what is short wins too easily. The results are
+# therefore ranked by log-probability over length to the power `alpha`:
+# [Length normalisation](book:decoding#length-normalisation). It comes into play at the very end,
+# nowhere before: candidates of one length need no normalising.
+
+
+# %% solution="beam_search" forbids="course_lib.greedy_search.greedy course_lib.beam_search.beam_search course_lib.diagnosis.score_sequences"
+def beam_search(
+    next_logits, *, beam_size: int, start_id: int, eos_id: int, max_new_tokens: int, alpha: float
+):
+    """Look for the sequences with the highest score, log-probability over length to the alpha.
+
+    Each length goes as above: extend, set aside, go on.
+
+    Args:
+        next_logits: The model. Called as ``next_logits(tokens)`` with the beginnings in play,
+            ``(n, len)``, int64, each with ``start_id`` first, n at most ``beam_size``; returns the
+            logits of the token after each, ``(n, vocab_size)``.
+        beam_size: Number of beginnings to keep in play.
+        start_id: The token that every sequence begins with; it is not written.
+        eos_id: The end token.
+        max_new_tokens: Most tokens to write, the end token among them.
+        alpha: What the length is raised to; 0 leaves the log-probability as it is. The length is
+            the number of tokens written, the end token among them.
+
+    Returns:
+        The best ``beam_size`` results, or all if there are fewer, best first: a list of pairs of
+        tokens (a list of ints) and score (a float).
+    """
+    ### BEGIN SOLUTION
+    in_play: list[tuple[float, list[int]]] = [(0.0, [])]
+    results: list[tuple[float, list[int]]] = []
+    for length in range(1, max_new_tokens + 1):
+        beginnings = torch.tensor([[start_id, *written] for _, written in in_play])
+        steps = next_logits(beginnings).log_softmax(dim=-1).tolist()  # (n, vocab_size)
+        candidates = [
+            (total + term, [*written, token])
+            for (total, written), terms in zip(in_play, steps, strict=True)
+            for token, term in enumerate(terms)
+        ]
+        candidates.sort(reverse=True)
+        for total, tokens in candidates[:beam_size]:
+            if tokens[-1] == eos_id or length == max_new_tokens:
+                results.append((total / length**alpha, tokens))
+        in_play = [c for c in candidates if c[1][-1] != eos_id][:beam_size]
+    results.sort(reverse=True)
+    return [(tokens, score) for score, tokens in results[:beam_size]]
+    ### END SOLUTION
+
+
+# %% test="beam_search-best" points=1 read="decoding#beam-search"
+# A beam finds what greedy search overlooks
+results = attempt(
+    beam_search, telegrams, beam_size=2, start_id=START, eos_id=END, max_new_tokens=4, alpha=0.0
+)
+assert_equal(
+    " ".join(WORDS[token] for token in results[0][0]),
+    "a cat <end>",  # 0.4 * 0.9 * 0.9, more than anything that begins with "the"
+    what="the best sentence",
+    mistakes={"this is one path alone: keep two beginnings in play": "the cat <end>"},
+)
+### BEGIN HIDDEN TESTS
+from course_lib.beam_search import beam_search as reference_search
+from course_lib.length_penalty import PowerPenalty
+from course_lib.recomputing_model import RecomputingModel
+
+
+def reference_tokens(language, beam_size, eos_id=END, limit=6):
+    """Return the reference's best tokens, with alpha 0."""
+
+    (found,) = reference_search(
+        RecomputingModel(lambda tokens: language.logits_after(tokens)[:, None]),
+        torch.tensor([[START]]).to(device),
+        beam_size=beam_size,
+        eos_id=eos_id,
+        max_new_tokens=limit,
+        length_penalty=PowerPenalty(0.0),
+    )
+    return list(found[0].tokens)
+
+
+# In the first language greedy search takes the wrong first word. In the second one, two beginnings
+# are in play where a third would win: they must be the two best of all, not one of each word. In
+# the third one the better sentence ends later.
+a, b, c, d, e, f = (2 + torch.randperm(6)).tolist()
+garden_path = {(START, a): 0.5, (START, b): 0.4, (a, c): 0.2, (b, c): 0.9, (c, END): 0.9}
+narrow_gate = {
+    (START, a): 0.5, (START, b): 0.35, (a, c): 0.45, (a, d): 0.4, (b, e): 0.3, (b, f): 0.28,
+    (e, END): 0.95, (c, END): 0.2, (d, END): 0.2,
+}  # fmt: skip
+late_winner = {(START, END): 0.3, (START, a): 0.6, (a, c): 0.9, (c, END): 0.9}
+for beam_size, language in (
+    (2, language_of(8, late_winner)),
+    (2, language_of(8, garden_path, boastful=[a])),
+    (1, language_of(8, garden_path, boastful=[a])),
+    (2, language_of(8, narrow_gate, boastful=[b])),
+    (3, random_language(6, ends_at=4)),
+    (4, random_language(6, ends_at=6)),
+):
+    expected = reference_tokens(language, beam_size)
+    results = attempt(
+        beam_search, language, beam_size=beam_size, start_id=START, eos_id=END,
+        max_new_tokens=6, alpha=0.0,
+    )  # fmt: skip
+    if not results:
+        raise CheckFailure("there is no result", hint="at the last length, unfinished ones go too")
+    assert_equal(
+        [int(token) for token in results[0][0]],
+        expected,
+        what="the best sequence",
+        hint="extend all in play by all tokens, and keep the best of all these candidates together",
+        mistakes={
+            "the start token is not written: leave it out": [START, *expected],
+            "the end token is a token too: keep it": [t for t in expected if t != END],
+            "this is the path of greedy search": reference_tokens(language, 1),
+        },
+    )
+### END HIDDEN TESTS
+
+# %% test="beam_search-results" points=1 read="decoding#beam-search"
+# All results come back, best first, finished or stopped by the limit
+results = attempt(
+    beam_search, telegrams, beam_size=3, start_id=START, eos_id=END, max_new_tokens=2, alpha=0.0
+)
+sentences = [" ".join(WORDS[token] for token in tokens) for tokens in written_by(results)]
+# Two words are allowed: all three are cut short, and have the probabilities 0.36, 0.175 and 0.118.
+assert_equal(sentences, ["a cat", "the cat", "the a"], what="the sentences of two words")
+### BEGIN HIDDEN TESTS
+from course_lib.beam_search import beam_search as reference_search
+from course_lib.length_penalty import PowerPenalty
+from course_lib.recomputing_model import RecomputingModel
+
+# First: where one of the best two ends, two others go on. Second: what ends counts only among the
+# best two. Third: only the best two of all go on.
+a, b, c, d, e, f = (2 + torch.randperm(6)).tolist()
+room = {(START, END): 0.4, (START, a): 0.35, (START, b): 0.2, (b, c): 0.9, (c, END): 0.9}
+narrow_gate = {
+    (START, a): 0.5, (START, b): 0.35, (a, c): 0.45, (a, d): 0.4, (b, e): 0.3, (b, f): 0.28,
+    (e, END): 0.95, (c, END): 0.2, (d, END): 0.2,
+}  # fmt: skip
+too_late = {(START, a): 0.5, (START, b): 0.3, (START, END): 0.18, (a, c): 0.4, (c, END): 0.8}
+for language, beam_size, limit in (
+    (language_of(8, room, boastful=[a]), 2, 5),
+    (language_of(8, too_late), 2, 3),
+    (language_of(8, narrow_gate), 2, 5),
+    (random_language(3, sharpness=1.0), 5, 5),
+    (random_language(6, sharpness=1.0), 5, 4),
+    (random_language(5, ends_at=9), 4, 1),
+):
+    rule = language.logits_after
+    (found,) = reference_search(
+        RecomputingModel(lambda tokens, rule=rule: rule(tokens)[:, None]),
+        torch.tensor([[START]]).to(device),
+        beam_size=beam_size,
+        eos_id=END,
+        max_new_tokens=limit,
+        length_penalty=PowerPenalty(0.0),
+        num_results=beam_size,
+    )
+    results = attempt(
+        beam_search, language, beam_size=beam_size, start_id=START, eos_id=END,
+        max_new_tokens=limit, alpha=0.0,
+    )  # fmt: skip
+    tokens = written_by(results)
+    expected = [list(hypothesis.tokens) for hypothesis in found]
+    if any(END in written[:-1] for written in tokens):
+        raise CheckFailure(
+            "a sequence goes on after the end token",
+            hint="what is finished leaves the beam and is not extended",
+        )
+    if len(tokens) < len(expected):
+        raise CheckFailure(
+            f"there are {len(tokens)} results, expected {len(expected)}",
+            hint="finished sequences are kept; at the last length, the beam_size best go too; and "
+            "what is finished leaves room for others to stay in play",
+        )
+    if len(tokens) > len(expected):
+        raise CheckFailure(
+            f"there are {len(tokens)} results, expected {len(expected)}",
+            hint="return the best beam_size results; a candidate that ends counts only if it is "
+            "among the best beam_size",
+        )
+    if sorted(tokens) == sorted(expected) and tokens != expected:
+        raise CheckFailure("the results are not in order", hint="best first")
+    hint = "three steps for each length: extend, set aside, go on; do it on paper for a beam of two"
+    assert_equal(tokens, expected, what="results", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="beam_search-pruning" points=1 read="decoding#beam-search"
+# No more than beam_size beginnings are in play
+telegrams.asked.clear()
+results = attempt(
+    beam_search, telegrams, beam_size=2, start_id=START, eos_id=END, max_new_tokens=5, alpha=0.0
+)
+if telegrams.most_in_play > 2:
+    raise CheckFailure(f"{telegrams.most_in_play} beginnings are in play, with a beam of 2")
+### BEGIN HIDDEN TESTS
+for vocab_size, beam_size in ((8, 3), (12, 5), (8, 1)):
+    language = random_language(vocab_size, ends_at=7)
+    results = attempt(
+        beam_search, language, beam_size=beam_size, start_id=START, eos_id=END,
+        max_new_tokens=6, alpha=0.0,
+    )  # fmt: skip
+    if language.most_in_play > beam_size:
+        raise CheckFailure(
+            f"{language.most_in_play} beginnings are in play, with a beam of {beam_size}",
+            hint="keep the beam_size best of all candidates, not of each beginning",
+        )
+    if len(results) > beam_size:
+        raise CheckFailure(f"{len(results)} results, with a beam of {beam_size}")
+    # Nothing ends in this language: as many as may be in play must be, to the last.
+    endless = random_language(vocab_size, ends_at=9)
+    results = attempt(
+        beam_search, endless, beam_size=beam_size, start_id=START, eos_id=END,
+        max_new_tokens=4, alpha=0.0,
+    )  # fmt: skip
+    if endless.most_in_play < beam_size:
+        raise CheckFailure(
+            f"only {endless.most_in_play} beginnings are in play, with a beam of {beam_size}",
+            hint="the beam_size most probable candidates stay in play",
+        )
+    if len(results) != beam_size:
+        raise CheckFailure(
+            f"{len(results)} results where nothing ends, with a beam of {beam_size}",
+            hint="at the last length, the beam_size best candidates go to the results",
+        )
+### END HIDDEN TESTS
+
+# %% test="beam_search-normalisation" points=1 read="decoding#length-normalisation"
+# The score is the log-probability over length to the alpha, and ranks the results
+results = attempt(
+    beam_search, telegrams, beam_size=1, start_id=START, eos_id=END, max_new_tokens=5, alpha=1.0
+)
+probability = 0.5 * 0.35 * 0.9  # "the", then "cat", then the end: a beam of one is greedy
+assert_close(
+    torch.tensor(float(results[0][1])),
+    torch.tensor(math.log(probability) / 3),
+    what="score of 'the cat <end>'",
+    mistakes={
+        "these are log-probabilities; divide them by length ** alpha": torch.tensor(
+            math.log(probability)
+        ),
+        "the end token counts in the length": torch.tensor(math.log(probability) / 2),
+        "the start token does not count in the length": torch.tensor(math.log(probability) / 4),
+        "divided by max_new_tokens; take each one's own length": torch.tensor(
+            math.log(probability) / 5
+        ),
+    },
+)
+
+
+### BEGIN HIDDEN TESTS
+def of_length(tokens, language):
+    """Return the log-probability of tokens in a language."""
+    total = 0.0
+    for t, token in enumerate(tokens):
+        logits = language(torch.tensor([[START, *tokens[:t]]]))[0].cpu().double()
+        total += float(logits.log_softmax(-1)[token])
+    return total
+
+
+for alpha in (0.0, 0.6, 2.0, 1.0):
+    language = random_language(6, sharpness=0.5)
+    results = attempt(
+        beam_search, language, beam_size=4, start_id=START, eos_id=END,
+        max_new_tokens=6, alpha=alpha,
+    )  # fmt: skip
+    if not results:
+        raise CheckFailure("there is no result", hint="see the check of the results")
+    lists = written_by(results)
+    scores = torch.tensor([float(score) for _, score in results])
+    totals = torch.tensor([of_length(tokens, language) for tokens in lists])
+    lengths = torch.tensor([float(len(tokens)) for tokens in lists])
+    longest = torch.tensor(6.0)
+    assert_close(
+        scores,
+        totals / lengths**alpha,
+        what="scores",
+        hint="divide the log-probability by length ** alpha, the end token counted",
+        mistakes={
+            "these are log-probabilities; divide them by length ** alpha": totals,
+            "divided by the length; raise it to the power alpha": totals / lengths,
+            "divided by alpha times the length": totals / (alpha * lengths),
+            "divided by max_new_tokens ** alpha; take each one's own length": totals
+            / longest**alpha,
+            "multiplied by length ** alpha; divide": totals * lengths**alpha,
+            "the end token counts in the length": totals
+            / torch.tensor([float(len([t for t in x if t != END])) for x in lists]) ** alpha,
+            "the start token does not count in the length": totals / (lengths + 1) ** alpha,
+        },
+    )
+    if not torch.equal(scores, scores.sort(descending=True).values):
+        raise CheckFailure(
+            "the results are not ranked by their scores",
+            hint="normalise first, then sort, best first",
+        )
+
+# A short sentence is more probable, a long one better token by token.
+uneven = language_of(
+    5, {(START, END): 0.5, (START, 2): 0.45, (2, 3): 0.9, (3, 4): 0.9, (4, END): 0.9}
+)
+for alpha, expected in ((0.0, [END]), (1.0, [2, 3, 4, END])):
+    results = attempt(
+        beam_search, uneven, beam_size=2, start_id=START, eos_id=END, max_new_tokens=4, alpha=alpha
+    )
+    best = written_by(results)[0]
+    hint = "rank all results at the end, by log-probability over length ** alpha"
+    assert_equal(best, expected, what=f"the best sequence for alpha {alpha}", hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# When the output is wrong, who is to blame? You have the output of a search and a right answer, the
+# **reference**. Ask the model for its scores of both:
+#
+# - It likes the reference better: the **search** is at fault, since it should have come back with
+#   something at least as good. A wider beam may help.
+# - It likes its own output as much or better: the **model** is at fault. However well you search,
+#   it would not choose the reference.
+#
+# See [Search or model?](book:decoding#search-or-model) in the chapter.
+
+
+# %% solution="diagnose" forbids="course_lib.diagnosis.diagnose course_lib.diagnosis.score_sequences"
+def diagnose(next_logits, *, output: list[int], reference: list[int], start_id: int, alpha: float):
+    """Say whether the search or the model is at fault for an output.
+
+    Args:
+        next_logits: The model, as for ``beam_search``.
+        output: The tokens that a search returned, without the start token.
+        reference: The tokens of a right answer, without the start token.
+        start_id: The token that every sequence begins with.
+        alpha: The score is log-probability over length to the alpha, as the search's.
+
+    Returns:
+        The verdict and the two scores, ``(verdict, output_score, reference_score)``. The verdict is
+        ``"none"`` if the output is the reference; ``"search"`` if the reference has the higher
+        score; ``"model"`` if it does not.
+    """
+    ### BEGIN SOLUTION
+    scores = []
+    for tokens in (output, reference):
+        sequence = torch.tensor([[start_id, *tokens]])
+        total = 0.0
+        for t, token in enumerate(tokens, start=1):
+            total += float(next_logits(sequence[:, :t])[0].log_softmax(dim=-1)[token])
+        scores.append(total / len(tokens) ** alpha)
+    output_score, reference_score = scores
+    if output == reference:
+        return "none", output_score, reference_score
+    fault = "search" if reference_score > output_score else "model"
+    return fault, output_score, reference_score
+    ### END SOLUTION
+
+
+# %% test="diagnose-scores" points=1 read="decoding#search-or-model"
+# Both sequences get the model's score
+_, of_output, of_reference = attempt(
+    diagnose, telegrams, output=[2, 4, END], reference=[3, 4, END], start_id=START, alpha=0.0
+)
+assert_close(
+    torch.tensor(float(of_reference)),
+    torch.tensor(math.log(0.4 * 0.9 * 0.9)),
+    what="score of 'a cat <end>'",
+    mistakes={"the two scores have changed places": torch.tensor(math.log(0.5 * 0.35 * 0.9))},
+)
+### BEGIN HIDDEN TESTS
+for alpha in (0.0, 0.7, 1.0):
+    language = random_language(6)
+    pair = [torch.randint(2, 6, (length,)).tolist() for length in (3, 5)]
+    pair[1].append(END)
+    terms, bare = [], []
+    for tokens in pair:
+        logits = [
+            language(torch.tensor([[START, *tokens[:t]]]))[0].cpu().double()
+            for t in range(len(tokens))
+        ]
+        at_tokens = zip(logits, tokens, strict=True)
+        terms.append(torch.stack([row.log_softmax(-1)[token] for row, token in at_tokens]))
+        at_tokens = zip(logits, tokens, strict=True)
+        bare.append(torch.stack([row[token] for row, token in at_tokens]))
+
+    def scores_of(terms, alpha=alpha, count=len):
+        """Return the two scores."""
+        return torch.tensor([float(t.sum()) / count(t) ** alpha for t in terms])
+
+    _, of_output, of_reference = attempt(
+        diagnose, language, output=pair[0], reference=pair[1], start_id=START, alpha=alpha
+    )
+    assert_close(
+        torch.tensor([float(of_output), float(of_reference)]),
+        scores_of(terms),
+        what="scores of output and reference",
+        hint="for each token, log_softmax of the logits after all tokens before it, start_id first",
+        mistakes={
+            "the two scores have changed places": scores_of(terms).flip(0),
+            "these are sums of logits; log_softmax is missing": scores_of(bare),
+            "not divided by length ** alpha": scores_of(terms, alpha=0.0),
+            "divided by the length; raise it to the power alpha": scores_of(terms, alpha=1.0),
+            "the first token counts too: its beginning is the start token alone": scores_of(
+                [t[1:] for t in terms], count=lambda t: len(t) + 1
+            ),
+            "the last token counts too": scores_of(
+                [t[:-1] for t in terms], count=lambda t: len(t) + 1
+            ),
+            "the start token does not count in the length": scores_of(
+                terms, count=lambda t: len(t) + 1
+            ),
+        },
+    )
+### END HIDDEN TESTS
+
+# %% test="diagnose-verdict" points=1 read="decoding#search-or-model"
+# The verdict names what is at fault
+cat, the_cat = [3, 4, END], [2, 4, END]  # the model likes "a cat" better than "the cat"
+for output, reference, expected in (
+    (the_cat, cat, "search"),
+    (cat, the_cat, "model"),
+    (cat, cat, "none"),
+):
+    verdict, _, _ = attempt(
+        diagnose, telegrams, output=output, reference=reference, start_id=START, alpha=0.0
+    )
+    assert_equal(verdict, expected, what="the verdict")
+### BEGIN HIDDEN TESTS
+# After any tokens the model likes token 2 best, then 3, then 4 and 5 alike; log-softmax is done.
+odds = torch.tensor([0.01, 0.19, 0.4, 0.2, 0.1, 0.1]).log().to(device)
+simple = TinyLanguage(lambda tokens: odds.expand(len(tokens), -1))
+for language, output, reference, alpha, expected, hint in (
+    (
+        simple,
+        [3],
+        [2],
+        0.0,
+        "search",
+        "the model likes the reference better: the search is at fault",
+    ),
+    (
+        simple,
+        [2],
+        [3],
+        0.0,
+        "model",
+        "the model likes its own output better: the model is at fault",
+    ),
+    (simple, [2, 4], [2, 4], 0.0, "none", "the output is the reference: nothing is at fault"),
+    (
+        simple,
+        [2, 4],
+        [2, 5],
+        0.0,
+        "model",
+        "equal scores: a better search would not help, so the model",
+    ),
+    (
+        simple,
+        [4, 5],
+        [5, 4],
+        0.0,
+        "model",
+        "equal scores: a better search would not help, so the model",
+    ),
+    (
+        simple,
+        [4],
+        [2, 2, 2],
+        1.0,
+        "search",
+        "compare scores, each divided by its own length ** alpha",
+    ),
+    (
+        simple,
+        [4],
+        [2, 2, 2, 2],
+        0.0,
+        "model",
+        "compare scores, and with alpha 0 length does not count",
+    ),
+    (telegrams, [2, 4, END], [3, 4, END], 0.0, "search", "each token is scored given those before"),
+    (telegrams, [3, 4, END], [2, 4, END], 0.0, "model", "each token is scored given those before"),
+):
+    verdict, _, _ = attempt(
+        diagnose, language, output=output, reference=reference, start_id=START, alpha=alpha
+    )
+    assert_equal(verdict, expected, what="the verdict", hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 5: in your own words
+
+# %% [markdown] written="wider-beam" points=2 read="decoding#search-or-model"
+# ### The wider beam that made things worse
+#
+# A team translates with a beam of 4 and no length normalisation. Somebody tries a beam of 200 and
+# expects better translations. They get worse: many are cut short, some are empty. Answer in five
+# sentences or fewer. Did the wider beam search better or worse than the narrow one, and how would
+# `diagnose` show it? Where does the liking for short outputs come from, and what would you change?
+#
+# ### BEGIN SOLUTION
+# The wide beam searched *better*: it found outputs that the model gives a higher score, and the
+# empty translation is one of them. So `diagnose` says "model" for more of the errors than before:
+# the model likes its own short output better than the reference. The narrow beam had hidden this,
+# because it dropped the improbable start of an early end. Short outputs win because each further
+# token multiplies in a probability below 1; the score is a sum of negative terms, and fewer terms
+# make a larger sum. Normalise by length (`alpha` near 1) or otherwise correct the model's liking;
+# a narrow beam helps by accident, not for a reason.
+#
+# **Marking guide**, one point each:
+#
+# 1. *Search against model*: the wider beam finds higher scores, so the fault is the model's (its
+#    score), with what `diagnose` says. "The search got worse" earns nothing here, whatever follows.
+# 2. *Length*: a sum of negative log-probabilities favours few terms, and the remedy follows from
+#    that: length normalisation, a reward for each token, or a change in training. Half a point for
+#    the remedy without the reason. "Use a smaller beam" alone is no remedy.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## And now: carved in stone
+#
+# Below, everything comes together. Your `read_both_ways` reads the digits of a year with your
+# `GRUCell`s, your `Decoder` learns to carve it, with teacher forcing, and your searches let it
+# write. It never sees the years of the last test; nobody tells it that there are such things as
+# subtraction or place value. It takes about ten seconds.
+#
+# Afterwards, add a cell of your own: `carve(2025)`, the year you were born in, any number from 1 to
+# 3999. What does it do with 4000, or with 0?
+
+# %% demo="delight"
+import matplotlib.pyplot as plt
+
+ROMAN = [(1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"),
+         (40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")]  # fmt: skip
+LETTERS = "..IVXLCDM"  # the first two stand for START and END
+
+
+def in_roman(number):
+    """Write a number as a Roman would: the truth."""
+    written = ""
+    for value, letters in ROMAN:
+        written += letters * (number // value)
+        number %= value
+    return written
+
+
+class Stonemason(nn.Module):
+    """Read digits, write Roman numerals."""
+
+    def __init__(self, d_embedding=16, d_hidden=64):
+        super().__init__()
+        self.d_hidden = d_hidden
+        self.digits = nn.Embedding(10, d_embedding)
+        pair = [GRUCell(d_embedding, d_hidden), GRUCell(d_embedding, d_hidden)]
+        self.layers = nn.ModuleList([nn.ModuleList(pair)])
+        self.decoder = Decoder(len(LETTERS), d_embedding, d_hidden, 2 * d_hidden)
+
+    def read(self, numbers):
+        """Sum up each number in a context."""
+        digits = [[int(digit) for digit in str(number)] for number in numbers]
+        lengths = torch.tensor([len(row) for row in digits])
+        src = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in digits], batch_first=True)
+        _, context = read_both_ways(self.digits(src), lengths, self.layers, self.d_hidden)
+        return context
+
+    def next_logits(self, number):
+        """Return what the searches ask for: a function from beginnings to logits."""
+        context = self.read([number])
+        return lambda tokens: self.decoder(tokens, context.expand(len(tokens), -1))[:, -1]
+
+
+torch.manual_seed(0)
+numbers = (torch.randperm(3999) + 1).tolist()
+unseen, known = numbers[:500], numbers[500:]
+mason = Stonemason()
+steps = 300
+optimizer = torch.optim.Adam(mason.parameters())
+schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.01, total_steps=steps)
+for step in range(steps):
+    batch = [known[i] for i in torch.randint(len(known), (64,))]
+    targets = [[*(LETTERS.index(x) for x in in_roman(n)), END] for n in batch]
+    tgt = nn.utils.rnn.pad_sequence([torch.tensor(t) for t in targets], True, padding_value=-100)
+    before = torch.cat([torch.full((64, 1), START), tgt[:, :-1].clamp(min=END)], dim=1)
+    logits = mason.decoder(before, mason.read(batch))
+    loss = F.cross_entropy(logits.flatten(0, 1), tgt.flatten())  # -100 does not count
+    optimizer.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(mason.parameters(), 1.0)
+    optimizer.step()
+    schedule.step()
+    if step % 50 == 49:
+        print(f"step {step + 1}: loss {loss.item():.4f} nats a letter")
+
+
+@torch.no_grad()
+def carve(number, beam_size=3):
+    """Let the mason carve a number; print what else was in the beam, and who is to blame."""
+    model = mason.next_logits(number)
+    results = beam_search(
+        model, beam_size=beam_size, start_id=START, eos_id=END, max_new_tokens=17, alpha=1.0
+    )
+    shown = ["".join(LETTERS[t] for t in tokens if t != END) for tokens, _ in results]
+    print(f"{number}  ->  {shown[0]}     also in the beam: {', '.join(shown[1:])}")
+    if shown[0] != in_roman(number):
+        truth = [*(LETTERS.index(letter) for letter in in_roman(number)), END]
+        verdict, *_ = diagnose(
+            model, output=results[0][0], reference=truth, start_id=START, alpha=1.0
+        )
+        print(f"      it should be {in_roman(number)}: the {verdict} is at fault")
+    return shown[0]
+
+
+with torch.no_grad():
+    right = 0
+    for number in unseen[:100]:
+        tokens, _ = greedy_search(
+            mason.next_logits(number), start_id=START, eos_id=END, max_new_tokens=17
+        )
+        right += "".join(LETTERS[t] for t in tokens if t != END) == in_roman(number)
+print(f"\nof 100 numbers that it has never seen, it carves {right} as a Roman would\n")
+stone = [carve(year) for year in (unseen[0], unseen[1], 1984, 2026, 3888)]
+
+figure, axes = plt.subplots(figsize=(6, 3.4), facecolor="#d8d2c4")
+axes.axis("off")
+for line, inscription in enumerate(stone):
+    for shift, color in ((0.004, "#f4f0e6"), (0.0, "#6b6355")):  # light falls in from above
+        axes.text(0.5 + shift, 0.92 - 0.21 * line - 3 * shift, inscription, color=color,
+                  family="serif", fontsize=21, ha="center", va="center")  # fmt: skip
+plt.show()
