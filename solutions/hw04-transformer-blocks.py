@@ -1,0 +1,1557 @@
+# %% [markdown]
+# # Homework 4: Transformer blocks
+#
+# Attention, which you wrote last time, can't tell these two apart:
+#
+# ```
+# DOG BITES MAN
+# MAN BITES DOG
+# ```
+#
+# It sees a bag of words. It also does nothing but average, and thirty attentions on top of one
+# another either explode or fall asleep. Four small blocks mend all of that, and a Transformer is
+# nothing but attention and these: **positions**, a **feed-forward** layer, **normalisation**, and a
+# **residual** road past each of them. Here you write the four. In the last cell they are stacked,
+# and the stack learns the names of the moons of our planets, and dreams up new ones.
+#
+# | part | what you write | points |
+# |---|---|---|
+# | 1 | positions: `position_angles`, `SinusoidalPositions`, `shift_matrix`, `RotaryPositions` | 8 |
+# | 2 | `FeedForward`: what each token does on its own | 2 |
+# | 3 | `layer_norm`, `rms_norm`, `LayerNorm`, and `layer_norm_backward`, by hand | 6 |
+# | 4 | `diagnose_layer_norm`: the museum of mistakes | 2 |
+# | 5 | `Residual`, with the norm before or after | 3 |
+# | 6 | a question, answered in words | 3 |
+#
+# **Time:** about three hours if you have read the chapters
+# [Positional encoding](book:positional-encoding), [Feed-forward layers](book:feed-forward),
+# [Layer normalisation](book:layer-normalization) and
+# [Residual connections](book:residual-connections). Part 1 takes an hour, the backward pass half an
+# hour. Nothing here needs a GPU.
+#
+# **Afterwards you can** tell a model where its words stand, in two ways; say why a fixed distance
+# is a fixed matrix; write a normalisation forwards and backwards; find a wrong one by its behaviour
+# alone; and choose where on the road it should stand.
+
+# %% [markdown]
+# ## How this notebook works
+#
+# - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
+#   contract: shapes, dtypes, errors. You may add cells, and functions and methods of your own.
+# - The test cells check one thing each, and each is worth its own points. Run them as often as you
+#   like; a cell that stays silent is content. When one complains, read its last line first: it is
+#   a hint.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
+#   shapes. It asks for nothing that the docstring does not promise.
+# - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
+#   So hand in also what is only half done.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+
+# %% setup="imports"
+import math
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import get_args
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from course_lib.feed_forward import Activation
+from course_lib.residual import NormPosition, check_norm_position
+from course_lib.testing import (
+    CheckFailure,
+    assert_close,
+    assert_equal,
+    assert_keeps_inputs,
+    assert_raises,
+    assert_shape,
+    call_beside,
+)
+
+device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
+
+# %% [markdown]
+# ## Part 1: positions
+#
+# Think of a row of clock hands. With each token every hand moves on by its own angle: the first by
+# a whole radian, each next one more slowly, the last hardly at all. Where the hands point says
+# which token it is, as the hands of a clock say what time it is.
+#
+# Hand $i$ of `width / 2` hands stands, at position $t$, at the angle
+#
+# $$\frac{t}{\mathrm{base}^{\,2i / \mathrm{width}}}, \qquad i = 0, 1, \dots, \mathrm{width}/2 - 1.$$
+#
+# See [Sinusoidal positions](book:positional-encoding#sinusoidal-positions). Everything in this part
+# stands on these angles, so they are a function of their own.
+#
+# **Digits.** A million tokens on, the fast hand has turned a million radians. In float32 that
+# leaves two digits behind the point. So compute *everything* in `dtype`, from the positions and the
+# speeds on; a result that is cast at the end has lost its digits before.
+
+# %% solution="position_angles" of="course_lib.positional"
+
+# %% test="position_angles-values" points=1 read="positional-encoding#sinusoidal-positions"
+# Each hand turns at its own speed
+t = torch.tensor([[0.0], [1.0], [7.0]], dtype=torch.float64).to(device)
+slower = torch.tensor([1.0, 0.01], dtype=torch.float64).to(device)  # 1 / 10000^0, 1 / 10000^(2/4)
+assert_close(
+    position_angles(t[:, 0].long(), 4),
+    t * slower,
+    what="the angles of positions 0, 1 and 7",
+    hint="a row a position, a column a hand: position / base^(2i / width)",
+    mistakes={
+        "the exponent runs over 0, 2/width, 4/width, ...: here over 0 and 1/2": t * slower.sqrt(),
+        "the exponent is 2i / width: divide by width, not by width / 2": t * slower**2,
+        "the hands get faster: divide the position by base^(2i / width)": t / slower,
+        "the hands are numbered from 0: the first one turns a radian a token": t * slower * 0.01,
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.positional import position_angles as reference_angles
+
+positions = torch.randint(3, 50, (6,)).to(device)
+for width, base in ((2, 10_000.0), (8, 10_000.0), (10, 500.0)):
+    expected = reference_angles(positions, width, base=base)
+    hands = torch.arange(width // 2, dtype=torch.float64, device=device)
+    t = positions.double()[:, None]
+    assert_close(
+        position_angles(positions, width, base=base),
+        expected,
+        what=f"the angles for width={width} and base={base:g}",
+        hint="a row a position, a column a hand: position / base^(2i / width)",
+        mistakes={
+            "the hands get faster: divide the position by base^(2i / width)": (
+                t * base ** (2 * hands / width)
+            ),
+            "the exponent is half too small: 2i / width, with i from 0 to width / 2 - 1": (
+                t / base ** (hands / width)
+            ),
+            "the exponent is 2i / width: divide by width, not by width / 2": (
+                t / base ** (4 * hands / width)
+            ),
+            "the base is fixed; use the argument base": reference_angles(positions, width),
+            "the hands are numbered from 0: the first one turns a radian a token": (
+                t / base ** (2 * (hands + 1) / width)
+            ),
+        },
+    )
+### END HIDDEN TESTS
+
+# %% test="position_angles-digits" points=1 read="positional-encoding#sinusoidal-positions"
+# Digits are kept a million tokens on, dtype is what was asked for, an odd width is refused
+in_dtype = "digits are lost: make positions and exponents in dtype before you compute with them"
+far = torch.tensor([1_000_000]).to(device)
+first, second, third = position_angles(far, 6)[0]
+# Each hand is slower than the one before by the same factor; in float64 that holds to 15 digits.
+drift = 1e5 * (first * third / second**2 - 1)
+nothing = torch.zeros((), dtype=torch.float64).to(device)
+assert_close(drift, nothing, what="the drift of three hands, scaled up", hint=in_dtype)
+assert_raises(ValueError, position_angles, far, 3, hint="an odd width has half a hand: ValueError")
+### BEGIN HIDDEN TESTS
+far = torch.randint(900_000, 1_000_000, (3,)).to(device)
+angles = position_angles(far, 16)
+assert_shape(angles, (3, 8), what="the angles", hint="a row a position, width / 2 hands")
+drift = 1e5 * (angles[:, :-2] * angles[:, 2:] / angles[:, 1:-1] ** 2 - 1)
+nothing = torch.zeros(3, 6, dtype=torch.float64).to(device)
+assert_close(drift, nothing, what="the drift of the hands, scaled up", hint=in_dtype)
+for dtype in (torch.float32, torch.float64):
+    got = position_angles(far, 2, dtype=dtype).dtype
+    if got != dtype:
+        raise CheckFailure(f"dtype={dtype} gives {got}", hint="the result has the dtype asked for")
+for width in (5, 0, -2):
+    hint = "width must be positive and even: raise ValueError for anything else"
+    assert_raises(ValueError, position_angles, far, width, hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### Sines and cosines
+#
+# A hand's point in the plane is $(\sin, \cos)$ of its angle. The vector of a position lays the
+# points of all hands side by side: sine, cosine, sine, cosine, ... It is *added* to the token's
+# embedding, and the sum has the dtype that `x` had. `offset` is the position of the first token: 0,
+# unless the tokens before it have been read already.
+#
+# To lay two tensors side by side entry by entry, `torch.stack((a, b), dim=-1).flatten(-2)` does it;
+# or write into `vectors[..., 0::2]` and `vectors[..., 1::2]`.
+
+# %% solution="SinusoidalPositions" of="course_lib.positional"
+
+# %% test="SinusoidalPositions-pattern" points=1 read="positional-encoding#sinusoidal-positions"
+# Sine and cosine take turns, and are added to each token from offset on
+layer = SinusoidalPositions(6)
+assert_close(
+    layer.vectors(1, device=device),
+    torch.tensor([[0.0, 1.0, 0.0, 1.0, 0.0, 1.0]]).to(device),  # all hands at angle 0
+    what="the vector of position 0",
+    mistakes={
+        "sine and cosine are swapped: entry 2i is the sine": (
+            torch.tensor([[1.0, 0.0, 1.0, 0.0, 1.0, 0.0]]).to(device)
+        ),
+        "first all sines, then all cosines: they take turns, sin, cos, sin, cos": (
+            torch.tensor([[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]]).to(device)
+        ),
+    },
+)
+x = torch.randn(2, 3, 2).to(device)
+t = torch.tensor([0.0, 1.0, 2.0]).to(device)
+one_hand = torch.stack((t.sin(), t.cos()), dim=-1)  # a radian a token
+assert_close(
+    SinusoidalPositions(2)(x.clone()),
+    x + one_hand,
+    what="the output with one hand",
+    hint="add vectors(...) to x, the same for each sentence of the batch",
+    mistakes={
+        "the positions take the place of x; add them to it": one_hand.expand(2, 3, 2),
+        "the positions are multiplied; add them": x * one_hand,
+        "x is scaled: that is the embedding's business, just add": x * 2**0.5 + one_hand,
+    },
+)
+### BEGIN HIDDEN TESTS
+swapped = "sine and cosine are swapped: entry 2i is the sine"
+halves = "first all sines, then all cosines: they take turns, sin, cos, sin, cos"
+for width in (4, 10):
+    one, none = torch.ones(1, width // 2).to(device), torch.zeros(1, width // 2).to(device)
+    assert_close(
+        SinusoidalPositions(width).vectors(1, device=device),
+        torch.stack((none, one), dim=-1).flatten(-2),
+        what="the vector of position 0",
+        mistakes={
+            swapped: torch.stack((one, none), dim=-1).flatten(-2),
+            halves: torch.cat((none, one), dim=-1),
+            "first all cosines, then all sines": torch.cat((one, none), dim=-1),
+        },
+    )
+layer = SinusoidalPositions(2)
+x = torch.randn(4, 5, 2).to(device)
+for offset in (0, int(torch.randint(2, 9, ()))):
+    t = torch.arange(offset, offset + 5, device=device, dtype=torch.float32)
+    expected = torch.stack((t.sin(), t.cos()), dim=-1)
+    from_zero = torch.stack(((t - offset).sin(), (t - offset).cos()), dim=-1)
+    early = torch.stack(((t + 1).sin(), (t + 1).cos()), dim=-1)
+    assert_close(
+        layer.vectors(5, offset=offset, device=device),
+        expected,
+        what=f"vectors of one hand with offset={offset}",
+        mistakes={
+            swapped: torch.stack((t.cos(), t.sin()), dim=-1),
+            "offset is not used: the first token stands at position offset": from_zero,
+            "the first position is 0, not 1": early,
+        },
+    )
+    assert_close(
+        layer(x.clone(), offset=offset),
+        x + expected,
+        what=f"output with offset={offset}",
+        hint="add vectors(...) to x, the same for each sentence of the batch",
+        mistakes={
+            "the positions take the place of x; add them to it": expected.expand(4, 5, 2),
+            "forward does not hand offset on": x + from_zero,
+            "x is scaled: that is the embedding's business, just add": x * 2**0.5 + expected,
+            "the positions are multiplied; add them": x * expected,
+            "positions count the sentences of the batch: take the length from x.size(1)": (
+                x + torch.stack((t[:1].sin(), t[:1].cos()), dim=-1)
+            ),
+        },
+    )
+### END HIDDEN TESTS
+
+# %% test="SinusoidalPositions-values" points=1 read="positional-encoding#sinusoidal-positions"
+# All hands turn at their own speeds, in the dtype of x; what makes no sense is refused
+layer = SinusoidalPositions(4)
+by_hand = torch.tensor([[math.sin(3.0), math.cos(3.0), math.sin(0.03), math.cos(0.03)]])
+hint = "if the pattern is right, it is the speeds: see position_angles, with width d_model"
+position_3 = layer.vectors(1, offset=3, device=device)
+assert_close(position_3, by_hand.to(device), what="the vector of position 3", hint=hint)
+in_place = "x += ... changes the caller's tensor"
+assert_keeps_inputs(layer, torch.randn(2, 3, 4).to(device), hint=in_place)
+odd = "raise ValueError when half a hand would be left over"
+assert_raises(ValueError, SinusoidalPositions, 5, hint=odd)
+### BEGIN HIDDEN TESTS
+from course_lib.positional import SinusoidalPositions as ReferencePositions
+
+x = torch.randn(3, 7, 12).to(device)
+offset = int(torch.randint(1, 20, ()))
+assert_close(
+    SinusoidalPositions(12)(x.clone(), offset=offset),
+    ReferencePositions(12)(x, offset=offset),
+    what="the output",
+    hint=hint,
+)
+for dtype in (torch.float64, torch.bfloat16):
+    got = SinusoidalPositions(12)(x.to(dtype)).dtype
+    if got != dtype:
+        raise CheckFailure(f"x is {dtype}, the output {got}", hint="the output has the dtype of x")
+assert_keeps_inputs(SinusoidalPositions(12), x, hint=in_place)
+hint = "d_model must be positive and even, offset not negative: raise ValueError"
+for d_model in (7, 0):
+    assert_raises(ValueError, SinusoidalPositions, d_model, hint=hint)
+layer = SinusoidalPositions(12)
+assert_raises(ValueError, layer, x, offset=-1, hint=hint)
+assert_raises(ValueError, layer.vectors, 3, offset=-1, hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### A fixed distance is a fixed matrix
+#
+# Three tokens on, the first hand has turned by three radians, *wherever it stood before*. To turn a
+# point is to multiply it by a matrix. So one matrix moves every position vector three tokens on,
+# and a layer that wants to look three tokens back needs to learn nothing but that matrix.
+#
+# Find the block of one hand from $\sin(a + b) = \sin a \cos b + \cos a \sin b$ and
+# $\cos(a + b) = \cos a \cos b - \sin a \sin b$: you know $b$, and $(\sin a, \cos a)$ is what the
+# matrix gets. Mind that the sine comes first. The blocks of all hands stand on the diagonal;
+# `torch.block_diag` puts them there. The chapter does it in
+# [The shift matrix](book:positional-encoding#shift-matrix).
+
+# %% solution="shift_matrix" of="course_lib.positional"
+
+# %% test="shift_matrix-one-hand" points=1 read="positional-encoding#shift-matrix"
+# With one hand, the matrix moves every position vector by offset
+turn = shift_matrix(3, 2)
+assert_shape(turn, (2, 2), what="shift_matrix(3, 2)")
+here = torch.tensor([math.sin(2.0), math.cos(2.0)], dtype=torch.float64)
+there = torch.tensor([math.sin(5.0), math.cos(5.0)], dtype=torch.float64)
+back = torch.tensor([math.sin(-1.0), math.cos(-1.0)], dtype=torch.float64)
+assert_close(
+    turn @ here,
+    there,
+    what="position 2, moved by 3",
+    mistakes={
+        "it moves back: the signs of the two sines are swapped, or it is transposed": back,
+    },
+)
+### BEGIN HIDDEN TESTS
+for offset in (int(torch.randint(1, 9, ())), -int(torch.randint(1, 9, ())), 0):
+    sin, cos = math.sin(offset), math.cos(offset)
+    expected = torch.tensor([[cos, sin], [-sin, cos]], dtype=torch.float64)
+    assert_close(
+        shift_matrix(offset, 2),
+        expected,
+        what=f"the block for offset={offset}",
+        hint="the vector it gets is (sin a, cos a), the vector it gives (sin(a + b), cos(a + b))",
+        mistakes={
+            "it moves back: transposed, or the signs of the sines swapped": expected.T,
+            "made for (cos, sin); here the sine comes first": expected.flip(0),
+            "it turns and mirrors: one of the two sines is negative": (
+                torch.tensor([[cos, sin], [sin, cos]], dtype=torch.float64)
+            ),
+            "sine and cosine are swapped": (
+                torch.tensor([[sin, cos], [-cos, sin]], dtype=torch.float64)
+            ),
+        },
+    )
+### END HIDDEN TESTS
+
+# %% test="shift_matrix-all-hands" points=1 read="positional-encoding#shift-matrix"
+# With many hands each has its own block, and nothing stands outside the blocks
+moved = shift_matrix(5, 8)
+assert_shape(moved, (8, 8), what="shift_matrix(5, 8)")
+outside = torch.block_diag(*[torch.ones(2, 2)] * 4) == 0
+assert_close(moved[outside], torch.zeros(48).double(), what="what stands outside the 2 x 2 blocks")
+### BEGIN HIDDEN TESTS
+from course_lib.positional import shift_matrix as reference_matrix
+
+for d_model in (4, 10):
+    offset = int(torch.randint(-20, 20, ()))
+    expected = reference_matrix(offset, d_model)
+    assert_close(
+        shift_matrix(offset, d_model),
+        expected,
+        what="the matrix",
+        hint="block i turns by the angle of hand i at position offset: position_angles gives it; "
+        "the result is float64",
+        mistakes={"it moves back: transposed, or the signs of the sines swapped": expected.T},
+    )
+hint = "d_model must be positive and even: raise ValueError for anything else"
+for d_model in (5, 0):
+    assert_raises(ValueError, shift_matrix, 1, d_model, hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### Rotary positions
+#
+# The second way adds nothing. It *turns* queries and keys: entries $2i$ and $2i + 1$ are a point in
+# the plane, and hand $i$'s angle turns it, the usual way round (from the first axis towards the
+# second):
+#
+# $$(x, y) \mapsto (x \cos\theta - y \sin\theta,\; x \sin\theta + y \cos\theta)$$
+#
+# A query turned by its position and a key turned by its own have a product in which only the
+# difference of the two angles is left: see
+# [Rotary positions](book:positional-encoding#rotary-positions). Note what the docstring says of
+# `x`: there may be any number of dimensions before the last two, heads among them. What comes out
+# has the dtype that `x` had.
+
+# %% solution="RotaryPositions" of="course_lib.positional"
+
+# %% test="RotaryPositions-one-hand" points=1 read="positional-encoding#rotary-positions"
+# A pair of entries is turned by its position, from offset on
+x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).to(device)  # three tokens, head_dim 2
+sin, cos = math.sin, math.cos
+assert_close(
+    RotaryPositions(2)(x.clone()),
+    torch.tensor([[1.0, 0.0], [cos(1), sin(1)], [-sin(2), cos(2)]]).to(device),
+    what="the output",
+    hint="(x, y) becomes (x cos - y sin, x sin + y cos)",
+    mistakes={
+        "turned the other way round": (
+            torch.tensor([[1.0, 0.0], [cos(1), -sin(1)], [sin(2), cos(2)]]).to(device)
+        ),
+        "the second line needs the first entry as it was, not as turned": torch.tensor(
+            [[1.0, 0.0], [cos(1), cos(1) * sin(1)], [-sin(2), cos(2) - sin(2) ** 2]]
+        ).to(device),
+        "positions are added; this layer turns": (
+            torch.tensor([[1.0, 1.0], [1 + sin(1), cos(1)], [sin(2), 1 + cos(2)]]).to(device)
+        ),
+    },
+)
+### BEGIN HIDDEN TESTS
+layer = RotaryPositions(2)
+
+
+def turned(x, angle):
+    """Turn every point of x."""
+    (first, second), sin, cos = x.unbind(-1), angle.sin(), angle.cos()
+    return torch.stack((first * cos - second * sin, first * sin + second * cos), dim=-1)
+
+
+for shape in ((5, 2), (3, 5, 2), (2, 3, 5, 2)):
+    x = torch.randn(shape).to(device)
+    for offset in (0, int(torch.randint(2, 9, ()))):
+        t = torch.arange(offset, offset + 5, device=device, dtype=torch.float32)
+        expected = turned(x, t)
+        from_turned = expected[..., 0] * t.sin() + x[..., 1] * t.cos()
+        assert_close(
+            layer(x.clone(), offset=offset),
+            expected,
+            what=f"the output for x of shape {shape} with offset={offset}",
+            hint="positions count along the last but one dimension, x.size(-2)",
+            mistakes={
+                "turned the other way round": turned(x, -t),
+                "offset is not used: the first token stands at position offset": (
+                    turned(x, t - offset)
+                ),
+                "the second line needs the first entry as it was, not as turned": (
+                    torch.stack((expected[..., 0], from_turned), dim=-1)
+                ),
+                "positions are added; this layer turns": (
+                    x + torch.stack((t.sin(), t.cos()), dim=-1)
+                ),
+            },
+        )
+assert_keeps_inputs(layer, x, hint="writing into x[..., 0::2] changes the caller's tensor")
+### END HIDDEN TESTS
+
+# %% test="RotaryPositions-all-hands" points=1 read="positional-encoding#rotary-positions"
+# Neighbours make pairs, each at its own speed, so that products depend on distance alone
+layer = RotaryPositions(8)
+query, key = torch.randn(8).to(device), torch.randn(8).to(device)
+queries, keys = layer(query.repeat(6, 1)), layer(key.repeat(6, 1))  # the same at six places
+near, far = queries[1] @ keys[0], queries[5] @ keys[4]
+assert_close(far, near, what="the product of a query and the key before it, further on")
+assert_close(queries.norm(dim=-1), query.norm().expand(6), what="the length of each vector")
+### BEGIN HIDDEN TESTS
+from course_lib.positional import RotaryPositions as ReferencePositions
+
+for head_dim, base in ((4, 10_000.0), (6, 500.0)):
+    x = torch.randn(2, 3, 5, head_dim).to(device)
+    reference = ReferencePositions(head_dim, base=base)
+    # What a rotation of entries i and i + head_dim / 2 gives, as some models have it:
+    by_halves = torch.cat((x[..., 0::2], x[..., 1::2]), dim=-1)
+    regrouped = x.unflatten(-1, (2, -1)).transpose(-2, -1).flatten(-2)
+    assert_close(
+        RotaryPositions(head_dim, base=base)(x.clone(), offset=4),
+        reference(x, offset=4),
+        what=f"the output for head_dim={head_dim}, base={base:g}",
+        hint="hand i turns entries 2i and 2i + 1; its angle is that of position_angles for the "
+        "width head_dim and this base",
+        mistakes={
+            "the base is fixed; hand yours on to position_angles": (
+                ReferencePositions(head_dim)(x, offset=4)
+            )
+            if base != 10_000
+            else torch.full_like(x, torch.nan),
+            "the pairs are i and i + head_dim / 2; here neighbours make a pair": (
+                reference(regrouped, offset=4).unflatten(-1, (-1, 2)).transpose(-2, -1).flatten(-2)
+            ),
+            "the turned halves are laid one after the other; entries take turns": torch.cat(
+                (reference(x, offset=4)[..., 0::2], reference(x, offset=4)[..., 1::2]), dim=-1
+            ),
+        },
+    )
+x = torch.randn(3, 5, 6).to(device)
+expected = ReferencePositions(6)(x)
+hint = "base is 10,000 unless it is given"
+assert_close(RotaryPositions(6)(x), expected, what="the output without a base", hint=hint)
+for dtype in (torch.float64, torch.bfloat16):
+    x = torch.randn(2, 3, 4, dtype=dtype).to(device)
+    got = RotaryPositions(4)(x).dtype
+    if got != dtype:
+        raise CheckFailure(f"x is {dtype}, the output {got}", hint="the output has the dtype of x")
+assert_shape(RotaryPositions(4, base=1.5)(x), (2, 3, 4), what="the output for base=1.5")
+hint = "head_dim must be positive and even, base above 1, offset not negative: raise ValueError"
+assert_raises(ValueError, RotaryPositions, 3, hint=hint)
+assert_raises(ValueError, RotaryPositions, 4, base=1.0, hint=hint)
+assert_raises(ValueError, RotaryPositions(4), torch.randn(3, 4).to(device), offset=-1, hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 2: the feed-forward layer
+#
+# Attention carries; this layer thinks. Each token for itself, all with the same weights: widen,
+# bend, bring back. See [Feed-forward layers](book:feed-forward#the-formula).
+#
+# The function in the middle has three choices; `F.relu` and `F.gelu` give you all of them (look up
+# `approximate` for the third). Dropout acts on the *inner* activations. `nn.Dropout` knows by
+# itself whether the layer is training (`layer.train()`, `layer.eval()`), if you make it in
+# `__init__`.
+
+# %% solution="FeedForward" of="course_lib.feed_forward"
+
+# %% test="FeedForward-values" points=1 read="feed-forward#the-formula"
+# Widen, bend, bring back: with each of the three functions
+layer = FeedForward(1, 2).to(device)
+layer.load_state_dict(
+    {
+        "expansion.weight": torch.tensor([[1.0], [-1.0]]),
+        "expansion.bias": torch.tensor([0.0, 0.0]),
+        "contraction.weight": torch.tensor([[1.0, 1.0]]),  # max(0, x) + max(0, -x) = |x|
+        "contraction.bias": torch.tensor([-0.5]),
+    }
+)
+x = torch.tensor([[3.0], [-2.0]]).to(device)
+assert_close(
+    layer(x),
+    torch.tensor([[2.5], [1.5]]).to(device),
+    what="the output",
+    mistakes={
+        "nothing bends: apply the activation between the two": (
+            torch.tensor([[-0.5], [-0.5]]).to(device)
+        ),
+        "the activation comes before the contraction, not after it": (
+            torch.tensor([[0.0], [0.0]]).to(device)
+        ),
+        "the residual is another layer's business: do not add x": (
+            torch.tensor([[5.5], [-0.5]]).to(device)
+        ),
+    },
+)
+assert_raises(ValueError, FeedForward, 4, 8, activation="swish", hint="there are three: ValueError")
+### BEGIN HIDDEN TESTS
+from course_lib.feed_forward import FeedForward as ReferenceLayer
+
+x = torch.randn(2, 3, 6).to(device)
+for activation in ("relu", "gelu", "gelu_tanh"):
+    reference = ReferenceLayer(6, 10, activation=activation).to(device)
+    student = FeedForward(6, 10, activation=activation).to(device)
+    if set(student.state_dict()) != set(reference.state_dict()):
+        raise CheckFailure(
+            f"the parameters are {sorted(student.state_dict())}, "
+            f"expected {sorted(reference.state_dict())}",
+            hint="two nn.Linear with the docstring's names, expansion and contraction",
+        )
+    student.load_state_dict(reference.state_dict())
+    inner = reference.expansion(x)
+    functions = {
+        "relu": F.relu,
+        "gelu": F.gelu,
+        "gelu_tanh": lambda y: F.gelu(y, approximate="tanh"),
+    }
+    others = {
+        f"{activation} was asked for, this is {name}": reference.contraction(function(inner))
+        for name, function in functions.items()
+        if name != activation
+    }
+    assert_close(
+        student(x),
+        reference(x),
+        what=f"the output with {activation}",
+        hint="contraction(activation(expansion(x)))",
+        mistakes={
+            "nothing bends: apply the activation between the two": reference.contraction(inner),
+            "the activation comes before the contraction, not after it": (
+                functions[activation](reference.contraction(inner))
+            ),
+            "bent twice: nothing comes after the contraction": (
+                functions[activation](reference(x))
+            ),
+            "the residual is another layer's business: do not add x": x + reference(x),
+            **others,
+        },
+    )
+for arguments in ((0, 8), (4, 0), (4, -1)):
+    assert_raises(ValueError, FeedForward, *arguments, hint="sizes are at least 1: ValueError")
+for name in ("swish", "RELU", ""):
+    assert_raises(ValueError, FeedForward, 4, 8, activation=name, hint="ValueError if unknown")
+### END HIDDEN TESTS
+
+# %% test="FeedForward-dropout" points=1 read="feed-forward#the-formula"
+# In training, and only then, dropout sets inner activations to zero and scales the others up
+layer = FeedForward(64, 64, dropout=0.5).to(device)
+layer.load_state_dict(
+    {
+        "expansion.weight": torch.zeros(64, 64),
+        "expansion.bias": torch.ones(64),  # every inner activation is 1
+        "contraction.weight": torch.eye(64),
+        "contraction.bias": torch.ones(64),
+    }
+)
+x = torch.zeros(50, 64).to(device)
+layer.eval()
+off = "layer.eval() switches nn.Dropout off; F.dropout needs training=self.training"
+assert_close(layer(x), torch.full_like(x, 2.0), what="output in evaluation", hint=off)
+### BEGIN HIDDEN TESTS
+x = torch.randn(50, 64).to(device)  # expansion.weight is zero: what x holds makes no difference
+layer.eval()
+assert_close(layer(x), torch.full_like(x, 2.0), what="output in evaluation", hint=off)
+layer.train()
+output = layer(x)
+assert_shape(output, (50, 64), what="output in training")
+values = set(output.detach().flatten().round(decimals=3).tolist())
+hint = {
+    (2.0,): "dropout acts on the inner activations, and nothing is dropped from them",
+    (0.0, 4.0): "dropout acts on the output; it belongs on the inner activations",
+    (1.0, 2.0): "what is kept is scaled up by 1 / (1 - dropout); nn.Dropout does it",
+}.get(tuple(sorted(values)), "dropout acts on the inner activations, before the contraction")
+if values != {1.0, 3.0}:  # dropped: the bias alone; kept: 1 / (1 - 0.5), and the bias
+    raise CheckFailure("the values of the output in training are not those of dropout", hint=hint)
+share = (output == 1).float().mean().item()
+if not 0.4 < share < 0.6:
+    raise CheckFailure("another share than dropout is set to zero", hint="hand dropout on")
+layer = FeedForward(4, 8).to(device).train()
+x = torch.randn(5, 4).to(device)
+assert_close(layer(x), layer(x), what="a second call without dropout", hint="dropout starts at 0")
+assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 0 to 1: ValueError")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 3: normalisation
+#
+# Sums of many layers grow. Normalisation takes each token's vector *by itself*, moves its mean to
+# 0, scales its variance to 1, and then gives the model two dials an entry, a gain and a bias:
+#
+# $$y = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot g + b, \qquad
+# \mu = \frac1d \sum_j x_j, \qquad \sigma^2 = \frac1d \sum_j (x_j - \mu)^2$$
+#
+# with $d$ for `d_model`. See [Layer normalisation](book:layer-normalization#the-formula). Three
+# things to keep in mind:
+#
+# - $\mu$ and $\sigma^2$ belong to *one token*: means run over the last dimension alone.
+# - The variance divides by $d$. `x.var()` and `x.std()` divide by $d - 1$ unless you stop them.
+# - $\varepsilon$ stands *under* the root.
+#
+# `rms_norm` does less: no mean is subtracted, no bias added; it divides by the root of the mean
+# square. [RMSNorm](book:layer-normalization#rms-norm) says why that is enough.
+#
+# **The rule of this part:** `layer_norm` and `rms_norm` are the formulas, written out. One that
+# leads to PyTorch's own `LayerNorm`, `RMSNorm`, `layer_norm` or `rms_norm`, or to the course
+# library's `RMSNorm`, loses the points of its tests. Comparing yours with them, in a cell of your
+# own, is a good idea. (`LayerNorm`, further down, may use what it likes.)
+
+# %% solution="layer_norm" of="course_lib.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm"
+
+# %% test="layer_norm-values" points=1 read="layer-normalization#the-formula"
+# Each token has mean 0 and variance 1, then a gain and a bias
+x = torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]).to(device)  # means 2 and 20, deviations 1 and 10
+gain, bias = torch.tensor([2.0, 2.0]).to(device), torch.tensor([5.0, 7.0]).to(device)
+assert_close(
+    layer_norm(x.clone(), gain, bias),
+    torch.tensor([[[3.0, 9.0], [3.0, 9.0]]]).to(device),  # -1 and 1, times 2, plus 5 and 7
+    what="output",
+    mistakes={
+        "the variance divides by d_model - 1; divide by d_model": (
+            torch.tensor([[[5 - 2**0.5, 7 + 2**0.5]]]).expand(1, 2, 2).to(device)
+        ),
+        "gain and bias are missing": torch.tensor([[[-1.0, 1.0]]]).expand(1, 2, 2).to(device),
+        "divided by the variance; take its root": (
+            torch.tensor([[[3.0, 9.0], [4.8, 7.2]]]).to(device)
+        ),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.normalization import layer_norm as reference_norm
+
+gain, bias = torch.randn(5).to(device), torch.randn(5).to(device)
+
+
+def over(x, *dims):
+    """Normalise over these dimensions."""
+    spread = x.var(dims, keepdim=True, unbiased=False).sqrt()
+    return (x - x.mean(dims, keepdim=True)) / spread * gain + bias
+
+
+for shape in ((3, 5), (2, 3, 5), (2, 2, 3, 5)):
+    x = torch.randn(shape).to(device)
+    x[..., 0] += 10  # so that no variance is small: epsilon is the other check's business
+    mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, unbiased=False)
+    normal = (x - mean) / variance.sqrt()
+    mistakes = {
+        "the variance divides by d_model - 1; divide by d_model (unbiased=False)": (
+            (x - mean) / x.var(-1, keepdim=True).sqrt() * gain + bias
+        ),
+        "gain and bias are missing": normal,
+        "the bias is missing": normal * gain,
+        "the gain is missing": normal + bias,
+        "the bias is added before the gain multiplies": (normal + bias) * gain,
+        "divided by the variance; take its root": (x - mean) / variance * gain + bias,
+        "the mean is not subtracted": x / variance.sqrt() * gain + bias,
+        "x is not centred where it is divided: mean square instead of variance": (
+            (x - mean) / x.square().mean(-1, keepdim=True).sqrt() * gain + bias
+        ),
+        "the variance is not divided out": (x - mean) * gain + bias,
+        "means run over the tokens; they belong over the last dimension": over(x, -2),
+        "means run over tokens and entries; take the last dimension alone": over(x, -2, -1),
+        "means run over the whole batch": over(x, *range(x.dim())),
+        "means run over the sentences of the batch; take the last dimension": over(x, 0),
+    }
+    assert_close(
+        layer_norm(x.clone(), gain, bias),
+        reference_norm(x, gain, bias),
+        what=f"output for x of shape {shape}",
+        hint="mean and variance run over the last dimension alone, with keepdim=True",
+        mistakes=mistakes,
+    )
+assert_keeps_inputs(layer_norm, x, gain, bias, hint="x -= mean changes the caller's tensor")
+got = layer_norm(x.double(), gain.double(), bias.double()).dtype
+if got != torch.float64:
+    raise CheckFailure(f"x is float64, the output {got}", hint="the output has the dtype of x")
+### END HIDDEN TESTS
+
+# %% test="layer_norm-epsilon" points=1 read="layer-normalization#the-formula"
+# Epsilon is added to the variance, under the root
+x = torch.tensor([[-1.0, 1.0], [0.0, 0.0]]).to(device)
+x = x.repeat(1, 10_000)  # so wide that d_model - 1 is as good as d_model
+gain, bias = torch.ones(20_000).to(device), torch.zeros(20_000).to(device)
+# The variances are 1 and 0. With an epsilon of 3 the first root is 2.
+assert_close(
+    layer_norm(x, gain, bias, epsilon=3.0),
+    x / 2,
+    what="output",
+    hint="the variance of a constant vector is 0: add epsilon to it, under the root",
+    mistakes={
+        "epsilon is added to the root; add it to the variance, under the root": x / 4,
+        "epsilon has no effect": x,
+        "epsilon is squared: it is added to the variance as it is": x / 10**0.5,
+    },
+)
+### BEGIN HIDDEN TESTS
+# Half of the entries are -a, half are a: the mean is 0, so the size of the entries is all that can
+# change. And in so wide a vector d_model - 1 is as good as d_model.
+sizes = (0.5 + torch.rand(6, 1)).to(device)
+x = sizes * torch.tensor([-1.0, 1.0]).repeat(5_000).to(device)  # (6, 10000)
+x = torch.cat((x, -x))
+gain, bias = torch.ones(10_000).to(device), torch.zeros(10_000).to(device)
+
+
+def shrunk(divisor):
+    """Divide each token."""
+    return x / torch.cat((divisor, divisor))
+
+
+epsilon = 1.0 + float(torch.rand(()))
+output = layer_norm(x, gain, bias, epsilon=epsilon)
+assert_shape(output, (12, 10_000), what="output")
+answers = {
+    "": shrunk((sizes**2 + epsilon).sqrt()),
+    "epsilon is added to the root; add it to the variance, under the root": shrunk(sizes + epsilon),
+    "epsilon has no effect": shrunk(sizes),
+    "epsilon is subtracted": shrunk((sizes**2 - epsilon).abs().sqrt()),
+    "epsilon is squared: it is added to the variance as it is": (
+        shrunk((sizes**2 + epsilon**2).sqrt())
+    ),
+    "epsilon is fixed; use the argument": shrunk((sizes**2 + 1e-5).sqrt()),
+}
+for words, wrong in answers.items():
+    if words and torch.allclose(output, wrong, rtol=1e-3):
+        raise CheckFailure("epsilon does not act as the formula says", hint=words)
+if not torch.allclose(output, answers[""], rtol=1e-3):
+    raise CheckFailure(
+        f"output for epsilon={epsilon:.2f} differs from what is expected",
+        hint="sqrt(variance + epsilon); if the test of values fails, mend that before this",
+    )
+x = 3e-3 * x.sign()  # variances of 9e-6, about as much as epsilon
+output = layer_norm(x, gain, bias)
+if not torch.allclose(output, x / (9e-6 + 1e-5) ** 0.5, rtol=1e-3):
+    raise CheckFailure(
+        "output for small x, without an epsilon given, differs from what is expected",
+        hint="epsilon is 1e-5 unless it is given",
+    )
+constant = torch.full((2, 3, 4), 5.0).to(device)
+gain, bias = torch.ones(4).to(device), torch.full((4,), 2.0).to(device)
+if not bool(layer_norm(constant, gain, bias).isfinite().all()):
+    raise CheckFailure("a constant vector gives NaN", hint="its variance is 0: add epsilon to it")
+### END HIDDEN TESTS
+
+# %% solution="rms_norm" of="course_lib.normalization" forbids="torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.normalization.RMSNorm"
+
+# %% test="rms_norm-values" points=1 read="layer-normalization#rms-norm"
+# Each token has mean square 1, then a gain; its mean is left alone
+x = torch.tensor([[[3.0, 3.0], [-5.0, 5.0]]]).to(device)  # mean squares 9 and 25
+gain = torch.tensor([2.0, 10.0]).to(device)
+assert_close(
+    rms_norm(x.clone(), gain),
+    torch.tensor([[[2.0, 10.0], [-2.0, 10.0]]]).to(device),
+    what="output",
+    mistakes={
+        "the mean is subtracted; here it stays": (
+            torch.tensor([[[0.0, 0.0], [-2.0, 10.0]]]).to(device)
+        ),
+        "divided by the norm; divide by the root of the mean square": (
+            torch.tensor([[[2.0, 10.0], [-2.0, 10.0]]]).to(device) / 2**0.5
+        ),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.normalization import rms_norm as reference_norm
+
+gain = torch.randn(6).to(device)
+x = (torch.randn(2, 3, 6) + 1).to(device)
+for epsilon in (1e-6, 2.0):
+    square = x.square().mean(-1, keepdim=True)
+    assert_close(
+        rms_norm(x.clone(), gain, epsilon=epsilon),
+        reference_norm(x, gain, epsilon=epsilon),
+        what=f"output for epsilon={epsilon:g}",
+        hint="x / sqrt(mean of x * x over the last dimension + epsilon) * gain",
+        mistakes={
+            "the mean is subtracted; here it stays": (
+                (x - x.mean(-1, keepdim=True)) / (square + epsilon).sqrt() * gain
+            ),
+            "this divides by the deviation; take the root of the mean square": (
+                x / (x.var(-1, keepdim=True, unbiased=False) + epsilon).sqrt() * gain
+            ),
+            "the gain is missing": x / (square + epsilon).sqrt(),
+            "the root is missing": x / (square + epsilon) * gain,
+            "epsilon is added to the root; add it to the mean square": (
+                x / (square.sqrt() + epsilon) * gain
+            ),
+            "divided by the norm; divide by the root of the mean square": (
+                x / (square * 6 + epsilon).sqrt() * gain
+            ),
+            "means run over the tokens; take the last dimension": (
+                x / (x.square().mean(-2, keepdim=True) + epsilon).sqrt() * gain
+            ),
+        },
+    )
+small = 1e-3 * x  # mean squares of about 1e-6
+expected = reference_norm(small, gain)
+hint = "epsilon is 1e-6 unless it is given"
+assert_close(rms_norm(small.clone(), gain), expected, what="output for small x", hint=hint)
+zero = rms_norm(torch.zeros(2, 6).to(device), gain)
+assert_close(zero, torch.zeros(2, 6).to(device), what="output for zeros", hint="epsilon is missing")
+assert_keeps_inputs(rms_norm, x, gain, hint="x /= ... changes the caller's tensor")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### As a layer
+#
+# A layer keeps gain and bias as parameters. In the first step of training they must change nothing.
+# The formula is yours by now, so `forward` may call your `layer_norm` or PyTorch's
+# `F.layer_norm`, as you like.
+
+# %% solution="LayerNorm" of="course_lib.normalization"
+
+# %% test="LayerNorm-parameters" points=1 read="layer-normalization#the-formula"
+# Gain and bias are parameters that start by changing nothing, and epsilon is kept
+layer = LayerNorm(4).to(device)
+assert_close(layer.gain, torch.ones(4).to(device), what="gain at the start")
+assert_close(layer.bias, torch.zeros(4).to(device), what="bias at the start")
+layer(torch.randn(2, 3, 4).to(device)).square().sum().backward()
+hint = "make it an nn.Parameter and use it in forward"
+assert_shape(layer.gain.grad, (4,), what="gradient of gain", hint=hint)
+### BEGIN HIDDEN TESTS
+hint = "self.gain = nn.Parameter(torch.ones(d_model)), self.bias likewise with zeros"
+if set(layer.state_dict()) != {"gain", "bias"}:
+    raise CheckFailure(f"the parameters are {sorted(layer.state_dict())}", hint=hint)
+assert_close(layer.gain, torch.ones(4).to(device), what="gain at the start", hint=hint)
+assert_close(layer.bias, torch.zeros(4).to(device), what="bias at the start", hint=hint)
+# -1 and 1 in a wide vector: neither the mean nor d_model - 1 is at stake here.
+x = torch.tensor([-1.0, 1.0]).repeat(10_000).to(device)[None]
+for epsilon in (1e-5, 3.0):
+    layer = LayerNorm(20_000, epsilon=epsilon).to(device)
+    gain, bias = torch.rand(20_000) + 1, torch.rand(20_000)
+    layer.load_state_dict({"gain": gain, "bias": bias})
+    output = layer(x)
+    assert_shape(output, (1, 20_000), what="output")
+    expected = x / (1 + epsilon) ** 0.5 * gain.to(device) + bias.to(device)
+    if not torch.allclose(output, expected, rtol=1e-3, atol=1e-3):
+        raise CheckFailure(
+            f"output for epsilon={epsilon:g} differs from what is expected",
+            hint="forward hands gain, bias and epsilon on; mend layer_norm before this",
+        )
+output.square().sum().backward()
+for name in ("gain", "bias"):
+    assert_shape(getattr(layer, name).grad, (20_000,), what=f"gradient of {name}", hint=hint)
+output = LayerNorm(20_000).to(device)(3e-3 * x)  # a variance of 9e-6, about as much as epsilon
+if not torch.allclose(output, 3e-3 * x / (9e-6 + 1e-5) ** 0.5, rtol=1e-3):
+    raise CheckFailure("another epsilon than 1e-5 at the start", hint="it is 1e-5 unless given")
+hint = "d_model and epsilon must be positive: raise ValueError"
+assert_raises(ValueError, LayerNorm, 0, hint=hint)
+assert_raises(ValueError, LayerNorm, 4, epsilon=0.0, hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### Backwards, by hand
+#
+# Once in your life you should do it without autograd. Write $\hat x = (x - \mu) / s$ with
+# $s = \sqrt{\sigma^2 + \varepsilon}$, so that $y = \hat x \odot g + b$. The loss sends back
+# $u = \partial L / \partial y$, the `upstream` gradient. Then:
+#
+# - $g$ and $b$ serve *all* tokens, so their gradients are sums over all tokens.
+# - With $v = u \odot g$ the gradient of $\hat x$, two things happen on the way to $x$. Whoever
+#   moves one entry moves the mean, and with it all entries; and moves the variance, and with it
+#   all entries. What is left is
+#
+# $$\frac{\partial L}{\partial x} = \frac1s \Big(v - \frac1d \sum_j v_j
+#   - \hat x \, \frac1d \sum_j v_j \hat x_j\Big).$$
+#
+# The part of $v$ along the constant vector is taken out, and so is the part along $\hat x$: no
+# gradient can ask for what normalisation takes away. The chapter goes through it step by step in
+# [The backward pass by hand](book:layer-normalization#backward-by-hand).
+#
+# **The rule:** by hand means without autograd. A function that leads to anything in
+# `torch.autograd` or `torch.func`, to `torch.enable_grad` or to `torch.set_grad_enabled` loses the
+# points of its tests, which call it under `torch.no_grad()`. To compare yours with autograd's, in a
+# cell of your own, is the best of tests.
+
+
+# %% solution="layer_norm_backward" forbids="torch.autograd torch.func torch.enable_grad torch.set_grad_enabled"
+def layer_norm_backward(
+    upstream: Tensor, x: Tensor, gain: Tensor, *, epsilon: float = 1e-5
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Carry a gradient back through ``layer_norm``, without autograd.
+
+    Args:
+        upstream: ``(..., d_model)``, the gradient of the loss to the output.
+        x: ``(..., d_model)``, what ``layer_norm`` was given.
+        gain: ``(d_model,)``, likewise.
+        epsilon: Likewise.
+
+    Returns:
+        The gradients of the loss to ``x`` ``(..., d_model)``, to ``gain`` ``(d_model,)`` and to
+        ``bias`` ``(d_model,)``, in this order.
+
+    Source: Ba et al. (2016), equation 4, by the chain rule; chapter "Layer normalisation".
+    """
+    ### BEGIN SOLUTION
+    centred = x - x.mean(dim=-1, keepdim=True)
+    root = torch.sqrt(centred.square().mean(dim=-1, keepdim=True) + epsilon)  # (..., 1)
+    normal = centred / root  # (..., d_model)
+    tokens = (-1, x.size(-1))  # all tokens of all sentences below one another
+    gain_gradient = (upstream * normal).reshape(tokens).sum(dim=0)  # (d_model,)
+    bias_gradient = upstream.reshape(tokens).sum(dim=0)  # (d_model,)
+    inner = upstream * gain  # (..., d_model), the gradient to the normalised vector
+    through_mean = inner.mean(dim=-1, keepdim=True)  # (..., 1)
+    through_variance = normal * (inner * normal).mean(dim=-1, keepdim=True)  # (..., d_model)
+    return (inner - through_mean - through_variance) / root, gain_gradient, bias_gradient
+    ### END SOLUTION
+
+
+# %% test="layer_norm_backward-dials" points=1 read="layer-normalization#backward-by-hand"
+# The gradients of gain and bias are sums over all tokens
+x = torch.tensor([[1.0, 3.0], [30.0, 10.0]]).to(device)  # normalised: -1 and 1, then 1 and -1
+upstream = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).to(device)
+with torch.no_grad():
+    gradients = layer_norm_backward(upstream, x, torch.ones(2).to(device), epsilon=1e-12)
+order = "return the gradients to x, gain and bias, in this order"
+if not (isinstance(gradients, tuple | list) and len(gradients) == 3):
+    raise CheckFailure("three gradients should be returned", hint=order)
+assert_close(
+    gradients[1],
+    torch.tensor([2.0, -2.0]).to(device),  # -1 + 3 and 2 - 4
+    what="gradient of gain",
+    hint="sum upstream * normalised x over all dimensions but the last",
+    mistakes={
+        order: torch.tensor([4.0, 6.0]).to(device),
+        "an average over the tokens; it is a sum": torch.tensor([1.0, -1.0]).to(device),
+        "multiply by the normalised x, not by x": (upstream * x).sum(0),
+    },
+)
+assert_close(gradients[2], torch.tensor([4.0, 6.0]).to(device), what="gradient of bias", hint=order)
+### BEGIN HIDDEN TESTS
+from course_lib.normalization import layer_norm as reference_norm
+
+
+def gradients_by_autograd(upstream, x, gain, epsilon):
+    """Return what autograd makes of the same."""
+    leaves = [t.clone().requires_grad_() for t in (x, gain, torch.zeros_like(gain))]
+    reference_norm(*leaves, epsilon=epsilon).backward(upstream)
+    return [leaf.grad for leaf in leaves]
+
+
+for shape in ((4,), (3, 4), (2, 3, 4)):
+    x, upstream = torch.randn(shape).to(device), torch.randn(shape).to(device)
+    gain = (0.5 + torch.rand(4)).to(device)
+    _, gain_gradient, bias_gradient = gradients_by_autograd(upstream, x, gain, 0.5)
+    with torch.no_grad():
+        gradients = layer_norm_backward(upstream, x, gain, epsilon=0.5)
+    if not (isinstance(gradients, tuple | list) and len(gradients) == 3):
+        raise CheckFailure("three gradients should be returned", hint=order)
+    mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, unbiased=False)
+    count = x.numel() // 4  # tokens
+    assert_close(
+        gradients[1],
+        gain_gradient,
+        what=f"gradient of gain for x of shape {shape}",
+        hint="sum upstream * normalised x over all dimensions but the last",
+        mistakes={
+            "the normalised x is missing: multiply upstream by it": bias_gradient,
+            "multiply by the normalised x, not by x": ((upstream * x).reshape(-1, 4).sum(0)),
+            "gain itself does not occur in its own gradient": gain_gradient * gain,
+            "an average over the tokens; it is a sum": gain_gradient / count,
+            "epsilon stands under the root": (
+                (upstream * (x - mean) / (variance.sqrt() + 0.5)).reshape(-1, 4).sum(0)
+            ),
+        }
+        | ({order: bias_gradient} if len(shape) > 1 else {}),
+    )
+    assert_close(
+        gradients[2],
+        bias_gradient,
+        what=f"gradient of bias for x of shape {shape}",
+        hint="sum upstream over all dimensions but the last",
+        mistakes={
+            "an average over the tokens; it is a sum": bias_gradient / count,
+            "the gain comes after the bias on no road: upstream alone": bias_gradient * gain,
+            order: gain_gradient,
+        },
+    )
+### END HIDDEN TESTS
+
+# %% test="layer_norm_backward-input" points=1 read="layer-normalization#backward-by-hand"
+# The gradient of x goes through the mean and the variance as well
+x, upstream = torch.randn(2, 3, 5).to(device), torch.randn(2, 3, 5).to(device)
+gain = (0.5 + torch.rand(5)).to(device)
+with torch.no_grad():
+    x_gradient = layer_norm_backward(upstream, x, gain)[0]
+assert_shape(x_gradient, (2, 3, 5), what="gradient of x")
+assert_close(
+    x_gradient.sum(-1),
+    torch.zeros(2, 3).to(device),
+    what="the sum of each token's gradient",
+    hint="adding the same to all entries of a token changes nothing: subtract the mean of v",
+)
+### BEGIN HIDDEN TESTS
+from course_lib.normalization import layer_norm as reference_norm
+
+
+def mean(t):
+    """Average over the entries of each token."""
+    return t.mean(-1, keepdim=True)
+
+
+def gradient(x, v, root, *, by_mean=1, by_variance=1):
+    """Return the gradient to x, with more or less of it left out."""
+    normal = (x - mean(x)) / root
+    return (v - by_mean * mean(v) - by_variance * normal * mean(v * normal)) / root
+
+
+for shape, dtype in (((4, 5), torch.float64), ((2, 3, 6), torch.float64), ((2, 6), torch.float32)):
+    x, upstream = torch.randn(shape, dtype=dtype), torch.randn(shape, dtype=dtype)
+    gain = 0.5 + torch.rand(shape[-1], dtype=dtype)
+    x, upstream, gain = x.to(device), upstream.to(device), gain.to(device)
+    leaf = x.clone().requires_grad_()
+    reference_norm(leaf, gain, torch.zeros_like(gain), epsilon=0.5).backward(upstream)
+    with torch.no_grad():
+        x_gradient = layer_norm_backward(upstream, x, gain, epsilon=0.5)[0]
+    variance = mean(x**2) - mean(x) ** 2
+    v, root = upstream * gain, (variance + 0.5).sqrt()
+    assert_close(
+        x_gradient,
+        leaf.grad,
+        what=f"gradient of x of shape {shape}",
+        hint="(v - mean(v) - xhat * mean(v * xhat)) / s, each mean over the last dimension",
+        mistakes={
+            "mean and variance are no constants: two terms are missing": (
+                gradient(x, v, root, by_mean=0, by_variance=0)
+            ),
+            "the way through the variance is missing": gradient(x, v, root, by_variance=0),
+            "the way through the mean is missing": gradient(x, v, root, by_mean=0),
+            "v is upstream times gain; the gain is missing": gradient(x, upstream, root),
+            "the division by s is missing": gradient(x, v, root) * root,
+            "divide by s, the root, not by its square": gradient(x, v, root) / root,
+            "divide by s; this multiplies by it": gradient(x, v, root) * root**2,
+            "the variance divides by d_model": (
+                gradient(x, v, (x.var(-1, keepdim=True) + 0.5).sqrt())
+            ),
+            "epsilon stands under the root": gradient(x, v, variance.sqrt() + 0.5),
+            "epsilon is not used": gradient(x, v, variance.sqrt()),
+            "the signs of the two corrections: both are subtracted": (
+                gradient(x, v, root, by_mean=-1, by_variance=-1)
+            ),
+            "a sign: what goes through the variance is subtracted": (
+                gradient(x, v, root, by_variance=-1)
+            ),
+            "take means, not sums, over the entries": (
+                gradient(x, v, root, by_mean=shape[-1], by_variance=shape[-1])
+            ),
+        },
+    )
+small, gain = (1e-3 * x).requires_grad_(), gain.float()
+reference_norm(small, gain, torch.zeros_like(gain)).backward(upstream)
+with torch.no_grad():
+    x_gradient = layer_norm_backward(upstream, small.detach(), gain)[0]
+hint = "epsilon is 1e-5 unless it is given"
+assert_close(x_gradient, small.grad, what="gradient of a small x", hint=hint)
+assert_keeps_inputs(layer_norm_backward, upstream, x, gain, hint="upstream *= gain is in place")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 4: the museum of mistakes
+#
+# Three layer normalisations that were found in the wild. Each is wrong in its own way, each trains,
+# more or less, and each was copied from notebook to notebook. Look at them first, and find the
+# mistake with your eyes.
+#
+# Then write a detective that finds it *without* eyes: `diagnose_layer_norm` gets a function that it
+# can only call, and names what is wrong with it. You choose the inputs; choose them so that each
+# mistake shows. A small vector? A large epsilon? The same token in other company? See
+# [Common mistakes](book:layer-normalization#normalisation-mistakes).
+#
+# | verdict | what is meant |
+# |---|---|
+# | `"right"` | nothing is wrong |
+# | `"divides by d_model - 1"` | the variance is the unbiased one |
+# | `"epsilon outside the root"` | the deviation plus epsilon divides |
+# | `"mixes the tokens"` | what a token becomes depends on the other tokens, or other sentences |
+# | `"keeps the mean"` | the mean is not subtracted before the division |
+#
+# The hidden test shows your detective suspects that it has not met, each with at most one of these
+# mistakes, and innocent ones among them. All are called as `norm(x, gain, bias, epsilon=...)` with
+# `x` of shape `(batch, length, d_model)`.
+
+# %% setup="museum"
+VERDICTS = (
+    "right",
+    "divides by d_model - 1",
+    "epsilon outside the root",
+    "mixes the tokens",
+    "keeps the mean",
+)
+
+
+def exhibit_a(x, gain, bias, *, epsilon=1e-5):
+    """Found in a blog post about reading a famous paper."""
+    mean = x.mean(-1, keepdim=True)
+    deviation = (x - mean).square().mean(-1, keepdim=True).sqrt()
+    return gain * (x - mean) / (deviation + epsilon) + bias
+
+
+def exhibit_b(x, gain, bias, *, epsilon=1e-5):
+    """Found in a package with many stars."""
+    variance, mean = torch.var_mean(x, dim=(-2, -1), correction=0, keepdim=True)
+    return (x - mean) * torch.rsqrt(variance + epsilon) * gain + bias
+
+
+def exhibit_c(x, gain, bias, *, epsilon=1e-5):
+    """Found in a lecture's handout."""
+    mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True)
+    return (x - mean) / torch.sqrt(variance + epsilon) * gain + bias
+
+
+# %% solution="diagnose_layer_norm"
+def diagnose_layer_norm(norm: Callable[..., Tensor]) -> str:
+    """Name the mistake of a layer normalisation that can only be called.
+
+    Args:
+        norm: Called as ``norm(x, gain, bias, epsilon=...)`` with x ``(batch, length, d_model)``,
+            gain and bias ``(d_model,)``; gives ``(batch, length, d_model)``. It has at most one of
+            the mistakes.
+
+    Returns:
+        One of ``VERDICTS``.
+    """
+    ### BEGIN SOLUTION
+    gain, bias = torch.ones(2), torch.zeros(2)
+    crowd = torch.tensor([[[0.0, 2.0], [5.0, 9.0]], [[-3.0, 1.0], [8.0, 2.0]]])
+    alone = norm(crowd[:1, :1], gain, bias, epsilon=1e-5)
+    if not torch.allclose(norm(crowd, gain, bias, epsilon=1e-5)[:1, :1], alone, atol=1e-4):
+        return "mixes the tokens"
+    if not torch.allclose(norm(crowd[:1, :1] + 10, gain, bias, epsilon=1e-5), alone, atol=1e-4):
+        return "keeps the mean"
+    # -1 and 1: the variance is 1, or 2 where d_model - 1 divides; an epsilon of 3 is plain to see.
+    entry = norm(torch.tensor([[[-1.0, 1.0]]]), gain, bias, epsilon=3.0)[0, 0, 1].item()
+    divisors = {
+        "right": math.sqrt(1 + 3),
+        "divides by d_model - 1": math.sqrt(2 + 3),
+        "epsilon outside the root": 1 + 3,
+    }
+    return min(divisors, key=lambda verdict: abs(1 / divisors[verdict] - entry))
+    ### END SOLUTION
+
+
+# %% test="diagnose_layer_norm-exhibits" points=1 read="layer-normalization#normalisation-mistakes"
+# The detective names the mistakes of the three exhibits
+verdicts = [diagnose_layer_norm(exhibit) for exhibit in (exhibit_a, exhibit_b, exhibit_c)]
+for verdict in verdicts:
+    assert_equal(verdict in VERDICTS, True, what="whether the verdict is one of the table's")
+assert_equal("right" in verdicts, False, what="whether one of the three is called right")
+assert_equal(len(set(verdicts)), 3, what="the number of different mistakes")
+### BEGIN HIDDEN TESTS
+for name, exhibit, mistake in (
+    ("exhibit_a", exhibit_a, "epsilon outside the root"),
+    ("exhibit_b", exhibit_b, "mixes the tokens"),
+    ("exhibit_c", exhibit_c, "divides by d_model - 1"),
+):
+    if diagnose_layer_norm(exhibit) != mistake:
+        raise CheckFailure(
+            f"the verdict on {name} is not the right one",
+            hint="read its code again: what does it divide by, and over which dimensions?",
+        )
+### END HIDDEN TESTS
+
+# %% test="diagnose_layer_norm-suspects" points=1 read="layer-normalization#normalisation-mistakes"
+# Suspects that it has not met are told apart, and the innocent go free
+verdict = diagnose_layer_norm(lambda x, gain, bias, *, epsilon=1e-5: x * gain + bias)
+assert_equal(verdict in VERDICTS, True, what="whether a verdict is one of the table's")
+innocent = [lambda x, gain, bias, *, epsilon=1e-5: F.layer_norm(x, gain.shape, gain, bias, epsilon)]
+assert_equal(diagnose_layer_norm(innocent[0]), "right", what="the verdict on PyTorch's own")
+### BEGIN HIDDEN TESTS
+from course_lib.normalization import layer_norm as reference_norm
+
+
+def in_steps(x, gain, bias, *, epsilon=1e-5):
+    """Normalise one token at a time."""
+    tokens = [reference_norm(token, gain, bias, epsilon=epsilon) for token in x.flatten(0, 1)]
+    return torch.stack(tokens).view(x.shape)
+
+
+def over(*dims):
+    """Normalise over these dimensions."""
+
+    def norm(x, gain, bias, *, epsilon=1e-5):
+        centred = x - x.mean(dims, keepdim=True)
+        return centred * (centred.square().mean(dims, keepdim=True) + epsilon).rsqrt() * gain + bias
+
+    return norm
+
+
+def root_mean_square(x, gain, bias, *, epsilon=1e-5):
+    """Divide by the root of the mean square."""
+    return x / torch.sqrt(x.square().mean(-1, keepdim=True) + epsilon) * gain + bias
+
+
+def scaled(x, gain, bias, *, epsilon=1e-5):
+    """Divide by the deviation, and nothing else."""
+    return x / torch.sqrt(x.var(-1, keepdim=True, correction=0) + epsilon) * gain + bias
+
+
+def deviation(x, gain, bias, *, epsilon=1e-5):
+    """Add to the deviation."""
+    spread, mean = torch.std_mean(x, -1, keepdim=True, correction=0)
+    return (x - mean) * gain / (spread + epsilon) + bias
+
+
+def bessel(x, gain, bias, *, epsilon=1e-5):
+    """Divide the squares' sum by one less than there are."""
+    centred = x - x.mean(-1, keepdim=True)
+    variance = centred.square().sum(-1, keepdim=True) / (x.size(-1) - 1)
+    return centred * gain / (variance + epsilon) ** 0.5 + bias
+
+
+for title, suspect, verdict in (
+    ("PyTorch's own", innocent[0], "right"),
+    ("one that takes token by token", in_steps, "right"),
+    ("one that has the formula", over(-1), "right"),
+    ("one that averages over the sentence", over(1, 2), "mixes the tokens"),
+    ("one that averages each entry over the sentence", over(1), "mixes the tokens"),
+    ("one that averages each entry over the batch", over(0), "mixes the tokens"),
+    ("one that averages over everything", over(0, 1, 2), "mixes the tokens"),
+    ("one that divides by the root of the mean square", root_mean_square, "keeps the mean"),
+    ("one that divides by the deviation alone", scaled, "keeps the mean"),
+    ("one that adds to the deviation", deviation, "epsilon outside the root"),
+    ("one that knows Bessel", bessel, "divides by d_model - 1"),
+):
+    if diagnose_layer_norm(suspect) != verdict:
+        raise CheckFailure(
+            f"a suspect gets the wrong verdict: {title}",
+            hint="choose inputs on which this one and the right one differ, and no other does",
+        )
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 5: the road past each layer
+#
+# A layer that must hand on all it was given has to learn how; one whose output is *added* to what
+# it was given is born able to: $x + f(x)$. The normalisation can stand in two places:
+#
+# - **post:** $\mathrm{norm}(x + f(x))$, as in the first Transformer;
+# - **pre:** $x + f(\mathrm{norm}(x))$, as in nearly all since: the road itself stays free.
+#
+# Dropout acts on what the layer says, before it is added. See
+# [Before or after](book:residual-connections#pre-and-post-norm). `check_norm_position`, imported
+# above, raises the ValueError that the docstring promises. The sublayer comes with each call: an
+# attention needs masks, which only the caller knows.
+
+# %% solution="Residual" of="course_lib.residual"
+
+# %% test="Residual-post" points=1 read="residual-connections#pre-and-post-norm"
+# With post, the sum is normalised
+norm = call_beside(nn.Tanh, beside=Residual)  # any module will do, as long as one sees its effect
+x = torch.randn(2, 3, 4).to(device)
+layer = Residual(norm, norm_position="post")
+assert_close(
+    layer(x.clone(), lambda y: 2 * y),
+    torch.tanh(3 * x),
+    what="output",
+    mistakes={
+        "x itself is not added": torch.tanh(2 * x),
+        "the norm is missing": 3 * x,
+        "this is pre; post normalises the sum": x + 2 * torch.tanh(x),
+    },
+)
+### BEGIN HIDDEN TESTS
+x = torch.randn(3, 5, 4).to(device).requires_grad_()
+shift = torch.randn(4).to(device)
+output = layer(x, lambda y: y**2 + shift)
+assert_close(
+    output,
+    torch.tanh(x + x**2 + shift),
+    what="output",
+    hint="norm(x + sublayer(x))",
+    mistakes={
+        "x itself is not added": torch.tanh(x**2 + shift),
+        "the norm is missing": x + x**2 + shift,
+        "this is pre; post normalises the sum": x + torch.tanh(x) ** 2 + shift,
+        "x is normalised, the sum is not": torch.tanh(x) + x**2 + shift,
+        "the sublayer's output alone is normalised: x + norm(sublayer(x))": (
+            x + torch.tanh(x**2 + shift)
+        ),
+        "normalised twice, before the sublayer and after the sum": (
+            torch.tanh(x + torch.tanh(x) ** 2 + shift)
+        ),
+    },
+)
+output.sum().backward()
+expected = x.detach().clone().requires_grad_()
+torch.tanh(expected + expected**2 + shift).sum().backward()
+assert_close(x.grad, expected.grad, what="gradient of x", hint="do not detach, nor change in place")
+for name in ("", "middle", "Post"):
+    hint = "check_norm_position(norm_position) raises it"
+    assert_raises(ValueError, Residual, norm, norm_position=name, hint=hint)
+### END HIDDEN TESTS
+
+# %% test="Residual-pre" points=1 read="residual-connections#pre-and-post-norm"
+# With pre, the sublayer reads what is normalised, and the road itself stays free
+norm = call_beside(nn.Tanh, beside=Residual)
+x = torch.randn(2, 3, 4).to(device)
+layer = Residual(norm, norm_position="pre")
+assert_close(
+    layer(x.clone(), lambda y: 2 * y),
+    x + 2 * torch.tanh(x),
+    what="output",
+    mistakes={
+        "x itself is not added": 2 * torch.tanh(x),
+        "the normalised x is added; add x as it came": 3 * torch.tanh(x),
+        "this is post; pre normalises what the sublayer reads": torch.tanh(3 * x),
+    },
+)
+### BEGIN HIDDEN TESTS
+x = torch.randn(3, 5, 4).to(device).requires_grad_()
+shift = torch.randn(4).to(device)
+output = layer(x, lambda y: y**2 + shift)
+assert_close(
+    output,
+    x + torch.tanh(x) ** 2 + shift,
+    what="output",
+    hint="x + sublayer(norm(x))",
+    mistakes={
+        "x itself is not added": torch.tanh(x) ** 2 + shift,
+        "the normalised x is added; add x as it came": torch.tanh(x) + torch.tanh(x) ** 2 + shift,
+        "this is post; pre normalises what the sublayer reads": torch.tanh(x + x**2 + shift),
+        "the norm is missing": x + x**2 + shift,
+        "the sublayer's output is normalised; normalise what it reads": (
+            x + torch.tanh(x**2 + shift)
+        ),
+        "normalised twice, before the sublayer and after the sum": (
+            torch.tanh(x + torch.tanh(x) ** 2 + shift)
+        ),
+    },
+)
+output.sum().backward()
+expected = x.detach().clone().requires_grad_()
+(expected + torch.tanh(expected) ** 2 + shift).sum().backward()
+assert_close(x.grad, expected.grad, what="gradient of x", hint="do not detach, nor change in place")
+### END HIDDEN TESTS
+
+# %% test="Residual-dropout" points=1 read="residual-connections#pre-and-post-norm"
+# In training, and only then, dropout acts on what the sublayer says, never on the road
+layer = Residual(call_beside(nn.Identity, beside=Residual), norm_position="pre", dropout=0.5)
+x = torch.full((50, 64), 10.0).to(device)
+layer.eval()
+off = "layer.eval() switches nn.Dropout off; F.dropout needs training=self.training"
+assert_close(layer(x.clone(), torch.ones_like), x + 1, what="output in evaluation", hint=off)
+### BEGIN HIDDEN TESTS
+for position in ("pre", "post"):
+    norm = call_beside(nn.Identity, beside=Residual)
+    layer = Residual(norm, norm_position=position, dropout=0.5)
+    layer.eval()
+    output = layer(x.clone(), lambda y: 1 + 0 * y)
+    assert_shape(output, (50, 64), what="output")
+    if bool((output != output.max()).any()):  # what it is, is the business of the other checks
+        raise CheckFailure("in evaluation something is dropped", hint=off)
+    layer.train()
+    output = layer(x.clone(), lambda y: 1 + 0 * y)
+    values = sorted(set(output.flatten().round(decimals=3).tolist()))
+    hint = {
+        (11.0,): "nothing is dropped: dropout acts on what the sublayer says",
+        (0.0, 22.0): "the sum is dropped, and with it the road; drop the sublayer's output alone",
+        (1.0, 21.0): "the road is dropped; drop the sublayer's output",
+        (10.0, 11.0): "what is kept is scaled up by 1 / (1 - dropout); nn.Dropout does it",
+    }.get(tuple(values), "x + dropout(sublayer(...)), for both positions of the norm")
+    if values != [10.0, 12.0]:
+        raise CheckFailure(f"with {position} the output in training is not right", hint=hint)
+    if not 0.4 < (output == 10).float().mean().item() < 0.6:
+        raise CheckFailure("another share than dropout is dropped", hint="hand dropout on")
+assert_raises(
+    ValueError, Residual, norm, norm_position="pre", dropout=-0.5, hint="a share is from 0 to 1"
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 6: in your own words
+
+# %% [markdown] written="before-or-after" points=3 read="residual-connections#pre-and-post-norm"
+# ### A hundred layers
+#
+# Two friends stack a hundred residual layers each. Ana takes pre-norm and, to save a line, leaves
+# out the norm at the end of the stack. Ben takes post-norm and trains without warm-up. In seven
+# sentences or fewer:
+#
+# 1. What is the derivative of $x + f(\mathrm{norm}(x))$, and what does it say about the gradient
+#    that reaches Ana's first layer?
+# 2. Why may Ben's first layers get next to no gradient, or his training diverge?
+# 3. Suppose that each of Ana's layers adds something independent with variance 1. How large is what
+#    leaves her stack, and what does the missing line do about it?
+#
+# ### BEGIN SOLUTION
+# The derivative is the identity plus $f'$ times the norm's. Multiplied over a hundred layers it
+# still holds the bare identity, so whatever the layers do, the loss's gradient reaches the first
+# layer unweakened, with their corrections added. Ben's norms stand on the road itself: each
+# gradient goes through a hundred norms' derivatives, each of which divides by the size of the sum
+# it normalises (about $\sqrt 2$ at the start) and takes two directions out; so what arrives shrinks
+# with depth, while the last layers get large gradients, and large first steps throw them off. That
+# is what warm-up is for. On Ana's road variances add up: after a hundred layers the variance is
+# about 101 and the entries about 10, growing as the root of the depth. No one has normalised that
+# sum, so logits come out ten times too large; the final norm brings them back to size 1.
+#
+# **Marking guide**, one point each:
+#
+# 1. *Pre*: $I + f'(\dots)$, and that the identity (or the product that contains it) carries the
+#    gradient to the first layer. Half a point for "the gradient flows through the residual" with no
+#    derivative.
+# 2. *Post*: the norm stands on the road, so every gradient passes through every norm's derivative;
+#    shrinking with depth, or uneven sizes that make large first steps dangerous. Half a point for
+#    "post-norm needs warm-up" alone.
+# 3. *Variance*: 100 or 101, entries of about 10, and that the last norm is what brings the sum back
+#    to size 1. Half a point for "it grows".
+#
+# Not wrong, and worth a remark: deep post-norm does train with care (warm-up, small starts), and
+# often ends better than pre-norm at moderate depth.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## And now: name a moon
+#
+# Below, your blocks are stacked: positions, then twice an attention (that of the last homework)
+# and a feed-forward layer, each on its residual road, with a norm before it. For a few seconds the
+# stack reads the names of the moons of our planets, letter by letter, always guessing the next one.
+# Then nobody tells it letters any more: it goes on by itself, and names moons that no telescope has
+# found. Which planet might each belong to?
+#
+# Afterwards play with it: more steps, and it learns the old names by heart; `"post"` for `"pre"`;
+# `dream(boldness=1.5)` in a cell of your own.
+
+# %% demo="moons"
+from course_lib.attention import MultiHeadAttention
+from course_lib.masks import causal_mask
+
+NAMES = """
+moon phobos deimos io europa ganymede callisto amalthea himalia elara pasiphae sinope lysithea carme
+ananke leda thebe adrastea metis callirrhoe themisto megaclite taygete chaldene harpalyke kalyke
+iocaste erinome isonoe praxidike autonoe thyone hermippe aitne eurydome euanthe euporie orthosie
+sponde kale pasithee hegemone mneme aoede thelxinoe arche kallichore helike carpo eukelade cyllene
+kore herse dia mimas enceladus tethys dione rhea titan hyperion iapetus phoebe janus epimetheus
+helene telesto calypso atlas prometheus pandora pan ymir paaliaq tarvos ijiraq suttungr kiviuq
+mundilfari albiorix skathi erriapus siarnaq thrymr narvi methone pallene polydeuces daphnis aegir
+bebhionn bergelmir bestla farbauti fenrir fornjot hati hyrrokkin kari loge skoll surtur anthe
+jarnsaxa greip tarqeq aegaeon ariel umbriel titania oberon miranda cordelia ophelia bianca cressida
+desdemona juliet portia rosalind belinda puck caliban sycorax prospero setebos stephano trinculo
+francisco margaret ferdinand perdita mab cupid triton nereid naiad thalassa despina galatea larissa
+proteus halimede psamathe sao laomedeia neso hippocamp charon nix hydra kerberos styx
+"""
+MOONS = sorted(NAMES.split())
+LETTERS = ".abcdefghijklmnopqrstuvwxyz"  # the full stop begins and ends a name
+LONGEST = max(map(len, MOONS)) + 1
+
+
+class Block(nn.Module):
+    """Let the letters listen to those before them, then think."""
+
+    def __init__(self, d_model, norm_position):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads=4)
+        self.thought = FeedForward(d_model, 4 * d_model, activation="gelu")
+        self.first_road = Residual(LayerNorm(d_model), norm_position=norm_position, dropout=0.1)
+        self.second_road = Residual(LayerNorm(d_model), norm_position=norm_position, dropout=0.1)
+
+    def forward(self, x, mask):
+        x = self.first_road(x, lambda y: self.attention(y, y, y, mask))
+        return self.second_road(x, self.thought)
+
+
+class Dreamer(nn.Module):
+    """Say which letter comes next."""
+
+    def __init__(self, d_model=32, num_layers=2, norm_position="pre"):
+        super().__init__()
+        self.letters = nn.Embedding(len(LETTERS), d_model)
+        self.positions = SinusoidalPositions(d_model)
+        self.blocks = nn.ModuleList(Block(d_model, norm_position) for _ in range(num_layers))
+        self.norm = LayerNorm(d_model)
+        self.write = nn.Linear(d_model, len(LETTERS))
+
+    def forward(self, letter_ids):
+        mask = causal_mask(letter_ids.size(1))
+        x = self.positions(self.letters(letter_ids))
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.write(self.norm(x))
+
+
+def spell(name):
+    """Turn a name into letter ids: a full stop, the letters, full stops up to the longest."""
+    return [LETTERS.index(letter) for letter in f".{name}".ljust(LONGEST + 1, ".")]
+
+
+torch.manual_seed(4)
+dreamer = Dreamer()
+names = torch.tensor([spell(name) for name in MOONS])
+known = torch.arange(LONGEST) <= torch.tensor([len(name) for name in MOONS])[:, None]
+optimizer = torch.optim.Adam(dreamer.parameters(), lr=0.003)
+for step in range(126):
+    logits = dreamer(names[:, :-1])
+    loss = F.cross_entropy(logits[known], names[:, 1:][known])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 25 == 0:
+        print(f"step {step:3d}: loss {loss.item():.2f} nats a letter")
+dreamer.eval()
+
+
+@torch.no_grad()
+def dream(boldness=0.7):
+    """Name a moon, letter by letter."""
+    letter_ids = [0]
+    while len(letter_ids) <= LONGEST and (len(letter_ids) == 1 or letter_ids[-1] != 0):
+        logits = dreamer(torch.tensor([letter_ids]))[0, -1]
+        letter_ids.append(int(torch.multinomial((logits / boldness).softmax(-1), 1)))
+    return "".join(LETTERS[i] for i in letter_ids).strip(".").capitalize()
+
+
+dreamt = {dream() for _ in range(60)}
+new = sorted(name for name in dreamt if len(name) > 2 and name.lower() not in MOONS)
+print("Moons to be found:", ", ".join(new[:15]))

@@ -1,0 +1,1887 @@
+"""hw04: a class of every kind, and the mistakes that its checks must tell apart.
+
+Twenty-one points are to be had from tests, each check is worth one; three from the written
+question, which the judge leaves to a person.
+"""
+
+from autograder.results import Status
+
+from .submissions import BLANK, Edit, Submission, mistake
+
+DELIGHT = "Moons to be found:"
+
+ANSWER = """\
+### A hundred layers
+
+The derivative is the identity plus something, and a product of a hundred of these still holds the
+identity, so the gradient arrives. Ben's gradient goes through a hundred norms. Ana's variance is
+101; a last norm brings it back to 1.
+"""
+
+# ---- right, each in a style of its own ----
+
+LOOPS: dict[str, Edit] = {
+    "position_angles": """
+def position_angles(positions, width, *, base=10000.0, dtype=torch.float64):
+    if width <= 0 or width % 2 == 1:
+        raise ValueError(f"width {width}")
+    table = torch.zeros(len(positions), width // 2, dtype=dtype, device=positions.device)
+    for row, t in enumerate(positions.tolist()):
+        for i in range(width // 2):
+            table[row, i] = t / base ** (2 * i / width)
+    return table
+""",
+    "SinusoidalPositions": """
+class SinusoidalPositions(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        if d_model < 1 or d_model % 2:
+            raise ValueError("d_model must be even")
+        self.width = d_model
+
+    def forward(self, x, offset=0):
+        vectors = self.vectors(x.shape[1], offset=offset)
+        return torch.stack([sentence + vectors.to(x) for sentence in x])
+
+    def vectors(self, length, offset=0, device="cpu", dtype=torch.float32):
+        if offset < 0:
+            raise ValueError("offset")
+        rows = []
+        for t in range(offset, offset + length):
+            row = []
+            for i in range(self.width // 2):
+                angle = t / 10000 ** (2 * i / self.width)
+                row += [math.sin(angle), math.cos(angle)]
+            rows.append(row)
+        return torch.tensor(rows, dtype=torch.float64).to(dtype).to(device)
+""",
+    "shift_matrix": """
+def shift_matrix(offset, d_model):
+    if d_model < 2 or d_model % 2:
+        raise ValueError(d_model)
+    matrix = torch.zeros(d_model, d_model, dtype=torch.float64)
+    for i in range(0, d_model, 2):
+        angle = offset / 10000 ** (i / d_model)
+        matrix[i, i] = matrix[i + 1, i + 1] = math.cos(angle)
+        matrix[i, i + 1] = math.sin(angle)
+        matrix[i + 1, i] = -math.sin(angle)
+    return matrix
+""",
+    "RotaryPositions": """
+class RotaryPositions(nn.Module):
+    def __init__(self, head_dim, *, base=10_000.0):
+        super().__init__()
+        if head_dim <= 0 or head_dim % 2 != 0 or base <= 1:
+            raise ValueError("head_dim or base")
+        self.head_dim, self.base = head_dim, base
+
+    def forward(self, x, *, offset=0):
+        if offset < 0:
+            raise ValueError(offset)
+        rows = []
+        for place in range(x.shape[-2]):
+            entries = []
+            for i in range(0, self.head_dim, 2):
+                angle = (place + offset) / self.base ** (i / self.head_dim)
+                a, b = x[..., place, i], x[..., place, i + 1]
+                entries += [a * math.cos(angle) - b * math.sin(angle)]
+                entries += [a * math.sin(angle) + b * math.cos(angle)]
+            rows.append(torch.stack(entries, dim=-1))
+        return torch.stack(rows, dim=-2)
+""",
+    "FeedForward": """
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, *, activation="relu", dropout=0.0):
+        super().__init__()
+        if min(d_model, d_ff) < 1:
+            raise ValueError("sizes")
+        if activation == "relu":
+            self.activation = nn.ReLU()
+        elif activation == "gelu":
+            self.activation = nn.GELU()
+        elif activation == "gelu_tanh":
+            self.activation = nn.GELU("tanh")
+        else:
+            raise ValueError(activation)
+        self.expansion = nn.Linear(d_model, d_ff)
+        self.contraction = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(p=dropout)
+
+    def forward(self, x):
+        x = self.expansion(x)
+        x = self.activation(x)
+        x = self.dropout(x)
+        x = self.contraction(x)
+        return x
+""",
+    "layer_norm": """
+def layer_norm(x, gain, bias, *, epsilon=1e-5):
+    rows = []
+    for token in x.reshape(-1, x.shape[-1]):
+        d = len(token)
+        mean = sum(token) / d
+        variance = sum((entry - mean) ** 2 for entry in token) / d if d < 100 else token.var(
+            unbiased=False
+        )
+        rows.append(gain * (token - mean) / (variance + epsilon) ** 0.5 + bias)
+    return torch.stack(rows).reshape(x.shape)
+""",
+    "rms_norm": """
+def rms_norm(x, gain, *, epsilon=1e-6):
+    rows = [
+        token / math.sqrt(float(token @ token) / len(token) + epsilon) * gain
+        for token in x.reshape(-1, x.shape[-1])
+    ]
+    return torch.stack(rows).reshape(x.shape)
+""",
+    "LayerNorm": """
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, *, epsilon=1e-5):
+        super().__init__()
+        if d_model <= 0 or epsilon <= 0:
+            raise ValueError("positive, please")
+        self.eps = epsilon
+        self.register_parameter("gain", nn.Parameter(torch.full((d_model,), 1.0)))
+        self.register_parameter("bias", nn.Parameter(torch.full((d_model,), 0.0)))
+
+    def forward(self, x):
+        centred = x - x.mean(-1, keepdim=True)
+        return self.gain * centred / (centred**2).mean(-1, keepdim=True).add(self.eps).sqrt() + (
+            self.bias
+        )
+""",
+    "layer_norm_backward": """
+def layer_norm_backward(upstream, x, gain, *, epsilon=1e-5):
+    d = x.shape[-1]
+    x_rows, u_rows = x.reshape(-1, d), upstream.reshape(-1, d)
+    gain_gradient, bias_gradient = torch.zeros_like(gain), torch.zeros_like(gain)
+    rows = []
+    for token, u in zip(x_rows, u_rows):
+        s = (token.var(correction=0) + epsilon) ** 0.5
+        normal = (token - token.mean()) / s
+        gain_gradient = gain_gradient + u * normal
+        bias_gradient = bias_gradient + u
+        # The Jacobian, written out: (I - 1/d - normal normal^T / d) / s
+        jacobian = torch.eye(d).to(token) - 1 / d - torch.outer(normal, normal) / d
+        rows.append(jacobian @ (u * gain) / s)
+    return torch.stack(rows).reshape(x.shape), gain_gradient, bias_gradient
+""",
+    "diagnose_layer_norm": """
+def diagnose_layer_norm(norm):
+    x = torch.tensor([[[1.0, 2.0, 6.0], [7.0, -4.0, 0.0]], [[9.0, 2.0, 2.0], [0.0, 1.0, 0.0]]])
+    ones, zeros = torch.ones(3), torch.zeros(3)
+    got = norm(x, ones, zeros, epsilon=0.7)
+    centred = x - x.mean(-1, keepdim=True)
+    variance = centred.pow(2).mean(-1, keepdim=True)
+    expectations = {
+        "right": centred / (variance + 0.7).sqrt(),
+        "divides by d_model - 1": centred / (variance * 3 / 2 + 0.7).sqrt(),
+        "epsilon outside the root": centred / (variance.sqrt() + 0.7),
+        "keeps the mean": x / (variance + 0.7).sqrt(),
+    }
+    for verdict, expected in expectations.items():
+        if torch.allclose(got, expected, atol=1e-4):
+            return verdict
+    if torch.allclose(got, x / (x.pow(2).mean(-1, keepdim=True) + 0.7).sqrt(), atol=1e-4):
+        return "keeps the mean"
+    return "mixes the tokens"
+""",
+    "Residual": """
+class Residual(nn.Module):
+    def __init__(self, norm, *, norm_position, dropout=0.0):
+        super().__init__()
+        if norm_position not in ("pre", "post"):
+            raise ValueError(norm_position)
+        self.add_module("norm", norm)
+        self.first = norm_position == "pre"
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, sublayer):
+        read = self.norm(x) if self.first else x
+        total = x + self.dropout(sublayer(read))
+        return total if self.first else self.norm(total)
+""",
+}
+
+COMPLEX: dict[str, Edit] = {
+    "position_angles": """
+def position_angles(
+    positions: Tensor, width: int, *, base: float = 10_000.0, dtype: torch.dtype = torch.float64
+) -> Tensor:
+    if width < 2 or width & 1:
+        raise ValueError(f"width must be positive and even, got {width}")
+    exponents = torch.arange(width // 2, dtype=dtype, device=positions.device) * 2 / width
+    return torch.outer(positions.to(dtype), torch.pow(base, -exponents))
+""",
+    "SinusoidalPositions": """
+class SinusoidalPositions(nn.Module):
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        if d_model <= 0 or d_model % 2:
+            raise ValueError
+        self.d_model = d_model
+
+    def vectors(self, length, *, offset=0, device=None, dtype=torch.float32):
+        if offset < 0:
+            raise ValueError("offset is negative")
+        positions = torch.arange(length, device=device) + offset
+        hands = torch.exp(1j * position_angles(positions, self.d_model))
+        out = torch.empty(length, self.d_model, device=device, dtype=dtype)
+        out[:, 0::2], out[:, 1::2] = hands.imag, hands.real
+        return out
+
+    def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
+        length = x.shape[-2]
+        return x + self.vectors(length, offset=offset, device=x.device, dtype=x.dtype)[None]
+""",
+    "shift_matrix": """
+def shift_matrix(offset: int, d_model: int) -> Tensor:
+    # Solve it: the matrix that carries many positions to those that stand offset further.
+    if d_model % 2 or d_model <= 0:
+        raise ValueError("even, please")
+    speeds = position_angles(torch.tensor([1]), d_model)[0]
+    generator = torch.zeros(d_model, d_model, dtype=torch.float64)
+    for i, speed in enumerate(speeds):
+        generator[2 * i, 2 * i + 1] = speed
+        generator[2 * i + 1, 2 * i] = -speed
+    return torch.matrix_exp(offset * generator)
+""",
+    "RotaryPositions": """
+class RotaryPositions(nn.Module):
+    def __init__(self, head_dim: int, *, base: float = 10_000.0):
+        super().__init__()
+        if base <= 1:
+            raise ValueError("base")
+        position_angles(torch.zeros(1), head_dim)  # refuses what is odd
+        self.head_dim, self.base = head_dim, base
+
+    def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
+        if offset < 0:
+            raise ValueError("offset")
+        positions = torch.arange(offset, x.shape[-2] + offset, device=x.device)
+        angles = position_angles(positions, self.head_dim, base=self.base)
+        points = torch.view_as_complex(x.double().contiguous().unflatten(-1, (-1, 2)))
+        turned = points * torch.polar(torch.ones_like(angles), angles)
+        return torch.view_as_real(turned).flatten(-2).to(x.dtype)
+""",
+    "FeedForward": """
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, *, activation: str = "relu", dropout: float = 0.0):
+        super().__init__()
+        if d_model < 1 or d_ff < 1:
+            raise ValueError("too narrow")
+        if activation not in get_args(Activation):
+            raise ValueError(activation)
+        if not 0 <= dropout <= 1:
+            raise ValueError(dropout)
+        self.expansion, self.contraction = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.name, self.p = activation, dropout
+
+    def forward(self, x):
+        inner = self.expansion(x)
+        if self.name == "relu":
+            inner = inner.clamp(min=0)
+        else:
+            inner = F.gelu(inner, approximate="tanh" if self.name == "gelu_tanh" else "none")
+        return self.contraction(F.dropout(inner, p=self.p, training=self.training))
+""",
+    "layer_norm": """
+def layer_norm(x, gain, bias, *, epsilon=1e-5):
+    variance, mean = torch.var_mean(x, dim=-1, keepdim=True, correction=0)
+    return torch.addcmul(bias, (x - mean) * torch.rsqrt(variance + epsilon), gain)
+""",
+    "rms_norm": """
+def rms_norm(x: Tensor, gain: Tensor, *, epsilon: float = 1e-6) -> Tensor:
+    squares = torch.einsum("...d,...d->...", x, x)[..., None]
+    return x * gain * torch.rsqrt(squares / x.shape[-1] + epsilon)
+""",
+    "LayerNorm": """
+class LayerNorm(nn.Module):
+    def __init__(self, d_model: int, *, epsilon: float = 1e-5) -> None:
+        super().__init__()
+        if not (d_model > 0 and epsilon > 0):
+            raise ValueError((d_model, epsilon))
+        self.epsilon = epsilon
+        self.gain, self.bias = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return layer_norm(x, self.gain, self.bias, epsilon=self.epsilon)
+""",
+    "layer_norm_backward": """
+def layer_norm_backward(upstream, x, gain, *, epsilon=1e-5):
+    d = x.size(-1)
+    variance, mean = torch.var_mean(x, dim=-1, keepdim=True, correction=0)
+    inverse = (variance + epsilon).rsqrt()
+    normal = (x - mean) * inverse
+    v = upstream * gain
+    variance_gradient = (v * (x - mean) * -0.5 * inverse**3).sum(-1, keepdim=True)
+    mean_gradient = (-v * inverse).sum(-1, keepdim=True)
+    x_gradient = v * inverse + variance_gradient * 2 * (x - mean) / d + mean_gradient / d
+    gain_gradient = torch.einsum("td,td->d", upstream.reshape(-1, d), normal.reshape(-1, d))
+    return [x_gradient, gain_gradient, upstream.reshape(-1, d).sum(0)]
+""",
+    "diagnose_layer_norm": """
+def _call(norm, x, epsilon):
+    return norm(x, torch.ones(x.shape[-1]), torch.zeros(x.shape[-1]), epsilon=epsilon)
+
+
+def diagnose_layer_norm(norm: Callable[..., Tensor]) -> str:
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(3, 4, 5, generator=generator)
+    singles = [[_call(norm, token[None, None], 1e-5)[0, 0] for token in s] for s in x]
+    singles = torch.stack([torch.stack(s) for s in singles])
+    if (singles - _call(norm, x, 1e-5)).abs().max() > 1e-3:
+        return "mixes the tokens"
+    if (_call(norm, x + 5, 1e-5) - _call(norm, x, 1e-5)).abs().max() > 1e-2:
+        return "keeps the mean"
+    if abs(_call(norm, x, 1e-9).square().mean().item() - 1) > 1e-2:
+        return "divides by d_model - 1"
+    large = _call(norm, torch.tensor([[[-1.0, 1.0] * 50]]), 1.0)
+    return "right" if large[0, 0, 1] > 0.6 else "epsilon outside the root"
+""",
+    "Residual": """
+class Residual(nn.Module):
+    def __init__(self, norm: nn.Module, *, norm_position: NormPosition, dropout: float = 0.0):
+        super().__init__()
+        check_norm_position(norm_position)
+        if dropout < 0 or dropout > 1:
+            raise ValueError("no share")
+        self.parts = nn.ModuleDict({"norm": norm})
+        self.p, self.norm_position = dropout, norm_position
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        norm = self.parts["norm"]
+        match self.norm_position:
+            case "pre":
+                said = sublayer(norm(x))
+            case "post":
+                said = sublayer(x)
+        total = torch.add(x, F.dropout(said, self.p, self.training))
+        return norm(total) if self.norm_position == "post" else total
+""",
+}
+
+TRICKS: dict[str, Edit] = {
+    "position_angles": """
+def position_angles(positions, width, *, base=10_000.0, dtype=torch.float64):
+    if width % 2 != 0 or not width > 0:
+        raise ValueError("width")
+    speeds = [base ** -(k / width) for k in range(0, width, 2)]
+    speeds = torch.tensor(speeds, dtype=torch.float64, device=positions.device)
+    return (positions.double()[..., None] * speeds).to(dtype)
+""",
+    "SinusoidalPositions": """
+class SinusoidalPositions(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        if not (d_model > 0 and d_model % 2 == 0):
+            raise ValueError("even and positive")
+        self.register_buffer("phase", torch.arange(d_model) % 2 * math.pi / 2, persistent=False)
+
+    def forward(self, x, *, offset=0):
+        return self.vectors(x.size(-2), offset=offset, device=x.device, dtype=x.dtype) + x
+
+    def vectors(self, length, *, offset=0, device=None, dtype=torch.float32):
+        if offset < 0:
+            raise ValueError("offset")
+        positions = torch.arange(offset, offset + length, device=device)
+        angles = position_angles(positions, len(self.phase)).repeat_interleave(2, dim=1)
+        quarter = torch.arange(len(self.phase), device=device) % 2 * (math.pi / 2)
+        return (angles + quarter.double()).sin().to(dtype)  # cos(a) = sin(a + pi / 2)
+""",
+    "shift_matrix": """
+def shift_matrix(offset, d_model):
+    angles = position_angles(torch.tensor([offset]), d_model).flatten()
+    even = torch.arange(0, d_model, 2)
+    matrix = torch.diag(angles.cos().repeat_interleave(2))
+    matrix[even, even + 1] = angles.sin()
+    matrix[even + 1, even] = -angles.sin()
+    return matrix
+""",
+    "RotaryPositions": """
+class RotaryPositions(nn.Module):
+    def __init__(self, head_dim, *, base=10_000.0):
+        super().__init__()
+        if head_dim < 2 or head_dim % 2 or base <= 1.0:
+            raise ValueError((head_dim, base))
+        self.head_dim, self.base = head_dim, base
+
+    def _angles(self, x, offset):
+        if offset < 0:
+            raise ValueError(offset)
+        steps = torch.arange(x.size(-2), device=x.device) + offset
+        return position_angles(steps, self.head_dim, base=self.base).repeat_interleave(2, dim=-1)
+
+    def forward(self, x, *, offset=0):
+        angles = self._angles(x, offset)
+        quarter_turn = torch.stack((-x[..., 1::2], x[..., ::2]), dim=-1).reshape(x.shape)
+        return x * angles.cos().to(x) + quarter_turn * angles.sin().to(x)
+""",
+    "FeedForward": """
+class FeedForward(nn.Module):
+    FUNCTIONS = {
+        "relu": torch.relu,
+        "gelu": lambda x: x * (1 + torch.erf(x / math.sqrt(2))) / 2,
+        "gelu_tanh": lambda x: x / 2 * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x**3))),
+    }
+
+    def __init__(self, d_model, d_ff, *, activation="relu", dropout=0.0):
+        super().__init__()
+        if activation not in self.FUNCTIONS or d_model < 1 or d_ff < 1:
+            raise ValueError((d_model, d_ff, activation))
+        self.bend = self.FUNCTIONS[activation]
+        self.drop = nn.Dropout(dropout)
+        self.expansion = nn.Linear(d_model, d_ff)
+        self.contraction = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        inner = self.bend(x @ self.expansion.weight.T + self.expansion.bias)
+        return self.drop(inner) @ self.contraction.weight.T + self.contraction.bias
+""",
+    "layer_norm": """
+def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, *, epsilon: float = 1e-5) -> Tensor:
+    wide = x.double()
+    centred = wide - wide.mean(-1, keepdim=True)
+    norm = torch.linalg.vector_norm(centred, dim=-1, keepdim=True)
+    normal = centred / torch.sqrt(norm**2 / x.size(-1) + epsilon)
+    return (normal * gain + bias).to(x.dtype)
+""",
+    "rms_norm": """
+def rms_norm(x, gain, *, epsilon=1e-6):
+    norm = x.norm(dim=-1, keepdim=True)
+    return gain * x / torch.hypot(norm / x.size(-1) ** 0.5, torch.tensor(epsilon**0.5).to(x))
+""",
+    "LayerNorm": """
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, epsilon=1e-5):
+        super().__init__()
+        for value in (d_model, epsilon):
+            if value <= 0:
+                raise ValueError(value)
+        self.gain = nn.Parameter(torch.zeros(d_model) + 1)
+        self.bias = nn.Parameter(torch.empty(d_model).fill_(0))
+        self.settings = (d_model,), epsilon
+
+    def forward(self, x):
+        (shape, epsilon) = self.settings
+        return nn.functional.layer_norm(x, shape, self.gain, self.bias, eps=epsilon)
+""",
+    "layer_norm_backward": """
+def layer_norm_backward(upstream, x, gain, *, epsilon=1e-5):
+    def project_out(v, direction):
+        return v - direction * (v * direction).mean(-1, keepdim=True)
+
+    s = torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + epsilon)
+    normal = (x - x.mean(-1, keepdim=True)) / s
+    v = project_out(project_out(upstream * gain, torch.ones_like(x)), normal)
+    others = list(range(x.dim() - 1))
+    total = (lambda t: t.sum(others)) if others else (lambda t: t)
+    return v / s, total(upstream * normal), total(upstream)
+""",
+    "diagnose_layer_norm": """
+def diagnose_layer_norm(norm):
+    gain, bias = torch.ones(2), torch.zeros(2)
+    token = torch.tensor([[[1.0, 3.0]]])
+    batch = torch.cat((token, token + torch.tensor([10.0, -20.0])), dim=1)
+    batch = torch.cat((batch, 3 * batch))
+
+    def first(x, epsilon=1e-8):
+        return norm(x, gain, bias, epsilon=epsilon)[0, 0]
+
+    if not torch.allclose(first(batch), first(token), atol=1e-3):
+        return "mixes the tokens"
+    if abs(first(token).sum()) > 1e-3:
+        return "keeps the mean"
+    if abs(first(token)[1] - 1) > 1e-3:
+        return "divides by d_model - 1"
+    if abs(first(token, 8.0)[1] - 1 / 3) > 1e-3:
+        return "epsilon outside the root"
+    return "right"
+""",
+    "Residual": """
+class Residual(nn.Module):
+    def __init__(self, norm, *, norm_position, dropout=0.0):
+        super().__init__()
+        check_norm_position(norm_position)
+        before, after = (norm, nn.Identity()) if norm_position == "pre" else (nn.Identity(), norm)
+        self.before, self.after, self.dropout = before, after, nn.Dropout(dropout)
+
+    def forward(self, x, sublayer):
+        return self.after(x + self.dropout(sublayer(self.before(x))))
+""",
+}
+
+EXERCISES = tuple(LOOPS)
+
+# ---- wrong: one mistake each ----
+
+ANGLES, SINES, SHIFT, ROTARY = EXERCISES[:4]
+
+# A wrong speed shows wherever there is more than one hand, unless one does not use the function.
+ALL_SPEEDS = {ANGLES: "values", SINES: "values", SHIFT: "all-hands", ROTARY: "all-hands"}
+FREQUENCIES = "torch.exp(evens * (-math.log(base) / width))"
+
+ANGLE_MISTAKES = (
+    mistake(
+        "hands that get faster",
+        ANGLES,
+        (("-math.log(base)", "math.log(base)"),),
+        lost=ALL_SPEEDS,
+        hint="the hands get faster",
+    ),
+    mistake(
+        "the exponent is i / width",
+        ANGLES,
+        (("torch.arange(0, width, 2,", "torch.arange(0, width // 2,"),),
+        lost=ALL_SPEEDS,
+        hint="the exponent runs over 0, 2/width, 4/width",
+    ),
+    mistake(
+        "the exponent is divided by half the width",
+        ANGLES,
+        (("(-math.log(base) / width)", "(-math.log(base) / (width // 2))"),),
+        lost=ALL_SPEEDS,
+        hint="divide by width, not by width / 2",
+    ),
+    mistake(
+        "the hands are numbered from 1",
+        ANGLES,
+        (("torch.arange(0, width, 2,", "torch.arange(2, width + 2, 2,"),),
+        lost={ANGLES: "values", SINES: "pattern values", SHIFT: "one-hand all-hands"}
+        | {ROTARY: "one-hand all-hands"},
+        hint="the hands are numbered from 0",
+    ),
+    mistake(
+        "the base is fixed",
+        ANGLES,
+        (("math.log(base)", "math.log(10_000.0)"),),
+        lost={ANGLES: "values", ROTARY: "all-hands"},
+        hint="the base is fixed",
+    ),
+    mistake(
+        "natural exponents without the logarithm",
+        ANGLES,
+        ((FREQUENCIES, "torch.exp(-evens / width)"),),
+        lost=ALL_SPEEDS,
+    ),
+    mistake(
+        "everything in float32, cast at the end",
+        ANGLES,
+        (
+            ("dtype=dtype)  # 2i", "dtype=torch.float32)  # 2i"),
+            (
+                "positions.to(dtype)[:, None] * frequencies",
+                "(positions.to(torch.float32)[:, None] * frequencies).to(dtype)",
+            ),
+        ),
+        lost="digits",
+        hint="digits are lost",
+    ),
+    mistake(
+        "float32 speeds",
+        ANGLES,
+        (("dtype=dtype)  # 2i", "dtype=torch.float32)  # 2i"),),
+        lost="digits",
+        hint="digits are lost",
+    ),
+    mistake(
+        "float64 whatever is asked for",
+        ANGLES,
+        (
+            ("positions.to(dtype)[:, None] * frequencies", "positions[:, None] * frequencies"),
+            ("dtype=dtype)  # 2i", "dtype=torch.float64)  # 2i"),
+        ),
+        lost="digits",
+        hint="the result has the dtype asked for",
+    ),
+    mistake(
+        "a row for each hand",
+        ANGLES,
+        (
+            (
+                "positions.to(dtype)[:, None] * frequencies",
+                "(positions.to(dtype)[:, None] * frequencies).T",
+            ),
+        ),
+        lost={ANGLES: "values digits", SINES: "pattern values", SHIFT: "all-hands"}
+        | {ROTARY: "one-hand all-hands"},
+        hint="a row a position",
+    ),
+    mistake(
+        "an odd width is let through",
+        ANGLES,
+        (('    _check_even("width", width)\n', ""),),
+        lost="digits",
+        hint="ValueError",
+    ),
+    mistake(
+        "the angles of only the first position",
+        ANGLES,
+        (("positions.to(dtype)[:, None]", "positions.to(dtype)[:1, None]"),),
+        lost={ANGLES: "values digits", SINES: "pattern values", ROTARY: "one-hand all-hands"},
+    ),
+    mistake(
+        "angles that go round at a whole turn",
+        ANGLES,
+        (
+            (
+                "positions.to(dtype)[:, None] * frequencies",
+                "positions.to(dtype)[:, None] * frequencies % (2 * math.pi)",
+            ),
+        ),
+        lost="values digits",
+    ),
+)
+
+PAIRS = "torch.stack((angles.sin(), angles.cos()), dim=-1)"
+
+SINE_MISTAKES = (
+    mistake(
+        "sine and cosine swapped",
+        SINES,
+        ((PAIRS, "torch.stack((angles.cos(), angles.sin()), dim=-1)"),),
+        lost="pattern values",
+        hint="sine and cosine are swapped",
+    ),
+    mistake(
+        "all sines, then all cosines",
+        SINES,
+        ((PAIRS, "torch.stack((angles.sin(), angles.cos()), dim=-2)"),),
+        lost="pattern values",
+        hint="first all sines, then all cosines",
+    ),
+    mistake(
+        "sines alone",
+        SINES,
+        ((PAIRS, "torch.stack((angles.sin(), angles.sin()), dim=-1)"),),
+        lost="pattern values",
+    ),
+    mistake(
+        "positions in place of x",
+        SINES,
+        (("return x + self.vectors(", "return 0 * x + self.vectors("),),
+        lost="pattern values",
+        hint="the positions take the place of x",
+    ),
+    mistake(
+        "positions multiplied",
+        SINES,
+        (("return x + self.vectors(", "return x * self.vectors("),),
+        lost="pattern values",
+        hint="the positions are multiplied",
+    ),
+    mistake(
+        "x scaled as well",
+        SINES,
+        (("return x + self.vectors(", "return x * self.d_model**0.5 + self.vectors("),),
+        lost="pattern values",
+        hint="x is scaled",
+    ),
+    mistake(
+        "forward forgets offset",
+        SINES,
+        (("self.vectors(x.size(1), offset=offset,", "self.vectors(x.size(1),"),),
+        lost="pattern values",
+        hint="forward does not hand offset on",
+    ),
+    mistake(
+        "vectors forgets offset",
+        SINES,
+        (("torch.arange(offset, offset + length,", "torch.arange(length,"),),
+        lost="pattern values",
+        hint="offset is not used",
+    ),
+    mistake(
+        "positions from 1",
+        SINES,
+        (
+            (
+                "torch.arange(offset, offset + length,",
+                "torch.arange(offset + 1, offset + length + 1,",
+            ),
+        ),
+        lost="pattern values",
+    ),
+    mistake(
+        "sentences counted for tokens",
+        SINES,
+        (("self.vectors(x.size(1),", "self.vectors(x.size(0),"),),
+        lost="pattern values",
+    ),
+    mistake(
+        "added in place",
+        SINES,
+        (
+            ("return x + self.vectors(", "return x.add_(self.vectors("),
+            ("dtype=x.dtype)", "dtype=x.dtype))"),
+        ),
+        lost="values",
+        hint="x += ... changes the caller's tensor",
+    ),
+    mistake(
+        "float32 whatever x is",
+        SINES,
+        (("return x + self.vectors(", "return x.float() + self.vectors("),),
+        lost="values",
+        hint="the output has the dtype of x",
+    ),
+    mistake(
+        "a negative offset let through",
+        SINES,
+        (("        _check_offset(offset)\n", ""),),
+        lost="values",
+        hint="offset not negative",
+    ),
+    mistake(
+        "an odd d_model let through",
+        SINES,
+        (('        _check_even("d_model", d_model)\n', ""),),
+        lost="values",
+        hint="half a hand would be left over",
+    ),
+    mistake(
+        "speeds of twice the width",
+        SINES,
+        (
+            (
+                "angles = position_angles(positions, self.d_model, dtype=_exact_enough(dtype))",
+                "angles = position_angles(positions, 2 * self.d_model)[:, : self.d_model // 2]",
+            ),
+        ),
+        lost="values",
+        hint="it is the speeds",
+    ),
+)
+
+BLOCKS = "torch.stack((cos, sin, -sin, cos), dim=-1)"
+
+SHIFT_MISTAKES = (
+    mistake(
+        "transposed",
+        SHIFT,
+        ((BLOCKS, "torch.stack((cos, -sin, sin, cos), dim=-1)"),),
+        lost="one-hand all-hands",
+        hint="it moves back",
+    ),
+    mistake(
+        "the offset negated",
+        SHIFT,
+        (("torch.tensor([offset])", "torch.tensor([-offset])"),),
+        lost="one-hand all-hands",
+        hint="it moves back",
+    ),
+    mistake(
+        "a sign forgotten",
+        SHIFT,
+        ((BLOCKS, "torch.stack((cos, sin, sin, cos), dim=-1)"),),
+        lost="one-hand all-hands",
+    ),
+    mistake(
+        "sine and cosine swapped",
+        SHIFT,
+        ((BLOCKS, "torch.stack((sin, cos, -cos, sin), dim=-1)"),),
+        lost="one-hand all-hands",
+    ),
+    mistake(
+        "rows swapped",
+        SHIFT,
+        ((BLOCKS, "torch.stack((-sin, cos, cos, sin), dim=-1)"),),
+        lost="one-hand all-hands",
+    ),
+    mistake(
+        "every hand at the first one's angle",
+        SHIFT,
+        (
+            (
+                "angles = position_angles(torch.tensor([offset]), d_model)[0]",
+                "angles = torch.full((d_model // 2,), float(offset), dtype=torch.float64)\n"
+                '    _check_even("d_model", d_model)',
+            ),
+        ),
+        lost="all-hands",
+        hint="block i turns by the angle of hand i",
+    ),
+    mistake(
+        "angles of another width",
+        SHIFT,
+        (
+            (
+                "position_angles(torch.tensor([offset]), d_model)[0]",
+                "position_angles(torch.tensor([offset]), 2 * d_model)[0][: d_model // 2]",
+            ),
+        ),
+        lost="all-hands",
+        hint="block i turns by the angle of hand i",
+    ),
+    mistake(
+        "float32",
+        SHIFT,
+        (("return torch.block_diag(*blocks)", "return torch.block_diag(*blocks).float()"),),
+        lost="one-hand all-hands",
+    ),
+    mistake(
+        "blocks in one corner after the other",
+        SHIFT,
+        (("return torch.block_diag(*blocks)", "return torch.block_diag(*blocks.flip(0))"),),
+        lost="all-hands",
+        hint="block i turns by the angle of hand i",
+    ),
+    mistake(
+        "halves in place of pairs",
+        SHIFT,
+        (
+            (
+                "return torch.block_diag(*blocks)",
+                "return torch.cat((torch.cat((torch.diag(cos), torch.diag(sin)), 1), "
+                "torch.cat((-torch.diag(sin), torch.diag(cos)), 1)))",
+            ),
+        ),
+        lost="all-hands",
+        hint="outside the 2 x 2 blocks",
+    ),
+    mistake(
+        "a shift by one, whatever the offset",
+        SHIFT,
+        (("torch.tensor([offset])", "torch.tensor([1])"),),
+        lost="one-hand all-hands",
+    ),
+    mistake(
+        "the blocks, not put together",
+        SHIFT,
+        (("return torch.block_diag(*blocks)", "return blocks"),),
+        lost="one-hand all-hands",
+    ),
+)
+
+TURNED = "torch.stack((first * cos - second * sin, first * sin + second * cos), dim=-1)"
+
+ROTARY_MISTAKES = (
+    mistake(
+        "turned the other way round",
+        ROTARY,
+        (
+            (
+                TURNED,
+                "torch.stack((first * cos + second * sin, second * cos - first * sin), dim=-1)",
+            ),
+        ),
+        lost="one-hand all-hands",
+        hint="turned the other way round",
+    ),
+    mistake(
+        "sine and cosine swapped",
+        ROTARY,
+        (
+            (
+                TURNED,
+                "torch.stack((first * sin - second * cos, first * cos + second * sin), dim=-1)",
+            ),
+        ),
+        lost="one-hand all-hands",
+    ),
+    mistake(
+        "a sign forgotten",
+        ROTARY,
+        (
+            (
+                TURNED,
+                "torch.stack((first * cos + second * sin, first * sin + second * cos), dim=-1)",
+            ),
+        ),
+        lost="one-hand all-hands",
+    ),
+    mistake(
+        "the second line takes what the first has turned",
+        ROTARY,
+        (
+            (
+                f"turned = {TURNED}",
+                "first = first * cos - second * sin\n"
+                "        turned = torch.stack((first, first * sin + second * cos), dim=-1)",
+            ),
+        ),
+        lost="one-hand all-hands",
+        hint="the first entry as it was",
+    ),
+    mistake(
+        "halves in place of neighbours",
+        ROTARY,
+        (
+            ("x[..., 0::2], x[..., 1::2]", "x.chunk(2, dim=-1)"),
+            (f"turned = {TURNED}", f"turned = {TURNED.replace('dim=-1', 'dim=-2')}"),
+        ),
+        lost="all-hands",
+        hint="here neighbours make a pair",
+    ),
+    mistake(
+        "the turned entries laid one after the other",
+        ROTARY,
+        ((f"turned = {TURNED}", f"turned = {TURNED.replace('dim=-1', 'dim=-2')}"),),
+        lost="all-hands",
+        hint="entries take turns",
+    ),
+    mistake(
+        "offset not used",
+        ROTARY,
+        (("torch.arange(offset, offset + x.size(-2),", "torch.arange(x.size(-2),"),),
+        lost="one-hand all-hands",
+        hint="offset is not used",
+    ),
+    mistake(
+        "positions along the second dimension",
+        ROTARY,
+        (("offset + x.size(-2),", "offset + x.size(min(1, x.dim() - 2)),"),),
+        lost="one-hand all-hands",
+    ),
+    mistake(
+        "the base is fixed",
+        ROTARY,
+        (("base=self.base, ", ""),),
+        lost="all-hands",
+        hint="the base is fixed",
+    ),
+    mistake(
+        "positions added, nothing turned",
+        ROTARY,
+        ((TURNED, "torch.stack((first + sin, second + cos), dim=-1)"),),
+        lost="one-hand all-hands",
+        hint="positions are added; this layer turns",
+    ),
+    mistake(
+        "written into x",
+        ROTARY,
+        (
+            (
+                "return turned.flatten(-2)",
+                "x[...] = turned.flatten(-2)\n        return x",
+            ),
+        ),
+        lost="one-hand",
+        hint="changes the caller's tensor",
+    ),
+    mistake(
+        "float32 whatever x is",
+        ROTARY,
+        (("return turned.flatten(-2)", "return turned.flatten(-2).float()"),),
+        lost="all-hands",
+        hint="the output has the dtype of x",
+    ),
+    mistake(
+        "an odd width let through",
+        ROTARY,
+        (('        _check_even("head_dim", head_dim)\n', ""),),
+        lost="all-hands",
+        hint="head_dim must be positive and even",
+    ),
+    mistake(
+        "a base of 1 let through",
+        ROTARY,
+        (("if base <= 1:", "if base < 1:"),),
+        lost="all-hands",
+        hint="base above 1",
+    ),
+    mistake(
+        "a negative offset let through",
+        ROTARY,
+        (("        _check_offset(offset)\n", ""),),
+        lost="all-hands",
+        hint="offset not negative",
+    ),
+)
+
+INNER = "self.activation(self.expansion(x))"
+OUTER = "self.contraction(self.dropout(inner))"
+
+FEED_FORWARD_MISTAKES = (
+    mistake(
+        "nothing bends",
+        "FeedForward",
+        ((INNER, "self.expansion(x)"),),
+        lost="values",
+        hint="nothing bends",
+    ),
+    mistake(
+        "bent after the contraction",
+        "FeedForward",
+        ((INNER, "self.expansion(x)"), (OUTER, f"self.activation({OUTER})")),
+        lost="values",
+        hint="the activation comes before the contraction",
+    ),
+    mistake(
+        "bent twice",
+        "FeedForward",
+        ((OUTER, f"self.activation({OUTER})"),),
+        lost="values",
+        hint="bent twice",
+    ),
+    mistake(
+        "residual added here",
+        "FeedForward",
+        ((OUTER, f"x + {OUTER}"),),
+        lost="values dropout",
+        hint="the residual is another layer's business",
+    ),
+    mistake(
+        "gelu and its approximation swapped",
+        "FeedForward",
+        (
+            ('"gelu": F.gelu,', '"gelu_tanh": F.gelu,'),
+            ('"gelu_tanh": partial(F.gelu,', '"gelu": partial(F.gelu,'),
+        ),
+        lost="values",
+        hint="gelu was asked for, this is gelu_tanh",
+    ),
+    mistake(
+        "relu whatever is asked for",
+        "FeedForward",
+        (("functions[activation]", "F.relu"),),
+        lost="values",
+        hint="gelu was asked for, this is relu",
+    ),
+    mistake(
+        "gelu_tanh forgets approximate",
+        "FeedForward",
+        (('partial(F.gelu, approximate="tanh")', "F.gelu"),),
+        lost="values",
+        hint="gelu_tanh was asked for, this is gelu",
+    ),
+    mistake(
+        "an unknown function becomes relu",
+        "FeedForward",
+        (
+            ("functions[activation]", "functions.get(activation, F.relu)"),
+            (
+                "        if activation not in get_args(Activation):\n"
+                '            raise ValueError(f"activation must be one of {get_args(Activation)}, '
+                'got {activation}")\n',
+                "",
+            ),
+        ),
+        lost="values",
+        hint="ValueError",
+    ),
+    mistake(
+        "no check of sizes",
+        "FeedForward",
+        (("if size < 1:", "if size < -100:"),),
+        lost="values",
+        hint="sizes are at least 1",
+    ),
+    mistake(
+        "other names",
+        "FeedForward",
+        (
+            ("self.expansion = ", "self.first = "),
+            ("self.contraction = ", "self.second = "),
+            (INNER, "self.activation(self.first(x))"),
+            (OUTER, "self.second(self.dropout(inner))"),
+        ),
+        lost="values dropout",
+        hint="Missing key(s)",
+    ),
+    mistake(
+        "no biases",
+        "FeedForward",
+        (("= nn.Linear(d_ff, d_model)", "= nn.Linear(d_ff, d_model, bias=False)"),),
+        lost="values dropout",
+    ),
+    mistake(
+        "dropout in evaluation too",
+        "FeedForward",
+        ((OUTER, "self.contraction(F.dropout(inner, self.dropout.p))"),),
+        lost="dropout",
+        hint="switches nn.Dropout off",
+    ),
+    mistake(
+        "no dropout at all",
+        "FeedForward",
+        ((OUTER, "self.contraction(inner)"),),
+        lost="dropout",
+        hint="nothing is dropped from them",
+    ),
+    mistake(
+        "dropout on the output",
+        "FeedForward",
+        ((OUTER, "self.dropout(self.contraction(inner))"),),
+        lost="dropout",
+        hint="dropout acts on the output",
+    ),
+    mistake(
+        "dropout on the input",
+        "FeedForward",
+        (
+            (INNER, "self.activation(self.expansion(self.dropout(x)))"),
+            (OUTER, "self.contraction(inner)"),
+        ),
+        lost="dropout",
+        hint="nothing is dropped from them",
+    ),
+    mistake(
+        "dropout that does not scale up",
+        "FeedForward",
+        (
+            (
+                f"return {OUTER}",
+                "scale = 1 - self.dropout.p if self.training else 1\n"
+                "        return self.contraction(scale * self.dropout(inner))",
+            ),
+        ),
+        lost="dropout",
+        hint="what is kept is scaled up",
+    ),
+    mistake(
+        "dropout fixed at a tenth",
+        "FeedForward",
+        (("nn.Dropout(dropout)", "nn.Dropout(0.1)"),),
+        lost="values dropout",
+    ),
+)
+
+MEAN = "mean = x.mean(dim=-1, keepdim=True)"
+VARIANCE = "(x - mean).square().mean(dim=-1, keepdim=True)"
+NORMAL = "(x - mean) / torch.sqrt(variance + epsilon) * gain + bias"
+
+LAYER_NORM_MISTAKES = (
+    mistake(
+        "unbiased variance",
+        "layer_norm",
+        ((VARIANCE, "x.var(dim=-1, keepdim=True)"),),
+        lost="values",
+        hint="the variance divides by d_model - 1",
+    ),
+    mistake(
+        "epsilon outside the root",
+        "layer_norm",
+        (("torch.sqrt(variance + epsilon)", "(torch.sqrt(variance) + epsilon)"),),
+        lost="epsilon",
+        hint="epsilon is added to the root",
+    ),
+    mistake(
+        "no epsilon",
+        "layer_norm",
+        (("variance + epsilon", "variance"),),
+        lost="epsilon",
+        hint="add epsilon to it",
+    ),
+    mistake(
+        "epsilon fixed",
+        "layer_norm",
+        (("variance + epsilon", "variance + 1e-5"),),
+        lost="epsilon",
+        hint="epsilon",
+    ),
+    mistake(
+        "epsilon squared",
+        "layer_norm",
+        (("variance + epsilon", "variance + epsilon**2"),),
+        lost="epsilon",
+        hint="epsilon is squared",
+    ),
+    mistake(
+        "the root forgotten",
+        "layer_norm",
+        (("torch.sqrt(variance + epsilon)", "(variance + epsilon)"),),
+        lost="values epsilon",
+        hint="divided by the variance; take its root",
+    ),
+    mistake(
+        "the mean not subtracted",
+        "layer_norm",
+        ((NORMAL, NORMAL.replace("(x - mean)", "x")),),
+        lost="values",
+    ),
+    mistake(
+        "the mean square for the variance",
+        "layer_norm",
+        ((VARIANCE, "x.square().mean(dim=-1, keepdim=True)"),),
+        lost="values",
+    ),
+    mistake(
+        "over the tokens",
+        "layer_norm",
+        ((MEAN, MEAN.replace("-1", "-2")), (VARIANCE, VARIANCE.replace("-1", "-2"))),
+        lost="values epsilon",
+        hint="",
+    ),
+    mistake(
+        "over tokens and entries",
+        "layer_norm",
+        ((MEAN, MEAN.replace("-1", "(-2, -1)")), (VARIANCE, VARIANCE.replace("-1", "(-2, -1)"))),
+        lost="values epsilon",
+    ),
+    mistake(
+        "over the whole batch",
+        "layer_norm",
+        ((MEAN, "mean = x.mean()"), (VARIANCE, "(x - mean).square().mean()")),
+        lost="values epsilon",
+    ),
+    mistake(
+        "gain and bias forgotten",
+        "layer_norm",
+        ((" * gain + bias", ""),),
+        lost="values",
+        hint="gain and bias are missing",
+    ),
+    mistake(
+        "bias before gain",
+        "layer_norm",
+        ((NORMAL, "((x - mean) / torch.sqrt(variance + epsilon) + bias) * gain"),),
+        lost="values",
+    ),
+    mistake(
+        "x centred in place",
+        "layer_norm",
+        (
+            (VARIANCE, "x.sub_(mean).square().mean(dim=-1, keepdim=True)"),
+            (NORMAL, "x / torch.sqrt(variance + epsilon) * gain + bias"),
+        ),
+        lost="values",
+        hint="changes the caller's tensor",
+    ),
+    mistake(
+        "keepdim forgotten",
+        "layer_norm",
+        ((MEAN, "mean = x.mean(dim=-1)"), (VARIANCE, "(x - mean).square().mean(dim=-1)")),
+        lost="values epsilon",
+    ),
+)
+
+RMS = "x.square().mean(dim=-1, keepdim=True)"
+RMS_RESULT = "x / torch.sqrt(mean_square + epsilon) * gain"
+
+RMS_MISTAKES = tuple(
+    mistake(what, "rms_norm", edit, lost="values", hint=hint)
+    for what, edit, hint in (
+        (
+            "the mean subtracted",
+            ((RMS_RESULT, f"(x - x.mean(-1, keepdim=True)){RMS_RESULT[1:]}"),),
+            "the mean is subtracted",
+        ),
+        ("the deviation", ((RMS, "x.var(dim=-1, keepdim=True, correction=0)"),), ""),
+        ("no gain", ((" * gain", ""),), ""),
+        (
+            "the root forgotten",
+            (("torch.sqrt(mean_square + epsilon)", "(mean_square + epsilon)"),),
+            "",
+        ),
+        (
+            "epsilon outside",
+            (("torch.sqrt(mean_square + epsilon)", "(torch.sqrt(mean_square) + epsilon)"),),
+            "epsilon is added to the root",
+        ),
+        ("the norm", ((RMS, RMS.replace("mean", "sum")),), "divided by the norm"),
+        ("over the tokens", ((RMS, RMS.replace("-1", "-2")),), ""),
+        ("no epsilon", (("mean_square + epsilon", "mean_square"),), ""),
+        ("the mean of the sizes", ((RMS, "x.abs().mean(dim=-1, keepdim=True).square()"),), ""),
+        ("keepdim forgotten", ((RMS, "x.square().mean(dim=-1)"),), ""),
+        (
+            "x divided in place",
+            ((RMS_RESULT, "x.div_(torch.sqrt(mean_square + epsilon)) * gain"),),
+            "changes the caller's tensor",
+        ),
+        ("over everything", ((RMS, "x.square().mean()"),), ""),
+        (
+            "gain under the root",
+            ((RMS_RESULT, "x / torch.sqrt((mean_square + epsilon) / gain)"),),
+            "",
+        ),
+    )
+)
+
+LAYER_MISTAKES = tuple(
+    mistake(what, "LayerNorm", edit, lost="parameters", hint=hint)
+    for what, edit, hint in (
+        (
+            "gain starts at 0",
+            (("torch.ones(d_model)", "torch.zeros(d_model)"),),
+            "gain at the start",
+        ),
+        (
+            "bias starts at 1",
+            (("torch.zeros(d_model)", "torch.ones(d_model)"),),
+            "bias at the start",
+        ),
+        (
+            "gain and bias are no parameters",
+            (("nn.Parameter(torch.ones(d_model))", "torch.ones(d_model)"),),
+            "",
+        ),
+        (
+            "buffers in place of parameters",
+            (
+                (
+                    "self.gain = nn.Parameter(torch.ones(d_model))",
+                    'self.register_buffer("gain", torch.ones(d_model))',
+                ),
+            ),
+            "nn.Parameter",
+        ),
+        (
+            "other names",
+            (
+                ("self.gain = ", "self.weight = "),
+                (
+                    "return F.layer_norm(x, self.gain.shape, self.gain,",
+                    "return F.layer_norm(x, self.weight.shape, self.weight,",
+                ),
+            ),
+            "",
+        ),
+        (
+            "one gain for all entries",
+            (
+                ("torch.ones(d_model)", "torch.ones(1)"),
+                (
+                    "F.layer_norm(x, self.gain.shape, self.gain,",
+                    "F.layer_norm(x, x.shape[-1:], self.gain.expand(x.size(-1)),",
+                ),
+            ),
+            "gain at the start",
+        ),
+        (
+            "gain forgotten in forward",
+            (("self.gain, self.bias,", "None, self.bias,"),),
+            "use it in forward",
+        ),
+        ("bias forgotten in forward", (("self.gain, self.bias,", "self.gain, None,"),), ""),
+        (
+            "epsilon not handed on",
+            ((", self.epsilon)", ")"),),
+            "forward hands gain, bias and epsilon on",
+        ),
+        (
+            "another epsilon at the start",
+            (("epsilon: float = 1e-5", "epsilon: float = 1e-3"),),
+            "it is 1e-5 unless given",
+        ),
+        ("no refusal", (("        _check_positive(d_model=d_model, epsilon=epsilon)\n", ""),), ""),
+        (
+            "an epsilon of 0 let through",
+            (
+                (
+                    "_check_positive(d_model=d_model, epsilon=epsilon)",
+                    "_check_positive(d_model=d_model)",
+                ),
+            ),
+            "must be positive",
+        ),
+        ("random gain", (("torch.ones(d_model)", "torch.randn(d_model)"),), "gain at the start"),
+    )
+)
+
+RESULT = "return (inner - through_mean - through_variance) / root, gain_gradient, bias_gradient"
+
+
+def backward_mistake(
+    what: str, *pieces: tuple[str, str], lost: str = "input", hint: str = ""
+) -> Submission:
+    return mistake(what, "layer_norm_backward", pieces, lost=lost, hint=hint)
+
+
+BACKWARD_MISTAKES = (
+    backward_mistake(
+        "mean and variance taken for constants",
+        ("inner - through_mean - through_variance", "inner"),
+        hint="",
+    ),
+    backward_mistake(
+        "the way through the variance forgotten",
+        ("inner - through_mean - through_variance", "inner - through_mean"),
+        hint="the way through the variance is missing",
+    ),
+    backward_mistake(
+        "the way through the mean forgotten",
+        ("inner - through_mean - through_variance", "inner - through_variance"),
+        hint="subtract the mean of v",
+    ),
+    backward_mistake(
+        "the gain forgotten",
+        ("inner = upstream * gain", "inner = upstream"),
+        hint="the gain is missing",
+    ),
+    backward_mistake(
+        "not divided by s",
+        (
+            "(inner - through_mean - through_variance) / root",
+            "inner - through_mean - through_variance",
+        ),
+        hint="the division by s is missing",
+    ),
+    backward_mistake(
+        "divided by the variance",
+        ("through_variance) / root,", "through_variance) / root**2,"),
+        hint="divide by s, the root",
+    ),
+    backward_mistake(
+        "multiplied by s",
+        ("through_variance) / root,", "through_variance) * root,"),
+        hint="divide by s; this multiplies",
+    ),
+    backward_mistake(
+        "unbiased variance",
+        ("centred.square().mean(dim=-1, keepdim=True)", "x.var(dim=-1, keepdim=True)"),
+        lost="dials input",
+    ),
+    backward_mistake(
+        "epsilon outside the root",
+        (
+            "torch.sqrt(centred.square().mean(dim=-1, keepdim=True) + epsilon)",
+            "(torch.sqrt(centred.square().mean(dim=-1, keepdim=True)) + epsilon)",
+        ),
+        lost="dials input",
+        hint="epsilon stands under the root",
+    ),
+    backward_mistake(
+        "no epsilon",
+        (" + epsilon)", ")"),
+        lost="dials input",
+        hint="epsilon is not used",
+    ),
+    backward_mistake(
+        "a sign",
+        ("inner - through_mean - through_variance", "inner - through_mean + through_variance"),
+        hint="what goes through the variance is subtracted",
+    ),
+    backward_mistake(
+        "sums for means",
+        ("inner.mean(dim=-1, keepdim=True)", "inner.sum(dim=-1, keepdim=True)"),
+        (
+            "(inner * normal).mean(dim=-1, keepdim=True)",
+            "(inner * normal).sum(dim=-1, keepdim=True)",
+        ),
+        hint="",
+    ),
+    backward_mistake(
+        "gain and bias exchanged",
+        (RESULT, RESULT.replace("gain_gradient, bias_gradient", "bias_gradient, gain_gradient")),
+        lost="dials",
+        hint="in this order",
+    ),
+    backward_mistake(
+        "averages over the tokens",
+        (
+            "(upstream * normal).reshape(tokens).sum(dim=0)",
+            "(upstream * normal).reshape(tokens).mean(dim=0)",
+        ),
+        ("upstream.reshape(tokens).sum(dim=0)", "upstream.reshape(tokens).mean(dim=0)"),
+        lost="dials",
+        hint="an average over the tokens",
+    ),
+    backward_mistake(
+        "the gradient of gain takes x as it came",
+        ("(upstream * normal)", "(upstream * x)"),
+        lost="dials",
+        hint="not by x",
+    ),
+    backward_mistake(
+        "the gradient of gain without x", ("(upstream * normal)", "upstream"), lost="dials"
+    ),
+    backward_mistake(
+        "the gradient of bias times the gain",
+        ("bias_gradient = upstream.", "bias_gradient = (upstream * gain)."),
+        lost="dials",
+        hint="upstream alone",
+    ),
+    backward_mistake(
+        "sums over the first dimension alone",
+        ("(upstream * normal).reshape(tokens).sum(dim=0)", "(upstream * normal).sum(dim=0)"),
+        ("upstream.reshape(tokens).sum(dim=0)", "upstream.sum(dim=0)"),
+        lost="dials",
+        hint="",
+    ),
+    backward_mistake(
+        "the gradient of x alone",
+        (RESULT, "return (inner - through_mean - through_variance) / root"),
+        lost="dials input",
+        hint="three gradients",
+    ),
+    backward_mistake(
+        "upstream scaled in place",
+        ("inner = upstream * gain", "inner = upstream.mul_(gain)"),
+        hint="",
+    ),
+)
+
+
+def detective(what: str, source: str, lost: str, hint: str = "") -> Submission:
+    return mistake(what, "diagnose_layer_norm", source, lost=lost, hint=hint)
+
+
+KEEPS_MEAN = '        return "keeps the mean"\n'
+DETECTIVE_MISTAKES = (
+    detective(
+        "always right",
+        'def diagnose_layer_norm(norm):\n    return "right"\n',
+        "exhibits suspects",
+        "called right",
+    ),
+    detective(
+        "a verdict of its own",
+        'def diagnose_layer_norm(norm):\n    return "unbiased variance"\n',
+        "exhibits suspects",
+        "one of the table's",
+    ),
+    detective(
+        "nothing returned",
+        "def diagnose_layer_norm(norm):\n    norm\n",
+        "exhibits suspects",
+        "one of the table's",
+    ),
+    mistake(
+        "epsilon too small to see",
+        "diagnose_layer_norm",
+        (
+            ("epsilon=3.0)", "epsilon=1e-5)"),
+            ("math.sqrt(1 + 3)", "1.00001"),
+            ("math.sqrt(2 + 3)", "math.sqrt(2)"),
+            ('root": 1 + 3', 'root": 1.00002'),
+        ),
+        lost="exhibits suspects",
+    ),
+    mistake(
+        "sentences never mixed",
+        "diagnose_layer_norm",
+        (
+            (
+                "norm(crowd, gain, bias, epsilon=1e-5)[:1, :1]",
+                "norm(crowd[:1], gain, bias, epsilon=1e-5)[:, :1]",
+            ),
+        ),
+        lost="suspects",
+        hint="over the batch",
+    ),
+    mistake(
+        "tokens never mixed",
+        "diagnose_layer_norm",
+        (
+            (
+                "norm(crowd, gain, bias, epsilon=1e-5)[:1, :1]",
+                "norm(crowd[:, :1], gain, bias, epsilon=1e-5)[:1]",
+            ),
+        ),
+        lost="exhibits suspects",
+    ),
+    mistake(
+        "the mean not looked at",
+        "diagnose_layer_norm",
+        (
+            (
+                "    if not torch.allclose(norm(crowd[:1, :1] + 10, gain, bias, "
+                "epsilon=1e-5), alone, "
+                "atol=1e-4):\n" + KEEPS_MEAN,
+                "",
+            ),
+        ),
+        lost="suspects",
+        hint="root of the mean square",
+    ),
+    mistake(
+        "a suspect without a mean",
+        "diagnose_layer_norm",
+        (("norm(crowd[:1, :1] + 10, gain", "norm(crowd[:1, :1], gain"),),
+        lost="suspects",
+    ),
+    mistake(
+        "epsilon and Bessel exchanged",
+        "diagnose_layer_norm",
+        (
+            ('"divides by d_model - 1": math.sqrt(2 + 3)', '"divides by d_model - 1": 1 + 3'),
+            ('"epsilon outside the root": 1 + 3', '"epsilon outside the root": math.sqrt(2 + 3)'),
+        ),
+        lost="exhibits suspects",
+        hint="read its code again",
+    ),
+    mistake(
+        "Bessel not known",
+        "diagnose_layer_norm",
+        (('        "divides by d_model - 1": math.sqrt(2 + 3),\n', ""),),
+        lost="exhibits suspects",
+    ),
+    mistake(
+        "epsilon not known",
+        "diagnose_layer_norm",
+        (('        "epsilon outside the root": 1 + 3,\n', ""),),
+        lost="exhibits suspects",
+    ),
+    mistake(
+        "one token alone, always",
+        "diagnose_layer_norm",
+        (("norm(crowd, gain, bias, epsilon=1e-5)[:1, :1]", "alone"),),
+        lost="exhibits suspects",
+    ),
+)
+
+POST = "self.norm(x + self.dropout(sublayer(x)))"
+PRE = "x + self.dropout(sublayer(self.norm(x)))"
+
+
+def residual_mistake(what: str, *pieces: tuple[str, str], lost: str, hint: str = "") -> Submission:
+    return mistake(what, "Residual", pieces, lost=lost, hint=hint)
+
+
+RESIDUAL_MISTAKES = (
+    residual_mistake(
+        "x not added after the sublayer",
+        (POST, "self.norm(self.dropout(sublayer(x)))"),
+        lost="post dropout",
+        hint="x itself is not added",
+    ),
+    residual_mistake(
+        "x not added before it",
+        (PRE, "self.dropout(sublayer(self.norm(x)))"),
+        lost="pre dropout",
+        hint="x itself is not added",
+    ),
+    residual_mistake(
+        "pre and post exchanged", ('"pre":', '"post":'), lost="post pre", hint="this is pre"
+    ),
+    residual_mistake(
+        "the normalised x is added",
+        (PRE, "self.norm(x) + self.dropout(sublayer(self.norm(x)))"),
+        lost="pre",
+        hint="add x as it came",
+    ),
+    residual_mistake(
+        "the sublayer's output normalised",
+        (PRE, "x + self.norm(self.dropout(sublayer(x)))"),
+        lost="pre",
+        hint="",
+    ),
+    residual_mistake(
+        "always post",
+        ('if self.norm_position == "pre":', "if False:"),
+        lost="pre",
+        hint="this is post",
+    ),
+    residual_mistake(
+        "always pre",
+        ('if self.norm_position == "pre":', "if True:"),
+        lost="post",
+        hint="this is pre",
+    ),
+    residual_mistake(
+        "no norm after the sum",
+        (POST, "x + self.dropout(sublayer(x))"),
+        lost="post",
+        hint="the norm is missing",
+    ),
+    residual_mistake(
+        "no norm before the sublayer", (PRE, "x + self.dropout(sublayer(x))"), lost="pre"
+    ),
+    residual_mistake(
+        "normalised twice", (PRE, "self.norm(x + self.dropout(sublayer(self.norm(x))))"), lost="pre"
+    ),
+    residual_mistake(
+        "x normalised in place of the sum",
+        (POST, "self.norm(x) + self.dropout(sublayer(x))"),
+        lost="post",
+    ),
+    residual_mistake(
+        "dropout on the sum",
+        (PRE, "self.dropout(x + sublayer(self.norm(x)))"),
+        lost="dropout",
+        hint="and with it the road",
+    ),
+    residual_mistake(
+        "dropout on the road",
+        (PRE, "self.dropout(x) + sublayer(self.norm(x))"),
+        lost="dropout",
+        hint="the road is dropped",
+    ),
+    residual_mistake(
+        "no dropout", (PRE, "x + sublayer(self.norm(x))"), lost="dropout", hint="nothing is dropped"
+    ),
+    residual_mistake(
+        "no dropout after",
+        (POST, "self.norm(x + sublayer(x))"),
+        lost="dropout",
+        hint="nothing is dropped",
+    ),
+    residual_mistake(
+        "dropout in evaluation too",
+        (PRE, "x + nn.functional.dropout(sublayer(self.norm(x)), self.dropout.p)"),
+        lost="dropout",
+        hint="switches nn.Dropout off",
+    ),
+    residual_mistake(
+        "dropout fixed at a tenth",
+        ("nn.Dropout(dropout)", "nn.Dropout(0.1)"),
+        lost="post pre dropout",
+    ),
+    residual_mistake(
+        "any position of the norm",
+        ("        check_norm_position(norm_position)\n", ""),
+        lost="post",
+        hint="check_norm_position",
+    ),
+    residual_mistake(
+        "added in place", (PRE, "x.add_(self.dropout(sublayer(self.norm(x))))"), lost="pre"
+    ),
+    residual_mistake(
+        "detached",
+        (PRE, "x + self.dropout(sublayer(self.norm(x))).detach()"),
+        lost="pre",
+        hint="do not detach",
+    ),
+)
+
+MISTAKES: tuple[Submission, ...] = (
+    *ANGLE_MISTAKES,
+    *SINE_MISTAKES,
+    *SHIFT_MISTAKES,
+    *ROTARY_MISTAKES,
+    *FEED_FORWARD_MISTAKES,
+    *LAYER_NORM_MISTAKES,
+    *RMS_MISTAKES,
+    *LAYER_MISTAKES,
+    *BACKWARD_MISTAKES,
+    *DETECTIVE_MISTAKES,
+    *RESIDUAL_MISTAKES,
+)
+
+# ---- the class ----
+
+SAMPLE_CLASS: tuple[Submission, ...] = (
+    Submission(student="ada", what="right, with loops", edits={**LOOPS, "before-or-after": ANSWER}),
+    Submission(student="bela", what="right, with complex numbers and one-liners", edits=COMPLEX),
+    Submission(student="chidi", what="right, by tricks of trigonometry", edits=TRICKS),
+    Submission(
+        student="dana",
+        what="unbiased variance, forwards and backwards",
+        edits={
+            "layer_norm": ((VARIANCE, "x.var(dim=-1, keepdim=True)"),),
+            "layer_norm_backward": (
+                ("centred.square().mean(dim=-1, keepdim=True)", "x.var(dim=-1, keepdim=True)"),
+            ),
+        },
+        lost={"layer_norm": "values", "layer_norm_backward": "dials input"},
+        hint="the variance divides by d_model - 1",
+    ),
+    Submission(
+        student="emil",
+        what="sine and cosine swapped everywhere",
+        edits={
+            SINES: ((PAIRS, "torch.stack((angles.cos(), angles.sin()), dim=-1)"),),
+            SHIFT: ((BLOCKS, "torch.stack((cos, -sin, sin, cos), dim=-1)"),),
+        },
+        lost={SINES: "pattern values", SHIFT: "one-hand all-hands"},
+        hint="sine and cosine are swapped",
+    ),
+    Submission(
+        student="fatima",
+        what="a LayerNorm that stands on a wrong layer_norm",
+        edits={
+            "layer_norm": (("torch.sqrt(variance + epsilon)", "(torch.sqrt(variance) + epsilon)"),),
+            "LayerNorm": (
+                (
+                    "return F.layer_norm(x, self.gain.shape, self.gain, self.bias, self.epsilon)",
+                    "return layer_norm(x, self.gain, self.bias, epsilon=self.epsilon)",
+                ),
+            ),
+        },
+        lost={"layer_norm": "epsilon", "LayerNorm": "parameters"},
+        hint="under the root",
+    ),
+    Submission(
+        student="goran",
+        what="wrong speeds, and positions on their own feet",
+        edits={
+            ANGLES: (("torch.arange(0, width, 2,", "torch.arange(0, width // 2,"),),
+            SINES: LOOPS[SINES],
+            SHIFT: LOOPS[SHIFT],
+            ROTARY: LOOPS[ROTARY],
+        },
+        lost={ANGLES: "values"},
+        hint="the exponent runs over 0, 2/width, 4/width",
+    ),
+    Submission(
+        student="hana",
+        what="dropout that never sleeps",
+        edits={
+            "FeedForward": ((OUTER, "self.contraction(F.dropout(inner, self.dropout.p))"),),
+            "Residual": ((PRE, "x + F.dropout(sublayer(self.norm(x)), self.dropout.p)"),),
+        },
+        lost={"FeedForward": "dropout", "Residual": "dropout"},
+        hint="switches nn.Dropout off",
+    ),
+    Submission(
+        student="ivo",
+        what="half done: nothing after the norms",
+        edits={
+            "layer_norm_backward": BLANK,
+            "diagnose_layer_norm": BLANK,
+            "Residual": BLANK,
+            "before-or-after": ANSWER,
+        },
+        lost={"layer_norm_backward": "*", "diagnose_layer_norm": "*", "Residual": "*"},
+    ),
+    Submission(
+        student="jun",
+        what="half done from the other end",
+        edits=dict.fromkeys((ANGLES, SINES, SHIFT, ROTARY, "FeedForward"), BLANK),
+        lost=dict.fromkeys((ANGLES, SINES, SHIFT, ROTARY, "FeedForward"), "*"),
+    ),
+    Submission(
+        student="kofi",
+        what="PyTorch's own normalisations, which the rule forbids",
+        edits={
+            "layer_norm": """
+def layer_norm(x, gain, bias, *, epsilon=1e-5):
+    return F.layer_norm(x, gain.shape, gain, bias, epsilon)
+""",
+            "rms_norm": """
+def rms_norm(x, gain, *, epsilon=1e-6):
+    return F.rms_norm(x, gain.shape, gain, epsilon)
+""",
+            "layer_norm_backward": """
+def layer_norm_backward(upstream, x, gain, *, epsilon=1e-5):
+    with torch.enable_grad():
+        leaves = [t.detach().clone().requires_grad_() for t in (x, gain, torch.zeros_like(gain))]
+        output = layer_norm(*leaves, epsilon=epsilon)
+        return torch.autograd.grad(output, leaves, upstream)
+""",
+        },
+        lost={"layer_norm": "*", "rms_norm": "*", "layer_norm_backward": "*"},
+        judge_only=True,
+    ),
+    Submission(
+        student="lea",
+        what="os._exit in the middle",
+        edits={"rms_norm": "def rms_norm(x, gain, *, epsilon=1e-6):\n    os._exit(0)\n"},
+        lost={"rms_norm": "*"},
+        status=Status.CRASH,
+        judge_only=True,
+    ),
+)
+
+EQUIVALENT = {
+    "arange(0, width, 2, dtype=dtype)": "the device shows on a GPU alone; the tests run there too",
+    "torch.arange(offset, offset + length)": "the same",
+    "torch.arange(offset, offset + x.size(-2))": "the same",
+    "offset=offset, dtype=x.dtype)": "the same",
+    "_check_even('',": "another word in an error's text",
+    "for name, size in (('',": "the same",
+    "('', d_ff)": "the same",
+    "-    _check_even('d_model', d_model)": "position_angles refuses it too",
+    "+    if width < 1": "a width of 1 is odd",
+    "torch.promote_types(torch.float32, dtype)": "the order of the two types does not matter",
+    "-    return torch.promote_types(dtype, torch.float32)": "digits that no docstring promises",
+    "+        angles = position_angles(positions, self.d_model)": "more digits than asked for",
+    "+        angles = position_angles(positions, self.head_dim, base=self.base)": "the same",
+    "d_model)[-1]": "there is one row",
+    "dim=--1": "the last of two dimensions",
+    "x[..., ::2]": "the same slice",
+    "+    alone = norm(": "any small epsilon will do",
+    "crowd = torch.tensor(": "any four tokens that differ will do",
+    "alone, atol=": "any tolerance between rounding and a mistake will do",
+    "norm(crowd[:1, :1] - 10": "any shift will do",
+    "norm(crowd[:1, :1] + 9": "the same",
+    "norm(crowd[:1, :1] + 11": "the same",
+    "norm(crowd[:, :1] + 10": "other tokens beside it: it is known by then that none is mixed in",
+    "norm(crowd[:1, :] + 10": "the same",
+    "norm(crowd[:2, :1] + 10": "the same",
+    "norm(crowd[:1, :2] + 10": "the same",
+    "+    divisors = {'right'": "the nearest of three divisors, all far apart",
+    "[-1, 0, 1].item()": "there is one sentence",
+    "[0, -1, 1].item()": "there is one token",
+}
