@@ -1,8 +1,8 @@
 """The course_lib that students get with a homework: what they are to write is withheld.
 
 Withheld are the layers of this homework and of every later one, and what their exercises forbid;
-earlier ones are there. Importing a withheld name says which homework asks for it. A module that
-imports a withheld name is withheld whole: it could not be imported anyway.
+earlier ones are there. Importing a withheld name says which homework asks for it. What uses a
+withheld layer of its own module goes too, and a module that imports a withheld name is withheld whole: neither could run anyway.
 """
 
 import ast
@@ -74,6 +74,8 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
     asked = _asked_for(homework, root)
     for module in asked.keys() - texts.keys():
         raise HomeworkError(f"a homework asks for {module}, which {root / PACKAGE} lacks")
+    for module, reasons in asked.items():
+        reasons |= _standing_on(reasons, ast.parse(texts[module]).body)
     dependants = _dependants(asked, texts)
     _check_notebook(homework, root, asked | dependants)
     edited = {
@@ -157,6 +159,23 @@ def _layers(cell: SourceCell) -> list[tuple[str, str]]:
     forbidden = [name.rpartition(".") for name in cell.forbids if name.startswith(f"{PACKAGE}.")]
     taken = [(cell.of, cell.grade_id)] if cell.of else []
     return taken + [(module, name) for module, _, name in forbidden]
+
+
+def _standing_on(reasons: dict[str, Reason], body: list[ast.stmt]) -> dict[str, Reason]:
+    """Find the public definitions of a module that use its withheld ones: they could not run."""
+    found: dict[str, Reason] = {}
+    while True:
+        withheld = reasons | found
+        more = {
+            name: withheld[needed]
+            for node in body
+            for name in _defined_names(node) - withheld.keys() - {"__all__"}
+            for needed in sorted(_used_names(node) & withheld.keys())
+            if not name.startswith("_")
+        }
+        if not more:
+            return found
+        found |= more
 
 
 def _dependants(asked: Withheld, texts: dict[str, str]) -> Withheld:
