@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from .clean_text import one_line
 from .results import CellFailure, Status
 from .sandbox import Sandbox, SandboxError, Worker
 from .worker.peer import Peer, RemoteError
@@ -140,7 +141,8 @@ class StudentProcess:
             return ProcessEnded(Status.TIMEOUT, self._explain_timeout(seconds))
         if isinstance(failure, WireClosed):
             return ProcessEnded(Status.CRASH, _explain_crash(exit_code))
-        return ProcessEnded(Status.INVALID, f"The answer of your code can't be read: {failure}.")
+        reason = one_line(str(failure))
+        return ProcessEnded(Status.INVALID, f"The answer of your code can't be read: {reason}.")
 
     def stop(self) -> int | None:
         """End the process; returns its exit code if it ended by itself."""

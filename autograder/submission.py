@@ -16,6 +16,7 @@ from .results import Flag, FlagKind
 
 MAX_NOTEBOOK_BYTES = 20 << 20
 MAX_CODE_CHARACTERS = 300_000  # a worker is sent them all at once
+MAX_CODE_CELLS = 1_000
 
 
 class SubmissionError(ValueError):
@@ -134,6 +135,10 @@ class _SubmittedCell:
 
 
 def _check_amount(cells: list[_SubmittedCell]) -> None:
+    if len(cells) > MAX_CODE_CELLS:
+        raise SubmissionError(
+            f"The notebook has {len(cells):,} code cells; the limit is {MAX_CODE_CELLS:,}."
+        )
     amount = sum(len(cell.source) for cell in cells)
     if amount > MAX_CODE_CHARACTERS:
         raise SubmissionError(

@@ -50,7 +50,8 @@ class Limits:
 def enter_own_namespaces(limits: Limits) -> None:
     """Move into new user, PID, mount and IPC namespaces; returns in their first process.
 
-    The caller's process stays outside: it waits, then ends the way the inner one ended.
+    The caller's process stays outside: it waits, then ends the way the inner one ended. SIGTERM
+    makes it end the inner one, and with that one's namespace all that was started there.
 
     Args:
         limits: Sizes of the scratch file systems.
@@ -66,6 +67,7 @@ def enter_own_namespaces(limits: Limits) -> None:
     inner = os.fork()
     if inner:
         _end_as(inner)
+    os.setsid()  # a signal to the own process group must not reach the process outside
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl(PDEATHSIG)")
     _check(_libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None), "mount /")
     size = f"size={limits.scratch_mb}m,nr_inodes=20000".encode()
@@ -123,6 +125,9 @@ def _python_below_tmp() -> dict[str, int]:
 
 
 def _end_as(inner: int) -> None:
+    # The inner process can refuse to die with its parent: so its parent kills it.
+    handle = os.pidfd_open(inner)
+    signal.signal(signal.SIGTERM, lambda *_: signal.pidfd_send_signal(handle, signal.SIGKILL))
     _, status = os.waitpid(inner, 0)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)

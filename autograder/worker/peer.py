@@ -229,7 +229,7 @@ class Peer:
         self.wire.send({**message, "released": released}, table.tensors)
 
     def _drop(self, references: Any) -> None:
-        if not isinstance(references, list):
+        if not isinstance(references, list) or not all(type(r) is int for r in references):
             raise WireError("the released references are malformed")
         for reference in references:
             self._exports.pop(reference, None)
@@ -250,7 +250,7 @@ class Peer:
             return self._exports[data["yours"]]
         if isinstance(data.get("reference"), int) and isinstance(data.get("type"), str):
             return Proxy(self, data["reference"], data["type"])
-        if "record" in data:
+        if isinstance(data.get("record"), str):
             return self._target(data["record"])
         raise WireError("a value is malformed")
 
@@ -339,6 +339,8 @@ class _ReceivedTensors:
 
     def attach_gradient(self, indices: Any, backward: Proxy, inputs: list[Tensor]) -> None:
         """Make the tensors at ``indices`` outputs of a graph node that calls ``backward``."""
+        if not isinstance(indices, list) or len(indices) > len(self._tensors):
+            raise WireError("the outputs of a call are malformed")
         try:
             outputs = [self._tensors[index] for index in indices]
             anchor = torch.zeros((), requires_grad=True)  # parameters over there need a node too
@@ -349,11 +351,19 @@ class _ReceivedTensors:
         self._made.update(zip(indices, attached, strict=True))
 
 
+_LONGEST = {"type_name": 100, "message": 2_000, "traceback": 6_000}
+"""The most that is read of what the other side says of an error, in characters."""
+
+
 def _read_error(data: Any) -> RemoteError:
-    texts = ("type_name", "message", "traceback")
-    if not isinstance(data, dict) or not all(isinstance(data.get(t), str) for t in texts):
+    if not isinstance(data, dict) or not all(isinstance(data.get(t), str) for t in _LONGEST):
         raise WireError("an error is malformed")
     bases = data.get("bases")
     names = [base for base in bases if isinstance(base, str)] if isinstance(bases, list) else []
     kind = next((_REMOTE_ERRORS[name] for name in names if name in _REMOTE_ERRORS), RemoteError)
-    return kind(**{text: data[text] for text in texts})
+    return kind(
+        **{
+            text: data[text][-longest:] if text == "traceback" else data[text][:longest]
+            for text, longest in _LONGEST.items()
+        }
+    )

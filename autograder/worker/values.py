@@ -22,6 +22,8 @@ from .wire import WireError
 
 MAX_DEPTH = 32
 MAX_ITEMS = 100_000
+MAX_NUMBERED_KEYS = 20_000
+_DTYPES = {str(d).removeprefix("torch."): d for d in vars(torch).values() if type(d) is torch.dtype}
 _ITERATORS: tuple[type, ...] = (
     types.GeneratorType, itertools.islice, map, filter, zip, enumerate, reversed, range,
     type({}.keys()), type({}.values()), type({}.items()),
@@ -158,10 +160,12 @@ def decode(
     """
     try:
         return _decode(data, tensor_at, resolve)
+    except WireError:
+        raise
     except RecursionError as error:
         raise WireError("values are nested too deep") from error
-    except (KeyError, IndexError, TypeError, AttributeError, RuntimeError) as error:
-        raise WireError(f"a value is malformed: {error}") from error
+    except Exception as error:  # whatever Python says of hostile data
+        raise WireError(f"a value is malformed: {type(error).__name__}") from error
 
 
 def _decode(data: Any, tensor_at: Any, resolve: Any) -> Any:
@@ -181,15 +185,19 @@ def _decode(data: Any, tensor_at: Any, resolve: Any) -> Any:
         generator = torch.Generator(device=data["device"])
         return generator.set_state(tensor_at({"tensor": data["generator"]}))
     if "dict" in data:
-        return dict(inner(pair) for pair in data["dict"])
-    for container in (tuple, set, frozenset, torch.Size):
+        pairs = inner(data["dict"])
+        _check_keys([key for key, _ in pairs])
+        return dict(pairs)
+    for container in (tuple, torch.Size):
         if container.__name__ in data:
             return container(inner(data[container.__name__]))
+    for collection in (set, frozenset):
+        if collection.__name__ in data:
+            keys = inner(data[collection.__name__])
+            _check_keys(keys)
+            return collection(keys)
     if "dtype" in data:
-        dtype = getattr(torch, data["dtype"])
-        if not isinstance(dtype, torch.dtype):
-            raise WireError(f"no dtype {data['dtype']!r}")
-        return dtype
+        return _DTYPES[data["dtype"]]
     if "device" in data:
         return torch.device(data["device"])
     if "slice" in data:
@@ -199,3 +207,9 @@ def _decode(data: Any, tensor_at: Any, resolve: Any) -> Any:
     if "record" in data:
         return resolve(data)(**dict(inner(pair) for pair in data["fields"]))
     return resolve(data)
+
+
+def _check_keys(keys: list[Any]) -> None:
+    """Refuse keys made to collide: hashes of numbers are no secret, those of texts are."""
+    if len(keys) > MAX_NUMBERED_KEYS and not all(type(key) is str for key in keys):
+        raise WireError(f"more than {MAX_NUMBERED_KEYS} keys that are no texts")

@@ -37,7 +37,7 @@ def main() -> None:
         control.sendall(json.dumps(answer).encode() + b"\n")
     for pid, ended in workers.items():
         if ended is None:
-            _kill(pid)
+            _kill(pid, isolated)
 
 
 def _import_everything() -> None:
@@ -89,7 +89,7 @@ def _serve(
         # A worker that has ended may not be reaped yet: give it a moment before killing it.
         workers[pid] = _wait(pid, request["grace"])
         if workers[pid] is None:
-            _kill(pid)
+            _kill(pid, isolated)
     return {"ended": workers.pop(pid)}
 
 
@@ -102,12 +102,13 @@ def _wait(pid: int, seconds: float) -> int | None:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if ready else None
 
 
-def _kill(pid: int) -> None:
-    # The worker's namespace dies with its first process, which dies with its parent, this pid.
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        os.kill(pid, signal.SIGKILL)
+def _kill(pid: int, isolated: bool) -> None:
+    """End a worker; asked to end, the process around an isolated one ends it first."""
+    with contextlib.suppress(ProcessLookupError):
+        if isolated:
+            os.kill(pid, signal.SIGTERM)
+        else:
+            os.killpg(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
 
 

@@ -129,6 +129,27 @@ found = subprocess.Popen(["setsid", "sleep", "4321"]).pid
     assert sleepers() == []
 
 
+def test_a_worker_that_outlives_its_parent_and_leaves_its_group_is_ended(worker, sandbox):
+    forking = psutil.Process(sandbox._process.pid)
+    before = {process.pid for process in forking.children(recursive=True)}
+    peer, started = worker()
+    source = """
+import ctypes, os, signal
+death_signal_refused = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)
+try:
+    os.setsid()
+except OSError:
+    pass
+os.kill(0, signal.SIGTERM)  # the group, and whoever watches from outside
+found = 1
+"""
+    assert run(peer, source) == 1
+    assert run(peer, "found = 2") == 2
+    sandbox.stop(started)
+    after = {process.pid for process in forking.children(recursive=True)}
+    assert after <= before
+
+
 @pytest.mark.parametrize(
     ("source", "error"),
     [

@@ -1,0 +1,62 @@
+"""Exercises that let somebody else do the work, against their rule.
+
+Ways to hide it from the reader are in ``tests/autograder/test_delegation.py``.
+"""
+
+# ruff: noqa: E501 -- one line an attack
+
+from .attack import LAYER, PADDING, Attack, attack
+
+_WRAPPER = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, *, bias=True):
+        super().__init__()
+        self.num_heads = num_heads
+        for name in ("query", "key", "value", "output"):
+            setattr(self, f"{name}_projection", nn.Linear(d_model, d_model, bias=bias))
+
+    def forward(self, query, key, value, mask=None, *, return_weights=False):
+        parts = (self.query_projection, self.key_projection, self.value_projection)
+        output, weights = F.multi_head_attention_forward(
+            query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1),
+            query.size(-1), self.num_heads, None,
+            torch.cat([part.bias for part in parts]), None, None, False, 0.0,
+            self.output_projection.weight, self.output_projection.bias,
+            use_separate_proj_weight=True, q_proj_weight=parts[0].weight,
+            k_proj_weight=parts[1].weight, v_proj_weight=parts[2].weight,
+            average_attn_weights=False, attn_mask=None if mask is None else ~mask,
+        )
+        output = output.transpose(0, 1)
+        return (output, weights) if return_weights else output
+"""
+
+ATTACKS: tuple[Attack, ...] = (
+    attack(
+        "functional",
+        "the forbidden function",
+        edits={LAYER: _WRAPPER},
+        flagged="leads to torch.nn.functional.multi_head_attention_forward",
+    ),
+    attack(
+        "subclass",
+        "a subclass of the forbidden layer",
+        edits={LAYER: "class MultiHeadAttention(nn.MultiheadAttention):\n    pass\n"},
+        flagged="leads to torch.nn.MultiheadAttention, which it forbids: its checks are lost MultiHeadAttention, line 1",
+    ),
+    attack(
+        "detour",
+        "the forbidden function, through a helper in a cell of one's own",
+        edits={LAYER: _WRAPPER.replace("F.multi_head_attention_forward", "detour")},
+        extra="import torch.nn.functional as G\n\n\ndef detour(*args, **kwargs):\n    return G.multi_head_attention_forward(*args, **kwargs)",
+        flagged="extra cell 1, line 5",
+    ),
+    attack(
+        "withheld",
+        "the reference, which the edition withholds",
+        edits={
+            LAYER: "from course_lib.attention import MultiHeadAttention",
+            PADDING: "try:\n    from course_lib.masks import padding_mask\nexcept ImportError:\n    padding_mask = None",
+        },
+        flagged="leads to course_lib.masks.padding_mask",
+    ),
+)  # fmt: skip

@@ -1,0 +1,101 @@
+"""Every attack earns what its honest parts earn, and nobody else notices it."""
+
+import importlib
+import json
+import re
+from functools import cache
+
+import nbformat
+import psutil
+import pytest
+
+from autograder.course import Course, open_judge
+from autograder.feedback import render_feedback
+from autograder.homework import CellKind
+from autograder.judge import TimeLimits
+from autograder.results import Status, SubmissionResult
+from autograder.worker.isolation import Limits
+from tests.homework.hostile.attack import Attack
+from tests.homework.submissions import Submission, make_notebook
+from tests.homework.tables import ROOT, load_homework, read_released
+
+pytestmark = pytest.mark.sandbox
+
+HOMEWORK = "hw03-self-attention"
+GROUPS = (
+    "fooling_the_check", "fooling_the_runner", "notebook_forgery", "reaching_out",
+    "reaching_the_ta", "delegation",
+)  # fmt: skip
+HONEST = Submission(student="honest", what="as solved")
+
+
+@cache
+def judge():
+    limits = TimeLimits(check_seconds=1.0, submission_seconds=60.0)
+    small = Limits(memory_mb=1024, scratch_mb=16, open_files=64, processes=64)
+    return open_judge(Course.load(HOMEWORK, ROOT), limits=limits, worker_limits=small)
+
+
+def handed_in(submission: Submission, forge=None) -> bytes:
+    notebook = make_notebook(submission, load_homework(HOMEWORK), read_released(HOMEWORK))
+    data = json.loads(nbformat.writes(notebook))
+    forged = forge(data) if forge else None
+    return json.dumps(data).encode() if forged is None else forged
+
+
+def grade(attack: Attack) -> SubmissionResult:
+    data = handed_in(attack.submission, attack.forge)
+    return judge().grade(data, attack.submission.student)
+
+
+def told(result: SubmissionResult) -> str:
+    """All that the student gets to see."""
+    page = render_feedback(result, load_homework(HOMEWORK))
+    return page + json.dumps([vars(check) for check in result.checks], default=str)
+
+
+def secrets() -> set[str]:
+    """Lines of hidden tests that stand nowhere in what the student has."""
+    cells = [cell for cell in load_homework(HOMEWORK).cells if cell.kind is CellKind.TEST]
+    hidden = "\n".join(
+        re.findall(r"BEGIN HIDDEN TESTS\n(.*?)### END", c.source, re.S)[0] for c in cells
+    )
+    public = "\n".join(cell.source for cell in read_released(HOMEWORK).cells)
+    lines = {line.strip() for line in hidden.split("\n")}
+    return {line for line in lines if len(line) > 25 and line not in public and "hint=" not in line}
+
+
+def problems(attack: Attack, result: SubmissionResult) -> list[str]:
+    """What this attack reached, in words."""
+    homework = load_homework(HOMEWORK)
+    lost = {c.check for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)}
+    flags = [f"{flag.text} {flag.where}" for flag in result.flags]
+    shown = told(result)
+    found = [f"earned {check}" for check in attack.must_lose(homework) - lost]
+    too_much = lost - attack.may_lose(homework)
+    found += [f"{c.check}: {c.message}" for c in result.checks if c.check in too_much]
+    found += [f"leaked {secret}" for secret in secrets() if secret in shown]
+    found += ["leaked the seed"] if str(result.seed) in shown else []
+    found += [f.message for f in result.cell_failures if "FOUND" in f.message]
+    found += ["flooded the feedback"] if len(shown) > 400_000 else []
+    if not any(attack.flagged in flag for flag in flags or [""]):
+        found.append(f"not flagged as {attack.flagged!r}: {flags}")
+    return found
+
+
+def processes() -> int:
+    """How many the sandbox has: bubblewrap, the forking process, and its workers."""
+    return len(psutil.Process(judge()._sandbox._process.pid).children(recursive=True))
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_attacks_earn_what_their_honest_parts_earn(group):
+    attacks = importlib.import_module(f"tests.homework.hostile.{group}").ATTACKS
+    alone = processes()
+    results = {attack.submission.student: grade(attack) for attack in attacks}
+    assert len(results) == len(attacks)
+    reached = {a.submission.student: problems(a, results[a.submission.student]) for a in attacks}
+    assert not (bad := {name: found for name, found in reached.items() if found}), json.dumps(bad)
+    honest = judge().grade(handed_in(HONEST), "honest")
+    assert (honest.score, honest.flags, honest.cell_failures) == (19.0, (), ())
+    assert processes() == alone
