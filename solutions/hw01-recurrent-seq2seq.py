@@ -1535,23 +1535,22 @@ for vocab_size, beam_size in ((8, 3), (12, 5), (8, 1)):
 
 # %% test="beam_search-normalisation" points=1 read="decoding#length-normalisation"
 # The score is the log-probability over length to the alpha, and ranks the results
+plain = language_of(
+    4, {(START, 2): 0.9, (2, 3): 0.9, (3, END): 0.9}
+)  # one sentence of three tokens
 results = attempt(
-    beam_search, telegrams, beam_size=1, start_id=START, eos_id=END, max_new_tokens=5, alpha=1.0
+    beam_search, plain, beam_size=2, start_id=START, eos_id=END, max_new_tokens=5, alpha=1.0
 )
-probability = 0.5 * 0.35 * 0.9  # "the", then "cat", then the end: a beam of one is greedy
+total = 3 * math.log(0.9)
 assert_close(
     torch.tensor(float(results[0][1])),
-    torch.tensor(math.log(probability) / 3),
-    what="score of 'the cat <end>'",
+    torch.tensor(total / 3),
+    what="score of the sentence",
     mistakes={
-        "these are log-probabilities; divide them by length ** alpha": torch.tensor(
-            math.log(probability)
-        ),
-        "the end token counts in the length": torch.tensor(math.log(probability) / 2),
-        "the start token does not count in the length": torch.tensor(math.log(probability) / 4),
-        "divided by max_new_tokens; take each one's own length": torch.tensor(
-            math.log(probability) / 5
-        ),
+        "these are log-probabilities; divide them by length ** alpha": torch.tensor(total),
+        "the end token counts in the length": torch.tensor(total / 2),
+        "the start token does not count in the length": torch.tensor(total / 4),
+        "divided by max_new_tokens; take each one's own length": torch.tensor(total / 5),
     },
 )
 

@@ -1035,4 +1035,15 @@ MISTAKES: tuple[Submission, ...] = (
 
 DELIGHT = "it carves 100 as a Roman would"
 
-EQUIVALENT: dict[str, str] = {}
+EQUIVALENT = {
+    "+    is_real = torch.arange(x.size(1)) <": "the device shows on a GPU alone; tests run there too",
+    "zip(pair, (False, True)):": "a pair is two",
+    "zip(pair, (False, True), strict=False)": "likewise",
+    "zip(in_play, steps) for": "as many rows as were asked for",
+    "zip(in_play, steps, strict=False)": "likewise",
+    "masked_fill_(": "in place, but in a memory that nothing else holds yet",
+    "dim=--1)": "the last of two dimensions",
+    "dim=-0)": "the last of one dimension",
+    "logits[-1].log_softmax": "the last of one row",
+    "next_logits(sequence[:, :t])[-1]": "likewise",
+}
