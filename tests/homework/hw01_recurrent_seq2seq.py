@@ -1036,7 +1036,7 @@ MISTAKES: tuple[Submission, ...] = (
 DELIGHT = "it carves 100 as a Roman would"
 
 EQUIVALENT = {
-    "+    is_real = torch.arange(x.size(1)) <": "the device shows on a GPU alone; tests run there too",
+    "+    is_real = torch.arange(x.size(1)) <": "the device shows on a GPU alone, and is tried there",
     "zip(pair, (False, True)):": "a pair is two",
     "zip(pair, (False, True), strict=False)": "likewise",
     "zip(in_play, steps) for": "as many rows as were asked for",
