@@ -87,6 +87,7 @@ COURSE_MAP: tuple[Room, ...] = (
     Room("language_model", "transformer-families", None),
     Room("kv_cache", "kv-caching", None),
     Room("cached_attention", "kv-caching", None),
+    Room("recording_cache", "kv-caching", None),
     Room("memory_layout", "kv-caching", None),
     Room("bert", "bert", None),
     Room("bert_heads", "bert", None),
