@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .cluster import Cluster
+from .cluster import Cluster, ClusterError
 from .course import Course, open_judge
 from .homework import Homework
 from .judge import Judge, TimeLimits, ungraded
@@ -176,6 +176,8 @@ def _grade_in_parallel(
         first = [submit_next() for _ in range(min(slots, len(notebooks)))]
         finished = as_completed(first)
         for future in finished:
+            if future.status in ("cancelled", "lost"):
+                raise ClusterError("the Dask scheduler is gone; what was graded is kept: run again")
             student, made_from = underway.pop(future)
             if future.status == "finished":
                 yield SubmissionResult.from_json(future.result()), made_from
