@@ -100,6 +100,7 @@ class Round:
             scheduler = stack.enter_context(self._cluster()) if "scheduler" in self._victims else ""
             run = self._start("-m", "tests.autograder.kills", "--grade", str(self._folder),
                               "--scheduler", scheduler)  # fmt: skip
+            stack.callback(run.kill)  # of one that has ended, nothing
             graded = self._graded()
             for _ in range(kills):
                 graded += self._random.randrange(4)
