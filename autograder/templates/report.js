@@ -65,4 +65,14 @@
   controls.addEventListener("submit", (event) => event.preventDefault());
   controls.addEventListener("input", filter);
   filter();
+
+  // Paper can't be unfolded: what is folded is printed open, and folded again.
+  let folded = [];
+  window.addEventListener("beforeprint", () => {
+    folded = Array.from(document.querySelectorAll("details:not([open])"));
+    for (const details of folded) details.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const details of folded) details.open = false;
+  });
 })();

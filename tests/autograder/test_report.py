@@ -149,6 +149,18 @@ def test_sorts_and_filters_by_keyboard(tmp_path):
 
 
 @pytest.mark.browser
+def test_prints_open_what_is_folded(tmp_path):
+    many = [result(f"s{number}", values=Status.FAIL, hint="Twice.") for number in range(9)]
+    with opened(write(tmp_path, many)) as page:
+        folded = page.locator("details:not([open])")
+        assert folded.count() == 1
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert folded.count() == 0
+        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert folded.count() == 1
+
+
+@pytest.mark.browser
 def test_stands_without_scripts_and_on_a_phone(tmp_path):
     results = [*make_class(), everywhere("w" * 300)]
     with opened(write(tmp_path, results), width=375, java_script_enabled=False) as page:
