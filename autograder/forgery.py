@@ -34,7 +34,7 @@ def changed_cell(official: Cell, source: str, metadata: Mapping[str, Any]) -> It
     nbgrader = metadata["nbgrader"]  # it has a grade_id
     points = nbgrader.get("points", official.points)
     if official.kind is CellKind.TEST and points != official.points:
-        yield _forged(official, f"its points were changed to {str(points)[:20]}")
+        yield _forged(official, f"its points were changed to {ascii(points)[:20]}")
     if nbgrader.get("schema_version", 3) != 3:
         yield _forged(official, "its schema_version was changed")
     changed = [

@@ -5,6 +5,7 @@ forking process (see ``autograder.sandbox``) already hides the network and the f
 keeps one submission from another: own processes, own /tmp, own shared memory, nothing left behind.
 """
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -20,6 +21,7 @@ _CLONE_NEWPID = 0x20000000
 _MS_RDONLY = 0x1
 _MS_BIND_REC = 0x1000 | 0x4000
 _MS_NOSUID_NODEV = 0x2 | 0x4
+_MS_REMOUNT_BIND = 0x20 | 0x1000
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
@@ -60,6 +62,8 @@ def enter_own_namespaces(limits: Limits) -> None:
         OSError: The kernel refused; the message names the step.
     """
     user, group = os.geteuid(), os.getegid()
+    # Many small processes can fill the machine: the kernel then ends these, not the judge.
+    Path("/proc/self/oom_score_adj").write_text("1000")
     _check(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWPID | _CLONE_NEWNS | _CLONE_NEWIPC), "unshare")
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{_STUDENT_ID} {user} 1")
@@ -80,7 +84,12 @@ def enter_own_namespaces(limits: Limits) -> None:
         _check(_libc.mount(source, folder.encode(), None, _MS_BIND_REC, None), f"mount {folder}")
         os.close(handle)
     # Its own /proc, or, where the kernel won't show one (in a container, say), an empty one.
-    if _libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV, None) != 0:
+    if _libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV, None) == 0:
+        with contextlib.suppress(OSError):  # no namespaces of its own, in which it would be root
+            Path("/proc/sys/user/max_user_namespaces").write_text("0")
+        again = _MS_REMOUNT_BIND | _MS_RDONLY | _MS_NOSUID_NODEV
+        _check(_libc.mount(b"none", b"/proc", None, again, None), "remount /proc")
+    else:
         _check(_libc.mount(b"tmpfs", b"/proc", b"tmpfs", _MS_RDONLY, b"size=0"), "mount /proc")
     os.chdir("/tmp")  # noqa: S108
 

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import time
 import venv
+from pathlib import Path
 
 import psutil
 import pytest
@@ -98,6 +99,30 @@ tmp = b"/tmp"
 found = [libc.umount2(tmp, 2), libc.mount(b"proc", tmp, b"proc", 0, None), libc.chroot(tmp)]
 """
     assert run(peer, source) == [-1, -1, -1]
+
+
+def test_no_namespace_can_be_made_in_which_it_would_be_root(worker):
+    peer, _ = worker()
+    source = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+proc_is_there = os.path.exists("/proc/self")
+found = [proc_is_there, libc.unshare(0x10000000)]  # CLONE_NEWUSER
+"""
+    proc_is_there, made = run(peer, source)
+    if not proc_is_there:
+        pytest.skip("the kernel shows no /proc here, and so no setting for it")
+    assert made == -1
+
+
+def test_when_memory_is_short_the_kernel_ends_the_worker_first(worker, sandbox):
+    peer, _ = worker()
+    assert run(peer, "found = 1") == 1
+    mine = psutil.Process(sandbox._process.pid).children(recursive=True)
+    scores = [Path(f"/proc/{p.pid}/oom_score_adj").read_text().strip() for p in mine]
+    assert scores.count("1000") == 2  # the worker, and the process around it
+    with pytest.raises(RemoteError):
+        run(peer, "open('/proc/self/oom_score_adj', 'w').write('0'); found = 1")
 
 
 def test_files_of_one_worker_are_gone_for_the_next(worker):
