@@ -27,6 +27,7 @@ _FLAG_WORDS = {
     FlagKind.FORGED: "notebook changed",
     FlagKind.HOSTILE: "suspicious code",
     FlagKind.INTERRUPTED: "grading interrupted",
+    FlagKind.SIMILAR: "near-identical",
 }
 
 

@@ -71,6 +71,21 @@ class CellFailure:
     traceback: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CellOutput:
+    """Something that a cell showed, for a person who grades by hand.
+
+    Attributes:
+        cell: Label of the cell, as in ``CellFailure``.
+        text: What it printed, if it is a text.
+        png: In base64, if it is a picture.
+    """
+
+    cell: str
+    text: str = ""
+    png: str = ""
+
+
 class FlagKind(enum.StrEnum):
     """What a remark for the staff is about."""
 
@@ -78,6 +93,7 @@ class FlagKind(enum.StrEnum):
     FORGED = "forged"  # what is the instructor's was changed in the notebook
     HOSTILE = "hostile"  # the code touches what no solution has business with
     INTERRUPTED = "interrupted"  # grading failed on the course's side
+    SIMILAR = "similar"  # nearly the same as another's
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +129,7 @@ class SubmissionResult:
         checks: One result a check, in the notebook's order; complete also when the notebook is
             invalid or missing.
         cell_failures: Cells that did not run to their end.
+        outputs: What the student's cells showed when they were run.
         flags: Remarks for the staff; never shown to students.
         seconds: How long grading took.
         seed: Seed of the inputs that were drawn; for the staff alone.
@@ -124,6 +141,7 @@ class SubmissionResult:
     homework: str
     checks: tuple[CheckResult, ...]
     cell_failures: tuple[CellFailure, ...] = ()
+    outputs: tuple[CellOutput, ...] = ()
     flags: tuple[Flag, ...] = ()
     seconds: float = 0.0
     seed: int = 0
@@ -155,4 +173,6 @@ class SubmissionResult:
             for failure in data["cell_failures"]
         )
         flags = tuple(Flag(**{**flag, "kind": FlagKind(flag["kind"])}) for flag in data["flags"])
-        return cls(**{**data, "checks": checks, "cell_failures": failures, "flags": flags})
+        outputs = tuple(CellOutput(**output) for output in data.get("outputs", ()))
+        found = {"checks": checks, "cell_failures": failures, "flags": flags, "outputs": outputs}
+        return cls(**{**data, **found})
