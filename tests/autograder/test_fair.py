@@ -1,0 +1,61 @@
+"""What an honest student does in a notebook costs nothing: noise, magics, cells of one's own."""
+
+# ruff: noqa: E501 -- one line a habit
+
+import pytest
+
+pytestmark = pytest.mark.sandbox
+
+RIGHT = "def double(x):\n    return x + x"
+
+HABITS = {
+    "a warning on stderr": ("import sys, warnings\nwarnings.warn('careful')\nprint('oops', file=sys.stderr)",),
+    "warnings inside": (("double", "import warnings\ndef double(x):\n    warnings.warn('hm')\n    return 2 * x"),),
+    "prints inside": (("double", "def double(x):\n    print('shape', x.shape, flush=True)\n    return 2 * x"),),
+    "a lot of output": ("for i in range(20_000):\n    print('step', i)",),
+    "logging": ("import logging\nlogging.basicConfig(level=0)\nlogging.error('x')",),
+    "a progress bar": ("from tqdm.auto import tqdm\nfor i in tqdm(range(9)):\n    pass",),
+    "a plot": ("%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()",),
+    "another plot": ("import matplotlib\nmatplotlib.use('agg')\nmatplotlib.pyplot.figure().savefig('a.png')",),
+    "%time": (("double", "%time x = 1\ndef double(x):\n    return 2 * x"),),
+    "%%time": (("double", "%%time\ndef double(x):\n    return 2 * x"),),
+    "%%capture": ("%%capture said\nprint('quiet')",),
+    "%timeit": ("%timeit -n1 -r1 sum(range(9))",),
+    "%load_ext autoreload": ("%load_ext autoreload\n%autoreload 2",),
+    "!ls": ("!ls\nfiles = !ls /\nassert files",),
+    "%%bash": ("%%bash\necho hello",),
+    "%pip": ("%pip --version",),
+    "help": ("double?\n?print\nhelp(len)",),
+    "a display": ("from IPython.display import HTML, display\ndisplay(HTML('<b>x</b>'))",),
+    "a last value": ("1 + 1",),
+    "a helper before": ("def twice(x):\n    return x * 2", ("double", "def double(x):\n    return twice(x)")),
+    "a helper after": (("double", "def double(x):\n    return twice(x)"), "def twice(x):\n    return 2 * x"),
+    "own asserts that hold": (("double", f"{RIGHT}\nassert double(2) == 4"), "assert double(3) == 6"),
+    "own asserts that fail": ("assert 1 == 2, 'not yet'",),
+    "a cell with an error": ("1 / 0",),
+    "a cell that is no Python": ("to do: write more",),
+    "another parameter name": (("double", "def double(tensor):\n    return 2 * tensor"),),
+    "type hints": (("double", "from torch import Tensor\ndef double(x: Tensor) -> Tensor:\n    return 2 * x"),),
+    "a lambda": (("double", "double = lambda x: 2 * x"),),
+    "a callable object": (("double", "class D:\n    def __call__(self, x): return 2 * x\ndouble = D()"),),
+    "a decorator": (("double", "import functools\n@functools.cache\ndef two(): return 2\ndef double(x): return two() * x"),),
+    "async": ("import asyncio\nawait asyncio.sleep(0)",),
+    "a file of one's own": ("open('notes.txt', 'w').write('x')\nassert open('notes.txt').read() == 'x'",),
+    "a seed": ("import torch, random, numpy\ntorch.manual_seed(0); random.seed(0); numpy.random.seed(0)",),
+    "settings": ("import torch\ntorch.set_printoptions(precision=2)\ntorch.set_num_threads(1)",),
+    "imports again": ("import torch, numpy as np\nfrom torch import nn\nimport torch.nn.functional as F",),
+    "spaces and CRLF": (("double", "\r\n\r\ndef double(x):\r\n    return 2 * x\r\n\r\n"),),
+    "other letters": (("double", "def double(größe):\n    '''倍 🙂'''\n    return 2 * größe"),),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_an_honest_habit_costs_nothing_and_raises_no_suspicion(grade, habit):
+    cells = HABITS[habit]
+    if not any(isinstance(cell, tuple) for cell in cells):
+        cells = (("double", RIGHT), *cells)
+    result = grade(*cells)
+    assert result.score == 5.0, result.checks
+    assert {flag.kind.value for flag in result.flags} <= {"forged"}  # the small notebook is partial
+    failing = habit in ("own asserts that fail", "a cell with an error", "a cell that is no Python")
+    assert bool(result.cell_failures) == failing, result.cell_failures
