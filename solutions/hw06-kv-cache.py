@@ -1,0 +1,1412 @@
+# %% [markdown]
+# # Homework 6: The cache
+#
+# Imagine a storyteller who, before each word, recites the whole story from the beginning. "Once."
+# "Once upon." "Once upon a." By the second page you would have left.
+#
+# A Transformer that writes does just that, unless somebody gives it a memory. The memory is called
+# a **cache of keys and values**, it is a few lines long, and it is the reason why a chatbot answers
+# while you look. Here you write it, and what chooses each next word; and in the last cell a small
+# model that stands on *your* code tells a story that grows longer with every verse.
+#
+# | part | what you write | points |
+# |---|---|---|
+# | 1 | `GrowingCache`, `FixedCache`: what is remembered | 5 |
+# | 2 | `CachedAttention`: attention that reads on | 5 |
+# | 3 | `TextModel`: a model that reads on | 3 |
+# | 4 | `keep_top_k`, `keep_top_p`, `sample`: which word comes next | 7 |
+# | 5 | `kv_cache_bytes`, and a question: what the memory costs | 4 |
+#
+# **Time:** about three hours if you have read the chapters
+# [Caching keys and values](book:kv-caching) and [Decoding](book:decoding); part 2 takes one of
+# them. Nothing here needs a GPU.
+#
+# **Afterwards you can** say what may be kept from step to step and why, read a text in pieces with
+# the same result as at once, draw from the top of a distribution, and reckon how many people a
+# model can talk to before its memory is full.
+
+# %% [markdown]
+# ## How this notebook works
+#
+# - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
+#   contract: shapes, errors. You may add cells, and functions and methods of your own.
+# - The test cells check one thing each. A cell that stays silent is content. When one complains,
+#   read its last line first: it is a hint.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
+#   shapes. It asks for nothing that the docstring does not promise.
+# - Mistakes are not paid twice: parts 2 and 3 are tested with a cache of ours, and part 4 with a
+#   model of ours. So hand in also what is only half done.
+# - What you wrote in earlier homeworks is in `course_lib` now: attention, masks, positions, norms.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+#
+# **If you are stuck,** print the shapes of what goes into the cache and of what comes out. Then
+# look at [Common mistakes](book:kv-caching#kv-caching-common-mistakes) in the chapter.
+
+# %% setup="imports"
+import itertools
+import math
+import os
+import time
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
+from course_lib.embedding import TokenEmbedding
+from course_lib.feed_forward import FeedForward
+from course_lib.hypothesis import Hypothesis, cut_at_end
+from course_lib.kv_cache import KeysAndValues
+from course_lib.masks import causal_mask
+from course_lib.normalization import LayerNorm
+from course_lib.positional import LearnedPositions, RotaryPositions
+from course_lib.recomputing_model import RecomputingModel
+from course_lib.recording_cache import RecordingCache
+from course_lib.residual import Residual
+from course_lib.step_model import StepModel
+from course_lib.testing import (
+    CheckFailure,
+    assert_close,
+    assert_equal,
+    assert_keeps_inputs,
+    assert_raises,
+    assert_shape,
+    call_beside,
+)
+
+device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
+
+
+def draw_pair(*shape, dtype=torch.float32):
+    """Draw keys and values of one shape."""
+    return torch.randn(shape, dtype=dtype).to(device), torch.randn(shape, dtype=dtype).to(device)
+
+
+def giving(pair):
+    """Make the function that update asks for: it gives this pair of keys and values."""
+    return lambda: pair
+
+
+def chunkings(length):
+    """Give every way to read so many tokens in pieces, as lists of lengths."""
+    for cuts in itertools.product((False, True), repeat=length - 1):
+        borders = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), length]
+        yield [end - start for start, end in itertools.pairwise(borders)]
+
+
+def assert_drawn_from(tokens, expected, *, what, hint="", mistakes=None):
+    """Check that tokens come from a distribution: no frequency is off by six deviations."""
+    counts = torch.bincount(torch.tensor(tokens), minlength=len(expected))
+    frequencies = counts.double() / len(tokens)
+
+    def fits(distribution):
+        distribution = distribution.double().cpu()
+        room = 6 * (distribution * (1 - distribution) / len(tokens)).sqrt() + 1e-9
+        return bool(((frequencies - distribution).abs() <= room).all())
+
+    if not fits(expected):
+        hint = next((words for words, wrong in (mistakes or {}).items() if fits(wrong)), hint)
+        raise CheckFailure(f"{what}: the tokens are drawn from another distribution", hint=hint)
+
+
+# %% [markdown]
+# ## Part 1: what is remembered
+#
+# A token's keys and values depend on that token and on what stands before it, never on what
+# follows. So they need not be computed again when the next token comes: see
+# [What may be kept](book:kv-caching#what-may-be-kept).
+#
+# A cache is asked in one way only. `update` is given a *function* that computes the keys and values
+# of the new tokens, and returns those of all tokens so far. Why a function, and not the tensors?
+# Because the second kind of cache, below, will often not call it.
+#
+# `GrowingCache` could join old and new with `torch.cat`. Then the tenth step copies ten tokens, the
+# thousandth a thousand. The docstring asks for something better, known from Python's own lists:
+# buffers with room to spare. The chapter draws them in
+# [Room to grow](book:kv-caching#room-to-grow).
+
+# %% solution="GrowingCache" of="course_lib.kv_cache"
+
+# %% test="GrowingCache-update" points=1 read="kv-caching#room-to-grow"
+# Each update returns the keys and values of all tokens so far, in order
+cache = GrowingCache(capacity=2)
+first, second = draw_pair(2, 3, 1, 4), draw_pair(2, 3, 3, 4)
+cache.update(giving(first))
+keys, values = cache.update(giving(second))
+new_alone = "these are the new tokens alone; return all tokens so far"
+with_room = "cut off the spare room: return the first length tokens of the buffers"
+wrong_order = "what came first stands first"
+for name, result, old, new in zip(("keys", "values"), (keys, values), first, second, strict=True):
+    assert_close(
+        result,
+        torch.cat([old, new], dim=2),
+        what=name,
+        hint=with_room,
+        mistakes={new_alone: new, wrong_order: torch.cat([new, old], dim=2)},
+    )
+assert_equal(cache.length, 4, what="length", hint="count the tokens, not the updates")
+### BEGIN HIDDEN TESTS
+for capacity, lengths, dtype in (
+    (1, (1, 1, 1, 1), torch.float32),
+    (3, (2, 5, 1, 4), torch.float64),
+):
+    cache, other = GrowingCache(capacity=capacity), GrowingCache(capacity=capacity)
+    pieces = []
+    for length in lengths:
+        pieces.append(draw_pair(3, 2, length, 4, dtype=dtype))
+        result = cache.update(giving(pieces[-1]))
+        elsewhere = draw_pair(1, 4, 2, 6)
+        other.update(giving(elsewhere))
+        for name, actual, parts in zip(
+            ("keys", "values"), result, zip(*pieces, strict=True), strict=True
+        ):
+            assert_close(
+                actual,
+                torch.cat(parts, dim=2),
+                what=name,
+                hint=with_room,
+                mistakes={
+                    new_alone: parts[-1],
+                    wrong_order: torch.cat(parts[::-1], dim=2),
+                    "keys and values have changed places": torch.cat(
+                        [pair[name == "keys"] for pair in pieces], dim=2
+                    ),
+                },
+            )
+        expected = sum(part.size(2) for part in parts)
+        hint = "count the tokens, each cache for itself"
+        assert_equal(cache.length, expected, what="length", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="GrowingCache-growth" points=1 read="kv-caching#room-to-grow"
+# A full buffer is replaced by one twice as long, not by one that fits
+cache = GrowingCache(capacity=4)
+assert_equal(cache.num_bytes, 0, what="num_bytes of a new cache", hint="no buffers yet")
+one = draw_pair(2, 3, 1, 5)
+token = 2 * (2 * 3 * 5) * 4  # keys and values; rows, heads, width; four bytes a number
+for length, room in ((1, 4), (2, 4), (3, 4), (4, 4), (5, 8), (6, 8), (7, 8), (8, 8), (9, 16)):
+    cache.update(giving(one))
+    assert_equal(
+        cache.num_bytes,
+        room * token,
+        what=f"num_bytes with {length} tokens, capacity 4",
+        hint="keep room to spare: a full buffer is replaced by one twice as long",
+        mistakes={
+            "the buffers fit exactly, so that every step copies all that is held": length * token,
+            "keys and values both take memory": room * token // 2,
+            "num_bytes counts bytes, four for a float32": room * token // 4,
+        },
+    )
+### BEGIN HIDDEN TESTS
+for capacity in (1, 3):
+    cache, sizes = GrowingCache(capacity=capacity), []
+    one = draw_pair(1, 2, 1, 2, dtype=torch.float64)
+    for _ in range(100):
+        cache.update(giving(one))
+        sizes.append(cache.num_bytes)
+    expected = []
+    room = capacity
+    for length in range(1, 101):
+        room = room if length <= room else 2 * room
+        expected.append(room * 2 * 4 * 8)
+    if len(set(sizes)) > 20:
+        hint = "the buffers are replaced at every step: keep room to spare"
+        raise CheckFailure("100 steps replace the buffers more than 20 times", hint=hint)
+    hint = "a full buffer is replaced by one twice as long; bytes are those of the dtype"
+    assert_equal(sizes, expected, what="num_bytes of 100 steps", hint=hint)
+cache = GrowingCache(capacity=2)
+many = draw_pair(1, 2, 50, 2)
+cache.update(giving(many))
+cache.update(giving(many))
+if cache.num_bytes < 100 * 2 * 4 * 4:
+    raise CheckFailure("num_bytes is less than what is held", hint="count the spare room too")
+### END HIDDEN TESTS
+
+# %% test="GrowingCache-reorder" points=1 read="kv-caching#a-beam-in-a-cache"
+# After reorder, row i goes on from what was row indices[i]
+cache = GrowingCache(capacity=2)
+old, new = draw_pair(3, 2, 2, 4), draw_pair(3, 2, 1, 4)
+cache.update(giving(old))
+indices = torch.tensor([2, 0, 0]).to(device)
+cache.reorder(indices)
+keys, values = cache.update(giving(new))
+the_other_way = "row i becomes what row indices[i] was, not the other way round"
+for name, result, before, after in zip(("keys", "values"), (keys, values), old, new, strict=True):
+    assert_close(
+        result,
+        torch.cat([before[indices], after], dim=2),
+        what=f"{name} after reorder and another token",
+        mistakes={"reorder changes nothing": torch.cat([before, after], dim=2)},
+    )
+### BEGIN HIDDEN TESTS
+for chosen in ([1, 2, 0], [1, 1], [2, 0, 1, 1, 2]):  # another order, fewer rows, more rows
+    cache = GrowingCache(capacity=2)
+    cache.reorder(torch.tensor(chosen).to(device))  # nothing is held yet: nothing to do
+    old = draw_pair(3, 2, 3, 4)
+    cache.update(giving(old))
+    cache.reorder(torch.tensor(chosen).to(device))
+    assert_equal(cache.length, 3, what="length after reorder", hint="reorder forgets no token")
+    new = draw_pair(len(chosen), 2, 2, 4)
+    result = cache.update(giving(new))
+    for name, actual, before, after in zip(("keys", "values"), result, old, new, strict=True):
+        inverse = torch.tensor(chosen).argsort()
+        assert_close(
+            actual,
+            torch.cat([before[chosen], after], dim=2),
+            what=f"{name} after reorder and more tokens",
+            hint="choose rows from keys and from values; there may be more or fewer than before",
+            mistakes={
+                "reorder changes nothing": torch.cat([before, after], dim=2)
+                if len(chosen) == 3
+                else before,
+                the_other_way: torch.cat([before[inverse], after], dim=2)
+                if len(chosen) == 3
+                else before,
+            },
+        )
+### END HIDDEN TESTS
+
+# %% test="GrowingCache-edges" points=1 read="kv-caching#room-to-grow"
+# reset forgets everything, and what does not fit is refused
+cache = GrowingCache(capacity=2)
+pair = draw_pair(2, 3, 4, 4)
+cache.update(giving(pair))
+cache.reset()
+assert_equal(cache.length, 0, what="length after reset")
+assert_equal(cache.num_bytes, 0, what="num_bytes after reset", hint="let the buffers go")
+cache.update(giving(pair))
+wider = draw_pair(2, 3, 1, 5)
+hint = "keys of another width would not fit into the buffers: raise ValueError"
+assert_raises(ValueError, cache.update, giving(wider), hint=hint)
+assert_raises(ValueError, GrowingCache, capacity=0, hint="no room at all: raise ValueError")
+### BEGIN HIDDEN TESTS
+for capacity in (0, -3):
+    hint = "capacity is at least 1: raise ValueError"
+    assert_raises(ValueError, GrowingCache, capacity=capacity, hint=hint)
+cache = GrowingCache(capacity=8)
+pair = draw_pair(2, 3, 4, 4)
+cache.update(giving(pair))
+hint = "rows, heads and width must be those that are held: raise ValueError"
+for shape in ((1, 3, 1, 4), (3, 3, 1, 4), (2, 1, 1, 4), (2, 3, 1, 1), (2, 3, 1, 5)):
+    unfit = draw_pair(*shape)
+    assert_raises(ValueError, cache.update, giving(unfit), hint=hint)
+    assert_raises(ValueError, cache.update, giving((unfit[0], pair[1][:, :, :1])), hint=hint)
+    assert_raises(ValueError, cache.update, giving((pair[0][:, :, :1], unfit[1])), hint=hint)
+hint = "another dtype would be converted in silence: raise ValueError"
+unfit = draw_pair(2, 3, 1, 4, dtype=torch.float64)
+assert_raises(ValueError, cache.update, giving(unfit), hint=hint)
+hint = "a refused update changes nothing"
+assert_equal(cache.length, 4, what="length after refused updates", hint=hint)
+hint = "gradients can't flow through a buffer that is written over: raise ValueError"
+learning = tuple(tensor[:, :, :1].clone().requires_grad_() for tensor in pair)
+assert_raises(ValueError, cache.update, giving((learning[0], pair[1][:, :, :1])), hint=hint)
+assert_raises(ValueError, cache.update, giving((pair[0][:, :, :1], learning[1])), hint=hint)
+cache.reset()
+assert_equal(cache.length, 0, what="length after reset")
+assert_equal(cache.num_bytes, 0, what="num_bytes after reset", hint="let the buffers go")
+wider = draw_pair(5, 1, 3, 6)
+keys, values = cache.update(giving(wider))
+hint = "after reset, a cache takes whatever comes first, as a new one does"
+assert_close(keys, wider[0], what="keys after reset", hint=hint)
+assert_close(values, wider[1], what="values after reset", hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# A translator's decoder also looks at the source, by cross-attention. The source stays as it is, so
+# its keys and values are computed at the first step, and never again.
+
+# %% solution="FixedCache" of="course_lib.kv_cache"
+
+# %% test="FixedCache-once" points=1 read="kv-caching#what-may-be-kept"
+# The keys and values are computed once, however often they are asked for
+cache, calls = FixedCache(), []
+pair = draw_pair(2, 3, 5, 4)
+
+
+def project():
+    """Count the calls."""
+    calls.append(1)
+    return pair
+
+
+for _ in range(3):
+    keys, values = cache.update(project)
+    assert_close(keys, pair[0], what="keys", mistakes={"keys and values swapped": pair[1]})
+    assert_close(values, pair[1], what="values")
+assert_equal(len(calls), 1, what="the number of computations", hint="ask first if any are held")
+assert_equal(cache.length, 5, what="length")
+### BEGIN HIDDEN TESTS
+cache, other, calls = FixedCache(), FixedCache(), []
+elsewhere, later = draw_pair(1, 2, 2, 6), draw_pair(1, 3, 2, 4)
+assert_equal(cache.length, 0, what="length of a new cache")
+assert_equal(cache.num_bytes, 0, what="num_bytes of a new cache")
+other.update(giving(elsewhere))
+cache.reorder(torch.tensor([1]).to(device))  # nothing is held yet: nothing to do
+cache.update(project)
+assert_equal(cache.num_bytes, 2 * 2 * 3 * 5 * 4 * 4, what="num_bytes", hint="keys and values")
+for chosen in ([1, 0], [1, 1, 0]):
+    cache.reorder(torch.tensor(chosen).to(device))
+    pair = tuple(tensor[chosen] for tensor in pair)
+    keys, values = cache.update(project)
+    hint = "reorder keys and values: row i becomes what row indices[i] was"
+    assert_close(keys, pair[0], what="keys after reorder", hint=hint)
+    assert_close(values, pair[1], what="values after reorder", hint=hint)
+assert_equal(len(calls), 1, what="the number of computations", hint="reorder forgets nothing")
+assert_equal(cache.length, 5, what="length", hint="the source's tokens; they do not add up")
+cache.reset()
+assert_equal(cache.length, 0, what="length after reset")
+keys, values = cache.update(giving(later))
+assert_close(keys, later[0], what="keys after reset", hint="reset forgets what is held")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 2: attention that reads on
+#
+# Now `MultiHeadAttention`, which you know, gets a memory. Without a cache it computes what it
+# always did. With one, `query`, `key` and `value` hold the **new** tokens alone:
+#
+# 1. project the queries of the new tokens;
+# 2. ask the cache for the keys and values of all tokens, handing it a function that projects those
+#    of the new ones;
+# 3. attend, join the heads and project, as ever.
+#
+# `CachedAttention` inherits the four projections, `_split_heads` and `_join_heads`. Two things take
+# care. **Positions:** if `rotary` is given, it turns queries and keys by where they stand in the
+# *whole* text, so `rotary(x, offset=...)` needs to know how many tokens came before. Ask the cache
+# before it grows. **The mask** is made by the caller and covers the cached keys too; you only hand
+# it on. See [Attention with a cache](book:kv-caching#attention-with-a-cache).
+#
+# `RecordingCache` is a plain cache of ours that notes what it is asked to compute. The tests use
+# it, so that they do not depend on part 1.
+#
+# **The rule of this part:** the layer is yours; `scaled_dot_product_attention`, of `course_lib` or
+# of PyTorch, is there for it. A layer that leads to `nn.MultiheadAttention` loses the points of its
+# tests.
+
+# %% solution="CachedAttention" of="course_lib.cached_attention" forbids="torch.nn.MultiheadAttention"
+
+# %% test="CachedAttention-uncached" points=1 read="kv-caching#attention-with-a-cache"
+# Without a cache it is MultiHeadAttention
+reference = MultiHeadAttention(8, 2).to(device)
+layer = CachedAttention(8, 2).to(device)
+layer.load_state_dict(reference.state_dict())
+tokens = torch.randn(3, 5, 8).to(device)
+mask = causal_mask(5, device=device)
+hint = "the same steps as in MultiHeadAttention, with its own projections"
+expected = reference(tokens, tokens, tokens, mask)
+assert_close(layer(tokens, tokens, tokens, mask), expected, what="output", hint=hint)
+### BEGIN HIDDEN TESTS
+for bias in (True, False):
+    reference = MultiHeadAttention(12, 3, bias=bias).to(device)
+    layer = CachedAttention(12, 3, bias=bias).to(device)
+    if set(layer.state_dict()) != set(reference.state_dict()):
+        hint = "inherit the projections; hand bias on to super().__init__"
+        raise CheckFailure(f"with bias={bias} the layer has other parameters", hint=hint)
+    layer.load_state_dict(reference.state_dict())
+    query, key, value = (torch.randn(2, length, 12).to(device) for length in (4, 6, 6))
+    mask = (torch.rand(2, 1, 4, 6) < 0.6).to(device) | torch.eye(4, 6, dtype=torch.bool).to(device)
+    expected, expected_weights = reference(query, key, value, mask, return_weights=True)
+    output, weights = layer(query, key, value, mask, return_weights=True)
+    hint = "the weights are those of scaled_dot_product_attention with return_weights=True"
+    assert_close(weights, expected_weights, what="weights", hint=hint)
+    assert_close(
+        output,
+        expected,
+        what="output with return_weights",
+        mistakes={
+            "the mask is not handed on": reference(query, key, value),
+            "key and value have changed places": reference(query, value, key, mask),
+        },
+    )
+    assert_close(
+        layer(query, key, value, mask),
+        expected,
+        what="output",
+        mistakes={"the mask is not handed on": reference(query, key, value)},
+    )
+hint = "8 is not divisible by 3: hand num_heads on to super().__init__, which refuses it"
+assert_raises(ValueError, CachedAttention, 8, 3, hint=hint)
+### END HIDDEN TESTS
+
+# %% test="CachedAttention-chunks" points=1 read="kv-caching#attention-with-a-cache"
+# Read in pieces with a cache, the output is that of reading at once
+layer = CachedAttention(8, 2).to(device)
+tokens = torch.randn(3, 5, 8).to(device)
+
+
+def read_in_pieces(layer, tokens, lengths):
+    """Read tokens piece by piece, and join the outputs."""
+    cache, outputs, end = call_beside(RecordingCache, beside=layer), [], 0
+    for length in lengths:
+        piece, end = tokens[:, end : end + length], end + length
+        mask = causal_mask(length, end, device=tokens.device)
+        outputs.append(layer(piece, piece, piece, mask, cache=cache))
+        assert_shape(outputs[-1], piece.shape, what=f"output for {length} of {end} tokens")
+    return torch.cat(outputs, dim=1)
+
+
+hint = "attend to what cache.update returns: the keys and values of all tokens so far"
+with torch.no_grad():
+    at_once = layer(tokens, tokens, tokens, causal_mask(5, device=device))
+    for lengths in ([1, 1, 1, 1, 1], [2, 3]):
+        in_pieces = read_in_pieces(layer, tokens, lengths)
+        assert_close(in_pieces, at_once, what=f"output for pieces of {lengths}", hint=hint)
+### BEGIN HIDDEN TESTS
+layer = CachedAttention(12, 3).to(device)
+tokens = torch.randn(2, 5, 12).to(device)
+with torch.no_grad():
+    at_once = layer(tokens, tokens, tokens, causal_mask(5, device=device))
+    for lengths in chunkings(5):
+        in_pieces = read_in_pieces(layer, tokens, lengths)
+        assert_close(in_pieces, at_once, what=f"output for pieces of {lengths}", hint=hint)
+    cache = call_beside(RecordingCache, beside=layer)
+    layer(tokens, tokens, tokens, cache=cache)
+    output, weights = layer(
+        tokens[:, :2], tokens[:, :2], tokens[:, :2], cache=cache, return_weights=True
+    )
+    hint = "with return_weights, one weight for each new query and each key so far"
+    assert_shape(weights, (2, 3, 2, 7), what="weights with a cache", hint=hint)
+    assert_shape(output, (2, 2, 12), what="output with a cache and weights")
+### END HIDDEN TESTS
+
+# %% test="CachedAttention-rotary" points=1 read="kv-caching#positions-in-a-cache"
+# With rotary positions each token keeps its place in the whole text
+layer = CachedAttention(8, 2, rotary=call_beside(RotaryPositions, 4, beside=CachedAttention))
+layer = layer.to(device)
+tokens = torch.randn(3, 5, 8).to(device)
+hint = "turn the new queries and keys with offset=cache.length, as it is before the update"
+with torch.no_grad():
+    at_once = layer(tokens, tokens, tokens, causal_mask(5, device=device))
+    in_pieces = read_in_pieces(layer, tokens, [1, 1, 1, 1, 1])
+    assert_close(in_pieces, at_once, what="output for pieces of one token", hint=hint)
+### BEGIN HIDDEN TESTS
+from course_lib.cached_attention import CachedAttention as ReferenceLayer
+
+reference = ReferenceLayer(12, 3, rotary=RotaryPositions(4)).to(device)
+rotary = call_beside(RotaryPositions, 4, beside=CachedAttention)
+layer = CachedAttention(12, 3, rotary=rotary).to(device)
+layer.load_state_dict(reference.state_dict())
+unturned = MultiHeadAttention(12, 3).to(device)
+unturned.load_state_dict(reference.state_dict())
+tokens, mask = torch.randn(2, 5, 12).to(device), causal_mask(5, device=device)
+with torch.no_grad():
+    expected = reference(tokens, tokens, tokens, mask)
+    assert_close(
+        layer(tokens, tokens, tokens, mask),
+        expected,
+        what="output without a cache",
+        hint="rotary turns queries and keys, once they are cut into heads; values stay as they are",
+        mistakes={"rotary is not used": unturned(tokens, tokens, tokens, mask)},
+    )
+    for lengths in chunkings(5):
+        in_pieces = read_in_pieces(layer, tokens, lengths)
+        assert_close(in_pieces, expected, what=f"output for pieces of {lengths}", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="CachedAttention-work" points=1 read="kv-caching#cost-of-a-step"
+# Keys and values are computed for the new tokens alone
+layer = CachedAttention(8, 2).to(device)
+tokens = torch.randn(3, 6, 8).to(device)
+cache = call_beside(RecordingCache, beside=layer)
+with torch.no_grad():
+    for piece in tokens.split([3, 1, 2], dim=1):
+        layer(piece, piece, piece, cache=cache)
+assert_equal(
+    [tuple(keys) for keys, _ in cache.shapes],
+    [(3, 2, 3, 4), (3, 2, 1, 4), (3, 2, 2, 4)],
+    what="the shapes of the keys that were computed for 3, 1 and 2 new tokens",
+    hint="hand update a function that projects the new keys and values, cut into heads: "
+    "(batch, num_heads, new_len, head_dim)",
+)
+### BEGIN HIDDEN TESTS
+hint = "one computation a step, (batch, num_heads, new_len, head_dim) for keys and for values"
+layer = CachedAttention(12, 3).to(device)
+cache = call_beside(RecordingCache, beside=layer)
+lengths = torch.randint(1, 4, (5,)).tolist()
+with torch.no_grad():
+    for length in lengths:
+        piece = torch.randn(2, length, 12).to(device)
+        layer(piece, piece, piece, cache=cache)
+expected = [((2, 3, length, 4),) * 2 for length in lengths]
+actual = [tuple(tuple(shape) for shape in shapes) for shapes in cache.shapes]
+assert_equal(actual, expected, what="the shapes of what was computed", hint=hint)
+
+# By the clock: a step is at least three times as fast as reading everything anew. It is some thirty
+# times as fast if only new tokens are worked on, so that a busy machine decides nothing.
+layer, past = CachedAttention(256, 4).to(device), 1000
+cache = call_beside(RecordingCache, beside=layer)
+
+
+def fastest(*arguments, **options):
+    """Return the seconds of the fastest of several calls."""
+    seconds = []
+    for _ in range(4):
+        start = time.perf_counter()
+        layer(*arguments, **options)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+with torch.no_grad():
+    text, token = torch.randn(1, past, 256).to(device), torch.randn(1, 1, 256).to(device)
+    layer(text, text, text, cache=cache)
+    step = fastest(token, token, token, cache=cache)
+    anew = fastest(text, text, text, causal_mask(past, device=device))
+if step > anew / 3:
+    hint = "with a cache, work on the new tokens alone; the cache has the rest"
+    raise CheckFailure(f"after {past} tokens a step takes as long as all of them", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="CachedAttention-cross" points=1 read="kv-caching#what-may-be-kept"
+# In cross-attention the source is read at the first step alone
+layer = CachedAttention(8, 2).to(device)
+target, source = torch.randn(3, 4, 8).to(device), torch.randn(3, 6, 8).to(device)
+cache = call_beside(RecordingCache, fixed=True, beside=layer)
+with torch.no_grad():
+    at_once = layer(target, source, source)
+    first = layer(target[:, :1], source, source, cache=cache)
+    second = layer(target[:, 1:], source, source, cache=cache)
+assert_close(torch.cat([first, second], dim=1), at_once, what="output in two pieces")
+hint = "project keys and values in the function that you hand to update, and nowhere else"
+assert_equal(len(cache.shapes), 1, what="the number of computations", hint=hint)
+### BEGIN HIDDEN TESTS
+layer = CachedAttention(12, 3).to(device)
+query, key, value = (torch.randn(2, length, 12).to(device) for length in (4, 6, 6))
+nothing = torch.full((2, 1, 12), math.nan).to(device)
+mask = torch.rand(2, 1, 1, 6) < 0.6
+mask[..., 0] = True
+mask = mask.to(device)
+cache = call_beside(RecordingCache, fixed=True, beside=layer)
+with torch.no_grad():
+    at_once = layer(query, key, value, mask)
+    first = layer(query[:, :2], key, value, mask, cache=cache)
+    # A filled cache has the source: what is given for it is not looked at.
+    second = layer(query[:, 2:], nothing, nothing, mask, cache=cache)
+hint = "attend to what update returns, whether it called your function or not"
+assert_close(first, at_once[:, :2], what="output of the first step", hint=hint)
+assert_close(second, at_once[:, 2:], what="output of the second step", hint=hint)
+assert_equal(len(cache.shapes), 1, what="the number of computations", hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 3: a model that reads on
+#
+# A language model is an embedding, positions, a stack of layers, and a projection to the
+# vocabulary. The layer is ready, around your attention:
+
+
+# %% setup="layer"
+class Layer(nn.Module):
+    """One layer: your attention, then a feed-forward layer, each pre-norm with a residual."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.self_attention = CachedAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, 4 * d_model, activation="gelu_tanh")
+        self.attention_residual = Residual(LayerNorm(d_model), norm_position="pre")
+        self.feed_forward_residual = Residual(LayerNorm(d_model), norm_position="pre")
+
+    def forward(self, x, mask=None, *, cache=None):
+        """Map (batch, length, d_model) to the same shape; the cache is that of this layer."""
+        x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask, cache=cache))
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+# %% [markdown]
+# What is left to you is what changes when a text is read in pieces. How many tokens came before?
+# Which *positions* do the new ones have? Which *mask* do they need: `causal_mask(query_len,
+# key_len)` knows, if you tell it both lengths. And whose cache is whose? The chapter goes through
+# it in [A model with a cache](book:kv-caching#a-model-with-a-cache).
+
+
+# %% solution="TextModel"
+class TextModel(nn.Module):
+    """A language model that can read on from where it stopped.
+
+    Args:
+        vocab_size: Number of token ids.
+        d_model: Width of a token's vector; divisible by ``num_heads``.
+        num_heads: Number of attention heads.
+        num_layers: Number of layers.
+        max_length: Most tokens of a text.
+
+    Attributes:
+        embedding: ``TokenEmbedding``.
+        positions: ``LearnedPositions``; called with ``offset``, the position of the first token.
+        layers: ``Layer``, first to last.
+        norm: ``LayerNorm``, after the last layer.
+        output_projection: ``nn.Linear(d_model, vocab_size)`` without bias.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d_model: int,
+        num_heads: int,
+        *,
+        num_layers: int = 2,
+        max_length: int = 512,
+    ) -> None:
+        super().__init__()
+        self.embedding = TokenEmbedding(vocab_size, d_model)
+        self.positions = LearnedPositions(max_length, d_model)
+        self.layers = nn.ModuleList(Layer(d_model, num_heads) for _ in range(num_layers))
+        self.norm = LayerNorm(d_model)
+        self.output_projection = nn.Linear(d_model, vocab_size, bias=False)
+
+    def new_caches(self) -> "list[GrowingCache]":
+        """Make what is needed to read one batch of texts in pieces.
+
+        Returns:
+            An empty ``GrowingCache`` for each layer.
+        """
+        ### BEGIN SOLUTION
+        return [GrowingCache() for _ in self.layers]
+        ### END SOLUTION
+
+    def forward(self, token_ids: Tensor, caches: "list[GrowingCache] | None" = None) -> Tensor:
+        """Say for each token what comes next, given what came before it.
+
+        Args:
+            token_ids: ``(batch, length)``; with caches, those after what they hold.
+            caches: One for each layer; they take in the new tokens. None reads at once.
+
+        Returns:
+            Logits ``(batch, length, vocab_size)``.
+        """
+        ### BEGIN SOLUTION
+        length = token_ids.size(1)
+        past = 0 if caches is None else caches[0].length
+        x = self.positions(self.embedding(token_ids), offset=past)  # (batch, length, d_model)
+        mask = causal_mask(length, past + length, device=x.device)
+        for number, layer in enumerate(self.layers):
+            x = layer(x, mask, cache=None if caches is None else caches[number])
+        return self.output_projection(self.norm(x))
+        ### END SOLUTION
+
+
+# %% test="TextModel-uncached" points=1 read="transformer-families#decoder-only"
+# Without caches: embedding, positions, layers, norm, projection, and nobody sees the future
+model = TextModel(11, 8, 2).to(device)
+token_ids = torch.randint(11, (3, 5)).to(device)
+with torch.no_grad():
+    logits = model(token_ids)
+    assert_shape(logits, (3, 5, 11), what="logits", hint="one distribution for each token")
+    changed = token_ids.clone()
+    changed[:, 3:] = (changed[:, 3:] + 1) % 11
+    hint = "a token must not see what follows: hand each layer a causal_mask"
+    assert_close(model(changed)[:, :3], logits[:, :3], what="logits of the past", hint=hint)
+### BEGIN HIDDEN TESTS
+from course_lib.language_model import DecoderConfig, DecoderLM
+
+config = DecoderConfig(
+    vocab_size=13, max_length=9, d_model=12, num_heads=3, d_ff=48, num_layers=3, dropout=0.0
+)
+reference = DecoderLM(config).to(device)
+with torch.no_grad():  # at its start a model hardly listens: nothing but the last norm would count
+    for parameter in reference.parameters():
+        parameter.add_(0.3 * torch.randn(parameter.shape).to(device))
+model = TextModel(13, 12, 3, num_layers=3, max_length=9).to(device)
+model.load_state_dict(reference.state_dict())
+token_ids = torch.randint(13, (2, 9)).to(device)
+
+
+def without(part):
+    """Return the reference's logits with one of its parts left out."""
+    x = reference.embedding(token_ids)
+    x = x if part == "positions" else reference.positions(x)
+    for layer in reference.layers:
+        x = layer(x, None if part == "mask" else causal_mask(9, device=device))
+    x = x if part == "norm" else reference.norm(x)
+    return reference.output_projection(x)
+
+
+with torch.no_grad():
+    assert_close(
+        model(token_ids),
+        reference(token_ids),
+        what="logits",
+        hint="embedding, positions, every layer with the mask, norm, output_projection",
+        mistakes={
+            "the positions are not added": without("positions"),
+            "there is no causal mask": without("mask"),
+            "the last norm is missing": without("norm"),
+        },
+    )
+### END HIDDEN TESTS
+
+
+# %% test="TextModel-chunks" points=1 read="kv-caching#a-model-with-a-cache"
+# However a text is cut into pieces, the logits are those of reading at once
+def model_in_pieces(model, token_ids, lengths, caches):
+    """Read a text piece by piece, and join the logits."""
+    logits = [model(piece, caches) for piece in token_ids.split(lengths, dim=1)]
+    for piece, length in zip(logits, lengths, strict=True):
+        assert_shape(piece[0, :, 0], (length,), what=f"logits of {length} tokens, in one text")
+    return torch.cat(logits, dim=1)
+
+
+model = TextModel(11, 8, 2).to(device)
+token_ids = torch.randint(11, (3, 5)).to(device)
+with torch.no_grad():
+    at_once = model(token_ids)
+    for lengths in ([1, 1, 1, 1, 1], [3, 2]):
+        caches = [call_beside(RecordingCache, beside=model) for _ in range(2)]  # one a layer
+        in_pieces = model_in_pieces(model, token_ids, lengths, caches)
+        hint = (
+            "the new tokens stand after the past ones: positions with offset=past, and "
+            "causal_mask(length, past + length)"
+        )
+        assert_close(in_pieces, at_once, what=f"logits for pieces of {lengths}", hint=hint)
+### BEGIN HIDDEN TESTS
+model = TextModel(13, 12, 3, num_layers=3, max_length=20).to(device)
+model.load_state_dict(
+    {name: tensor + 0.3 * torch.randn(tensor.shape).to(device)
+     for name, tensor in model.state_dict().items()}
+)  # fmt: skip
+token_ids = torch.randint(13, (2, 6)).to(device)
+with torch.no_grad():
+    at_once = model(token_ids)
+    for lengths in chunkings(6):
+        caches = [call_beside(RecordingCache, beside=model) for _ in range(3)]
+        in_pieces = model_in_pieces(model, token_ids, lengths, caches)
+        assert_close(in_pieces, at_once, what=f"logits for pieces of {lengths}", hint=hint)
+        for number, cache in enumerate(caches):
+            of_shapes = f"layer {number} has its own cache, which takes in each token once"
+            assert_equal(len(cache.shapes), len(lengths), what="computations", hint=of_shapes)
+            assert_equal(cache.length, 6, what="length of a layer's cache", hint=of_shapes)
+### END HIDDEN TESTS
+
+# %% test="TextModel-separate" points=1 read="kv-caching#a-model-with-a-cache"
+# Each layer has a cache of its own, and each reading begins with empty ones
+model = TextModel(11, 8, 2, num_layers=3).to(device)
+caches = list(model.new_caches())
+hint = "a new GrowingCache for each layer"
+assert_equal(len(caches), 3, what="the number of caches of a model with 3 layers", hint=hint)
+with torch.no_grad():
+    pair = draw_pair(1, 2, 1, 4)
+    caches[0].update(giving(pair))
+    shared = "these are one cache under several names: make a new one for each layer"
+    assert_equal([cache.length for cache in caches], [1, 0, 0], what="lengths", hint=shared)
+    fresh = [cache.length for cache in model.new_caches()]
+    hint = "new_caches makes new ones each time: a reading must not begin with another's tokens"
+    assert_equal(fresh, [0, 0, 0], what="the lengths of new caches", hint=hint)
+### BEGIN HIDDEN TESTS
+for num_layers in (1, 4):
+    model = TextModel(7, 8, 2, num_layers=num_layers).to(device)
+    caches, others = list(model.new_caches()), list(model.new_caches())
+    hint = "a new GrowingCache for each layer"
+    assert_equal(len(caches), num_layers, what="the number of caches", hint=hint)
+    for number, cache in enumerate(caches):
+        pair = draw_pair(1, 2, number + 1, 4)
+        cache.update(giving(pair))
+    expected = list(range(1, num_layers + 1))
+    assert_equal([cache.length for cache in caches], expected, what="lengths", hint=shared)
+    hint = "new_caches makes new ones each time: a reading must not begin with another's tokens"
+    lengths = [cache.length for cache in (*others, *model.new_caches())]
+    assert_equal(lengths, [0] * 2 * num_layers, what="the lengths of new caches", hint=hint)
+# Two texts, read in turn: neither may hear of the other. Both are read in caches of ours.
+model = TextModel(7, 8, 2).to(device)
+texts = [torch.randint(7, (1, 4)).to(device), torch.randint(7, (1, 4)).to(device)]
+with torch.no_grad():
+    alone, in_turn = [], ([], [])
+    for text in texts:
+        caches = [call_beside(RecordingCache, beside=model) for _ in range(2)]
+        alone.append(torch.cat([model(token, caches) for token in text.split(1, dim=1)], dim=1))
+    both = [[call_beside(RecordingCache, beside=model) for _ in range(2)] for _ in texts]
+    for tokens in zip(*(text.split(1, dim=1) for text in texts), strict=True):
+        for joined, token, caches in zip(in_turn, tokens, both, strict=True):
+            joined.append(model(token, caches))
+    hint = "keep nothing in the model or the layer: all that a reading remembers is in its caches"
+    for joined, expected in zip(in_turn, alone, strict=True):
+        assert_close(torch.cat(joined, dim=1), expected, what="logits, read in turn", hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 4: which word comes next
+#
+# The model gives a distribution over the vocabulary, and somebody must choose. Always the likeliest
+# word: dull, and soon in circles. A word by chance: among fifty thousand words the unlikely ones
+# are many, and one nonsense word spoils the rest. So one draws by chance, but **from the top**:
+# from the `k` likeliest words, or from the fewest words whose probabilities sum to `p`. What is
+# ruled out gets a logit of $-\infty$. See [Drawing by chance](book:decoding#drawing-by-chance).
+
+# %% solution="keep_top_k" of="course_lib.sampling"
+
+# %% test="keep_top_k-values" points=1 read="decoding#drawing-by-chance"
+# All but the k largest logits become minus infinity
+logits = torch.tensor([1.0, 3.0, 2.0, 0.0]).to(device)
+out = -math.inf
+assert_close(
+    keep_top_k(logits, 2),
+    torch.tensor([out, 3.0, 2.0, out]).to(device),
+    what="keep_top_k([1, 3, 2, 0], 2)",
+    hint="keep the order of the vocabulary, and the logits that are kept",
+    mistakes={
+        "return as many logits as came in; what is ruled out becomes -inf": torch.tensor(
+            [3.0, 2.0]
+        ).to(device),
+        "0 is a logit like any other: rule out with -inf": torch.tensor([0.0, 3.0, 2.0, 0.0]).to(
+            device
+        ),
+        "the smallest are kept; keep the largest": torch.tensor([1.0, out, out, 0.0]).to(device),
+        "the last of the k is ruled out too": torch.tensor([out, 3.0, out, out]).to(device),
+        "sorted: the order of the vocabulary is lost": torch.tensor([3.0, 2.0, out, out]).to(
+            device
+        ),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.sampling import keep_top_k as reference_top_k
+
+logits = torch.randn(2, 3, 7).to(device)
+for k in (1, 3, 7):
+    smallest = logits.masked_fill(logits > logits.topk(k, largest=False).values[..., -1:], out)
+    assert_close(
+        keep_top_k(logits, k),
+        reference_top_k(logits, k),
+        what=f"keep_top_k with k = {k}",
+        hint="compare each logit with the k-th largest of its own row",
+        mistakes={
+            "the smallest are kept; keep the largest": smallest,
+            "these are the k largest of all rows together; take those of each": logits.masked_fill(
+                logits < logits.flatten().topk(k).values[-1], out
+            ),
+            "return logits, not probabilities": reference_top_k(logits, k).softmax(dim=-1),
+        },
+    )
+### END HIDDEN TESTS
+
+# %% test="keep_top_k-edges" points=1 read="decoding#drawing-by-chance"
+# More than all is all, equals are kept together, less than one is refused
+logits = torch.tensor([1.0, 2.0, 1.0, 0.0]).to(device)
+hint = "with more asked for than there are, keep all: topk takes at most vocab_size"
+assert_close(keep_top_k(logits, 9), logits, what="keep_top_k of 4 logits, k = 9", hint=hint)
+assert_close(
+    keep_top_k(logits, 2),
+    torch.tensor([1.0, 2.0, 1.0, out]).to(device),
+    what="keep_top_k([1, 2, 1, 0], 2)",
+    hint="those as probable as the last are kept too",
+)
+assert_raises(ValueError, keep_top_k, logits, 0, hint="k is at least 1: raise ValueError")
+### BEGIN HIDDEN TESTS
+logits = torch.randint(3, (4, 8)).double().to(device)  # many equals
+for k in (1, 2, 5, 8, 20):
+    hint = "those as probable as the last are kept too, and more than all is all"
+    expected = reference_top_k(logits, k)
+    assert_close(keep_top_k(logits, k), expected, what=f"keep_top_k with k = {k}", hint=hint)
+hint = "work on a copy: masked_fill, not masked_fill_"
+assert_keeps_inputs(keep_top_k, logits, 2, hint=hint)
+assert_raises(ValueError, keep_top_k, logits, -1, hint="k is at least 1: raise ValueError")
+### END HIDDEN TESTS
+
+# %% solution="keep_top_p" of="course_lib.sampling"
+
+# %% test="keep_top_p-values" points=1 read="decoding#drawing-by-chance"
+# The fewest tokens are kept whose probabilities sum to at least p
+logits = torch.tensor([0.05, 0.5, 0.15, 0.3]).log().to(device)
+for p, kept in ((0.4, [1]), (0.6, [1, 3]), (0.9, [1, 2, 3])):
+    ruled_out = torch.ones(4, dtype=torch.bool)
+    ruled_out[kept] = False
+    without_last = ruled_out.clone()
+    without_last[kept if len(kept) == 1 else [{2: 3, 3: 2}[len(kept)]]] = True
+    assert_close(
+        keep_top_p(logits, p),
+        logits.masked_fill(ruled_out.to(device), out),
+        what=f"keep_top_p of probabilities 0.05, 0.5, 0.15, 0.3, with p = {p}",
+        hint="from the largest down, until the sum has reached p; in the vocabulary's order again",
+        mistakes={
+            "the token with which the sum reaches p is kept too": logits.masked_fill(
+                without_last.to(device), out
+            ),
+            "sorted: bring the logits back to the order of the vocabulary": logits.sort(
+                descending=True
+            ).values.masked_fill((torch.arange(4) >= len(kept)).to(device), out),
+        },
+    )
+### BEGIN HIDDEN TESTS
+logits = 1.5 * torch.randn(2, 4, 9).double().to(device)
+falling = logits.softmax(dim=-1).sort(dim=-1, descending=True).values
+for p in (0.15, 0.4, 0.7, 0.95):
+    while bool(((falling.cumsum(dim=-1) - p).abs() < 1e-3).any()):
+        p += 2e-3  # not on the border, where rounding decides
+    number = 1 + (falling.cumsum(dim=-1) < p).sum(dim=-1, keepdim=True)  # (2, 4, 1)
+
+    def keeping(number):
+        """Keep the given number of the largest logits of each row."""
+        last = logits.sort(dim=-1, descending=True).values.gather(-1, (number - 1).clamp(min=0))
+        return logits.masked_fill((logits < last) | (number < 1), out)
+
+    smallest = -logits
+    assert_close(
+        keep_top_p(logits, p),
+        keeping(number),
+        what="keep_top_p",
+        hint="each row has its own number of tokens: sort, softmax, cumsum, and scatter back",
+        mistakes={
+            "the token with which the sum reaches p is kept too": keeping(number - 1),
+            "one token too many is kept: stop when the sum has reached p": keeping(
+                (number + 1).clamp(max=9)
+            ),
+            "return logits, not probabilities": keeping(number).softmax(dim=-1),
+        },
+    )
+### END HIDDEN TESTS
+
+# %% test="keep_top_p-edges" points=1 read="decoding#drawing-by-chance"
+# One token is always kept, with p = 1 all are, and other p are refused
+logits = torch.tensor([0.0, 1.0, 0.5]).to(device)
+assert_close(
+    keep_top_p(logits, 1e-6),
+    torch.tensor([out, 1.0, out]).to(device),
+    what="keep_top_p([0, 1, 0.5], 1e-6)",
+    hint="the most probable token is always kept",
+)
+hint = "with p = 1 nothing is ruled out, however the sum is rounded"
+assert_close(keep_top_p(logits, 1.0), logits, what="keep_top_p with p = 1", hint=hint)
+assert_raises(ValueError, keep_top_p, logits, 0.0, hint="p is above 0: raise ValueError")
+assert_raises(ValueError, keep_top_p, logits, 1.5, hint="p is at most 1: raise ValueError")
+### BEGIN HIDDEN TESTS
+hint = "with p = 1 nothing is ruled out, however the sum is rounded"
+logits = 8 * torch.randn(50, 200).to(device)
+assert_close(keep_top_p(logits, 1.0), logits, what="keep_top_p with p = 1", hint=hint)
+assert_close(keep_top_p(logits, 1), logits, what="keep_top_p with p = 1, an int", hint=hint)
+best = logits.argmax(dim=-1, keepdim=True)
+expected = torch.full_like(logits, out).scatter(-1, best, logits.gather(-1, best))
+hint = "the most probable token is always kept, and fewer are not possible"
+assert_close(keep_top_p(logits, 1e-9), expected, what="keep_top_p with a small p", hint=hint)
+equals = torch.zeros(3, 4).to(device)  # a probability of 1/4 each
+kept = (keep_top_p(equals, 0.4) == 0).sum(dim=-1)
+hint = "of equals keep only as many as are needed"
+assert_equal(kept.tolist(), [2, 2, 2], what="the number of kept tokens", hint=hint)
+half = torch.tensor([[out, 2.0, 1.0, out]]).to(device)  # as keep_top_k leaves it
+hint = "what is ruled out already stays so, and makes no NaN"
+assert_close(keep_top_p(half, 0.99), half, what="keep_top_p after keep_top_k", hint=hint)
+hint = "work on a copy"
+assert_keeps_inputs(keep_top_p, logits, 0.7, hint=hint)
+for p in (-0.5, 0, 1.0001):
+    hint = "p is above 0 and at most 1: raise ValueError"
+    assert_raises(ValueError, keep_top_p, logits, p, hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now the loop. A `StepModel` has one method that matters here: `advance(tokens)` reads
+# `(batch, new_len)` tokens and returns the logits of what may follow, `(batch, vocab_size)`. It
+# remembers what it has read, by a cache for instance. So it is given the prompt once, and then one
+# new token at a time.
+#
+# - Chance comes from `generator`, which `torch.multinomial` takes: so that a text can be written
+#   again, and so that nobody else's dice are touched.
+# - Temperature first, then the top k, then the top p of what is left.
+# - The hypotheses are made by `cut_at_end`, which is there: give it the tokens and the
+#   log-probabilities, `(batch, len)` each. These are the *model's own*, as if nothing had been
+#   ruled out.
+
+# %% solution="sample" of="course_lib.sampling"
+
+
+# %% test="sample-steps" points=1 read="decoding#drawing-by-chance"
+# The model reads the prompt once, then one token a step, and no more than it needs
+def watched(scores, seen):
+    """Make a model that notes all it has read and gives the logits of scores(step)."""
+
+    def language_model(tokens):
+        seen.append(tokens.cpu().clone())
+        return scores(len(seen) - 1)[:, None].to(tokens.device)  # (batch, 1, vocab_size)
+
+    return call_beside(RecomputingModel, language_model, beside=sample)
+
+
+def dice(seed):
+    """Make a source of chance."""
+    return torch.Generator(device=device).manual_seed(seed)
+
+
+def check_steps(prompt, steps, vocab_size):
+    """Write a text and look at what the model was given to read."""
+    seen, scores = [], torch.randn(steps, len(prompt), vocab_size)
+    written = sample(
+        watched(lambda step: scores[min(step, steps - 1)], seen),
+        prompt,
+        eos_id=None,
+        max_new_tokens=steps,
+        generator=dice(1),
+    )
+    start = prompt.size(1)
+    assert_equal(
+        [tokens.size(1) for tokens in seen],
+        list(range(start, start + steps)),
+        what="the number of tokens read after each step",
+        hint="advance(prompt) once, then advance(token) with the new token alone, (batch, 1)",
+        mistakes={
+            "the last token is written, and need not be read": list(
+                range(start, start + steps + 1)
+            ),
+            "the prompt is read twice": [start, *range(2 * start, 2 * start + steps)],
+        },
+    )
+    tokens = [list(hypothesis.tokens) for hypothesis in written]
+    assert_equal([len(row) for row in tokens], [steps] * len(prompt), what="tokens written")
+    read = [row[start:].tolist() for row in seen[-1]]
+    hint = "each text goes on with the token that was drawn for it"
+    assert_equal(read, [row[:-1] for row in tokens], what="the tokens read", hint=hint)
+
+
+check_steps(torch.tensor([[1, 2, 3], [4, 5, 6]]).to(device), 4, 10)
+### BEGIN HIDDEN TESTS
+check_steps(torch.randint(9, (3, 1)).to(device), 6, 9)
+check_steps(torch.randint(9, (1, 5)).to(device), 1, 9)
+prompt, even = torch.zeros(4, 1, dtype=torch.long).to(device), torch.zeros(4, 50)
+
+
+def draw(seed):
+    """Write ten tokens by the dice of this seed, all of them equally likely."""
+    options = {"eos_id": None, "max_new_tokens": 10, "generator": dice(seed)}
+    written = sample(watched(lambda step: even, []), prompt, **options)
+    return [list(hypothesis.tokens) for hypothesis in written]
+
+
+first = draw(1)
+hint = "hand generator on to torch.multinomial"
+assert_equal(draw(1), first, what="a text written again with the same dice", hint=hint)
+if draw(2) == first:
+    raise CheckFailure("other dice give the same text", hint="use the generator that is given")
+if first[0] == first[1]:
+    hint = "draw a token for each text of the batch on its own"
+    raise CheckFailure("two texts of a batch are alike", hint=hint)
+for name, values in (
+    ("max_new_tokens", (0, -1)),
+    ("temperature", (0.0, -1.0, math.inf)),
+    ("top_k", (0,)),
+    ("top_p", (0.0, 1.5)),
+):
+    for value in values:
+        options = {"eos_id": None, "max_new_tokens": 2, "generator": dice(1), name: value}
+        hint = f"{name}={value} makes no sense: raise ValueError, as the docstring says"
+        model = watched(lambda step: even, [])
+        assert_raises(ValueError, sample, model, prompt, hint=hint, **options)
+options = {"eos_id": None, "max_new_tokens": 2, "generator": dice(1)}
+for empty in (prompt[:, :0], prompt[:0], prompt[0]):
+    hint = "a prompt has rows and tokens, (batch, prompt_len): raise ValueError for anything else"
+    model = watched(lambda step: even, [])
+    assert_raises(ValueError, sample, model, empty, hint=hint, **options)
+### END HIDDEN TESTS
+
+# %% test="sample-distribution" points=1 read="decoding#drawing-by-chance"
+# Tokens are drawn from the distribution that temperature, top k and top p make
+chances = torch.tensor([0.15, 0.4, 0.05, 0.1, 0.3])
+
+
+def drawn(chances, number=8000, **options):
+    """Draw that many tokens from a model whose next token never depends on the past."""
+    prompt, logits = torch.zeros(40, 1, dtype=torch.long).to(device), chances.log().expand(40, -1)
+    seed = int(torch.randint(2**31, ()))
+    written = sample(
+        watched(lambda step: logits, []),
+        prompt,
+        eos_id=None,
+        max_new_tokens=number // 40,
+        generator=dice(seed),
+        **options,
+    )
+    return [token for hypothesis in written for token in hypothesis.tokens]
+
+
+assert_drawn_from(
+    drawn(chances),
+    chances,
+    what="no temperature, no top",
+    hint="draw by torch.multinomial from the softmax of the logits",
+    mistakes={
+        "always the likeliest token: draw by chance": torch.eye(5)[1],
+        "all tokens are equally likely: draw from the softmax of the logits": torch.full((5,), 0.2),
+    },
+)
+assert_drawn_from(
+    drawn(chances, temperature=0.5),
+    chances.square() / chances.square().sum(),
+    what="temperature 0.5",
+    hint="divide the logits by the temperature, before the softmax",
+    mistakes={
+        "the temperature is not used": chances,
+        "the logits are multiplied by the temperature; divide": chances.sqrt()
+        / chances.sqrt().sum(),
+    },
+)
+### BEGIN HIDDEN TESTS
+chances = chances[torch.randperm(5)]
+
+
+def top(temperature, k, p):
+    """Return the distribution that the student's own keep_top_k and keep_top_p leave."""
+    logits = (chances.log() / temperature).to(device)
+    logits = logits if k is None else keep_top_k(logits, k)
+    return (logits if p is None else keep_top_p(logits, p)).softmax(dim=-1).cpu()
+
+
+def top_p_first(k, p):
+    """Return the distribution of the wrong order."""
+    return keep_top_k(keep_top_p(chances.log().to(device), p), k).softmax(dim=-1).cpu()
+
+
+def hot_afterwards(p):
+    """Return the distribution of a temperature of 2 that comes last."""
+    return (keep_top_p(chances.log().to(device), p) / 2).softmax(dim=-1).cpu()
+
+
+for temperature, k, p, mistakes in (
+    (1.0, None, None, {"always the likeliest token": torch.eye(5)[chances.argmax()]}),
+    (0.5, None, None, {"multiplied by the temperature; divide": top(2.0, None, None)}),
+    (2.0, None, None, {"multiplied by the temperature; divide": top(0.5, None, None)}),
+    (1.0, 2, None, {"top_k is not used": chances}),
+    (1.0, None, 0.6, {"top_p is not used": chances}),
+    (1.0, 3, 0.8, {"the top k come first, then the top p of what is left": top_p_first(3, 0.8)}),
+    (2.0, None, 0.6, {"the temperature comes first": hot_afterwards(0.6)}),
+    (2.0, 1, None, {}),
+):
+    mistakes["the temperature is not used"] = top(1.0, k, p)
+    assert_drawn_from(
+        drawn(chances, temperature=temperature, top_k=k, top_p=p),
+        top(temperature, k, p),
+        what=f"temperature {temperature}, top_k {k}, top_p {p}",
+        hint="divide by the temperature, keep the top k, keep the top p of these, softmax, draw",
+        mistakes=mistakes,
+    )
+### END HIDDEN TESTS
+
+# %% test="sample-end" points=1 read="decoding#drawing-by-chance"
+# A text ends with its end token, and its probability is the model's own
+scores = torch.tensor([[[0.0, 2.0, 1.0]], [[0.0, 1.0, 3.0]], [[5.0, 0.0, 0.0]]])  # three steps
+seen = []
+(hypothesis,) = sample(
+    watched(lambda step: scores[min(step, 2)], seen),
+    torch.tensor([[1]]).to(device),
+    eos_id=2,
+    max_new_tokens=5,
+    generator=dice(1),
+    top_k=1,  # always the likeliest: 1, then 2, which is the end
+)
+assert_equal(list(hypothesis.tokens), [1, 2], what="the text", hint="it ends with its end token")
+assert_equal(len(seen), 2, what="the number of steps", hint="stop when all texts have ended")
+own = scores[:2, 0].log_softmax(dim=-1).max(dim=-1).values.sum().item()
+if abs(hypothesis.log_probability - own) > 1e-4:
+    hint = "take log_softmax of the logits as the model gave them, and of the token that was drawn"
+    raise CheckFailure("log_probability is not the model's own", hint=hint)
+### BEGIN HIDDEN TESTS
+for eos_id, ends in ((3, [2, 5, 1]), (0, [4, 3, 4]), (None, [6, 6, 6])):
+    # Row r has its end token as the likeliest at step ends[r] for the first time.
+    likeliest = torch.randint(4, 8, (6, 3))
+    for row, end in enumerate(ends):
+        if eos_id is not None:
+            likeliest[end - 1, row] = eos_id
+    scores = torch.randn(6, 3, 8) + 9 * torch.nn.functional.one_hot(likeliest, 8)
+    seen = []
+    written = sample(
+        watched(lambda step, scores=scores: scores[min(step, 5)], seen),
+        torch.ones(3, 2, dtype=torch.long).to(device),
+        eos_id=eos_id,
+        max_new_tokens=6,
+        generator=dice(1),
+        temperature=3.0,
+        top_k=1,
+    )
+    expected = [likeliest[:end, row].tolist() for row, end in enumerate(ends)]
+    tokens = [list(hypothesis.tokens) for hypothesis in written]
+    hint = "one hypothesis for each prompt, up to its end token and with it: see cut_at_end"
+    assert_equal(tokens, expected, what="the texts", hint=hint)
+    hint = "stop when all texts have ended, not when one has; eos_id=None never ends"
+    assert_equal(len(seen), max(ends), what="the number of steps", hint=hint)
+    logs = scores.log_softmax(dim=-1).gather(-1, likeliest[..., None])[..., 0]
+    for row, (hypothesis, end) in enumerate(zip(written, ends, strict=True)):
+        own = logs[:end, row].sum().item()
+        for name in ("log_probability", "score"):
+            if abs(getattr(hypothesis, name) - own) > 1e-3:
+                hint = "the log-probabilities are those of the logits before temperature and top k"
+                raise CheckFailure(f"{name} is not the model's own", hint=hint)
+        assert_equal(
+            hypothesis.finished, eos_id is not None, what="finished", hint="see cut_at_end"
+        )
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 5: what the memory costs
+#
+# Nothing is free: what is not computed again must be kept. How much is it? Count with a pencil
+# first: what does *one* layer keep for *one* token?
+
+# %% solution="kv_cache_bytes" of="course_lib.complexity"
+
+# %% test="kv_cache_bytes-formula" points=1 read="kv-caching#memory-of-the-cache"
+# A key and a value for each text, token and layer
+assert_equal(
+    kv_cache_bytes(3, 100, 2, 64),
+    307_200,
+    what="kv_cache_bytes(3, 100, 2, 64)",
+    mistakes={
+        "a key and a value are two vectors": 153_600,
+        "bytes_per_number is missing": 76_800,
+        "each layer keeps its own": 153_600,
+        "each text of the batch has its own": 102_400,
+    },
+)
+assert_equal(kv_cache_bytes(3, 100, 2, 64, bytes_per_number=2), 153_600, what="in half precision")
+### BEGIN HIDDEN TESTS
+from course_lib.complexity import kv_cache_bytes as reference_bytes
+
+for _ in range(4):
+    sizes = (torch.randint(2, 9, (4,)) * torch.tensor([1, 1, 1, 8])).tolist()
+    for width in (1, 2, 4):
+        hint = "a product of batch, length, layers, width, 2 for key and value, bytes_per_number"
+        actual = kv_cache_bytes(*sizes, bytes_per_number=width)
+        expected = reference_bytes(*sizes, bytes_per_number=width)
+        assert_equal(actual, expected, what="bytes", hint=hint)
+    assert_equal(kv_cache_bytes(*sizes), reference_bytes(*sizes), what="bytes of float32")
+### END HIDDEN TESTS
+
+# %% [markdown] written="how-many-readers" points=3 read="kv-caching#memory-of-the-cache"
+# ### How many readers fit?
+#
+# A model has 32 layers, a width of 4096, 32 heads, and 14 GB of parameters. It runs in half
+# precision on a GPU with 80 GB, and keeps its keys and values there.
+#
+# 1. How many bytes of cache does one token take? And one text of 8192 tokens?
+# 2. Draw (in a code cell of your own, with `kv_cache_bytes`) the memory that parameters and cache
+#    take together over the length of the texts, from 0 to 8192 tokens, for 1, 8 and 32 texts at a
+#    time, with a line at 80 GB. Name the axes with their units. Read off, or compute, how long the
+#    32 texts may get.
+# 3. The makers want to serve four times as many texts on the same GPU, without making the texts
+#    shorter or the model slower. Name two changes to the model or the cache that would help, and
+#    what each one costs.
+#
+# ### BEGIN SOLUTION
+# 1. $2 \cdot 32 \cdot 4096 \cdot 2 = 524\,288$ bytes a token, half a mebibyte. For 8192 tokens
+#    4 GiB, 4.3 GB.
+# 2. Straight lines that start at 14 GB, with slopes as 1 : 8 : 32. 66 GB are left; 32 texts take
+#    16.8 MB a token, so that they reach 80 GB at about 3,900 tokens. (8 texts stay below: 48 GB.)
+# 3. Fewer heads of keys and values than of queries (grouped-query attention): with 8 in place of 32
+#    a quarter of the memory; a little quality, and the model must be trained so. Fewer bits for
+#    keys and values (8 or 4 in place of 16): half or a quarter; rounding errors. A window in some
+#    layers, so that they forget what is far away: what is far away can't be looked up there. Fewer
+#    layers with caches of their own (neighbours share them): quality again.
+#
+# **Marking guide**, one point each:
+#
+# 1. *Bytes*: both numbers, right to two digits. Half a point where exactly one factor (2 for key
+#    and value, layers, bytes) is missing or the heads were counted again.
+# 2. *Plot*: three straight lines with the parameters as their start, the limit, both axes with
+#    units, and 3,900 tokens or so (3,500 to 4,300 if read off). Half a point for one flaw.
+# 3. *Changes*: two that shrink the cache, each with its price. Half a point for two without prices
+#    or for one with its price. "A bigger GPU" and "no cache" earn nothing here.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## And now: a story that grows
+#
+# A `Reader` is a text model part-way through a text: what `sample` asks for.
+
+
+# %% setup="reader"
+class Reader:
+    """A StepModel: a text model with its caches."""
+
+    def __init__(self, model):
+        self.model, self.caches = model, model.new_caches()
+
+    @torch.no_grad()
+    def advance(self, tokens):
+        """Read more tokens, and give the logits of what may follow."""
+        return self.model(tokens, self.caches)[:, -1]
+
+    def reorder(self, indices):
+        """Go on with chosen rows."""
+        for cache in self.caches:
+            cache.reorder(indices)
+
+
+# %% [markdown]
+# In *The House that Jack Built* every verse repeats all verses before it: the past grows, as in
+# your cache. For a few seconds a model learns the rhyme, standing on your attention. Then it tells
+# the story of the farmer, the likeliest word each time, and some that nobody has told yet, by
+# chance. The picture shows what the cache is good for. What shape do the two curves have?
+#
+# Afterwards, call `tell` with a beginning and a temperature of your own.
+
+# %% demo="jack"
+import matplotlib.pyplot as plt
+
+RHYME = [
+    "the house that jack built",
+    "the malt that lay in",
+    "the rat that ate",
+    "the cat that killed",
+    "the dog that worried",
+    "the cow with the crumpled horn that tossed",
+    "the maiden all forlorn that milked",
+    "the man all tattered and torn that kissed",
+    "the priest all shaven and shorn that married",
+    "the cock that crowed in the morn that waked",
+    "the farmer sowing his corn that kept",
+]
+verses = [f"this is {' '.join(RHYME[i::-1])} .".split() for i in range(len(RHYME))]
+vocabulary = sorted({word for verse in verses for word in verse})
+longest = max(map(len, verses))
+padded = [verse + ["."] * (longest - len(verse)) for verse in verses]
+rhyme = torch.tensor([[vocabulary.index(word) for word in verse] for verse in padded])
+is_real = torch.tensor([[i < len(verse) for i in range(longest)] for verse in verses])
+
+torch.manual_seed(0)
+storyteller = TextModel(len(vocabulary), 48, 4)
+optimizer = torch.optim.Adam(storyteller.parameters(), lr=3e-3)
+for step in range(121):
+    logits = storyteller(rhyme[:, :-1])
+    losses = nn.functional.cross_entropy(logits.transpose(1, 2), rhyme[:, 1:], reduction="none")
+    loss = losses[is_real[:, 1:]].mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 20 == 0:
+        print(f"step {step:3d}: loss {loss.item():.3f} nats a word")
+
+
+def tell(beginning, seed=0, **options):
+    """Tell a story that begins like this."""
+    prompt = torch.tensor([[vocabulary.index(word) for word in beginning.split()]])
+    (story,) = sample(
+        Reader(storyteller),
+        prompt,
+        eos_id=vocabulary.index("."),
+        max_new_tokens=120,
+        generator=torch.Generator().manual_seed(seed),
+        **options,
+    )
+    return f"{beginning} {' '.join(vocabulary[token] for token in story.tokens)}"
+
+
+print("\nAs it was told:\n")
+print(tell("this is the farmer", top_k=1))
+print("\nAs nobody told it:\n")
+for seed in range(3):
+    print("-", tell("this is the", seed, temperature=1.8, top_p=0.9))
+
+
+def seconds_a_token(model, length=300):
+    """Write a text, and return the seconds that each token took."""
+    token, seconds = torch.zeros(1, 1, dtype=torch.long), []
+    with torch.no_grad():
+        for _ in range(length):
+            start = time.perf_counter()
+            token = model.advance(token).argmax(dim=-1, keepdim=True)
+            seconds.append(time.perf_counter() - start)
+    return torch.tensor(seconds)
+
+
+writer = TextModel(1000, 128, 4, num_layers=3)
+figure, axes = plt.subplots(figsize=(7, 3))
+for name, model in (("with your cache", Reader(writer)), ("without", RecomputingModel(writer))):
+    seconds = seconds_a_token(model).view(-1, 10).median(dim=-1).values  # of ten tokens each
+    axes.plot(range(0, 300, 10), 1000 * seconds, label=name)
+axes.set_xlabel("tokens before")
+axes.set_ylabel("milliseconds a token")
+axes.set_ylim(bottom=0)
+axes.legend()
+plt.show()
