@@ -4,11 +4,13 @@ It is made from the released notebook, in which only the sources of the student'
 whatever else was handed in never reaches nbgrader.
 """
 
+import itertools
 from collections.abc import Mapping
 
 import nbformat
 from nbformat import NotebookNode
 
+from .cell_outputs import as_notebook_outputs
 from .homework import CellKind, Homework
 from .inert_markup import make_inert
 from .results import CheckResult, Status, SubmissionResult
@@ -70,10 +72,11 @@ def restore_instructors_cells(
 
 
 def write_outcomes(notebook: NotebookNode, result: SubmissionResult) -> None:
-    """Leave in each test cell the outputs that nbgrader reads marks from, and none elsewhere.
+    """Leave in each test cell the outputs that nbgrader reads marks from.
 
-    Nothing stands for a pass, an error for a fail, a number for partial credit. What the student
-    wrote is made inert: formgrader would run it.
+    Nothing stands for a pass, an error for a fail, a number for partial credit. In the student's
+    own cells is left what they showed when the judge had them run. What the student wrote is made
+    inert: formgrader would run it.
 
     Args:
         notebook: The student's notebook, changed in place.
@@ -81,10 +84,17 @@ def write_outcomes(notebook: NotebookNode, result: SubmissionResult) -> None:
     """
     make_inert(notebook)
     checks = {check.check: check for check in result.checks}
+    numbers = itertools.count(1)
     for cell in notebook.cells:
-        if cell.cell_type == "code":
-            check = checks.get(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
-            cell.outputs = _outputs(check) if check else []
+        if cell.cell_type != "code":
+            continue
+        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        label = grade_id or f"extra cell {next(numbers)}"
+        if grade_id in checks:
+            cell.outputs = _outputs(checks[grade_id])
+        else:
+            shown = [output for output in result.outputs if output.cell == label]
+            cell.outputs = as_notebook_outputs(shown)
 
 
 def _outputs(check: CheckResult) -> list[NotebookNode]:

@@ -5,10 +5,11 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from .cell_outputs import MAX_BYTES, check_shown
 from .check import derive_seed, run_check
 from .delegation import Reading, read_code, recorded_flags, rules_of
 from .homework import Cell, CellKind, Homework
-from .results import CellFailure, CheckResult, Status, SubmissionResult
+from .results import CellFailure, CellOutput, CheckResult, Status, SubmissionResult
 from .sandbox import Sandbox
 from .student_process import StudentProcess
 from .submission import Step, SubmissionError, read_submission
@@ -86,6 +87,7 @@ class Judge:
                 for c in self._homework.checks
             ),
             cell_failures=tuple(run.failures.values()),
+            outputs=tuple(run.outputs),
             flags=(*submission.flags, *reading.flags, *called),
             seconds=time.monotonic() - started,
             seed=seed,
@@ -124,6 +126,7 @@ class _Run:
         self._trusted: dict[str, Any] = {"__name__": "__check__"}
         self.results: dict[str, CheckResult] = {}
         self.failures: dict[str, CellFailure] = {}
+        self.outputs: list[CellOutput] = []
 
     def do(self, step: Step) -> None:
         if step.kind is CellKind.TEST:
@@ -142,6 +145,9 @@ class _Run:
         failure = self._process.run_cell(step.label, step.source)
         if failure is not None:
             self.failures[step.label] = failure
+        if step.kind is CellKind.SOLUTION:
+            room = MAX_BYTES - sum(len(shown.text) + len(shown.png) for shown in self.outputs)
+            self.outputs += check_shown(step.label, self._process.take_shown(), room)
 
 
 def _without_magics(source: str) -> str:

@@ -14,6 +14,7 @@ from .worker.wire import Wire, WireClosed, WireError
 
 _GRACE_SECONDS = 0.5
 _START_SECONDS = 60.0
+_SHOW_SECONDS = 10.0  # for drawing what a cell has plotted
 
 
 class ProcessEnded(Exception):  # noqa: N818 -- it says what happened
@@ -80,6 +81,16 @@ class StudentProcess:
             return CellFailure(cell=label, status=ended.status, message=ended.message)
         self._cells.append((label, source))
         return None
+
+    def take_shown(self) -> Any:
+        """Return what the last cell has shown, as its process claims; None if it can't be told."""
+        if self._peer is None:
+            return None
+        try:
+            with self.limited(_SHOW_SECONDS):
+                return self._peer.call("worker.outputs:take_shown", ())
+        except (RemoteError, ProcessEnded):
+            return None
 
     def lookup(self, name: str) -> Any:
         """Return the student's object of that name, to be used inside ``limited``.

@@ -4,10 +4,11 @@ Tags, flags, points, outputs and schema versions of a submission count for nothi
 the text of everything that is the instructor's come from the instructor's notebook.
 """
 
+import itertools
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .forgery import changed_cell, missing_cells
@@ -87,14 +88,14 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
             flags.append(Flag(kind=FlagKind.FORGED, text=text, cell=cell.grade_id))
             if official.kind is not CellKind.SOLUTION:
                 continue
-        number = 1 + sum(len(steps) for steps in extras.values())
-        extra = Step(kind=CellKind.SOLUTION, label=f"extra cell {number}", source=cell.source)
-        extras[last_seen].append(extra)
+        extras[last_seen].append(Step(kind=CellKind.SOLUTION, label="", source=cell.source))
 
     steps = extras[""]
     for official in homework.cells:
         steps += _steps(official, sources)
         steps += extras.get(official.grade_id, []) if official.grade_id else []
+    numbers = itertools.count(1)
+    steps = [s if s.cell else replace(s, label=f"extra cell {next(numbers)}") for s in steps]
     flags += missing_cells(homework, sources)
     return Submission(steps=tuple(steps), flags=tuple(dict.fromkeys(flags)))
 

@@ -9,6 +9,8 @@ from IPython.core.compilerop import CachingCompiler
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from .outputs import Publisher, begin_cell, capture_streams
+
 MAX_MESSAGE = 2_000
 MAX_TRACEBACK = 6_000
 _FILE_PREFIX = 'cell "'
@@ -24,7 +26,9 @@ class _CellCompiler(CachingCompiler):
 
 
 class _QuietShell(InteractiveShell):
-    """IPython without a screen: magics work, nothing is printed or remembered."""
+    """IPython without a screen: magics work, what is shown is kept for a while, within bounds."""
+
+    display_pub_class = Publisher
 
     def enable_gui(self, gui: Any = None) -> None:
         """Accept ``%matplotlib`` and other choices of a window system; there is none."""
@@ -47,6 +51,7 @@ def make_shell() -> InteractiveShell:
     config.InteractiveShell.colors = "nocolor"
     shell = _QuietShell.instance(config=config)
     shell.compile = _CellCompiler()
+    capture_streams()
     return shell
 
 
@@ -62,6 +67,7 @@ def run_cell(label: str, source: str) -> None:
     """
     shell = InteractiveShell.instance()
     shell.compile.label = label
+    begin_cell()
     result = shell.run_cell(source, store_history=False, silent=True)
     error = result.error_before_exec or result.error_in_exec
     if error is not None:

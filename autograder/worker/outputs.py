@@ -1,0 +1,97 @@
+"""What a student's cells show, within bounds: text and PNG pictures, for a person to look at."""
+
+import base64
+import io
+import sys
+from typing import Any
+
+from IPython.core.displaypub import DisplayPublisher
+
+MAX_TEXT = 8_000
+MAX_PICTURES = 4
+MAX_PICTURE_BYTES = 150_000
+
+
+class Shown:
+    """What one cell has shown so far, in order: pairs of kind (``text`` or ``png``) and content."""
+
+    def __init__(self) -> None:
+        self.pieces: list[tuple[str, str]] = []
+        self._room = MAX_TEXT
+        self._pictures = 0
+
+    def add_text(self, text: str) -> None:
+        """Add a text, or as much of it as there is room for."""
+        text = text[: self._room]
+        self._room -= len(text)
+        if text and self.pieces and self.pieces[-1][0] == "text":
+            text = self.pieces.pop()[1] + text
+        if text:
+            self.pieces.append(("text", text))
+
+    def add_picture(self, png: bytes | str) -> None:
+        """Add a picture, if there is room for one and it is not too large."""
+        code = png if isinstance(png, str) else base64.b64encode(png).decode()
+        if self._pictures < MAX_PICTURES and len(code) <= 4 * MAX_PICTURE_BYTES // 3 + 4:
+            self._pictures += 1
+            self.pieces.append(("png", code))
+
+
+_shown = Shown()
+
+
+class Publisher(DisplayPublisher):
+    """Takes what ``display`` shows."""
+
+    def publish(self, data: Any, *args: Any, **kwargs: Any) -> None:
+        """Keep the picture, or else the text; other forms are never shown to anyone."""
+        if "image/png" in data:
+            _shown.add_picture(data["image/png"])
+        elif "text/plain" in data:
+            _shown.add_text(f"{data['text/plain']}\n")
+
+
+class _Stream(io.BufferedIOBase):
+    """Stands below ``sys.stdout`` and ``sys.stderr``."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def write(self, data: Any) -> int:
+        _shown.add_text(bytes(data).decode("utf-8", errors="replace"))
+        return len(data)
+
+
+def capture_streams() -> None:
+    """From now on keep what is printed, instead of dropping it."""
+    for name, descriptor in (("stdout", 1), ("stderr", 2)):
+        stream = io.TextIOWrapper(
+            _Stream(descriptor), encoding="utf-8", errors="replace", write_through=True
+        )
+        setattr(sys, name, stream)
+
+
+def begin_cell() -> None:
+    """Forget what was shown before."""
+    global _shown
+    _shown = Shown()
+
+
+def take_shown() -> list[tuple[str, str]]:
+    """Return what the last cell has shown; open figures are drawn and closed, as Jupyter does."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        for number in pyplot.get_fignums()[:MAX_PICTURES]:
+            file = io.BytesIO()
+            pyplot.figure(number).savefig(file, format="png", dpi=72, bbox_inches="tight")
+            _shown.add_picture(file.getvalue())
+        pyplot.close("all")
+    pieces = _shown.pieces
+    begin_cell()
+    return pieces
