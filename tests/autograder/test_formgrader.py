@@ -11,10 +11,11 @@ from autograder.course_config import write_course_config
 from autograder.gradebook import GradebookError, record_in_gradebook
 from autograder.homework import CellKind, read_source_notebook
 from autograder.inert_markup import inert_markup
-from autograder.results import Status, SubmissionResult
+from autograder.results import CellOutput, Status, SubmissionResult
 from autograder.source import build_source_notebook
 from tests.autograder.conftest import ROOT, notebook
 from tests.autograder.formgrader import running_formgrader
+from tests.autograder.test_cell_outputs import PNG
 from tests.autograder.test_gradebook import HOMEWORK, hand_in, result_of
 
 ATTACK = "fetch('/api/contents/stolen',{method:'PUT'});window.attacked=1;alert(1)"
@@ -30,7 +31,8 @@ def saying(text: str, result: SubmissionResult) -> SubmissionResult:
     """The same result, with a text of the student's wherever one can stand."""
     told = {"message": text, "hint": text, "traceback": text}
     checks = tuple(dataclasses.replace(check, **told) for check in result.checks)
-    return dataclasses.replace(result, checks=checks)
+    shown = (CellOutput(cell="extra cell 1", text=text), CellOutput(cell="extra cell 1", png=PNG))
+    return dataclasses.replace(result, checks=checks, outputs=shown)
 
 
 @pytest.fixture(scope="module")
@@ -137,8 +139,12 @@ def test_what_a_student_wrote_is_shown_and_runs_nowhere(formgrader, page, course
     assert page.evaluate("window.attacked") is None
     inside = page.locator("#notebook-container").first
     text = inside.inner_text()
-    assert text.replace("\u2060", "").count("<script>fetch(") >= 3  # answer, code, message
-    for tag in ("script", "iframe", "svg", "img", "[onerror]", "[onload]", "[onmouseover]"):
+    assert text.replace("\u2060", "").count("<script>fetch(") >= 4  # answer, code, message, output
+    assert inside.locator(".output_stream").first.inner_text().startswith("<script>")
+    assert inside.locator("img").evaluate_all("all => all.map(a => a.src.slice(0, 15))") == [
+        "data:image/png;"
+    ]
+    for tag in ("script", "iframe", "svg", "[onerror]", "[onload]", "[onmouseover]"):
         assert inside.locator(tag).count() == 0, tag
     links = inside.locator("a[href]").evaluate_all("all => all.map(a => a.href)")
     assert not [link for link in links if not link.startswith("http")]
