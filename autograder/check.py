@@ -18,6 +18,7 @@ import torch
 from course_lib.testing import CheckFailure
 
 from .homework import Cell
+from .limit_hints import limit_hint
 from .results import CheckResult, Status
 from .student_process import ProcessEnded, StudentProcess
 from .worker.peer import RemoteError
@@ -142,6 +143,7 @@ def _explain_remote(error: RemoteError, cell: Cell, hidden: bool) -> dict[str, A
     return {
         "status": Status.ERROR,
         "message": f"Your code raised {error.type_name}: {message}",
+        "hint": limit_hint(error.type_name, error.message),
         "traceback": error.traceback,
     }
 

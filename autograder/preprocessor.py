@@ -3,18 +3,22 @@
 It leaves in each test cell the outputs that nbgrader's own ``SaveAutoGrades`` reads.
 """
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Float, Unicode
+from traitlets import Bool, Float, Int, Unicode
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
 
 from .course import Course, open_judge
 from .graded_notebook import write_outcomes
 from .judge import TimeLimits
 from .results import SubmissionResult
+from .worker.isolation import Limits
 
 
 class TrustedJudge(NbGraderPreprocessor):
@@ -27,6 +31,16 @@ class TrustedJudge(NbGraderPreprocessor):
         config=True
     )
     submission_seconds = Float(600.0, help="Time limit of a whole notebook, in seconds").tag(
+        config=True
+    )
+    memory_mb = Int(Limits.memory_mb, help="Memory of a student's process, in MiB").tag(config=True)
+    scratch_mb = Int(
+        Limits.scratch_mb, help="Disk space of a student's process, in MiB; also of each file"
+    ).tag(config=True)
+    processes = Int(
+        Limits.processes, help="Processes and threads that a student's code may have"
+    ).tag(config=True)
+    open_files = Int(Limits.open_files, help="Files that a student's process may open").tag(
         config=True
     )
     isolated = Bool(True, help="Run students' code inside the sandbox").tag(config=True)
@@ -53,10 +67,36 @@ class TrustedJudge(NbGraderPreprocessor):
     def _grade(self, notebook: NotebookNode, student: str, homework_id: str) -> SubmissionResult:
         judge = open_judge(
             Course.load(homework_id, Path(self.root)),
-            limits=TimeLimits(
-                check_seconds=self.check_seconds, submission_seconds=self.submission_seconds
-            ),
+            limits=self.time_limits,
+            worker_limits=self.worker_limits,
             isolated=self.isolated,
             device=self.device,
         )
         return judge.grade(nbformat.writes(notebook).encode(), student)
+
+    @property
+    def time_limits(self) -> TimeLimits:
+        """How long students' code may run, as configured."""
+        return TimeLimits(
+            check_seconds=self.check_seconds, submission_seconds=self.submission_seconds
+        )
+
+    @property
+    def worker_limits(self) -> Limits:
+        """What a student's process may use, as configured."""
+        return Limits(**{field.name: getattr(self, field.name) for field in fields(Limits)})
+
+
+def configured_judge(root: Path) -> TrustedJudge:
+    """Return the judge as the project's nbgrader_config.py sets it up, for what else grades.
+
+    Args:
+        root: The project's folder.
+
+    Returns:
+        A preprocessor whose limits are to be read.
+    """
+    config = Config()
+    if (root / "nbgrader_config.py").is_file():
+        config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+    return TrustedJudge(config=config)

@@ -29,7 +29,7 @@ def grade(
     submissions: Submissions,
     out: Out,
     workers: Workers = None,
-    time_limit: TimeLimit = 30.0,
+    time_limit: TimeLimit = None,
     sandbox: SandboxChoice = True,
     device: DeviceChoice = Device.CPU,
     seed: Annotated[
@@ -56,7 +56,7 @@ def grade(
         submissions: Folder laid out as nbgrader's.
         out: Folder for grades.csv, report.html, marks.log, feedback and nbgrader's course.
         workers: Submissions at a time; as many as cores if None.
-        time_limit: Seconds that one check or one cell may take.
+        time_limit: Seconds that one check or one cell may take; as configured if None.
         sandbox: False runs students' code without protection.
         device: Where the layers run.
         seed: Draws the hidden inputs; a fresh one for each submission if None.

@@ -36,7 +36,7 @@ class Plan:
         submissions: The class's folder.
         out: Where to write.
         cluster: Where to grade.
-        time_limit: Seconds that one check or one cell may take.
+        time_limit: Seconds that one check or one cell may take; as configured if None.
         sandbox: False runs students' code without protection.
         seed: Draws the hidden inputs; a fresh one for each submission if None.
         db_url: The gradebook's database; a file in ``out`` if empty.
@@ -47,7 +47,7 @@ class Plan:
     submissions: Path
     out: Path
     cluster: "Cluster"
-    time_limit: float
+    time_limit: float | None
     sandbox: bool
     seed: int | None
     db_url: str
@@ -65,7 +65,7 @@ def make_plan(
     submissions: Path,
     out: Path,
     workers: int | None,
-    time_limit: float,
+    time_limit: float | None,
     sandbox: bool,
     device: Device,
     seed: int | None,
@@ -164,16 +164,24 @@ def _grade(
     *,
     force: bool,
 ) -> list[SubmissionResult]:
-    from autograder.class_run import SubmissionsError, grade_class
-    from autograder.cluster import ClusterError
-    from autograder.judge import TimeLimits
+    from autograder.cluster import ClusterError, prepare_local_workers
 
+    if not plan.cluster.scheduler:
+        prepare_local_workers()
+    from autograder.class_run import SubmissionsError, grade_class
+    from autograder.judge import TimeLimits
+    from autograder.preprocessor import configured_judge
+    from autograder.similarity import flag_similar
+
+    configured = configured_judge(ROOT)
+    check_seconds = plan.time_limit or configured.check_seconds
     limits = TimeLimits(
-        check_seconds=plan.time_limit,
-        submission_seconds=max(plan.time_limit, TimeLimits.submission_seconds),
+        check_seconds=check_seconds,
+        submission_seconds=max(check_seconds, configured.submission_seconds),
     )
     with (
-        told_in_one_line(HomeworkError, SandboxError, SubmissionsError, ClusterError),
+        # OSError: a disk that is full, say
+        told_in_one_line(HomeworkError, SandboxError, SubmissionsError, ClusterError, OSError),
         StepProgress("Grading") as progress,
     ):
 
@@ -190,6 +198,7 @@ def _grade(
             plan.submissions,
             root=ROOT,
             limits=limits,
+            worker_limits=configured.worker_limits,
             cluster=plan.cluster,
             isolated=plan.sandbox,
             seed=plan.seed,
@@ -201,7 +210,10 @@ def _grade(
     for result in results:
         if result.error:  # kept for the report, yet graded again by the next run
             plan.store.keep(result, made_from="")
-    return results
+    with told_in_one_line(HomeworkError):
+        homework = read_source_notebook(build_source_notebook(plan.homework_id, ROOT))
+        released = ROOT / "assignments" / homework.id / f"{homework.id}.ipynb"
+        return flag_similar(results, plan.submissions, homework, released)
 
 
 def write_everything(

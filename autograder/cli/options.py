@@ -21,7 +21,14 @@ Graded = Annotated[Path, typer.Option("--out", help="Where grading wrote.")]
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Submissions at a time.", show_default="as many as cores")
 ]
-TimeLimit = Annotated[float, typer.Option(min=0.1, help="Seconds that one check or cell may take.")]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        min=0.1,
+        help="Seconds that one check or cell may take.",
+        show_default="30, or what nbgrader_config.py says",
+    ),
+]
 SandboxChoice = Annotated[
     bool,
     typer.Option(

@@ -26,7 +26,7 @@ def regrade(
     submissions: Submissions,
     out: Out,
     workers: Workers = None,
-    time_limit: TimeLimit = 30.0,
+    time_limit: TimeLimit = None,
     sandbox: SandboxChoice = True,
     device: DeviceChoice = Device.CPU,
     scheduler: Scheduler = "",
@@ -45,7 +45,7 @@ def regrade(
         submissions: Folder laid out as nbgrader's.
         out: Where the class was graded into.
         workers: Submissions at a time; as many as cores if None.
-        time_limit: Seconds that one check or one cell may take.
+        time_limit: Seconds that one check or one cell may take; as configured if None.
         sandbox: False runs students' code without protection.
         device: Where the layers run.
         scheduler: Address of a running Dask scheduler; empty grades on this machine.

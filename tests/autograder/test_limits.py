@@ -1,0 +1,77 @@
+"""Each limit can be set, ends one check, and the message says which it was."""
+
+import pytest
+
+from autograder.course import Course, open_judge
+from autograder.judge import Judge, TimeLimits
+from autograder.preprocessor import configured_judge
+from autograder.worker.isolation import Limits
+from tests.autograder.conftest import DOUBLE, ROOT, notebook
+
+SMALL = Limits(memory_mb=512, scratch_mb=8, processes=40, open_files=64)
+
+
+@pytest.fixture(scope="module")
+def judge(request):
+    request.getfixturevalue("sandbox")  # skipped without one
+    files = ("course_lib/__init__.py", "course_lib/testing.py")
+    library = {name: (ROOT / name).read_text() for name in files}
+    course = Course(homework=DOUBLE, library=library)
+    limits = TimeLimits(check_seconds=2.0, submission_seconds=60.0)
+    return open_judge(course, limits=limits, worker_limits=SMALL)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("greedy", "said"),
+    [
+        ("while True: pass", "stopped after 2 s"),
+        ("torch.empty(1 << 30).fill_(1)", "limit on memory"),
+        ("open('/tmp/big', 'wb').write(bytes(9 << 20))", "limit on disk space"),
+        ("[open('/dev/null') for _ in range(99)].clear()", "limit on open files"),
+        (
+            "[threading.Thread(target=threading.Event().wait, daemon=True).start()"
+            " for _ in range(99)]",
+            "limit on processes and threads",
+        ),
+    ],
+    ids=["time", "memory", "disk", "files", "processes"],
+)
+def test_a_limit_ends_one_check_and_says_which(judge, greedy, said):
+    source = f"""
+import threading
+import torch
+def double(x):
+    if x.dim() == 1 and x.requires_grad:
+        {greedy}
+    return 2 * x
+"""
+    result = judge.grade(notebook(("double", source)), "ada")
+    ended = {check.check: check for check in result.checks}
+    assert said in ended["double-gradient"].message + ended["double-gradient"].hint
+    assert ended["double-values"].score == ended["double-values"].max_score
+
+
+def test_the_whole_notebook_has_a_limit_of_its_own(sandbox):
+    limits = TimeLimits(check_seconds=30.0, submission_seconds=1.0)
+    source = "def double(x):\n    while True: pass"
+    result = Judge(DOUBLE, sandbox, limits=limits).grade(notebook(("double", source)), "ada")
+    assert "the whole notebook may take 1 s" in result.checks[0].message
+
+
+def test_limits_are_configured_where_nbgrader_is(tmp_path):
+    defaults = configured_judge(tmp_path)
+    assert defaults.worker_limits == Limits()
+    assert defaults.time_limits == TimeLimits()
+    (tmp_path / "nbgrader_config.py").write_text(
+        "c = get_config()\n"
+        "c.TrustedJudge.check_seconds = 7.0\n"
+        "c.TrustedJudge.submission_seconds = 70.0\n"
+        "c.TrustedJudge.memory_mb = 512\n"
+        "c.TrustedJudge.scratch_mb = 8\n"
+        "c.TrustedJudge.processes = 40\n"
+        "c.TrustedJudge.open_files = 64\n"
+    )
+    configured = configured_judge(tmp_path)
+    assert configured.worker_limits == SMALL
+    assert configured.time_limits == TimeLimits(check_seconds=7.0, submission_seconds=70.0)
