@@ -194,6 +194,24 @@ def train(
     return run.history()
 
 
+def build_optimizer(
+    model: nn.Module, *, learning_rate: float, weight_decay: float = 0.0
+) -> torch.optim.Optimizer:
+    """Make the optimizer that ``train`` uses: AdamW, over all parameters.
+
+    Args:
+        model: Whose parameters it will update.
+        learning_rate: Step size.
+        weight_decay: Share of a parameter that each step takes off, times the learning rate.
+
+    Returns:
+        The optimizer.
+
+    Source: Loshchilov and Hutter (2019), algorithm 2.
+    """
+    return torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
+
+
 @dataclass
 class _Run(Generic[Batch]):
     """A run that can be interrupted after any step."""
@@ -211,9 +229,9 @@ class _Run(Generic[Batch]):
 
     def __post_init__(self) -> None:
         self.began = time.perf_counter()
-        self.optimizer = torch.optim.AdamW(
-            self.model.parameters(),
-            lr=self.config.learning_rate,
+        self.optimizer = build_optimizer(
+            self.model,
+            learning_rate=self.config.learning_rate,
             weight_decay=self.config.weight_decay,
         )
         self.device = next(self.model.parameters()).device
