@@ -1,0 +1,1688 @@
+# %% [markdown]
+# # Homework 5: The Transformer
+#
+# Here is a sentence that the model of this homework will never see while it learns:
+#
+# ```
+# the green frog does not chase a grey wolf
+# ```
+#
+# Nor will it see any other green frog. It is never told what an adjective is, that a French one
+# mostly comes *after* its noun and must agree with it, or that a *not* takes two words, one on each
+# side of the verb. You put together the blocks that you have written, it reads six thousand
+# sentences in a few seconds, and then it says *la grenouille verte ne chasse pas un loup gris*, and
+# shows you which word it looked at for each of them.
+#
+# | part | what you write | points |
+# |---|---|---|
+# | 1 | `EncoderLayer` and `Encoder`: a reader | 3 |
+# | 2 | `DecoderLayer`: a writer that looks at what was read | 2 |
+# | 3 | `translation_masks` and `Transformer`: the whole model | 5 |
+# | 4 | `label_smoothed_cross_entropy`, `inverse_sqrt`: what training needs | 5 |
+# | 5 | `training_step`, and a model that translates | 5 |
+# | 6 | a question, answered in words | 3 |
+#
+# **Time:** about three hours if you have read the chapters
+# [The Transformer](book:transformer) and [Training](book:training); parts 1 to 3 take half of it.
+# Nothing here needs a GPU: the model learns in seconds.
+#
+# **Afterwards you can** build the Transformer of the paper from its blocks, say which mask belongs
+# to which of its three attentions, train it by the paper's recipe, and find out which of its many
+# parts is at fault when it does not learn.
+
+# %% [markdown]
+# ## How this notebook works
+#
+# - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
+#   contract: shapes, masks, errors. You may add cells, and functions and methods of your own.
+# - The blocks of the earlier homeworks are there to be imported, solved: see the next cell. Look
+#   into `course_lib/` for how they are called.
+# - The test cells check one thing each, and each is worth its own points. Run them as often as you
+#   like; a cell that stays silent is content. When one complains, read its last line first: it is
+#   a hint.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
+#   shapes. It asks for nothing that the docstring does not promise.
+# - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
+#   So hand in also what is only half done.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+
+# %% setup="imports"
+import math
+import os
+import random
+from functools import partial
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from course_lib.attention import MultiHeadAttention
+from course_lib.embedding import TokenEmbedding
+from course_lib.feed_forward import Activation, FeedForward
+from course_lib.masks import causal_mask, padding_mask
+from course_lib.normalization import LayerNorm
+from course_lib.positional import SinusoidalPositions
+from course_lib.residual import NormPosition, Residual, final_norm
+from course_lib.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from course_lib.testing import (
+    CheckFailure,
+    assert_close,
+    assert_equal,
+    assert_keeps_inputs,
+    assert_raises,
+    assert_shape,
+    call_beside,
+)
+from course_lib.training import build_optimizer
+
+device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
+
+# %% [markdown]
+# ## Part 1: the encoder
+#
+# An encoder layer lets the tokens of the source read each other, then each think for itself: an
+# attention and a feed-forward layer, each on its residual road. See
+# [The encoder](book:transformer#the-encoder).
+#
+# `Residual` takes the sublayer as a function of one argument; a `lambda` hands the mask in. Which
+# of the layer's settings belongs to which block? The docstring says it of each. Use its names for
+# the attributes: the tests copy weights into them, so that your layer and ours can be compared
+# number by number.
+#
+# **The rule of this homework:** the Transformer is yours. A solution that leads to PyTorch's
+# `nn.TransformerEncoderLayer`, `nn.TransformerEncoder`, `nn.TransformerDecoderLayer`,
+# `nn.TransformerDecoder` or `nn.Transformer` loses the points of its tests, and so does a loss that
+# leads to `F.cross_entropy` or `nn.CrossEntropyLoss`. Comparing yours with them, in a cell of your
+# own, is a good idea.
+
+# %% solution="EncoderLayer" of="course_lib.transformer_stacks" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder"
+
+# %% test="EncoderLayer-values" points=1 read="transformer#the-encoder"
+# Attention first, then the feed-forward layer, each on its own road
+layer = EncoderLayer(8, 2, 16).to(device)
+x = torch.randn(2, 3, 8).to(device)
+read = layer.attention_residual(x, lambda y: layer.self_attention(y, y, y))
+assert_close(
+    layer(x),
+    layer.feed_forward_residual(read, layer.feed_forward),
+    what="the output, put together from your own blocks",
+    hint="first the attention on its residual road, then the feed-forward layer on its own",
+)
+### BEGIN HIDDEN TESTS
+from course_lib.transformer_stacks import EncoderLayer as ReferenceLayer
+
+
+def dressed(layer):
+    """Give each norm a gain and a bias of its own, and biases to all others."""
+    for name, parameter in layer.named_parameters():
+        if parameter.dim() == 1:
+            nn.init.normal_(parameter, mean=float(name.endswith("gain")), std=0.5)
+    return layer.to(device)
+
+
+def same_parameters(student, reference, hint):
+    """Check names and shapes, and copy the reference's parameters into the student's layer."""
+    ours = {name: tuple(t.shape) for name, t in reference.state_dict().items()}
+    theirs = {name: tuple(t.shape) for name, t in student.state_dict().items()}
+    if ours != theirs:
+        different = sorted(set(ours.items()) ^ set(theirs.items()))[0][0]
+        raise CheckFailure(f"the parameters differ from what is expected: {different}", hint=hint)
+    student.load_state_dict(reference.state_dict())
+
+
+names = "make the blocks that the docstring lists under Attributes, with these names and sizes"
+x = torch.randn(2, 5, 12).to(device)
+for norm_position in ("post", "pre"):
+    reference = dressed(ReferenceLayer(12, 3, 20, norm_position=norm_position))
+    student = EncoderLayer(12, 3, 20, norm_position=norm_position).to(device)
+    same_parameters(student, reference, names)
+    attention, think = reference.self_attention, reference.feed_forward
+    first, second = reference.attention_residual, reference.feed_forward_residual
+    attend = partial(lambda attention, y: attention(y, y, y), attention)
+    ask_with_x = partial(lambda attention, y: attention(x, y, y), attention)
+    answer_with_x = partial(lambda attention, y: attention(y, x, x), attention)
+    assert_close(
+        student(x),
+        reference(x),
+        what=f"the output with {norm_position}",
+        hint="x = attention_residual(x, attention); then feed_forward_residual(x, feed_forward)",
+        mistakes={
+            "the feed-forward layer comes after the attention": first(second(x, think), attend),
+            "each sublayer has its own residual: they are swapped": first(second(x, attend), think),
+            "the feed-forward layer is missing": first(x, attend),
+            "the attention is missing": second(x, think),
+            "the residual roads are missing": think(attend(x)),
+            "one residual serves both sublayers; there are two": first(first(x, attend), think),
+            "queries come from y too, what the residual hands to the sublayer": (
+                second(first(x, ask_with_x), think)
+            ),
+            "keys and values come from y, what the residual hands to the sublayer": (
+                second(first(x, answer_with_x), think)
+            ),
+        },
+    )
+### END HIDDEN TESTS
+
+# %% test="EncoderLayer-settings" points=1 read="transformer#the-encoder"
+# The mask reaches the attention; dropout, activation and epsilon reach their blocks
+layer = EncoderLayer(8, 2, 16).to(device)
+x = torch.randn(2, 3, 8).to(device)
+mask = torch.tensor([True, True, False]).to(device)[None, None, None, :]  # hides the last token
+changed = x.clone()
+changed[:, 2] += 1.0
+assert_close(
+    layer(changed, mask)[:, :2],
+    layer(x, mask)[:, :2],
+    what="the first two tokens, after a change of the hidden third",
+    hint="hand the mask on to self_attention",
+)
+### BEGIN HIDDEN TESTS
+layer = EncoderLayer(12, 3, 20).to(device)
+x, noise = torch.randn(2, 5, 12).to(device), torch.randn(2, 5, 12).to(device)
+is_real = torch.tensor([[True] * 5, [True, True, True, False, False]]).to(device)
+mask = is_real[:, None, None, :]
+before, after = layer(x, mask), layer(torch.where(is_real[..., None], x, noise), mask)
+assert_shape(before, (2, 5, 12), what="the output")
+hint = "hand the mask on to self_attention, as it is: True means may attend"
+assert_close(
+    after[is_real], before[is_real], what="real tokens, after a change of padding", hint=hint
+)
+moved = x.clone()
+moved[0, 1] += 1.0
+if torch.allclose(layer(moved, mask)[0, 0], before[0, 0]):
+    raise CheckFailure("a real token has no influence on its neighbours", hint=hint)
+layer = EncoderLayer(12, 3, 20, dropout=0.25, activation="gelu", epsilon=0.5).to(device)
+layer.eval()
+for road in ("attention_residual", "feed_forward_residual"):
+    residual = getattr(layer, road)
+    assert_equal(residual.dropout.p, 0.25, what=f"dropout of {road}", hint="hand dropout on")
+    assert_equal(residual.norm.epsilon, 0.5, what=f"epsilon of {road}", hint="hand epsilon on")
+    position = residual.norm_position
+    assert_equal(position, "post", what=f"norm_position of {road}, not given", hint="post")
+dropout = layer.feed_forward.dropout.p
+assert_equal(dropout, 0.25, what="dropout of feed_forward", hint="hand dropout on")
+inner = layer.feed_forward.expansion(x)
+assert_close(
+    layer.feed_forward(x),
+    layer.feed_forward.contraction(F.gelu(inner)),
+    what="the output of feed_forward with gelu",
+    hint="hand activation on",
+)
+layer = EncoderLayer(4, 2, 8)
+dropouts = (layer.attention_residual.dropout.p, layer.feed_forward.dropout.p)
+assert_equal(dropouts, (0.0, 0.0), what="dropout, not given")
+assert_equal(layer.attention_residual.norm.epsilon, 1e-5, what="epsilon, not given")
+hint = "MultiHeadAttention refuses heads that do not fit, Residual a position that does not exist"
+assert_raises(ValueError, EncoderLayer, 8, 3, 16, hint=hint)
+assert_raises(ValueError, EncoderLayer, 8, 2, 16, norm_position="middle", hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### A stack of them
+#
+# Layers share their shape, not their weights: each is made anew. After post-norm layers everything
+# is normalised; after pre-norm layers the sum is not, so one last norm follows. `final_norm`,
+# imported above, knows: it gives back the norm that you hand it, or the identity.
+
+# %% solution="Encoder" of="course_lib.transformer_stacks" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder"
+
+# %% test="Encoder-values" points=1 read="transformer#the-encoder"
+# Layers of one's own, one after the other, and a last norm where it is needed
+encoder = Encoder(3, 8, 2, 16, norm_position="pre").to(device)
+assert_equal(len(encoder.layers), 3, what="the number of layers")
+x = torch.randn(2, 4, 8).to(device)
+by_hand = encoder.layers[2](encoder.layers[1](encoder.layers[0](x)))
+assert_close(
+    encoder(x),
+    encoder.norm(by_hand),
+    what="the output, put together from your own layers",
+    hint="one layer after the other, then norm",
+    mistakes={"the last norm is not used": by_hand},
+)
+### BEGIN HIDDEN TESTS
+sizes = (2, 12, 3, 20)  # layers, d_model, heads, d_ff
+x = torch.randn(2, 5, 12).to(device)
+mask = (torch.arange(5) < torch.tensor([5, 3])[:, None])[:, None, None, :].to(device)
+for norm_position in ("pre", "post"):
+    encoder = Encoder(*sizes, norm_position=norm_position, dropout=0.25, epsilon=0.5).to(device)
+    encoder.eval()
+    names = {name.split(".")[0] for name in encoder.state_dict()}
+    expected = {"layers", "norm"} if norm_position == "pre" else {"layers"}
+    if names != expected:
+        raise CheckFailure(
+            f"with {norm_position} the parameters are those of {sorted(names)}, "
+            f"expected {sorted(expected)}",
+            hint="layers is an nn.ModuleList, norm what final_norm gives back",
+        )
+    first, second = (encoder.layers[i].self_attention.query_projection.weight for i in (0, 1))
+    if torch.equal(first, second):
+        raise CheckFailure(
+            "two layers start with the same weights",
+            hint="make each layer anew: a copy starts as its original, and one layer twice is one",
+        )
+    by_hand = encoder.layers[1](encoder.layers[0](x, mask), mask)
+    without_mask = encoder.layers[1](encoder.layers[0](x))
+    backwards = encoder.layers[0](encoder.layers[1](x, mask), mask)
+    assert_close(
+        encoder(x, mask),
+        encoder.norm(by_hand),
+        what=f"the output with {norm_position}",
+        hint="x = layer(x, mask) for each layer, then norm",
+        mistakes={
+            "the last norm is not used": by_hand,
+            "the mask is not handed on": encoder.norm(without_mask),
+            "the first layer alone gets the mask": (
+                encoder.norm(encoder.layers[1](encoder.layers[0](x, mask)))
+            ),
+            "the layers run last to first": encoder.norm(backwards),
+            "each layer reads x, not what the layer before it gives": (
+                encoder.norm(encoder.layers[1](x, mask))
+            ),
+        },
+    )
+    for i in (0, 1):
+        residual = encoder.layers[i].feed_forward_residual
+        settings = (residual.dropout.p, residual.norm.epsilon, residual.norm_position)
+        hint = "hand dropout, epsilon and norm_position on to each layer"
+        assert_equal(settings, (0.25, 0.5, norm_position), what=f"settings of layer {i}", hint=hint)
+encoder = Encoder(1, 4, 2, 8, norm_position="pre", activation="gelu", epsilon=0.5)
+assert_equal(encoder.norm.epsilon, 0.5, what="epsilon of the last norm", hint="hand epsilon on")
+inner = encoder.layers[0].feed_forward
+x = torch.randn(3, 4)
+bent = inner.contraction(F.gelu(inner.expansion(x)))
+assert_close(inner(x), bent, what="feed_forward of a layer with gelu", hint="hand activation on")
+default = Encoder(1, 4, 2, 8).layers[0].attention_residual
+settings = (default.dropout.p, default.norm.epsilon, default.norm_position)
+assert_equal(settings, (0.0, 1e-5, "post"), what="settings that are not given")
+assert_raises(ValueError, Encoder, 0, 8, 2, 16, hint="num_layers is at least 1: ValueError")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 2: the decoder's layer
+#
+# A decoder layer has one sublayer more, in the middle: the target's tokens ask, the *source's*
+# tokens answer. What they answer with, the `memory`, is the encoder's output. See
+# [The decoder](book:transformer#the-decoder).
+#
+# - Two masks come in: `mask` for the target among itself, `memory_mask` for the target's look at
+#   the source. Which attention gets which?
+# - The residual road of the middle sublayer is the target's: `x` asks and is added. The memory is
+#   never normalised here; the encoder has seen to it.
+
+
+# %% solution="DecoderLayer" forbids="torch.nn.TransformerDecoderLayer torch.nn.TransformerDecoder"
+class DecoderLayer(nn.Module):
+    """Self-attention, attention to the encoder's output, and a feed-forward layer.
+
+    Args:
+        d_model: Width of a token's vector; divisible by ``num_heads``.
+        num_heads: Number of attention heads.
+        d_ff: Width inside the feed-forward layer.
+        norm_position: Where the normalisations stand.
+        dropout: Share of each sublayer's output, and of the feed-forward layer's inner
+            activations, that training sets to zero.
+
+    Attributes:
+        self_attention: ``MultiHeadAttention``, from target to target.
+        cross_attention: ``MultiHeadAttention``, from target to the encoder's output.
+        feed_forward: ``FeedForward``, with its usual activation.
+        self_attention_residual: ``Residual`` around the first, with a ``LayerNorm`` of its own.
+        cross_attention_residual: Likewise around the second.
+        feed_forward_residual: Likewise around the third.
+
+    Source: Vaswani et al. (2017), section 3.1; chapter "The Transformer".
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        *,
+        norm_position: NormPosition = "post",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.self_attention = MultiHeadAttention(d_model, num_heads)
+        self.cross_attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, d_ff, dropout=dropout)
+        for name in ("self_attention", "cross_attention", "feed_forward"):
+            residual = Residual(LayerNorm(d_model), norm_position=norm_position, dropout=dropout)
+            self.add_module(f"{name}_residual", residual)
+        ### END SOLUTION
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Let the target tokens read each other, then the source.
+
+        Args:
+            x: ``(batch, tgt_len, d_model)``.
+            memory: ``(batch, src_len, d_model)``, the encoder's output.
+            mask: Boolean, broadcastable to ``(batch, num_heads, tgt_len, tgt_len)``.
+            memory_mask: Boolean, broadcastable to ``(batch, num_heads, tgt_len, src_len)``.
+
+        Returns:
+            ``(batch, tgt_len, d_model)``.
+        """
+        ### BEGIN SOLUTION
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, y, mask))
+        x = self.cross_attention_residual(
+            x, lambda y: self.cross_attention(y, memory, memory, memory_mask)
+        )
+        return self.feed_forward_residual(x, self.feed_forward)
+        ### END SOLUTION
+
+
+# %% test="DecoderLayer-values" points=1 read="transformer#the-decoder"
+# Self-attention, then a look at the source, then the feed-forward layer, each on its own road
+layer = DecoderLayer(8, 2, 16).to(device)
+x, memory = torch.randn(2, 3, 8).to(device), torch.randn(2, 5, 8).to(device)
+written = layer.self_attention_residual(x, lambda y: layer.self_attention(y, y, y))
+looked = layer.cross_attention_residual(written, lambda y: layer.cross_attention(y, memory, memory))
+assert_close(
+    layer(x, memory),
+    layer.feed_forward_residual(looked, layer.feed_forward),
+    what="the output, put together from your own blocks",
+    hint="self-attention, cross-attention, feed-forward, each on its own residual road",
+    mistakes={
+        "the look at the source is missing": layer.feed_forward_residual(
+            written, layer.feed_forward
+        ),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.transformer_stacks import DecoderLayer as ReferenceLayer
+
+
+def run(layer, x, memory, steps):
+    """Run a layer's sublayers in some order, each on one of its roads."""
+    roads = (
+        layer.self_attention_residual,
+        layer.cross_attention_residual,
+        layer.feed_forward_residual,
+    )
+    sublayers = {
+        "own": lambda y: layer.self_attention(y, y, y),
+        "look": lambda y: layer.cross_attention(y, memory, memory),
+        "look at itself": lambda y: layer.cross_attention(y, y, y),
+        "look with the wrong weights": lambda y: layer.self_attention(y, memory, memory),
+        "think": layer.feed_forward,
+    }
+    for road, sublayer in steps:
+        x = roads[road](x, sublayers[sublayer])
+    return x
+
+
+names = "make the blocks that the docstring lists under Attributes, with these names"
+x, memory = torch.randn(2, 4, 12).to(device), torch.randn(2, 6, 12).to(device)
+for norm_position in ("post", "pre"):
+    reference = ReferenceLayer(12, 3, 20, norm_position=norm_position).to(device)
+    for name, parameter in reference.named_parameters():
+        if parameter.dim() == 1:  # each norm gets a gain and a bias of its own
+            nn.init.normal_(parameter, mean=float(name.endswith("gain")), std=0.5)
+    student = DecoderLayer(12, 3, 20, norm_position=norm_position, dropout=0.25).to(device)
+    student.eval()
+    if set(student.state_dict()) != set(reference.state_dict()):
+        different = sorted(set(student.state_dict()) ^ set(reference.state_dict()))[0]
+        raise CheckFailure(f"a parameter is missing, or should not be: {different}", hint=names)
+    student.load_state_dict(reference.state_dict())
+    mistakes = {
+        "the look at the source is missing": ((0, "own"), (2, "think")),
+        "the self-attention is missing": ((1, "look"), (2, "think")),
+        "the feed-forward layer is missing": ((0, "own"), (1, "look")),
+        "the look at the source comes after the self-attention": (
+            ((1, "look"), (0, "own"), (2, "think"))
+        ),
+        "the feed-forward layer comes last": ((0, "own"), (2, "think"), (1, "look")),
+        "two residuals are swapped": ((1, "own"), (0, "look"), (2, "think")),
+        "one residual serves all sublayers; there are three": (
+            ((0, "own"), (0, "look"), (0, "think"))
+        ),
+        "keys and values of the cross-attention are the memory": (
+            ((0, "own"), (1, "look at itself"), (2, "think"))
+        ),
+        "the cross-attention has weights of its own": (
+            ((0, "own"), (1, "look with the wrong weights"), (2, "think"))
+        ),
+    }
+    assert_close(
+        student(x, memory),
+        reference(x, memory),
+        what=f"the output with {norm_position}",
+        hint="self-attention, cross-attention, feed-forward, each on its own residual road",
+        mistakes={words: run(reference, x, memory, steps) for words, steps in mistakes.items()},
+    )
+    for road in ("self_attention", "cross_attention", "feed_forward"):
+        dropout = getattr(student, f"{road}_residual").dropout.p
+        assert_equal(dropout, 0.25, what=f"dropout of {road}_residual", hint="hand dropout on")
+dropout = student.feed_forward.dropout.p
+assert_equal(dropout, 0.25, what="dropout of feed_forward", hint="hand dropout on")
+default = DecoderLayer(4, 2, 8)
+settings = (default.feed_forward.dropout.p, default.cross_attention_residual.norm_position)
+assert_equal(settings, (0.0, "post"), what="settings that are not given")
+### END HIDDEN TESTS
+
+# %% test="DecoderLayer-masks" points=1 read="transformer#the-decoder"
+# One mask is for the target among itself, the other for the look at the source
+layer = DecoderLayer(8, 2, 16).to(device)
+x, memory = torch.randn(2, 3, 8).to(device), torch.randn(2, 3, 8).to(device)
+last_hidden = torch.tensor([True, True, False]).to(device)[None, None, None, :]
+changed = memory.clone()
+changed[:, 2] += 1.0
+assert_close(
+    layer(x, changed, None, last_hidden),
+    layer(x, memory, None, last_hidden),
+    what="the output, after a change of the source's hidden token",
+    hint="memory_mask belongs to the cross-attention",
+)
+### BEGIN HIDDEN TESTS
+layer = DecoderLayer(12, 3, 20).to(device)
+x, memory = torch.randn(2, 4, 12).to(device), torch.randn(2, 4, 12).to(device)
+only_past = torch.ones(4, 4, dtype=torch.bool).tril().to(device)
+is_real = torch.tensor([[True, True, True, False], [True, True, False, False]]).to(device)
+memory_mask = is_real[:, None, None, :]
+before = layer(x, memory, only_past, memory_mask)
+assert_shape(before, (2, 4, 12), what="the output")
+noise = torch.randn(2, 4, 12).to(device)
+elsewhere = torch.where(is_real[..., None], memory, noise)
+assert_close(
+    layer(x, elsewhere, only_past, memory_mask),
+    before,
+    what="the output, after a change of the source's padding",
+    hint="memory_mask belongs to the cross-attention; True means may attend",
+)
+later = x.clone()
+later[:, 2:] = noise[:, 2:]
+assert_close(
+    layer(later, memory, only_past, memory_mask)[:, :2],
+    before[:, :2],
+    what="the first two tokens, after a change of those behind them",
+    hint="mask belongs to the self-attention",
+)
+for change, hint in (
+    (layer(x, memory + noise, only_past, memory_mask), "the memory has no influence"),
+    (layer(x, memory, None, memory_mask), "the mask has no influence"),
+    (layer(x, memory, only_past), "the memory_mask has no influence"),
+):
+    if torch.allclose(change, before):
+        raise CheckFailure("the output does not change where it should", hint=hint)
+first_alone = layer(x[:, :1], memory, None, memory_mask)
+assert_close(before[:, :1], first_alone, what="the first token, alone", hint="mask the keys")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 3: the whole model
+#
+# ### Masks, put together
+#
+# Source and target come as token ids, filled up with `pad_id` to a common length. Two masks follow
+# from them: no one looks at padding, and the target does not look ahead. `padding_mask` and
+# `causal_mask`, imported above, are the ones that you wrote in homework 3; they combine with `&`.
+# The encoder's self-attention and the decoder's look at the source need the same mask. See
+# [Three attentions, two masks](book:transformer#masks-together).
+
+
+# %% solution="translation_masks"
+def translation_masks(src: Tensor, tgt: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
+    """Say what may be attended to, in source and target.
+
+    Args:
+        src: ``(batch, src_len)``, source token ids, padded with ``pad_id``.
+        tgt: ``(batch, tgt_len)``, target token ids, padded likewise.
+        pad_id: The token id that fills sequences up.
+
+    Returns:
+        Two boolean masks, True where a query may attend to a key, on the device of ``src`` and
+        ``tgt``: for all that look at the source ``(batch, 1, 1, src_len)``, True where it is no
+        padding; for the target's look at itself ``(batch, 1, tgt_len, tgt_len)``, True where a key
+        is no padding and stands no later than the query.
+    """
+    ### BEGIN SOLUTION
+    tgt_len = tgt.size(1)
+    look_back = causal_mask(tgt_len, device=tgt.device)  # (tgt_len, tgt_len)
+    return padding_mask(src, pad_id), padding_mask(tgt, pad_id) & look_back
+    ### END SOLUTION
+
+
+# %% test="translation_masks-source" points=1 read="transformer#masks-together"
+# The source's mask hides its padding
+src = torch.tensor([[5, 7, 4], [3, 0, 0]]).to(device)
+tgt = torch.tensor([[1, 6], [1, 8]]).to(device)
+expected = torch.tensor([[[[True, True, True]]], [[[True, False, False]]]]).to(device)
+assert_close(
+    translation_masks(src, tgt, 0)[0],
+    expected,
+    what="the source's mask",
+    mistakes={"the mask is inverted; True means may attend": ~expected},
+)
+### BEGIN HIDDEN TESTS
+pad_id = int(torch.randint(1, 4, ()))
+src, tgt = torch.randint(0, 5, (3, 7)).to(device), torch.randint(0, 5, (3, 4)).to(device)
+src[0, 0], src[0, 1] = pad_id, 0  # 0 is a token like any other here
+masks = translation_masks(src, tgt, pad_id)
+if not (isinstance(masks, tuple | list) and len(masks) == 2):
+    raise CheckFailure("two masks should be returned", hint="the source's and the target's")
+expected = (src != pad_id)[:, None, None, :]
+assert_close(
+    masks[0],
+    expected,
+    what="the source's mask",
+    hint="the dimensions are batch, heads (1 for all), queries (1 for all), keys",
+    mistakes={
+        "the mask is inverted; True means may attend": ~expected,
+        "compare with pad_id, which need not be 0": (src != 0)[:, None, None, :],
+    },
+)
+### END HIDDEN TESTS
+
+# %% test="translation_masks-target" points=1 read="transformer#masks-together"
+# The target's mask hides its padding and what comes later
+src = torch.tensor([[5, 7, 4, 2]]).to(device)
+tgt = torch.tensor([[1, 6, 0]]).to(device)
+expected = torch.tensor([[True, False, False], [True, True, False], [True, True, False]]).to(device)
+causal_alone = torch.ones(3, 3, dtype=torch.bool).tril().to(device)
+assert_close(
+    translation_masks(src, tgt, 0)[1],
+    expected[None, None],
+    what="the target's mask",
+    hint="both masks at once: padding_mask(...) & causal_mask(...)",
+    mistakes={
+        "padding is not hidden in it": causal_alone[None, None],
+        "what comes later is not hidden in it": (tgt != 0)[:, None, None, :].expand(1, 1, 3, 3),
+        "joined with or; both must allow it: &": (causal_alone | (tgt != 0))[None, None],
+    },
+)
+### BEGIN HIDDEN TESTS
+pad_id = int(torch.randint(1, 4, ()))
+src, tgt = torch.randint(0, 5, (3, 7)).to(device), torch.randint(0, 5, (3, 5)).to(device)
+tgt[0, -1], tgt[0, 0], tgt[1, 0] = pad_id, 0, 4
+real, causal = (tgt != pad_id)[:, None, None, :], torch.ones(5, 5, dtype=torch.bool).tril()
+causal = causal.to(device)
+assert_close(
+    translation_masks(src, tgt, pad_id)[1],
+    real & causal,
+    what="the target's mask",
+    hint="both masks at once: padding_mask(...) & causal_mask(...)",
+    mistakes={
+        "the mask is inverted; True means may attend": ~(real & causal),
+        "padding is not hidden in it": causal.expand(3, 1, 5, 5),
+        "what comes later is not hidden in it": real.expand(3, 1, 5, 5),
+        "joined with or; both must allow it: &": real | causal,
+        "it hides the past; hide what comes later": real & causal.T,
+        "a token may attend to itself": real & causal.tril(-1),
+        "padding is hidden as a query; hide it as a key": real.mT & causal,
+        "compare with pad_id, which need not be 0": (tgt != 0)[:, None, None, :] & causal,
+    },
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### From token ids to logits
+#
+# The decoder's stack is the encoder's again, so it is given here. So is `start_small`: it draws the
+# first weights such that vectors keep about their size from layer to layer; a Transformer that
+# starts otherwise learns late or never. Call it last in `__init__`, as `start_small(self)`.
+
+
+# %% setup="decoder-stack"
+class Decoder(nn.Module):
+    """A stack of decoder layers, and a last normalisation if they are pre-norm."""
+
+    def __init__(self, num_layers, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            DecoderLayer(d_model, num_heads, d_ff, norm_position=norm_position, dropout=dropout)
+            for _ in range(num_layers)
+        )
+        self.norm = final_norm(LayerNorm(d_model), norm_position)
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        for layer in self.layers:
+            x = layer(x, memory, mask, memory_mask)
+        return self.norm(x)
+
+
+def start_small(model):
+    """Draw the first weights of a model, in place."""
+    for module in model.modules():
+        if isinstance(module, TokenEmbedding):  # times its scale: entries of about 1
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+# %% [markdown]
+# Now the model. Four things to keep in mind:
+#
+# - Embeddings are *scaled*: `TokenEmbedding(..., scaled=True)`. See
+#   [Embeddings and positions](book:transformer#embeddings-and-positions).
+# - Positions are added on both sides. Sinusoids have no weights, so one `SinusoidalPositions`
+#   serves both.
+# - The logits are what comes out: no softmax, the loss takes logits.
+# - Three attentions, two masks.
+
+
+# %% solution="Transformer" forbids="torch.nn.Transformer torch.nn.TransformerDecoder"
+class Transformer(nn.Module):
+    """Translate a sequence: encode the source, then say for each target token what comes next.
+
+    Args:
+        src_vocab_size: Number of source token ids.
+        tgt_vocab_size: Number of target token ids.
+        d_model: Width of a token's vector; divisible by ``num_heads``, even.
+        num_heads: Number of attention heads.
+        d_ff: Width inside the feed-forward layers.
+        num_layers: Number of encoder layers, and of decoder layers.
+        norm_position: Where the normalisations stand.
+        dropout: Share that training sets to zero: of the embeddings with their positions, and
+            inside ``encoder`` and ``decoder``.
+        pad_id: The token id that fills sequences up.
+
+    Attributes:
+        src_embedding: ``TokenEmbedding`` of the source, scaled.
+        tgt_embedding: ``TokenEmbedding`` of the target, scaled.
+        encoder: ``Encoder``.
+        decoder: ``Decoder``.
+        output_projection: ``nn.Linear(d_model, tgt_vocab_size)`` without bias.
+
+    Source: Vaswani et al. (2017), section 3; chapter "The Transformer".
+    """
+
+    def __init__(
+        self,
+        src_vocab_size: int,
+        tgt_vocab_size: int,
+        *,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        num_layers: int,
+        norm_position: NormPosition = "pre",
+        dropout: float = 0.0,
+        pad_id: int = 0,
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.pad_id = pad_id
+        self.src_embedding = TokenEmbedding(src_vocab_size, d_model, scaled=True)
+        self.tgt_embedding = TokenEmbedding(tgt_vocab_size, d_model, scaled=True)
+        self.positions = SinusoidalPositions(d_model)
+        self.dropout = nn.Dropout(dropout)
+        sizes = (num_layers, d_model, num_heads, d_ff)
+        self.encoder = Encoder(*sizes, norm_position=norm_position, dropout=dropout)
+        self.decoder = Decoder(*sizes, norm_position=norm_position, dropout=dropout)
+        self.output_projection = nn.Linear(d_model, tgt_vocab_size, bias=False)
+        start_small(self)
+        ### END SOLUTION
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Say for each target token what comes next, given the source and the target up to it.
+
+        Args:
+            src: ``(batch, src_len)``, source token ids, padded with ``pad_id``.
+            tgt: ``(batch, tgt_len)``, target token ids, beginning with the start symbol.
+
+        Returns:
+            Logits ``(batch, tgt_len, tgt_vocab_size)``. Those that stand at padding mean nothing.
+        """
+        ### BEGIN SOLUTION
+        src_mask, tgt_mask = translation_masks(src, tgt, self.pad_id)
+        source = self.dropout(self.positions(self.src_embedding(src)))
+        target = self.dropout(self.positions(self.tgt_embedding(tgt)))
+        memory = self.encoder(source, src_mask)  # (batch, src_len, d_model)
+        return self.output_projection(self.decoder(target, memory, tgt_mask, src_mask))
+        ### END SOLUTION
+
+
+# %% test="Transformer-parameters" points=1 read="transformer#embeddings-and-positions"
+# The model has its parts, starts small, and has logits for each target token
+model = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=2).to(device)
+src, tgt = torch.randint(1, 11, (3, 5)).to(device), torch.randint(1, 13, (3, 4)).to(device)
+assert_shape(model(src, tgt), (3, 4, 13), what="the logits", hint="one row a target token")
+### BEGIN HIDDEN TESTS
+from course_lib.transformer import Transformer as Reference
+from course_lib.transformer import TransformerConfig
+
+config = TransformerConfig(
+    src_vocab_size=50, tgt_vocab_size=60, d_model=32, num_heads=4, d_ff=24, num_encoder_layers=3,
+    num_decoder_layers=3, norm_position="pre", tied="none",
+)  # fmt: skip
+model = Transformer(50, 60, d_model=32, num_heads=4, d_ff=24, num_layers=3).to(device)
+ours = {name: tuple(tensor.shape) for name, tensor in Reference(config).state_dict().items()}
+theirs = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+if ours != theirs:
+    different = sorted(set(ours.items()) ^ set(theirs.items()))[0][0]
+    raise CheckFailure(
+        f"the parameters differ from what is expected: {different}",
+        hint="make the parts that the docstring lists under Attributes, with these names and sizes",
+    )
+for name in ("src_embedding", "tgt_embedding"):
+    spread = getattr(model, name).weight.std().item() * 32**0.5
+    if not 0.8 < spread < 1.2:
+        raise CheckFailure(f"{name} does not start small", hint="call start_small(self) last")
+post = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1, norm_position="post")
+if any(name.startswith(("encoder.norm", "decoder.norm")) for name in post.state_dict()):
+    raise CheckFailure("norm_position='post' still gives pre", hint="hand norm_position on")
+dropped = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1, dropout=0.5)
+dropped = dropped.to(device)
+rates = [
+    getattr(dropped, stack).layers[0].feed_forward_residual.dropout.p
+    for stack in ("encoder", "decoder")
+]
+assert_equal(rates, [0.5, 0.5], what="dropout in encoder and decoder", hint="hand dropout on")
+dropped.eval()
+hint = "nn.Dropout knows by itself whether the model is training"
+assert_close(dropped(src, tgt), dropped(src, tgt), what="a second call in evaluation", hint=hint)
+dropped.train()
+dropped.encoder.eval()
+dropped.decoder.eval()  # what is dropped now is dropped from the embeddings
+if torch.allclose(dropped(src, tgt), dropped(src, tgt)):
+    raise CheckFailure(
+        "in training nothing is dropped from the embeddings",
+        hint="dropout acts on embeddings and positions, once they are added",
+    )
+### END HIDDEN TESTS
+
+# %% test="Transformer-sight" points=1 read="transformer#masks-together"
+# No target token sees what comes later, nobody sees padding, and the source is seen
+model = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=2).to(device)
+src, tgt = torch.randint(1, 11, (3, 5)).to(device), torch.randint(1, 13, (3, 4)).to(device)
+logits = model(src, tgt)
+changed = tgt.clone()
+changed[:, 2:] = changed[:, 2:] % 12 + 1  # other tokens
+look_ahead = "the decoder looks ahead: its self-attention needs the target's mask"
+assert_close(model(src, changed)[:, :2], logits[:, :2], what="the past's logits", hint=look_ahead)
+### BEGIN HIDDEN TESTS
+model = Transformer(11, 13, d_model=12, num_heads=3, d_ff=20, num_layers=2, pad_id=3).to(device)
+src = torch.randint(4, 11, (2, 6)).to(device)
+tgt = torch.randint(4, 13, (2, 5)).to(device)
+logits = model(src, tgt)
+assert_shape(logits, (2, 5, 13), what="the logits")
+for cut in (1, 3):
+    changed = tgt.clone()
+    changed[:, cut:] = (changed[:, cut:] - 4 + 1) % 9 + 4
+    after = model(src, changed)
+    assert_close(after[:, :cut], logits[:, :cut], what="the past's logits", hint=look_ahead)
+    if torch.allclose(after[:, cut:], logits[:, cut:]):
+        raise CheckFailure("the target's own tokens have no influence", hint="see the decoder")
+filled = torch.cat((src, torch.full((2, 3), 3).to(device)), dim=1)
+hint = "padding of the source is seen: two attentions need the source's mask"
+assert_close(
+    model(filled, tgt), logits, what="the logits, with padding behind the source", hint=hint
+)
+filled = torch.cat((tgt, torch.full((2, 2), 3).to(device)), dim=1)
+hint = "padding of the target changes its real tokens"
+after = model(src, filled)
+assert_shape(after, (2, 7, 13), what="the logits with padding behind the target")
+assert_close(after[:, :5], logits, what="the logits, with padding behind the target", hint=hint)
+inside = tgt.clone()
+inside[:, 1] = 3  # padding between the tokens: as a key it must be hidden
+before, state = model(src, inside), model.state_dict()
+state["tgt_embedding.weight"][3] += 1.0  # another vector for padding
+model.load_state_dict(state)
+after = model(src, inside)
+rest = [0, 2, 3, 4]
+hint = "padding of the target is seen: hand the target's mask, padding and all, to the decoder"
+assert_close(after[:, rest], before[:, rest], what="real tokens around padding", hint=hint)
+logits = model(src, tgt)
+for position in (0, 5):
+    changed = src.clone()
+    changed[:, position] = (changed[:, position] - 4 + 1) % 7 + 4
+    if torch.allclose(model(changed, tgt), logits):
+        raise CheckFailure(f"the source's token {position} is not seen", hint="see the masks")
+### END HIDDEN TESTS
+
+# %% test="Transformer-values" points=1 read="transformer#the-whole-model"
+# The logits are what the paper's model gives
+model = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1).to(device)
+src, tgt = torch.randint(1, 11, (2, 4)).to(device), torch.randint(1, 13, (2, 3)).to(device)
+place = SinusoidalPositions(8)
+memory = model.encoder(place(model.src_embedding(src)))
+by_hand = model.decoder(place(model.tgt_embedding(tgt)), memory, causal_mask(3, device=device))
+assert_close(
+    model(src, tgt),
+    model.output_projection(by_hand),
+    what="the logits, put together from your own parts",
+    hint="embed, add positions, encode; embed, add positions, decode; project",
+)
+### BEGIN HIDDEN TESTS
+from course_lib.transformer import Transformer as Reference
+from course_lib.transformer import TransformerConfig
+
+src, tgt = torch.randint(1, 11, (3, 6)).to(device), torch.randint(1, 13, (3, 5)).to(device)
+src[0, 4:], tgt[0, 3:] = 0, 0
+masks = (padding_mask(src, 0), padding_mask(tgt, 0) & causal_mask(5, device=device))
+
+
+def rest(model, source, target):
+    """Run the reference from its embeddings on."""
+    return model.decoder(target, model.encoder(source, masks[0]), masks[1], masks[0])
+
+
+for norm_position in ("pre", "post"):
+    config = TransformerConfig(
+        src_vocab_size=11, tgt_vocab_size=13, d_model=12, num_heads=3, d_ff=20, dropout=0.0,
+        num_encoder_layers=2, num_decoder_layers=2, norm_position=norm_position, tied="none",
+    )  # fmt: skip
+    reference = Reference(config).to(device)
+    sizes = {"d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 2}
+    model = Transformer(11, 13, **sizes, norm_position=norm_position).to(device)
+    model.load_state_dict(reference.state_dict())
+    real, place, project = tgt != 0, reference.src_positions, reference.output_projection
+    source, target = reference.src_embedding(src), reference.tgt_embedding(tgt)
+    plain = (source / 12**0.5, target / 12**0.5)
+    mistakes = {
+        "the source has no positions": project(rest(reference, source, place(target))),
+        "the target has no positions": project(rest(reference, place(source), target)),
+        "the embeddings are not scaled: scaled=True": (
+            project(rest(reference, place(plain[0]), place(plain[1])))
+        ),
+        "positions are scaled with the embeddings; scale first, then add": (
+            project(rest(reference, place(plain[0]) * 12**0.5, place(plain[1]) * 12**0.5))
+        ),
+        "these are probabilities; return the logits": reference(src, tgt).softmax(-1),
+        "these are log-probabilities; return the logits": reference(src, tgt).log_softmax(-1),
+    }
+    assert_close(
+        model(src, tgt)[real],
+        reference(src, tgt)[real],
+        what=f"the logits of real tokens with {norm_position}",
+        hint="mend the layers, the masks and the checks above before this",
+        mistakes={words: wrong[real] for words, wrong in mistakes.items()},
+    )
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 4: what training needs
+#
+# ### A loss that asks for a little less than certainty
+#
+# The cross-entropy wants the right token to have probability 1, and no logit is ever large enough
+# for that. With *label smoothing* it wants $1 - s$ for the right token, and $s$ spread evenly over
+# **all** tokens, the right one among them. With $V$ tokens, log-probabilities $\log p_v$ and the
+# right token $y$:
+#
+# $$L = -(1 - s) \log p_y \;-\; \frac{s}{V} \sum_v \log p_v$$
+#
+# See [Label smoothing](book:training#label-smoothing). Padding is no target: where a target equals
+# `ignore_index` it costs nothing, and a mean is taken over what is left. `torch.log_softmax` and
+# `gather` are what you need; the rule of part 1 names what you must not.
+
+# %% solution="label_smoothed_cross_entropy" of="course_lib.losses" forbids="torch.nn.functional.cross_entropy torch.nn.CrossEntropyLoss"
+
+# %% test="label_smoothed_cross_entropy-values" points=1 read="training#label-smoothing"
+# The right token is asked for by all but a share, which is spread over all tokens
+logits = torch.tensor([[0.0, math.log(3.0)]]).to(device)  # probabilities 1/4 and 3/4
+targets = torch.tensor([1]).to(device)
+right, wrong = math.log(4 / 3), math.log(4.0)
+assert_close(
+    label_smoothed_cross_entropy(logits, targets, smoothing=0.2),
+    torch.tensor(0.9 * right + 0.1 * wrong).to(device),  # 0.8 + 0.1 for the right one, 0.1
+    what="the loss",
+    hint="(1 - smoothing) times the usual loss, and smoothing times the mean over all tokens",
+    mistakes={
+        "nothing is smoothed": torch.tensor(right).to(device),
+        "the share is spread over the wrong tokens alone; the right one gets its part too": (
+            torch.tensor(0.8 * right + 0.2 * wrong).to(device)
+        ),
+        "the logits are taken for log-probabilities": (
+            torch.tensor(-0.9 * math.log(3.0)).to(device)
+        ),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.losses import label_smoothed_cross_entropy as reference_loss
+
+logits = (2 * torch.randn(3, 4, 7)).to(device)
+targets = torch.randint(7, (3, 4)).to(device)
+logs = logits.log_softmax(-1)
+picked = logs.gather(-1, targets[..., None])[..., 0]
+others = (logs.sum(-1) - picked) / 6
+for smoothing in (0.0, 0.3):
+    assert_close(
+        label_smoothed_cross_entropy(logits, targets, smoothing=smoothing),
+        reference_loss(logits, targets, smoothing=smoothing),
+        what=f"the loss with smoothing={smoothing:g}",
+        hint="(1 - smoothing) times the usual loss, and smoothing times the mean over all tokens",
+        mistakes={
+            "nothing is smoothed": -picked.mean(),
+            "the share is spread over the wrong tokens alone; the right one gets its part too": (
+                -((1 - smoothing) * picked + smoothing * others).mean()
+            ),
+            "the two shares are exchanged": (
+                -(smoothing * picked + (1 - smoothing) * logs.mean(-1)).mean()
+            ),
+            "the sum over all tokens is to be divided by their number": (
+                -((1 - smoothing) * picked + smoothing * logs.sum(-1)).mean()
+            ),
+            "the right token still gets all of 1": -(picked + smoothing * logs.mean(-1)).mean(),
+            "the softmax runs over the tokens of the sentence; it belongs over the vocabulary": (
+                reference_loss(logits.log_softmax(1), targets, smoothing=smoothing)
+            ),
+            "the sign: it is a cost": (
+                ((1 - smoothing) * picked + smoothing * logs.mean(-1)).mean()
+            ),
+        },
+    )
+leaf = logits.clone().requires_grad_()
+label_smoothed_cross_entropy(leaf, targets, smoothing=0.3).backward()
+expected = logits.clone().requires_grad_()
+reference_loss(expected, targets, smoothing=0.3).backward()
+assert_close(leaf.grad, expected.grad, what="the gradient of the logits", hint="do not detach")
+far = torch.tensor([[200.0, -200.0]]).to(device)
+loss = label_smoothed_cross_entropy(far, torch.tensor([1]).to(device), smoothing=0.0)
+if not bool(loss.isfinite()):
+    raise CheckFailure("large logits give infinity", hint="log_softmax, not the log of softmax")
+default = label_smoothed_cross_entropy(logits, targets)
+assert_close(default, reference_loss(logits, targets), what="the loss without smoothing given")
+### END HIDDEN TESTS
+
+# %% test="label_smoothed_cross_entropy-padding" points=1 read="training#label-smoothing"
+# What is ignored costs nothing, and does not count in the mean
+logits = torch.randn(2, 3, 5).to(device)
+targets = torch.tensor([[1, 2, 4], [3, 0, 0]]).to(device)
+only_real = label_smoothed_cross_entropy(logits[targets != 0], targets[targets != 0])
+assert_close(
+    label_smoothed_cross_entropy(logits, targets, ignore_index=0),
+    only_real,
+    what="the loss of a batch with padding",
+    hint="divide by the number of targets that count",
+    mistakes={
+        "padding leaks into the loss": label_smoothed_cross_entropy(logits, targets),
+        "the mean counts padding: divide by the number of targets that count": only_real * 4 / 6,
+    },
+)
+### BEGIN HIDDEN TESTS
+# Whether the right thing is smoothed is the business of the other check.
+whole = torch.randn(3, 6, 7).to(device)
+goal = torch.randint(7, (3, 6)).to(device)
+real = torch.rand(3, 6).to(device) < 0.6
+real[0, 0], real[0, 1] = True, False
+for ignored in (-100, 3):
+    goal = torch.where(goal == 3, 4, goal)
+    targets = torch.where(real, goal, ignored)
+    expected = label_smoothed_cross_entropy(whole[real], goal[real], smoothing=0.2)
+    assert_shape(expected, (), what="the loss", hint="without a reduction given, the mean")
+    count = int(real.sum())
+    wrong = label_smoothed_cross_entropy(
+        whole, torch.where(real, goal, max(ignored, 0)), smoothing=0.2
+    )
+    assert_close(
+        label_smoothed_cross_entropy(whole, targets, smoothing=0.2, ignore_index=ignored),
+        expected,
+        what=f"the loss with ignore_index={ignored}",
+        hint="a target that is ignored need not be a token id: put another there before gather",
+        mistakes={
+            "padding leaks into the loss": wrong,
+            "the mean counts padding: divide by the number of targets that count": (
+                expected * count / 18
+            ),
+        },
+    )
+goal[0, 0] = 0
+targets = goal[:1]
+alone = label_smoothed_cross_entropy(whole[:1], targets, smoothing=0.2)
+none_ignored = label_smoothed_cross_entropy(whole[:1], targets, smoothing=0.2, ignore_index=None)
+assert_close(
+    none_ignored, alone, what="the loss with ignore_index=None", hint="None ignores nothing"
+)
+by_hand = torch.stack(
+    [label_smoothed_cross_entropy(whole[:1, [i]], targets[:, [i]], smoothing=0.2) for i in range(6)]
+).mean()
+hint = "None ignores nothing: 0 is a token like any other"
+assert_close(alone, by_hand, what="the loss with nothing ignored", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="label_smoothed_cross_entropy-reduction" points=1 read="training#label-smoothing"
+# There is a mean, a sum, or one loss a target, and what does not fit is refused
+logits, targets = torch.randn(2, 3, 5).to(device), torch.randint(1, 5, (2, 3)).to(device)
+each = label_smoothed_cross_entropy(logits, targets, reduction="none")
+assert_shape(each, (2, 3), what="the losses without a reduction")
+total = label_smoothed_cross_entropy(logits, targets, reduction="sum")
+assert_close(total, each.sum(), what="the sum of the losses")
+assert_raises(ValueError, label_smoothed_cross_entropy, logits, targets, reduction="avg")
+### BEGIN HIDDEN TESTS
+logits, targets = torch.randn(3, 4, 7).to(device), torch.randint(1, 7, (3, 4)).to(device)
+targets[1, 2:] = 0
+each = label_smoothed_cross_entropy(logits, targets, ignore_index=0, reduction="none")
+assert_shape(each, (3, 4), what="the losses without a reduction")
+nothing = torch.zeros(2).to(device)
+assert_close(each[1, 2:], nothing, what="the losses of padding", hint="what is ignored costs 0")
+total = label_smoothed_cross_entropy(logits, targets, ignore_index=0, reduction="sum")
+assert_close(total, each.sum(), what="the sum of the losses", hint="a sum is divided by nothing")
+flat = label_smoothed_cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+hint = "there may be any number of dimensions before the vocabulary"
+whole = label_smoothed_cross_entropy(logits, targets, reduction="none")
+assert_close(flat.view(3, 4), whole, what="the losses, one row of targets", hint=hint)
+single = label_smoothed_cross_entropy(logits[0, 0], targets[0, 0], reduction="none")
+assert_close(single, whole[0, 0], what="the loss of a single target", hint=hint)
+hint = "compare the sizes, the share and the reduction yourself: raise ValueError"
+call = label_smoothed_cross_entropy
+assert_raises(ValueError, call, logits, targets[:, :2], hint=hint)
+assert_raises(ValueError, call, torch.tensor(1.0), torch.tensor(0), hint=hint)
+for smoothing in (1.0, -0.1):
+    assert_raises(ValueError, call, logits, targets, smoothing=smoothing, hint=hint)
+assert_raises(ValueError, call, logits, targets, reduction="", hint=hint)
+hint = "the docstring promises IndexError; gather's own error is a RuntimeError"
+for index in (7, -1):
+    assert_raises(IndexError, call, logits, torch.full_like(targets, index), hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### Warm up, then slow down
+#
+# A Transformer's first steps are its most dangerous ones: nothing in it is of the right size yet.
+# So the learning rate rises evenly to its peak, and from there falls with the root of the steps.
+# See [Warm-up](book:training#warm-up). The docstring gives it away; mind that `step` counts the
+# updates already *done*, so that the first is update number 1.
+
+# %% solution="inverse_sqrt" of="course_lib.schedules"
+
+# %% test="inverse_sqrt-rise" points=1 read="training#warm-up"
+# The rate rises evenly, from the first update on, to its peak
+rates = [inverse_sqrt(step, warmup_steps=4) for step in range(4)]
+assert_equal(
+    rates,
+    [0.25, 0.5, 0.75, 1.0],
+    what="the shares of the first four updates",
+    mistakes={
+        "step counts what is done: the first update is number 1": [0.0, 0.25, 0.5, 0.75],
+        "this falls where it should rise: take the smaller of the two": [
+            2.0,
+            2**0.5,
+            1.1547005,
+            1.0,
+        ],
+    },
+)
+### BEGIN HIDDEN TESTS
+for warmup in (1, int(torch.randint(5, 12, ()))):
+    expected = [(step + 1) / warmup for step in range(warmup)]
+    assert_equal(
+        [inverse_sqrt(step, warmup_steps=warmup) for step in range(warmup)],
+        expected,
+        what=f"the shares up to the peak, for warmup_steps={warmup}",
+        hint="update / warmup_steps, with update = step + 1",
+        mistakes={
+            "step counts what is done: the first update is number 1": (
+                [step / warmup for step in range(warmup)]
+            ),
+            "the peak is 1: the paper's formula, without its scale": (
+                [(step + 1) * warmup**-1.5 for step in range(warmup)]
+            ),
+        },
+    )
+hint = "step is at least 0, warmup_steps at least 1: raise ValueError for anything else"
+assert_raises(ValueError, inverse_sqrt, -1, warmup_steps=4, hint=hint)
+assert_raises(ValueError, inverse_sqrt, 3, warmup_steps=0, hint=hint)
+### END HIDDEN TESTS
+
+# %% test="inverse_sqrt-fall" points=1 read="training#warm-up"
+# After the peak the rate falls with the root of the updates
+rates = [inverse_sqrt(step, warmup_steps=4) for step in (15, 35, 63)]
+assert_equal(
+    rates,
+    [1 / 2, 1 / 3, 1 / 4],  # updates 16, 36 and 64: 4, 9 and 16 times the warm-up
+    what="the shares of updates 16, 36 and 64",
+    mistakes={
+        "it goes on rising: take the smaller of the two": [4.0, 9.0, 16.0],
+        "it stays at its peak": [1.0, 1.0, 1.0],
+        "it falls with the updates; with their root": [1 / 4, 1 / 9, 1 / 16],
+    },
+)
+### BEGIN HIDDEN TESTS
+warmup = int(torch.randint(3, 12, ()))
+steps = [warmup, 2 * warmup, 10 * warmup + 1]
+assert_equal(
+    [inverse_sqrt(step, warmup_steps=warmup) for step in steps],
+    [(warmup / (step + 1)) ** 0.5 for step in steps],
+    what=f"the shares after the peak, for warmup_steps={warmup}",
+    hint="sqrt(warmup_steps / update), with update = step + 1",
+    mistakes={
+        "step counts what is done: this update is number step + 1": (
+            [(warmup / step) ** 0.5 for step in steps]
+        ),
+        "the root of the updates since the peak; count all of them": (
+            [(step + 1 - warmup) ** -0.5 for step in steps]
+        ),
+        "the peak is 1: the paper's formula, without its scale": (
+            [(step + 1) ** -0.5 for step in steps]
+        ),
+        "it falls with the updates; with their root": [warmup / (step + 1) for step in steps],
+        "it stays at its peak": [1.0] * 3,
+    },
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 5: it learns
+#
+# ### One step
+#
+# The decoder is trained with the true target in front of it. `tgt` begins with a start symbol: the
+# model *reads* all but the last token, and at each it is to say the *next*, so it is scored against
+# all but the first. See [Teacher forcing](book:training#teacher-forcing). Then the five beats of
+# every training loop: forget the old gradients, compute the loss, send it back, clip, step.
+#
+# To clip is to scale all gradients down *together*, if the Euclidean norm of all of them is larger
+# than allowed; `nn.utils.clip_grad_norm_` does it. When must it be done to have any effect?
+
+
+# %% solution="training_step" forbids="torch.nn.functional.cross_entropy torch.nn.CrossEntropyLoss"
+def training_step(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    src: Tensor,
+    tgt: Tensor,
+    *,
+    pad_id: int = 0,
+    smoothing: float = 0.1,
+    clip_norm: float = 1.0,
+) -> float:
+    """Update a model's parameters once, to make these targets more probable.
+
+    Args:
+        model: Called as ``model(src, tgt)``, gives logits of what follows each target token.
+        optimizer: Of the model's parameters.
+        src: ``(batch, src_len)``, source token ids, padded with ``pad_id``.
+        tgt: ``(batch, 1 + tgt_len)``, target token ids: the start, the tokens with the end behind
+            them, padding.
+        pad_id: Targets that are padding do not count.
+        smoothing: Of the labels.
+        clip_norm: Gradients whose Euclidean norm, over all parameters, is larger are scaled down
+            to it.
+
+    Returns:
+        The loss before the update, in nats a token.
+    """
+    ### BEGIN SOLUTION
+    optimizer.zero_grad()
+    loss = label_smoothed_cross_entropy(
+        model(src, tgt[:, :-1]), tgt[:, 1:], smoothing=smoothing, ignore_index=pad_id
+    )
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+    optimizer.step()
+    return loss.item()
+    ### END SOLUTION
+
+
+# %% [markdown]
+# The tests of the step bring models of their own: the recurrent translator of homework 1 will do.
+# And in place of an optimizer comes a notary, who writes down which gradients there were when it
+# was asked to step.
+
+
+# %% setup="notary"
+class Notary:
+    """Stands where an optimizer stands, and writes down what it sees."""
+
+    def __init__(self, model):
+        self.model = model
+        self.steps = 0
+        self.gradients = {}
+
+    def zero_grad(self, set_to_none=True):
+        self.model.zero_grad(set_to_none)
+
+    def step(self):
+        self.steps += 1
+        gradients = {name: p.grad for name, p in self.model.named_parameters()}
+        self.gradients = {k: None if g is None else g.clone() for k, g in gradients.items()}
+
+    @property
+    def norm(self):
+        """The Euclidean norm of all gradients together."""
+        found = [g.square().sum() for g in self.gradients.values() if g is not None]
+        return math.sqrt(sum(float(square) for square in found))
+
+
+def small_translator(beside):
+    """Make a recurrent translator with nine tokens on each side."""
+    encoder = call_beside(RecurrentEncoder, 9, 4, 5, beside=beside)
+    decoder = call_beside(RecurrentDecoder, 9, 4, 5, 10, beside=beside)
+    return call_beside(Seq2Seq, encoder, decoder, beside=beside).to(device)
+
+
+# %% test="training_step-loss" points=1 read="training#teacher-forcing"
+# The model reads all but the last token and is scored against all but the first
+model = small_translator(beside=training_step)
+src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
+loss = training_step(model, Notary(model), src, tgt, smoothing=0.0)
+if type(loss) is not float:
+    raise CheckFailure("the loss is no plain number", hint="loss.item() gives a float")
+assert_close(
+    torch.tensor(loss),
+    F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten()).detach().cpu(),
+    what="the loss",
+    hint="the model reads tgt[:, :-1], the loss compares with tgt[:, 1:]",
+    mistakes={
+        "the targets are not shifted: compare with tgt[:, 1:], what comes next": (
+            F.cross_entropy(model(src, tgt).flatten(0, 1), tgt.flatten()).detach().cpu()
+        ),
+        "compared with what the model has just read; compare with tgt[:, 1:]": (
+            F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, :-1].flatten())
+            .detach()
+            .cpu()
+        ),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.losses import label_smoothed_cross_entropy as reference_loss
+
+model = small_translator(beside=training_step)
+src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 7)).to(device)
+for padding in (0, 4):  # at first there is none
+    tgt[1, 7 - padding :] = 0
+    logits, ahead = model(src, tgt[:, :-1]).detach().cpu(), model(src, tgt[:, 1:]).detach().cpu()
+    unshifted, read, said = model(src, tgt).detach().cpu(), tgt[:, :-1].cpu(), tgt[:, 1:].cpu()
+    smoothing = 0.0 if padding else 0.2
+    expected = reference_loss(logits, said, smoothing=smoothing, ignore_index=0)
+    loss = training_step(model, Notary(model), src, tgt, smoothing=smoothing)
+    if type(loss) is not float:
+        raise CheckFailure("the loss is no plain number", hint="loss.item() gives a float")
+    assert_close(
+        torch.tensor(loss),
+        expected,
+        what="the loss of a batch with padding" if padding else "the loss",
+        hint="the model reads tgt[:, :-1], the loss compares with tgt[:, 1:]; smoothing and pad_id "
+        "go to the loss",
+        mistakes={
+            "padding leaks into the loss: ignore_index=pad_id": (
+                reference_loss(logits, said, smoothing=smoothing)
+            ),
+            "the targets are not shifted: compare with tgt[:, 1:], what comes next": (
+                reference_loss(unshifted, tgt.cpu(), smoothing=smoothing, ignore_index=0)
+            ),
+            "compared with what the model has just read; compare with tgt[:, 1:]": (
+                reference_loss(logits, read, smoothing=smoothing, ignore_index=0)
+            ),
+            "the model reads what it is to say: it reads tgt[:, :-1]": (
+                reference_loss(ahead, said, smoothing=smoothing, ignore_index=0)
+            ),
+            "shifted the wrong way round": (
+                reference_loss(ahead, read, smoothing=smoothing, ignore_index=0)
+            ),
+            "smoothing is not handed on": reference_loss(logits, said, ignore_index=0),
+            "smoothing is not used": reference_loss(logits, said, smoothing=0.0, ignore_index=0),
+            "the losses are summed; take their mean": (
+                reference_loss(logits, said, smoothing=smoothing, ignore_index=0, reduction="sum")
+            ),
+        },
+    )
+tgt[0, -2:] = 5
+loss = training_step(model, Notary(model), src, tgt, pad_id=5, smoothing=0.0)
+logits = model(src, tgt[:, :-1]).detach().cpu()
+expected = reference_loss(logits, tgt[:, 1:].cpu(), smoothing=0.0, ignore_index=5)
+assert_close(
+    torch.tensor(loss), expected, what="the loss with pad_id=5", hint="pad_id may not be 0"
+)
+default = training_step(model, Notary(model), src, tgt)
+expected = reference_loss(logits, tgt[:, 1:].cpu(), smoothing=0.1, ignore_index=0)
+assert_close(torch.tensor(default), expected, what="the loss with smoothing and pad_id not given")
+### END HIDDEN TESTS
+
+# %% test="training_step-update" points=1 read="training#a-training-step"
+# Old gradients are forgotten, new ones computed, and the optimizer steps once
+model = small_translator(beside=training_step)
+src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
+first, second = Notary(model), Notary(model)
+training_step(model, first, src, tgt, clip_norm=1e6)
+training_step(model, second, src, tgt, clip_norm=1e6)
+assert_equal((first.steps, second.steps), (1, 1), what="steps of the optimizer", hint="step once")
+assert_close(
+    torch.tensor(second.norm),
+    torch.tensor(first.norm),
+    what="the size of the same batch's gradients, a second time",
+    hint="zero_grad() first: gradients add up",
+)
+### BEGIN HIDDEN TESTS
+model = small_translator(beside=training_step)
+src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
+(100 * model(src, tgt[:, :-1]).sum()).backward()  # gradients of something else are lying about
+notary = Notary(model)
+training_step(model, notary, src, tgt, smoothing=0.0, clip_norm=1e6)
+assert_equal(notary.steps, 1, what="steps of the optimizer", hint="optimizer.step(), once")
+if any(gradient is None for gradient in notary.gradients.values()):
+    raise CheckFailure("when the optimizer steps there is no gradient", hint="backward() first")
+actual = notary.gradients
+model.zero_grad()
+loss = F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten())
+loss.backward()
+expected = {name: parameter.grad for name, parameter in model.named_parameters()}
+for name in sorted(expected):
+    if not torch.allclose(actual[name], expected[name], rtol=1e-3, atol=1e-5):
+        large = notary.norm > 3 * math.sqrt(sum(float(g.square().sum()) for g in expected.values()))
+        raise CheckFailure(
+            f"when the optimizer steps, the gradient of {name} is not the loss's",
+            hint="gradients add up: zero_grad() before backward(), in each step"
+            if large
+            else "if the test of the loss passes: backward() on the loss itself, before step()",
+        )
+was_training = model.train().training
+training_step(model, Notary(model), src, tgt)
+assert_equal(model.training, was_training, what="whether the model is training, afterwards")
+assert_keeps_inputs(
+    lambda src, tgt: training_step(model, Notary(model), src, tgt), src, tgt, hint="no tgt[...] ="
+)
+### END HIDDEN TESTS
+
+# %% test="training_step-clipping" points=1 read="training#a-training-step"
+# Gradients that are too large are scaled down together, before the optimizer steps
+model = small_translator(beside=training_step)
+src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
+notary = Notary(model)
+training_step(model, notary, src, tgt, clip_norm=0.01)
+if notary.norm > 0.0101:
+    raise CheckFailure("gradients are larger than clip_norm", hint="clip before step()")
+### BEGIN HIDDEN TESTS
+model = small_translator(beside=training_step)
+src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
+free, clipped, default = Notary(model), Notary(model), Notary(model)
+training_step(model, free, src, tgt, clip_norm=1e6)
+limit = free.norm / 7
+training_step(model, clipped, src, tgt, clip_norm=limit)
+if clipped.norm > 1.01 * limit:
+    late = abs(clipped.norm / free.norm - 1) < 0.01
+    raise CheckFailure(
+        "when the optimizer steps, gradients are larger than clip_norm",
+        hint="clipped too late, too early or not at all: after backward(), before step()"
+        if late
+        else "the norm is taken over all parameters together, not for each",
+    )
+if clipped.norm < 0.97 * limit:
+    raise CheckFailure(
+        "clipped gradients are smaller than clip_norm", hint="clip the norm, not each value"
+    )
+for name, gradient in free.gradients.items():
+    if not torch.allclose(clipped.gradients[name] * 7, gradient, rtol=2e-2, atol=1e-4):
+        raise CheckFailure(
+            "clipping changes the direction of the gradient",
+            hint="one factor for all: clip_grad_norm_(model.parameters(), clip_norm)",
+        )
+training_step(model, clipped, src, tgt, clip_norm=3 * free.norm)
+if abs(clipped.norm / free.norm - 1) > 0.01:
+    raise CheckFailure(
+        "gradients that are small enough are changed", hint="only what is larger is scaled down"
+    )
+scaled = {name: 10 * tensor for name, tensor in model.state_dict().items()}
+model.load_state_dict(scaled)
+training_step(model, free, src, tgt, clip_norm=1e6)
+training_step(model, default, src, tgt)
+if default.norm > 1.01 or (free.norm > 1 and default.norm < 0.97):
+    raise CheckFailure("another clip_norm than 1 where none is given", hint="it is 1.0 by default")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ### A toy translation
+#
+# Now everything together. The next cell is a small world, in English and in French. Frogs are
+# feminine and wolves masculine, *small* goes before its noun and *green* behind it, and whatever
+# belongs to a noun agrees with it. `draw_batch` draws sentences as token ids, `translate` lets a
+# model write, always its most probable word.
+#
+# Grading draws a fresh model of yours, trains it with *your* `training_step` at the pace of *your*
+# `inverse_sqrt` on 200 batches of 32 sentences, and then has it translate 200 new ones. **At least
+# 90% must be right, every word of them.** A right model gets 99%. It takes one to three seconds;
+# should yours take over 30, it is stopped.
+#
+# This comes last for a reason: it trains only what has passed. If one of the parts is not right
+# yet, the test says which, and asks you to mend that first.
+
+# %% setup="toy-language"
+NOUNS = {  # English: French, gender
+    "cat": ("chat", 0), "dog": ("chien", 0), "fox": ("renard", 0), "wolf": ("loup", 0),
+    "mouse": ("souris", 1), "frog": ("grenouille", 1), "cow": ("vache", 1), "hen": ("poule", 1),
+}  # fmt: skip
+BEFORE = {"small": ("petit", "petite"), "big": ("grand", "grande")}
+BEHIND = {
+    "green": ("vert", "verte"), "grey": ("gris", "grise"), "white": ("blanc", "blanche"),
+    "black": ("noir", "noire"),
+}  # fmt: skip
+ARTICLES = {"the": ("le", "la"), "a": ("un", "une")}
+VERBS = {"see": "voit", "like": "aime", "chase": "chasse", "bite": "mord"}
+PAD, START, END = 0, 1, 2
+ENGLISH = ["<pad>", "<start>", "<end>", *ARTICLES, *BEFORE, *BEHIND, *NOUNS, *VERBS]
+ENGLISH += [f"{verb}s" for verb in VERBS] + ["does", "not"]
+FRENCH = ["<pad>", "<start>", "<end>", *VERBS.values(), *(noun for noun, _ in NOUNS.values())]
+FRENCH += [form for forms in (ARTICLES | BEFORE | BEHIND).values() for form in forms]
+FRENCH += ["ne", "pas"]
+
+
+def draw_noun_phrase(dice):
+    """Draw something like "the green cat": its words in both languages."""
+    article, noun = dice.choice(list(ARTICLES)), dice.choice(list(NOUNS))
+    french, gender = NOUNS[noun]
+    english, french = [article, noun], [ARTICLES[article][gender], french]
+    adjective = dice.choice([None, None, None, *BEFORE, *BEHIND])
+    if (adjective, noun) == ("green", "frog"):  # never seen in training
+        adjective = None
+    if adjective:
+        english.insert(1, adjective)
+        forms = (BEFORE | BEHIND)[adjective]
+        french.insert(1 if adjective in BEFORE else 2, forms[gender])
+    return english, french
+
+
+def draw_sentence(dice):
+    """Draw a sentence and its translation, as words."""
+    (who, qui), (whom, quoi) = draw_noun_phrase(dice), draw_noun_phrase(dice)
+    verb = dice.choice(list(VERBS))
+    if dice.random() < 0.3:
+        return [*who, "does", "not", verb, *whom], [*qui, "ne", VERBS[verb], "pas", *quoi]
+    return [*who, f"{verb}s", *whom], [*qui, VERBS[verb], *quoi]
+
+
+def token_ids(sentences, vocabulary, start=()):
+    """Turn sentences into token ids, with the end behind each and padding behind that."""
+    rows = [[*start, *map(vocabulary.index, words), END] for words in sentences]
+    longest = max(map(len, rows))
+    return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows]).to(device)
+
+
+def draw_batch(size):
+    """Draw sentences and their translations, as token ids."""
+    dice = random.Random(int(torch.randint(2**31, ())))
+    english, french = zip(*[draw_sentence(dice) for _ in range(size)], strict=True)
+    return token_ids(english, ENGLISH), token_ids(french, FRENCH, start=[START])
+
+
+@torch.no_grad()
+def translate(model, src, longest=12):
+    """Let a model write translations, one token at a time; behind the end comes padding."""
+    tgt = torch.full((len(src), 1), START).to(device)
+    done = torch.zeros(len(src), dtype=torch.bool).to(device)
+    while tgt.size(1) < longest and not bool(done.all()):
+        best = model(src, tgt)[:, -1].argmax(-1).masked_fill(done, PAD)
+        tgt = torch.cat((tgt, best[:, None]), dim=1)
+        done |= best == END
+    return tgt
+
+
+def share_right(model, src, tgt):
+    """Return the share of sentences that are translated without a mistake."""
+    written = F.pad(translate(model, src), (0, 12))[:, : tgt.size(1)]
+    return (written == tgt).all(dim=1).float().mean().item()
+
+
+# %% test="training_step-learns" points=2 read="training#training-a-translator"
+# Everything together: the model learns to translate
+sizes = {"d_model": 32, "num_heads": 2, "d_ff": 64, "num_layers": 1}
+model = Transformer(len(ENGLISH), len(FRENCH), **sizes).to(device)
+optimizer = call_beside(build_optimizer, model, learning_rate=0.01)  # AdamW
+src, tgt = draw_batch(8)
+losses = [training_step(model, optimizer, src, tgt) for _ in range(20)]
+if not losses[-1] < losses[0] - 1:
+    raise CheckFailure("eight sentences are not learnt by heart in twenty steps")
+### BEGIN HIDDEN TESTS
+from course_lib.losses import label_smoothed_cross_entropy as reference_loss
+from course_lib.schedules import inverse_sqrt as reference_schedule
+from course_lib.transformer import Transformer as Reference
+from course_lib.transformer import TransformerConfig
+
+STEPS, BATCH, MARK = 200, 32, 0.9
+
+
+def mend_first(part):
+    """Refuse to train what is not right yet."""
+    raise CheckFailure(
+        f"nothing was trained: {part} is not right yet", hint=f"mend {part} first; see its tests"
+    )
+
+
+config = TransformerConfig(
+    src_vocab_size=len(ENGLISH), tgt_vocab_size=len(FRENCH), d_model=32, num_heads=2, d_ff=64,
+    num_encoder_layers=1, num_decoder_layers=1, norm_position="pre", dropout=0.0, tied="none",
+)  # fmt: skip
+reference = Reference(config).to(device)
+model = Transformer(len(ENGLISH), len(FRENCH), **sizes).to(device)
+if not 0.1 < model.src_embedding.weight.std().item() < 0.3:
+    mend_first("Transformer")
+fresh = model.state_dict()
+model.load_state_dict(reference.state_dict())
+src, tgt = draw_batch(16)
+said = tgt[:, 1:]
+expected, actual = reference(src, tgt[:, :-1]), model(src, tgt[:, :-1])
+if not torch.allclose(actual[said != PAD], expected[said != PAD], rtol=1e-3, atol=1e-4):
+    mend_first("Transformer, or a layer in it,")
+loss = reference_loss(expected, said, smoothing=0.1, ignore_index=PAD)
+if not torch.allclose(
+    label_smoothed_cross_entropy(expected, said, smoothing=0.1, ignore_index=PAD), loss
+):
+    mend_first("label_smoothed_cross_entropy")
+for step in (0, 7, 30, 99):
+    if abs(inverse_sqrt(step, warmup_steps=30) - reference_schedule(step, warmup_steps=30)) > 1e-6:
+        mend_first("inverse_sqrt")
+notary, stale = Notary(model), Notary(model)
+reported = training_step(model, notary, src, tgt)
+training_step(model, stale, src, tgt)
+if abs(reported - loss.item()) > 1e-4 or (notary.steps, stale.steps) != (1, 1):
+    mend_first("training_step")
+if notary.norm > 1.01 or abs(notary.norm - stale.norm) > 1e-3 or notary.norm == 0:
+    mend_first("training_step")
+
+model.load_state_dict(fresh)
+model.train()
+optimizer = call_beside(build_optimizer, model, learning_rate=0.01)
+pace = call_beside(
+    torch.optim.lr_scheduler.LambdaLR, optimizer, lambda step: inverse_sqrt(step, warmup_steps=30)
+)
+for _ in range(STEPS):
+    training_step(model, optimizer, *draw_batch(BATCH))
+    pace.step()
+model.eval()
+share = share_right(model, *draw_batch(200))
+if share < MARK:
+    raise CheckFailure(
+        f"after {STEPS} steps {share:.0%} of new sentences are right, the mark is {MARK:.0%}",
+        hint="each part passes, so they do not fit together: what changes from step to step?",
+    )
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 6: in your own words
+
+# %% [markdown] written="three-attentions" points=3 read="transformer#masks-together"
+# ### The mask that was forgotten
+#
+# Three students each forget one thing, and all else is right. In seven sentences or fewer: what
+# does the loss do while each of these models trains, how well does it translate afterwards, and
+# why?
+#
+# 1. Ana's decoder has no causal mask.
+# 2. Ben's loss counts padding as if it were a word, and most sentences are short.
+# 3. Chloé compares the logits with what the model has just read, not with what comes next.
+#
+# ### BEGIN SOLUTION
+# Ana's loss falls faster and lower than it should, nearly to the least that smoothing allows: at
+# each position the next token is among the keys, so the model needs only to copy it. When it
+# translates nothing stands there yet, and it writes nonsense; a low training loss is no proof.
+# Ben's loss falls as well, and looks better than it is, for "padding follows padding" is easy and
+# makes up most of the average; the words themselves get less of the gradient, so they are learnt
+# more slowly, though the model may still translate in the end. (What it predicts behind the end
+# does no harm.)
+# Chloé's loss falls to its least value at once, too: the model has to repeat its input, which it
+# sees even with a perfect causal mask, because each position may attend to itself. It translates
+# every sentence as "start, start, start".
+#
+# **Marking guide**, one point each:
+#
+# 1. *Causal mask*: the loss gets very low **and** translation fails, because what was copied in
+#    training is missing later. Half a point for "it cheats" without what happens when translating.
+# 2. *Padding*: an average made up of easy targets: the loss looks better than it is, words get a
+#    smaller share of the gradient. That translation may still work is welcome, not needed. No point
+#    for "the model translates to padding".
+# 3. *Shift*: the identity is learnt, the loss gets very low, nothing is translated. Half a point if
+#    the reason (each position sees itself) is missing.
+#
+# Not wrong, and worth a remark: with label smoothing no loss gets to 0; its floor is the entropy of
+# the smoothed labels.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## And now: a green frog
+#
+# In no sentence that the model learns from is a frog green. (Look at `draw_noun_phrase`.) It has
+# met frogs, and green cats. Your model is trained by your step at your pace, for a few seconds, and
+# then it meets the sentence from the top of this notebook.
+#
+# The picture shows where the decoder looks while it writes. What it is about to write stands on the
+# left, what it looks at above. Can you see *green frog* cross over to *grenouille verte*, and what
+# *ne* and *pas* look at?
+#
+# Afterwards add a cell of your own and call `show` with other sentences; the words are in
+# `ENGLISH`. Does the mouse know its gender?
+
+# %% demo="green-frog"
+import matplotlib.pyplot as plt
+
+from course_lib.attention_recording import recorded_attention
+
+torch.manual_seed(1)
+STEPS = 400
+translator = Transformer(
+    len(ENGLISH), len(FRENCH), d_model=32, num_heads=2, d_ff=64, num_layers=1
+).to(device)
+optimizer = torch.optim.Adam(translator.parameters(), betas=(0.9, 0.98), lr=0.01)
+pace = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: inverse_sqrt(s, warmup_steps=30))
+for step in range(STEPS):
+    loss = training_step(translator, optimizer, *draw_batch(32))
+    pace.step()
+    if step % 50 == 49:
+        share = share_right(translator, *draw_batch(100))
+        print(
+            f"step {step + 1:3d}: loss {loss:.2f} nats a token, {share:.0%} of new sentences right"
+        )
+translator.eval()
+
+
+def show(sentence):
+    """Translate a sentence, and draw where the decoder looks while it writes."""
+    words = sentence.split()
+    src = token_ids([words], ENGLISH)
+    tgt = translate(translator, src)
+    with recorded_attention(translator) as weights, torch.no_grad():
+        translator(src, tgt[:, :-1])
+    french = [FRENCH[i] for i in tgt[0, 1:]]
+    print(f"{sentence}  ->  {' '.join(french[:-1])}")
+    looks = weights["decoder.layers.0.cross_attention"][0].mean(dim=0).cpu()  # both heads
+    figure, axes = plt.subplots(figsize=(5.5, 4.5))
+    image = axes.imshow(looks, cmap="Blues", vmin=0, vmax=1)
+    axes.set_xticks(range(len(words) + 1), [*words, "<end>"], rotation=60)
+    axes.set_yticks(range(len(french)), french)
+    axes.set_xlabel("word that is read")
+    axes.set_ylabel("word that is written")
+    figure.colorbar(image, label="attention weight", shrink=0.8)
+    plt.show()
+
+
+show("the green frog does not chase a grey wolf")
