@@ -2,13 +2,14 @@
 
 import contextlib
 import secrets
+import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from .cluster import Cluster, ClusterError
-from .course import Course, open_judge
+from .course import Course, installed_reference, open_judge
 from .homework import Homework
 from .judge import Judge, TimeLimits, ungraded
 from .result_store import ResultStore, fingerprint
@@ -181,8 +182,10 @@ def _grade_in_parallel(
             student, made_from = underway.pop(future)
             if future.status == "finished":
                 yield SubmissionResult.from_json(future.result()), made_from
+            elif isinstance(error := future.exception(), ClusterError):
+                raise error
             else:
-                yield _lost(course.homework, student, future.exception()), ""
+                yield _lost(course.homework, student, error), ""
             with contextlib.suppress(StopIteration):
                 finished.add(submit_next())
 
@@ -199,6 +202,11 @@ def _grade_one(
     from distributed import get_worker
 
     torch.set_num_threads(1)
+    if course.reference not in ("", installed_reference()):
+        raise ClusterError(
+            f"the worker on {socket.gethostname()} has another version of course_lib installed: "
+            "its marks would not be ours. Install the same one there"
+        )
     seed = secrets.randbits(62) if seed is None else seed
     judge = open_judge(course, **settings, scratch=Path(get_worker().local_directory))
     result = _grade_patiently(judge, notebook, student, seed)

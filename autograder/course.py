@@ -1,11 +1,14 @@
 """What grading a homework needs, as plain data that travels to any machine."""
 
 import atexit
+import functools
 import hashlib
 import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+import course_lib
 
 from .homework import Homework, read_source_notebook
 from .judge import Judge, TimeLimits
@@ -23,11 +26,13 @@ class Course:
         homework: The instructor's notebook.
         library: The student edition of ``course_lib``: relative path to text.
         digest: Hash of all that marks depend on: these two and the reference ``course_lib``.
+        reference: ``installed_reference`` where the course was read.
     """
 
     homework: Homework
     library: dict[str, str]
     digest: str = ""
+    reference: str = ""
 
     @classmethod
     def load(cls, homework_id: str, root: Path) -> "Course":
@@ -49,7 +54,16 @@ class Course:
             library = _read_library(Path(folder))
         reference = _read_library(root / "course_lib")
         digest = hashlib.sha256(repr((homework, library, reference)).encode()).hexdigest()
-        return cls(homework=homework, library=library, digest=digest)
+        return cls(
+            homework=homework, library=library, digest=digest, reference=installed_reference()
+        )
+
+
+@functools.cache
+def installed_reference() -> str:
+    """Return a hash of the reference ``course_lib`` that checks compare with on this machine."""
+    installed = _read_library(Path(course_lib.__file__).parent)
+    return hashlib.sha256(repr(sorted(installed.items())).encode()).hexdigest()
 
 
 def _read_library(folder: Path) -> dict[str, str]:
