@@ -57,6 +57,22 @@ class ResultStore:
         text = json.dumps({"made_from": made_from, "result": result.to_json()})
         write_atomically(self._path(result.student), text)
 
+    def amend(self, result: SubmissionResult) -> None:
+        """Write a result in the place of the student's, made from what that was made from.
+
+        Args:
+            result: What grading found, with what was noticed later.
+
+        Raises:
+            OSError: It can't be written.
+        """
+        try:
+            kept = json.loads(self._path(result.student).read_text(encoding="utf-8"))
+            made_from = str(kept["made_from"])
+        except (OSError, ValueError, KeyError, TypeError):
+            made_from = ""
+        self.keep(result, made_from)
+
     def find(self, student: str, made_from: str) -> SubmissionResult | None:
         """Return a kept result, if there is one that was made from just this.
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from autograder import class_outputs, class_run, gradebook
+from autograder import class_outputs, class_run, gradebook, similarity
 from autograder.class_outputs import write_outputs
 from autograder.cli import doctor, grading
 from autograder.cli.app import app
@@ -128,7 +128,10 @@ def test_an_option_out_of_range_is_refused(submissions, tmp_path, wrong):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("command", ["grade", "release", "doctor"])
+COMMANDS = ["collect", "doctor", "export", "feedback", "grade", "regrade", "release", "report"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_examples(command):
     outcome = run(command, "--help")
     assert outcome.exit_code == 0
@@ -170,6 +173,7 @@ def graded(monkeypatch):
 
     monkeypatch.setattr(class_run, "grade_class", grade_class)
     monkeypatch.setattr(gradebook, "GradebookRecorder", Recorder)
+    monkeypatch.setattr(similarity, "flag_similar", lambda results, *rest: results)
     monkeypatch.setattr(grading, "read_source_notebook", lambda path: HOMEWORK)
     return calls
 
@@ -285,6 +289,19 @@ def test_doctor_says_how_to_mend(monkeypatch):
     assert "sudo apt-get" in outcome.stdout
     assert "pip install -r requirements.txt" in outcome.stdout
     assert "can't run here yet" in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--db", "sqlite:////no/such/folder/x.db"], "unable to open database file"),
+        (["--scheduler", "localhost:8786"], "must begin with tcp://"),
+    ],
+)
+def test_doctor_looks_at_what_it_is_told(arguments, words):
+    outcome = run("doctor", *arguments)
+    assert outcome.exit_code == 1
+    assert words in " ".join(outcome.stdout.split())
 
 
 def test_doctor_compares_versions_with_the_pins(tmp_path):

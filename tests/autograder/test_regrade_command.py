@@ -7,16 +7,27 @@ from datetime import UTC, datetime
 import pytest
 from typer.testing import CliRunner
 
-from autograder import class_run, gradebook
+from autograder import class_run, gradebook, similarity
 from autograder.cli import grading
 from autograder.cli.app import app
 from autograder.mark_log import write_marks
 from autograder.result_store import ResultStore
-from autograder.results import Status
+from autograder.results import Flag, FlagKind, Status
 from tests.autograder.graded_class import HOMEWORK, make_class, result
 from tests.autograder.test_cli import Recorder
 
 HW = "hw03-self-attention"
+
+
+SIMILAR = Flag(kind=FlagKind.SIMILAR, text="99% the same as cho: double")
+
+
+def flag_similar(results, *rest):
+    """Ben, once more in each run: what is noticed when the whole class is there."""
+    return [
+        dataclasses.replace(made, flags=(SIMILAR,)) if made.student == "ben" else made
+        for made in results
+    ]
 
 
 @pytest.fixture
@@ -24,6 +35,7 @@ def grade(tmp_path, monkeypatch):
     """Run a command on a class whose results are these; recording is left out."""
     (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
     monkeypatch.setattr(gradebook, "GradebookRecorder", lambda *rest, **options: Recorder())
+    monkeypatch.setattr(similarity, "flag_similar", flag_similar)
     monkeypatch.setattr(grading, "read_source_notebook", lambda path: HOMEWORK)
 
     def run(command, results, *, killed_after=None):
@@ -69,6 +81,21 @@ def test_a_killed_regrade_still_compares_with_the_marks_from_before_it(grade, tm
     assert [made.score for made in kept[:2]] == [0.0, 0.0]
     outcome = grade("regrade", after)
     assert "6 of 9 submissions have other marks than before" in outcome.stdout
+
+
+def test_what_is_noticed_last_is_kept_too(grade, tmp_path):
+    grade("grade", make_class())
+    store = ResultStore(tmp_path / "out" / "results" / HW)
+    assert {made.student: made.flags for made in store.read_all()}["ben"] == (SIMILAR,)
+    assert "99% the same as cho" in (tmp_path / "out" / "marks.log").read_text()
+
+
+def test_an_amended_result_still_belongs_to_its_notebook(tmp_path):
+    store = ResultStore(tmp_path)
+    store.keep(result("ada"), made_from="these bytes")
+    amended = result("ada", flags=(SIMILAR,))
+    store.amend(amended)
+    assert store.find("ada", "these bytes") == amended
 
 
 def test_nothing_changed_is_said(grade):
