@@ -1,0 +1,601 @@
+"""The submissions of hw02, each with the marks that it must get.
+
+Eighteen points are to be had from tests, each check worth one; three from the written question.
+"""
+
+from autograder.results import Status
+
+from .hostile import ALWAYS_RIGHT, ENDLESS_LOOP
+from .submissions import BLANK, Edit, Submission, mistake
+
+ANSWER = """\
+### What the picture says, and what it does not
+
+For `string` it starts at *i*, goes right to the end, and jumps back to *s*, *t*, *r*. The rows of
+*ay* are spread out. The error does not see how sharp a row is; its entropy does. Hide the letter by
+the mask and see whether the output changes, and then hide another one.
+"""
+
+# ---- right ones in other styles ----
+
+EINSUM: dict[str, Edit] = {
+    "AdditiveAttention": '''
+class AdditiveAttention(nn.Module):
+    """In Einstein's notation, with where() for the mask."""
+
+    def __init__(self, d_query, d_memory, d_attention):
+        super().__init__()
+        for width in (d_query, d_memory, d_attention):
+            if width <= 0:
+                raise ValueError(f"width {width}")
+        self.score = nn.Linear(d_attention, 1, bias=False)
+        self.key_projection = nn.Linear(d_memory, d_attention, bias=False)
+        self.query_projection = nn.Linear(d_query, d_attention, bias=False)
+
+    def align(self, query, keys):
+        asked = torch.einsum("bqi,ai->bqa", query, self.query_projection.weight)
+        pairs = asked.unsqueeze(2) + keys.unsqueeze(1)
+        return torch.einsum("bqka,a->bqk", pairs.tanh(), self.score.weight[0])
+
+    def forward(self, query, memory, mask=None, keys=None, return_weights=False):
+        if len(query) != len(memory):
+            raise ValueError("batches differ")
+        if mask is not None and mask.dtype is not torch.bool:
+            raise TypeError("boolean masks only")
+        if keys is None:
+            keys = torch.einsum("bkm,am->bka", memory, self.key_projection.weight)
+        scores = self.align(query, keys)
+        if mask is not None:
+            scores = torch.where(mask, scores, float("-inf"))
+        weights = scores.softmax(dim=2).nan_to_num(0.0)
+        contexts = torch.einsum("bqk,bkm->bqm", weights, memory)
+        return (contexts, weights) if return_weights else contexts
+''',
+    "AttentionDecoder": '''
+class AttentionDecoder(nn.Module):
+    """Embeds all tokens at once, and scores all states at once."""
+
+    def __init__(self, vocab_size, d_embedding, d_hidden, d_memory, d_attention=None):
+        super().__init__()
+        if not all(size > 0 for size in (vocab_size, d_embedding, d_hidden, d_memory)):
+            raise ValueError("sizes")
+        self.attention = AdditiveAttention(d_hidden, d_memory, d_attention or d_hidden)
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.cell = GRUCell(d_embedding + d_memory, d_hidden)
+        self.output = nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)
+        self.bridge = nn.Linear(d_memory, d_hidden)
+
+    def start(self, encoded):
+        return AttentionDecoderState(
+            mask=encoded.mask,
+            memory=encoded.memory,
+            hidden=self.bridge(encoded.context).tanh(),
+            keys=self.attention.key_projection(encoded.memory),
+        )
+
+    def walk(self, tgt, state):
+        if tgt.shape[0] != state.memory.shape[0] or tgt.shape[1] == 0:
+            raise ValueError(f"{tgt.shape}")
+        y, mask = self.embedding(tgt), state.mask.unsqueeze(1)
+        hidden, contexts, weights = [state.hidden], [], []
+        for t in range(tgt.shape[1]):
+            query = hidden[-1].unsqueeze(1)
+            c, w = self.attention(query, state.memory, mask, keys=state.keys, return_weights=True)
+            contexts.append(c)
+            weights.append(w)
+            hidden.append(self.cell(torch.cat((y[:, t], c.squeeze(1)), 1), hidden[-1]))
+        everything = (torch.stack(hidden[1:], 1), y, torch.cat(contexts, 1))
+        logits = self.output(torch.cat(everything, 2))
+        return logits, torch.cat(weights, 1), replace(state, hidden=hidden[-1])
+
+    def step(self, tgt, state):
+        logits, _, state = self.walk(tgt, state)
+        return logits, state
+
+    def forward(self, tgt, encoded, *, return_weights=False):
+        logits, weights, _ = self.walk(tgt, self.start(encoded))
+        return (logits, weights) if return_weights else logits
+''',
+    "alignment_error": '''
+def alignment_error(weights, alignment):
+    """By the weight at the true key, held against the largest."""
+    if weights.ndim != 3 or tuple(alignment.shape) != tuple(weights.shape)[:2]:
+        raise ValueError("shapes")
+    counted = alignment.ne(-1)
+    if counted.sum() == 0:
+        raise ValueError("no true key")
+    links = F.one_hot(alignment.clamp(min=0), weights.shape[2]).bool()
+    right = (F.one_hot(weights.argmax(2), weights.shape[2]).bool() & links).any(2)
+    return 1.0 - ((right & counted).sum() / counted.sum()).item()
+''',
+}
+
+LOOPS: dict[str, Edit] = {
+    "AdditiveAttention": '''
+class AdditiveAttention(nn.Module):
+    """One query at a time, one key at a time."""
+
+    def __init__(self, d_query: int, d_memory: int, d_attention: int) -> None:
+        super().__init__()
+        if d_query < 1 or d_memory < 1 or d_attention < 1:
+            raise ValueError("widths")
+        self.query_projection = nn.Linear(d_query, d_attention, bias=False)
+        self.key_projection = nn.Linear(d_memory, d_attention, bias=False)
+        self.score = nn.Linear(d_attention, 1, bias=False)
+
+    def align(self, query, keys):
+        rows = []
+        for i in range(query.shape[1]):
+            asked = self.query_projection(query[:, i])
+            row = [self.score(torch.tanh(asked + keys[:, j])) for j in range(keys.shape[1])]
+            rows.append(torch.cat(row, dim=1))
+        return torch.stack(rows, dim=1)
+
+    def forward(self, query, memory, mask=None, *, keys=None, return_weights=False):
+        if mask is not None and mask.dtype != torch.bool:
+            raise TypeError(f"mask is {mask.dtype}")
+        if query.shape[0] != memory.shape[0]:
+            raise ValueError("query and memory differ in batch")
+        scores = self.align(query, self.key_projection(memory) if keys is None else keys)
+        allowed = torch.ones_like(scores, dtype=torch.bool)
+        if mask is not None:
+            allowed = allowed & mask
+        highest = scores.masked_fill(~allowed, -1e30).amax(dim=-1, keepdim=True).detach()
+        odds = torch.exp((scores - highest).masked_fill(~allowed, -1e9)) * allowed
+        total = odds.sum(dim=-1, keepdim=True)
+        weights = odds / total.clamp(min=torch.finfo(odds.dtype).tiny)
+        context = sum(weights[:, :, j, None] * memory[:, None, j] for j in range(memory.shape[1]))
+        if return_weights:
+            return context, weights
+        return context
+''',
+    "AttentionDecoder": '''
+class AttentionDecoder(nn.Module):
+    """One token at a time, whoever asks; the keys are made again at each step."""
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d_embedding: int,
+        d_hidden: int,
+        d_memory: int,
+        *,
+        d_attention: int | None = None,
+    ) -> None:
+        super().__init__()
+        if vocab_size < 1 or d_embedding < 1 or d_hidden < 1 or d_memory < 1:
+            raise ValueError("sizes")
+        if d_attention is None:
+            d_attention = d_hidden
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.bridge = nn.Linear(d_memory, d_hidden)
+        self.attention = AdditiveAttention(d_hidden, d_memory, d_attention)
+        self.cell = GRUCell(d_embedding + d_memory, d_hidden)
+        self.output = nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)
+
+    def start(self, encoded):
+        hidden = torch.tanh(self.bridge(encoded.context))
+        keys = self.attention.key_projection(encoded.memory)
+        return AttentionDecoderState(
+            hidden=hidden, memory=encoded.memory, keys=keys, mask=encoded.mask
+        )
+
+    def one_step(self, token, state):
+        context, weights = self.attention(
+            state.hidden[:, None], state.memory, state.mask[:, None], return_weights=True
+        )
+        y, c = self.embedding(token), context[:, 0]
+        hidden = self.cell(torch.cat([y, c], dim=1), state.hidden)
+        logits = self.output(torch.cat([hidden, y, c], dim=1))
+        state = AttentionDecoderState(
+            hidden=hidden, memory=state.memory, keys=state.keys, mask=state.mask
+        )
+        return logits, weights[:, 0], state
+
+    def several(self, tgt, state):
+        if tgt.shape[0] != state.hidden.shape[0]:
+            raise ValueError("batch")
+        if tgt.shape[1] == 0:
+            raise ValueError("no token")
+        logits, weights = [], []
+        for t in range(tgt.shape[1]):
+            l, w, state = self.one_step(tgt[:, t], state)
+            logits.append(l)
+            weights.append(w)
+        return torch.stack(logits, dim=1), torch.stack(weights, dim=1), state
+
+    def step(self, tgt, state):
+        logits, weights, state = self.several(tgt, state)
+        return logits, state
+
+    def forward(self, tgt, encoded, *, return_weights=False):
+        logits, weights, _ = self.several(tgt, self.start(encoded))
+        if return_weights:
+            return logits, weights
+        return logits
+''',
+    "alignment_error": '''
+def alignment_error(weights, alignment):
+    """Count them."""
+    if weights.dim() != 3:
+        raise ValueError("weights must have three dimensions")
+    batch, query_len, key_len = weights.shape
+    if list(alignment.shape) != [batch, query_len]:
+        raise ValueError("alignment must fit")
+    wrong = counted = 0
+    for rows, truths in zip(weights.tolist(), alignment.tolist()):
+        for row, truth in zip(rows, truths):
+            if truth != -1:
+                counted += 1
+                wrong += row.index(max(row)) != truth
+    if counted == 0:
+        raise ValueError("no true key")
+    return wrong / counted
+''',
+}
+
+PIECES: dict[str, Edit] = {
+    "AdditiveAttention": (
+        (
+            "        if mask is not None:\n"
+            "            scores = scores.masked_fill(~mask, -math.inf)\n"
+            "        weights = torch.softmax(scores, dim=-1)\n"
+            "        if mask is not None:  # a row of -inf alone has no softmax: such a query gets"
+            " zeros\n"
+            "            weights = weights.masked_fill(~mask, 0.0)\n",
+            "        if mask is None:\n"
+            "            weights = F.softmax(scores, -1)\n"
+            "        else:\n"
+            "            hidden = torch.logical_not(mask).expand_as(scores)\n"
+            "            blind = hidden.all(-1, keepdim=True)\n"
+            "            scores[hidden & ~blind] = -float('inf')\n"
+            "            weights = F.softmax(scores, -1) * (~blind)\n",
+        ),
+        ("context = weights @ memory", "context = torch.bmm(weights, memory)"),
+        ("self.score(torch.tanh(pairs)).squeeze(-1)", "F.tanh(pairs) @ self.score.weight[0]"),
+    ),
+    "AttentionDecoder": (
+        (
+            "torch.cat([embedded, context.squeeze(1)], dim=-1)",
+            "torch.hstack((embedded, context[:, 0, :]))",
+        ),
+        (
+            "for embedded in self.embedding(tgt).unbind(dim=1):",
+            "for token in tgt.T:\n            embedded = self.embedding.weight[token]",
+        ),
+    ),
+    "alignment_error": '''
+import numpy as np
+
+
+def alignment_error(weights, alignment):
+    """With numpy."""
+    w, a = weights.detach().cpu().numpy(), alignment.cpu().numpy()
+    if w.ndim != 3 or a.shape != w.shape[:-1] or not (a >= 0).any():
+        raise ValueError("shapes, or no true key")
+    return float(np.mean(w.argmax(-1)[a >= 0] != a[a >= 0]))
+''',
+}  # fmt: skip
+
+NOTHING_WRITTEN: dict[str, Edit] = dict.fromkeys(LOOPS, BLANK)
+EVERYTHING = dict.fromkeys(NOTHING_WRITTEN, "*")
+
+# ---- wrong ones ----
+
+SCORED = "self.score(torch.tanh(pairs))"
+PAIRS = "projected[:, :, None] + keys[:, None]"
+SOFTMAX = "torch.softmax(scores, dim=-1)"
+MASKING = """\
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+"""
+MASKING_AGAIN = """\
+        if mask is not None:  # a row of -inf alone has no softmax: such a query gets zeros
+            weights = weights.masked_fill(~mask, 0.0)
+"""
+KEYS = "keys = self.key_projection(memory) if keys is None else keys"
+AVERAGE = "context = weights @ memory"
+
+
+def attention(
+    what: str, old: str, new: str, lost: str, hint: str = "", **others: str
+) -> Submission:
+    """Name a mistake in the attention: one piece of it that is something else."""
+    lost_too = {"AdditiveAttention": lost, **others}
+    return mistake(what, "AdditiveAttention", ((old, new),), lost=lost_too, hint=hint)
+
+
+ATTENTION_MISTAKES = (
+    attention("no tanh", SCORED, "self.score(pairs)", "scores", "tanh is missing"),
+    attention("tanh after v", SCORED, "torch.tanh(self.score(pairs))", "scores",
+              "tanh comes before v, not after"),
+    attention("a sigmoid for the tanh", SCORED, "self.score(torch.sigmoid(pairs))", "scores"),
+    attention("v forgotten", f"{SCORED}.squeeze(-1)", "torch.tanh(pairs).sum(-1)",
+              "scores gradients", "v is missing"),
+    attention("the query is not projected", "projected = self.query_projection(query)",
+              "projected = query", "scores gradients"),
+    attention("multiplied", PAIRS, "projected[:, :, None] * keys[:, None]", "scores"),
+    attention("a tanh around each", SCORED,
+              "self.score(torch.tanh(projected[:, :, None]) + torch.tanh(keys[:, None]))",
+              "scores"),
+    attention("queries and keys exchanged", PAIRS, "projected[:, None] + keys[:, :, None]",
+              "scores values mask no-keys keys gradients errors",
+              AttentionDecoder="state logits forward weights padding"),
+    attention("align returns weights", f"{SCORED}.squeeze(-1)",
+              f"{SCORED}.squeeze(-1).softmax(-1)", "scores"),
+    attention("softmax over the queries", SOFTMAX, "torch.softmax(scores, dim=1)",
+              "values mask keys gradients"),
+    attention("softmax over the batch", SOFTMAX, "torch.softmax(scores, dim=0)",
+              "values mask keys gradients"),
+    attention("no softmax", SOFTMAX, "scores", "values mask keys gradients"),
+    attention("scaled as a dot product", SOFTMAX,
+              "torch.softmax(scores / math.sqrt(keys.size(-1)), dim=-1)",
+              "values mask keys gradients", "additive scores are not scaled"),
+    attention("the keys are averaged", AVERAGE, "context = weights @ keys",
+              "values mask keys gradients"),
+    attention("the mean of the memory", AVERAGE,
+              "context = memory.mean(1, keepdim=True).expand(-1, query.size(1), -1)",
+              "values mask no-keys keys gradients"),
+    mistake(
+        "mask inverted", "AdditiveAttention",
+        (
+            ("scores.masked_fill(~mask", "scores.masked_fill(mask"),
+            ("weights.masked_fill(~mask", "weights.masked_fill(mask"),
+        ),
+        lost={"AdditiveAttention": "mask no-keys"},
+        hint="the mask is inverted",
+    ),
+    attention("mask after the softmax", MASKING, "", "mask", "mask the scores, before the softmax"),
+    attention("hidden scores are zero", "masked_fill(~mask, -math.inf)", "masked_fill(~mask, 0.0)",
+              "mask"),
+    attention("NaN where nothing is seen", MASKING_AGAIN, "", "no-keys",
+              "the softmax of a row of -inf is NaN"),
+    attention("-1e9 and no more", f"{MASKING}        weights = {SOFTMAX}\n{MASKING_AGAIN}",
+              "        if mask is not None:\n"
+              "            scores = scores.masked_fill(~mask, -1e9)\n"
+              f"        weights = {SOFTMAX}\n", "no-keys"),
+    attention("mask without effect", f"{MASKING}        weights = {SOFTMAX}\n{MASKING_AGAIN}",
+              f"        weights = {SOFTMAX}\n", "mask no-keys"),
+    attention("given keys unused", KEYS, "keys = self.key_projection(memory)", "keys",
+              "the keys that are handed over are not used"),
+    attention("given keys projected again", KEYS,
+              "keys = self.key_projection(memory if keys is None else keys)", "keys"),
+    mistake(
+        "given keys averaged", "AdditiveAttention",
+        ((KEYS, f"given = keys\n        {KEYS}"),
+         (AVERAGE, "context = weights @ (memory if given is None else given)")),
+        lost="keys",
+    ),
+    attention("detached weights", SOFTMAX, f"{SOFTMAX}.detach()", "gradients"),
+    attention("detached memory", AVERAGE, "context = weights @ memory.detach()", "gradients"),
+    attention("any mask will do", "mask.dtype != torch.bool", "False", "errors"),
+    attention("masks of ones and zeros too", "mask.dtype != torch.bool",
+              "mask.is_floating_point()", "errors"),
+    attention("batches unchecked", "query.size(0) != memory.size(0)", "False", "errors",
+              "one of 1 would be broadcast in silence"),
+    attention("biases", "nn.Linear(d_query, d_attention, bias=False)",
+              "nn.Linear(d_query, d_attention)", "parameters scores"),
+    attention("widths unchecked", "min(d_query, d_memory, d_attention) < 1", "False",
+              "parameters"),
+    attention("both start alike", "self.score = nn.Linear(d_attention, 1, bias=False)",
+              "self.score = nn.Linear(d_attention, 1, bias=False)\n"
+              "        if d_query == d_memory:\n"
+              "            self.key_projection.load_state_dict(self.query_projection.state_dict())",
+              "parameters", "make a new nn.Linear for each"),
+)  # fmt: skip
+
+
+def decoder(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
+    """Name a mistake in the decoder: one piece of it that is something else."""
+    return mistake(what, "AttentionDecoder", ((old, new),), lost=lost, hint=hint)
+
+
+BRIDGE = "hidden=torch.tanh(self.bridge(encoded.context))"
+WRITTEN = "torch.cat([embedded, context.squeeze(1)], dim=-1)"
+READ = "read.append(torch.cat([hidden, written], dim=-1))"
+CELL = "hidden = self.cell(written, hidden)  # (batch, d_hidden)\n"
+
+DECODER_MISTAKES = (
+    decoder("bridge without tanh", BRIDGE, "hidden=self.bridge(encoded.context)", "start",
+            "tanh is missing"),
+    decoder("starts from zeros", BRIDGE, "hidden=torch.zeros_like(self.bridge(encoded.context))",
+            "start forward"),
+    decoder("starts from the mean of the memory", BRIDGE,
+            "hidden=torch.tanh(self.bridge(encoded.memory.mean(1)))", "start padding",
+            "not from the mean of the memory"),
+    decoder("the memory for keys", "keys=self.attention.key_projection(encoded.memory)",
+            "keys=encoded.memory", "start"),
+    decoder("mask of the state inverted", "mask=encoded.mask", "mask=~encoded.mask",
+            "start weights padding"),
+    decoder("all of the memory is real", "mask=encoded.mask",
+            "mask=torch.ones_like(encoded.mask)", "start weights padding"),
+    decoder("attention as wide as the memory", "d_hidden if d_attention is None else d_attention",
+            "d_memory if d_attention is None else d_attention", "start"),
+    decoder("d_attention ignored", "d_hidden if d_attention is None else d_attention", "d_hidden",
+            "start"),
+    decoder("cell in the other order", WRITTEN,
+            "torch.cat([context.squeeze(1), embedded], dim=-1)", "state logits",
+            "the context comes after the embedding"),
+    decoder("mask unused", "                state.mask[:, None],\n", "                None,\n",
+            "weights padding"),
+    decoder("the last token asks", "                hidden[:, None],\n",
+            "                F.pad(embedded, (0, hidden.size(1) - embedded.size(1)))[:, None],\n",
+            "state logits weights"),
+    decoder("one context for all", WRITTEN,
+            "torch.cat([embedded, state.memory.mean(1)], dim=-1)", "state logits padding"),
+    decoder("the cell starts anew each time", CELL,
+            "hidden = self.cell(written, torch.zeros_like(hidden))\n", "state"),
+    decoder("the old state returned", "replace(state, hidden=hidden)", "state",
+            "state logits forward weights"),
+    mistake(
+        "looks after the step, as Luong does", "AttentionDecoder",
+        (
+            (READ,
+             "new, weights = self.attention(hidden[:, None], state.memory, state.mask[:, None],\n"
+             "                keys=state.keys, return_weights=True)\n"
+             "            read.append(torch.cat([hidden, embedded, new.squeeze(1)], dim=-1))"),
+        ),
+        lost="logits weights", hint="look once, before the step",
+    ),
+    mistake(
+        "output of the old state", "AttentionDecoder",
+        (
+            (f"            {CELL}            {READ}\n",
+             f"            {READ}\n            {CELL}"),
+        ),
+        lost="logits", hint="the output layer reads the old state",
+    ),
+    decoder("output in another order", READ, "read.append(torch.cat([written, hidden], dim=-1))",
+            "logits", "the order is state"),
+    decoder("probabilities for logits", "logits = self.output(torch.stack(read, dim=1))",
+            "logits = self.output(torch.stack(read, dim=1)).softmax(-1)", "logits",
+            "these are probabilities"),
+    decoder("log-probabilities for logits", "logits = self.output(torch.stack(read, dim=1))",
+            "logits = self.output(torch.stack(read, dim=1)).log_softmax(-1)", "logits",
+            "these are log-probabilities"),
+    decoder("the state is not handed on", "(written, hidden)  # (batch, d_hidden)\n",
+            "(written, state.hidden)\n", "forward weights"),
+    decoder("always asks with the first state", "                hidden[:, None],\n",
+            "                state.hidden[:, None],\n", "forward weights"),
+    decoder("reads the start token each time", "self.embedding(tgt).unbind(dim=1)",
+            "self.embedding(tgt[:, :1].expand_as(tgt)).unbind(dim=1)", "forward weights"),
+    decoder("from the last token to the first", "self.embedding(tgt).unbind(dim=1)",
+            "self.embedding(tgt.flip(1)).unbind(dim=1)", "forward weights"),
+    decoder("detached at each step", CELL, "hidden = self.cell(written, hidden.detach())\n",
+            "logits"),
+    decoder("steps before batch", "torch.stack(read, dim=1)", "torch.stack(read)",
+            "logits forward padding"),
+    decoder("the last row only", "torch.cat(looked, dim=1)", "looked[-1]", "weights"),
+    decoder("each row the first", "torch.cat(looked, dim=1)",
+            "looked[0].expand(-1, tgt.size(1), -1)", "weights"),
+    decoder("rows the other way round", "torch.cat(looked, dim=1)",
+            "torch.cat(looked[::-1], dim=1)", "weights"),
+    decoder("weights always returned", "return (logits, weights) if return_weights else logits",
+            "return logits, weights", "forward weights padding"),
+    decoder("batch unchecked", "tgt.size(0) != state.hidden.size(0) or ", "", "errors"),
+    decoder("no tokens unchecked", " or tgt.size(1) < 1", "", "errors"),
+    decoder("sizes unchecked", "min(vocab_size, d_embedding, d_hidden, d_memory) < 1", "False",
+            "errors"),
+)  # fmt: skip
+
+
+def error(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
+    """Name a mistake in the alignment error: one piece of it that is something else."""
+    return mistake(what, "alignment_error", ((old, new),), lost=lost, hint=hint)
+
+
+WRONG = "wrong = weights.argmax(dim=-1) != alignment"
+SHARE = "float(wrong[has_key].double().mean())"
+
+ERROR_MISTAKES = (
+    error("the right ones", WRONG, "wrong = weights.argmax(dim=-1) == alignment",
+          "values uncounted", "this is the share of the right ones"),
+    error("argmax over the queries", "weights.argmax(dim=-1)",
+          "weights.argmax(dim=1)[:, :1].expand_as(alignment)", "values uncounted"),
+    error("argmin", "weights.argmax(dim=-1)", "weights.argmin(dim=-1)", "values uncounted"),
+    error("a count", SHARE, "float(wrong[has_key].sum())", "values uncounted",
+          "divide by how many there are"),
+    error("a percentage", SHARE, "100 * float(wrong[has_key].double().mean())",
+          "values uncounted", "this is a percentage"),
+    error("a tensor", SHARE, "wrong[has_key].float().mean()", "values", "expected float"),
+    error("what has no key is wrong", SHARE, "float(wrong.double().mean())", "uncounted",
+          "what has no true key is counted as wrong"),
+    error("what has no key is right", SHARE, "float((wrong & has_key).double().mean())",
+          "uncounted", "what has no true key is counted as right"),
+    error("the mean over sentences", SHARE,
+          "float(((wrong & has_key).sum(1) / has_key.sum(1)).mean())", "uncounted"),
+    error("key 0 does not count", "has_key = alignment >= 0", "has_key = alignment > 0",
+          "values uncounted"),
+    error("the misplaced weight", SHARE,
+          "float(1 - weights.gather(-1, alignment.clamp(min=0)[..., None])[..., 0]"
+          "[has_key].double().mean())", "values uncounted"),
+    error("NaN where nothing has a key", "if not has_key.any():", "if False:", "errors",
+          "raise ValueError, not NaN"),
+    error("zero where nothing has a key", 'raise ValueError("no query has a true key")',
+          "return 0.0", "errors"),
+    error("shapes unchecked", "weights.dim() != 3 or alignment.shape != weights.shape[:2]",
+          "False", "errors"),
+    error("the alignment changed in place", "    has_key = alignment >= 0\n",
+          "    has_key = alignment >= 0\n    alignment[~has_key] = 0\n", "errors"),
+)  # fmt: skip
+
+SAMPLE_CLASS: tuple[Submission, ...] = (
+    Submission(
+        student="ada", what="right, with einsum", edits={**EINSUM, "reading-the-picture": ANSWER}
+    ),
+    Submission(
+        student="bela", what="right, with loops", edits={**LOOPS, "reading-the-picture": ANSWER}
+    ),
+    Submission(student="chidi", what="right, by other functions", edits=PIECES),
+    Submission(
+        student="dana",
+        what="softmax over the queries",
+        edits={"AdditiveAttention": ((SOFTMAX, "torch.softmax(scores, dim=1)"),)},
+        lost={"AdditiveAttention": "values mask keys gradients"},
+    ),
+    Submission(
+        student="emil",
+        what="mask after the softmax",
+        edits={"AdditiveAttention": ((MASKING, ""),)},
+        lost={"AdditiveAttention": "mask"},
+        hint="mask the scores, before the softmax",
+    ),
+    Submission(
+        student="fatima",
+        what="tanh after v",
+        edits={"AdditiveAttention": ((SCORED, "torch.tanh(self.score(pairs))"),)},
+        lost={"AdditiveAttention": "scores"},
+        hint="tanh comes before v, not after",
+    ),
+    Submission(
+        student="goran",
+        what="padding is looked at",
+        edits={"AttentionDecoder": (("                state.mask[:, None],\n", "None,\n"),)},
+        lost={"AttentionDecoder": "weights padding"},
+    ),
+    Submission(
+        student="hana",
+        what="always asks with the first state, counts what has no key",
+        edits={
+            "AttentionDecoder": (
+                ("                hidden[:, None],\n", "                state.hidden[:, None],\n"),
+            ),
+            "alignment_error": ((SHARE, "float(wrong.double().mean())"),),
+        },
+        lost={"AttentionDecoder": "forward weights", "alignment_error": "uncounted"},
+        hint="what has no true key is counted as wrong",
+    ),
+    Submission(
+        student="ivo",
+        what="half done: no decoder yet",
+        edits={"AttentionDecoder": BLANK},
+        lost={"AttentionDecoder": "*"},
+    ),
+    Submission(
+        student="jun",
+        what="a measure that never ends",
+        edits={"alignment_error": "def alignment_error(weights, alignment):" + ENDLESS_LOOP},
+        lost={"alignment_error": "*"},
+        status=Status.TIMEOUT,
+    ),
+    Submission(
+        student="kofi",
+        what="os._exit",
+        edits={"alignment_error": "def alignment_error(*args):\n    os._exit(0)\n"},
+        lost={"alignment_error": "*"},
+        status=Status.CRASH,
+        judge_only=True,
+    ),
+    Submission(
+        student="lea",
+        what="hostile: objects that equal everything",
+        edits={name: f"{ALWAYS_RIGHT}{name} = AlwaysRight()" for name in NOTHING_WRITTEN},
+        lost=EVERYTHING,
+    ),
+)
+
+MISTAKES: tuple[Submission, ...] = (*ATTENTION_MISTAKES, *DECODER_MISTAKES, *ERROR_MISTAKES)
+
+DELIGHT = "banana  ->  ananabay"
+
+EQUIVALENT: dict[str, str] = {}
