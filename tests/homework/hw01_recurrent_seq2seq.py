@@ -1036,14 +1036,20 @@ MISTAKES: tuple[Submission, ...] = (
 DELIGHT = "it carves 100 as a Roman would"
 
 EQUIVALENT = {
-    "+    is_real = torch.arange(x.size(1)) <": "the device shows on a GPU alone, and is tried there",
+    "+    is_real = torch.arange(x.size(1)) <": "where it is made shows on a GPU alone",
     "zip(pair, (False, True)):": "a pair is two",
     "zip(pair, (False, True), strict=False)": "likewise",
     "zip(in_play, steps) for": "as many rows as were asked for",
     "zip(in_play, steps, strict=False)": "likewise",
     "masked_fill_(": "in place, but in a memory that nothing else holds yet",
-    "dim=--1)": "the last of two dimensions",
-    "dim=-0)": "the last of one dimension",
+    "chunk(3, dim=--1)": "the last of two dimensions",
+    "torch.cat(last, dim=--1)": "likewise",
+    "context], dim=--1)": "likewise",
+    "written], dim=--1)": "likewise",
+    "log_softmax(dim=--1)": "likewise",
+    "max(dim=-0)": "the last of one dimension",
+    "logits[0].log_softmax(dim=-0)": "likewise",
+    "[0].log_softmax(dim=-0)[token]": "likewise",
     "logits[-1].log_softmax": "the last of one row",
     "next_logits(sequence[:, :t])[-1]": "likewise",
 }
