@@ -14,15 +14,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nbgrader.api import Gradebook
 
 from autograder.class_run import grade_class
 from autograder.cluster import Cluster
-from autograder.gradebook import record_in_gradebook
+from autograder.gradebook import GradebookRecorder, record_in_gradebook
 from autograder.judge import TimeLimits
+from autograder.results import SubmissionResult
 from autograder.source import build_source_notebook
 
 ROOT = Path(__file__).parents[1]
@@ -36,14 +37,14 @@ class Timing:
     Attributes:
         name: What graded.
         seconds: Wall time of the whole class, from the command to the gradebook.
-        grading_seconds: Of these, what grading itself took; the rest is the gradebook.
         marks: Points by student.
+        spent: Where the time goes: seconds of the class by step.
     """
 
     name: str
     seconds: float
-    grading_seconds: float
     marks: dict[str, float]
+    spent: dict[str, float] = field(default_factory=dict)
 
 
 def write_class(folder: Path, count: int) -> None:
@@ -82,23 +83,46 @@ def time_nbgrader(submissions: Path, course: Path) -> Timing:
 
     run("generate_assignment")
     seconds = run("autograde")
-    return Timing(
-        name="nbgrader autograde", seconds=seconds, grading_seconds=seconds, marks=_marks(course)
-    )
+    return Timing(name="nbgrader autograde", seconds=seconds, marks=_marks(course))
 
 
 def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
     """Time the judge with a number of workers, start of the workers and gradebook included."""
     started = time.perf_counter()
-    cluster = Cluster(workers=workers)
-    results = grade_class(HOMEWORK, submissions, root=ROOT, limits=TimeLimits(), cluster=cluster)
-    graded = time.perf_counter()
-    record_in_gradebook(results, submissions, HOMEWORK, root=ROOT, course_folder=course)
+    first: list[float] = []
+    with GradebookRecorder(submissions, HOMEWORK, root=ROOT, course_folder=course) as recorder:
+
+        def take(result: SubmissionResult) -> None:
+            first.append(time.perf_counter() - started - result.seconds)
+            recorder.record(result)
+
+        results = grade_class(
+            HOMEWORK,
+            submissions,
+            root=ROOT,
+            limits=TimeLimits(),
+            cluster=Cluster(workers=workers),
+            on_result=take,
+        )
+        graded = time.perf_counter()
+    seconds = time.perf_counter() - started
+    again = time.perf_counter()
+    alone = course.with_name(f"{course.name}-again")
+    record_in_gradebook(results, submissions, HOMEWORK, root=ROOT, course_folder=alone)
+    checks = sum(check.seconds for result in results for check in result.checks)
     return Timing(
         name=f"the judge, {workers} worker{'s' * (workers > 1)}",
-        seconds=time.perf_counter() - started,
-        grading_seconds=graded - started,
+        seconds=seconds,
         marks=_marks(course),
+        spent={
+            "until the first is begun: Dask, PyTorch, sandbox": first[0],
+            "checks, with the student's code that they call": checks / workers,
+            "fork, student's cells, reading them": (sum(r.seconds for r in results) - checks)
+            / workers,
+            "gradebook and notebooks after the last is graded": seconds - (graded - started),
+            "gradebook and notebooks, had they not been written meanwhile": time.perf_counter()
+            - again,
+        },
     )
 
 
@@ -123,14 +147,17 @@ def main() -> None:
     if any(timing.marks != timings[0].marks for timing in timings):
         sys.exit("the ways of grading do not agree on the marks")
     print(f"{count} submissions of {HOMEWORK}, {os.cpu_count()} cores, {platform.machine()}\n")
-    print("| | seconds | seconds a submission | of these grading | submissions a minute | ratio |")
-    print("|---|---|---|---|---|---|")
+    print("| | seconds | seconds a submission | submissions a minute | ratio |")
+    print("|---|---|---|---|---|")
     for t in timings:
         print(
             f"| {t.name} | {t.seconds:.1f} | {t.seconds / count:.2f} | "
-            f"{t.grading_seconds / count:.2f} | {60 * count / t.seconds:.0f} | "
-            f"{timings[0].seconds / t.seconds:.1f} |"
+            f"{60 * count / t.seconds:.0f} | {timings[0].seconds / t.seconds:.1f} |"
         )
+    print(f"\n| where the time goes, seconds | {' | '.join(t.name for t in timings[1:])} |")
+    print("|---|" + "---|" * len(timings[1:]))
+    for step in timings[-1].spent:
+        print(f"| {step} | {' | '.join(f'{t.spent[step]:.1f}' for t in timings[1:])} |")
 
 
 if __name__ == "__main__":

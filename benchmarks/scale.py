@@ -1,0 +1,118 @@
+"""What a very large class costs: a model from measured figures, and a run with simulated workers.
+
+    python -m benchmarks.scale
+
+The run goes through the loop that grades a real class, with a real result for each submission; only
+the workers sleep for as long as grading takes, and all live in this one process, scheduler and
+class run included. So the rate that is shown is less than what separate machines would see.
+"""
+
+import argparse
+import contextlib
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from autograder import class_run
+from autograder.cluster import Cluster
+from autograder.course import Course, open_judge
+from autograder.gradebook import GradebookRecorder
+from autograder.judge import TimeLimits
+from autograder.result_store import ResultStore
+from autograder.results import SubmissionResult
+from benchmarks.autograder import HOMEWORK, ROOT, write_class
+
+SUBMISSIONS, MACHINES, CORES = 100_000, 100, 2
+THREADS = 20  # of each simulated worker: fewer workers, as many submissions at a time
+
+
+class SimulatedCluster(Cluster):
+    """Workers that share this process."""
+
+    @contextlib.contextmanager
+    def connect(self, most: int) -> Iterator[Any]:
+        """Start as many threads as were asked for."""
+        from distributed import Client, LocalCluster
+
+        with (
+            LocalCluster(
+                n_workers=(self.workers or THREADS) // THREADS, threads_per_worker=THREADS,
+                processes=False, dashboard_address=None,
+            ) as cluster,
+            Client(cluster) as client,
+        ):  # fmt: skip
+            yield client
+
+
+def measure_judge(notebook: bytes, course: Course) -> tuple[SubmissionResult, float]:
+    """Return a result, and the seconds that grading it takes once the judge is warm."""
+    judge = open_judge(course, limits=TimeLimits())
+    results = [judge.grade(notebook, "student") for _ in range(8)]
+    return results[-1], sorted(result.seconds for result in results[2:])[3]
+
+
+def measure_writer(folder: Path, result: SubmissionResult, count: int) -> float:
+    """Return the seconds that the one writer takes for a result, its notebooks included."""
+    times: list[float] = []
+    with GradebookRecorder(
+        folder / "class", HOMEWORK, root=ROOT, course_folder=folder / "nbgrader",
+        on_recorded=lambda student: times.append(time.perf_counter()),
+    ) as recorder:  # fmt: skip
+        for student in sorted(path.name for path in (folder / "class").iterdir())[:count]:
+            recorder.record(replace(result, student=student))
+    return (times[-1] - times[0]) / (len(times) - 1)
+
+
+def measure_scheduler(
+    folder: Path, course: Course, result: SubmissionResult, seconds: float, count: int
+) -> float:
+    """Return how many results a second come from simulated workers and are kept."""
+    data = result.to_json()
+    notebook = next((folder / "class").rglob("*.ipynb"))
+    store = ResultStore(folder / "results")
+
+    def sleep(course: Course, notebook: bytes, student: str, *rest: Any) -> dict[str, Any]:
+        time.sleep(seconds)
+        return {**data, "student": student}
+
+    original, class_run._grade_one = class_run._grade_one, sleep
+    try:
+        notebooks = {f"student-{n}": (notebook, None) for n in range(count)}
+        cluster, ended = SimulatedCluster(workers=MACHINES * CORES), []
+        for graded, made_from in class_run._grade_in_parallel(course, notebooks, cluster, {}):
+            store.keep(graded, made_from)
+            ended.append(time.perf_counter())
+    finally:
+        class_run._grade_one = original
+    warm = count // 5
+    return (len(ended) - warm) / (ended[-1] - ended[warm - 1])
+
+
+def main() -> None:
+    """Measure, and print the model."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--simulated", type=int, default=5000, help="submissions of the simulation")
+    parser.add_argument("--recorded", type=int, default=100, help="results for the one writer")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_class(folder / "class", arguments.recorded)
+        course = Course.load(HOMEWORK, ROOT)
+        notebook = next((folder / "class").rglob("*.ipynb")).read_bytes()
+        result, grading = measure_judge(notebook, course)
+        writing = measure_writer(folder, result, arguments.recorded)
+        rate = measure_scheduler(folder, course, result, grading, arguments.simulated)
+    wanted = MACHINES * CORES / grading
+    print(f"grading a submission, warm: {grading * 1000:.0f} ms of a worker")
+    print(f"{MACHINES} machines with {CORES} workers each could grade {wanted:.0f} a second")
+    print(f"simulated, through one scheduler and one class run: {rate:.0f} a second, results kept")
+    print(f"the one writer of the gradebook: {writing * 1000:.1f} ms, {1 / writing:.0f} a second\n")
+    for what, speed in (("workers", wanted), ("scheduler", rate), ("writer", 1 / writing)):
+        print(f"{SUBMISSIONS:,} submissions, {what}: {SUBMISSIONS / speed / 60:.0f} minutes")
+
+
+if __name__ == "__main__":
+    main()

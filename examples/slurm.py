@@ -1,0 +1,36 @@
+"""Grades a class on a SLURM cluster: python examples/slurm.py hw03 submissions build/grades/hw03.
+
+    python -m pip install dask-jobqueue
+
+Each job is one worker with the sandbox; notebooks and results travel over the network, so jobs need
+no folder in common with this machine. They need this project installed with the same course_lib (a
+worker with another one is refused), and bubblewrap.
+"""
+
+import subprocess
+import sys
+
+from dask_jobqueue import SLURMCluster
+
+
+def main(homework: str, submissions: str, out: str) -> int:
+    """Start the jobs, grade, and end them."""
+    with SLURMCluster(
+        queue="short",
+        cores=1,  # a submission at a time; students' code may run amok
+        processes=1,
+        memory="6GB",  # a student's process may have 4 of them
+        walltime="01:00:00",
+        # With GPUs: job_extra_directives=["--gres=gpu:1"], worker_extra_args=["--resources GPU=1"],
+        # and --device cuda below: each submission then takes a GPU for itself.
+    ) as cluster:
+        cluster.scale(jobs=50)
+        command = ["grade", homework, "--submissions", submissions, "--out", out]
+        command += ["--scheduler", cluster.scheduler_address]
+        return subprocess.run(
+            [sys.executable, "-m", "autograder", *command], check=False
+        ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
