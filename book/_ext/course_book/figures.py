@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+from course_book.alignment_explorer import AlignmentExplorer
+from course_book.beam_search import BeamSearch
 from course_book.bottleneck import Bottleneck
+from course_book.depth_profile import DepthProfiles
+from course_book.four_norms import FourNorms
 from course_book.gru_gates import GRUGates
 from course_book.position_clocks import PositionClocks
 from course_book.query_key_value import QueryKeyValue
@@ -53,10 +57,30 @@ class Figure:
 
 
 FIGURES: dict[str, Figure] = {
+    "alignment-explorer": Figure(
+        model=AlignmentExplorer,
+        scripts=("elements.js", "alignment-explorer.js"),
+        styles=("alignment-explorer.css",),
+    ),
+    "beam-search": Figure(
+        model=BeamSearch,
+        scripts=("elements.js", "beam-search/search.js", "beam-search.js"),
+        styles=("beam-search.css",),
+    ),
     "bottleneck": Figure(
         model=Bottleneck,
         scripts=("elements.js", "bottleneck.js"),
         styles=("bottleneck.css",),
+    ),
+    "depth-profile": Figure(
+        model=DepthProfiles,
+        scripts=("elements.js", "depth-profile.js"),
+        styles=("depth-profile.css",),
+    ),
+    "four-norms": Figure(
+        model=FourNorms,
+        scripts=("elements.js", "four-norms.js"),
+        styles=("four-norms.css",),
     ),
     "gru-gates": Figure(
         model=GRUGates,
