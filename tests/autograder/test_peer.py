@@ -323,17 +323,35 @@ def test_a_value_that_cannot_cross_is_an_error_not_a_hang(remote, value):
         {"reply": 1, "error": {"type_name": 1}},
         {"reply": 1, "value": 1, "released": 5},
         {"reply": 1, "value": 1, "backward": {"reference": 1, "type": "B"}, "outputs": [9]},
+        {"reply": 1, "value": 1, "backward": {"reference": 1, "type": "B"}, "outputs": [0] * 9},
+        {"reply": 1, "value": 1, "released": [[]]},
+        {"reply": 1, "value": {"record": {"yours": 1}, "fields": []}},
+        {"reply": 1, "value": {"set": [i * (2**61 - 1) for i in range(20_001)]}},
+        {"reply": 1, "value": {"dict": [[i * (2**61 - 1), 0] for i in range(20_001)]}},
         {"reply": 1, "value": {"yours": 77}},
         {"reply": 1, "value": {"record": "course_lib:Room", "fields": [["module", 1]]}},
         {"reply": 1, "value": {"record": "os:system", "fields": [["command", "true"]]}},
     ],
-    ids=str,
+    ids=lambda reply: str(reply)[:80],
 )
 def test_a_forged_reply_is_refused(reply):
     ours, theirs = socket.socketpair()
     peer = Peer(Wire(ours), describe_error=describe)
     peer.wire.deadline = time.monotonic() + 5
-    Wire(theirs).send(reply, [torch.ones(1)])
+    send = threading.Thread(target=Wire(theirs).send, args=(reply, [torch.ones(1)]), daemon=True)
+    send.start()  # more than a socket holds must be read while it is sent
     with pytest.raises(WireError):
         peer.call("builtins:len", ([],))
     assert isinstance(peer.failure, WireError)
+
+
+def test_what_is_said_of_an_error_is_cut():
+    ours, theirs = socket.socketpair()
+    peer = Peer(Wire(ours), describe_error=describe)
+    error = dict.fromkeys(("type_name", "message", "traceback"), "x" * 100_000)
+    args = ({"reply": 1, "error": error},)
+    threading.Thread(target=Wire(theirs).send, args=args, daemon=True).start()
+    with pytest.raises(RemoteError) as caught:
+        peer.call("builtins:len", ([],))
+    texts = (caught.value.type_name, caught.value.message, caught.value.traceback)
+    assert [len(text) for text in texts] == [100, 2_000, 6_000]

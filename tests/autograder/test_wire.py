@@ -65,8 +65,21 @@ def test_a_tensor_arrives_as_it_was(pair, tensor):
         frame(b'{"a": ' + b"9" * 100_000 + b"}"),
         frame(b"{}", safetensors.torch.save({"misnamed": torch.ones(2)})),
         frame(b"\xff\xfe"),
+        frame(b"{}", safetensors.torch.save({"0": torch.ones(0, 2**40)})),
+        frame(b"{}", safetensors.torch.save({str(i): torch.ones(1) for i in range(20_000)})),
     ],
-    ids=["text", "list", "blob", "huge header", "deep", "long number", "misnamed", "not utf-8"],
+    ids=[
+        "text",
+        "list",
+        "blob",
+        "huge header",
+        "deep",
+        "long number",
+        "misnamed",
+        "not utf-8",
+        "large and empty",
+        "many",
+    ],
 )
 def test_a_malformed_frame_is_refused(pair, data):
     wire, theirs = pair
