@@ -6,6 +6,7 @@ student is one transaction: all of their rows are there, or none.
 
 import datetime
 from pathlib import Path
+from typing import Any
 
 import nbgrader
 from alembic.script import ScriptDirectory
@@ -18,6 +19,7 @@ from nbgrader.api import (
     Student,
     SubmittedAssignment,
     SubmittedNotebook,
+    new_uuid,
 )
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
 from sqlalchemy import create_engine, inspect, text
@@ -98,17 +100,23 @@ class GradebookRows:
         Raises:
             SQLAlchemyError: The database refused; nothing of this student's was changed.
         """
+        cells = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
+        scores = {
+            cell.metadata.nbgrader.grade_id: determine_grade(cell)[0]
+            for cell in cells
+            if is_grade(cell)
+        }
+        comments = {
+            cell.metadata.nbgrader.grade_id: _comment(cell)
+            for cell in cells
+            if is_solution(cell) or is_task(cell)
+        }
         try:
-            submitted = self._find_or_add(student, timestamp)
-            submitted.late_submission_penalty = None
-            cells = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
-            grades = {self._graded[grade.cell_id]: grade for grade in submitted.grades}
-            for cell in filter(is_grade, cells):
-                _write_grade(grades[cell.metadata.nbgrader.grade_id], cell, unchanged)
-            comments = {self._answered[comment.cell_id]: comment for comment in submitted.comments}
-            for cell in cells:
-                if is_solution(cell) or is_task(cell):
-                    _write_comment(comments[cell.metadata.nbgrader.grade_id], cell)
+            found = self._find(student, timestamp)
+            if found is None:
+                self._insert(student, timestamp, scores, comments)
+            else:
+                self._update(found, scores, comments, unchanged)
             self._session.commit()
         except BaseException:
             self._session.rollback()
@@ -120,21 +128,11 @@ class GradebookRows:
         """Let the database go."""
         self._gradebook.close()
 
-    def _find_or_add(self, student: str, timestamp: datetime.datetime | None) -> SubmittedNotebook:
+    def _find(self, student: str, timestamp: datetime.datetime | None) -> SubmittedNotebook | None:
         wanted = {"student_id": student, "assignment_id": self._assignment_id}
         found = self._session.query(SubmittedAssignment).filter_by(**wanted).one_or_none()
         if found is None:
-            if self._session.get(Student, student) is None:
-                self._session.add(Student(id=student))
-            found = SubmittedAssignment(**wanted, timestamp=timestamp)
-            added = SubmittedNotebook(
-                notebook_id=self._notebook_id,
-                assignment=found,
-                grades=[Grade(cell_id=cell) for cell in self._graded],
-                comments=[Comment(cell_id=cell) for cell in self._answered],
-            )
-            self._session.add(found)
-            return added
+            return None
         if timestamp is not None:
             found.timestamp = timestamp
         load = (selectinload(SubmittedNotebook.grades), selectinload(SubmittedNotebook.comments))
@@ -145,14 +143,66 @@ class GradebookRows:
             .one()
         )
 
+    def _insert(
+        self,
+        student: str,
+        timestamp: datetime.datetime | None,
+        scores: dict[str, float | None],
+        comments: dict[str, str | None],
+    ) -> None:
+        """Write the rows of a student's first submission: a statement for each table."""
 
-def _write_grade(grade: Grade, cell: NotebookNode, unchanged: bool) -> None:
-    score, _ = determine_grade(cell)
-    if not unchanged or grade.auto_score != score:
-        grade.needs_manual_grade = grade.manual_score is not None or score is None
-    grade.auto_score = score
+        def insert(table: type[Base], rows: list[dict[str, Any]]) -> None:
+            self._session.execute(table.__table__.insert(), rows)
+
+        if self._session.get(Student, student) is None:
+            self._session.add(Student(id=student))
+            self._session.flush()
+        submission, notebook = new_uuid(), new_uuid()
+        place = {"assignment_id": self._assignment_id, "student_id": student}
+        insert(SubmittedAssignment, [{"id": submission, "timestamp": timestamp, **place}])
+        place = {"assignment_id": submission, "notebook_id": self._notebook_id}
+        insert(SubmittedNotebook, [{"id": notebook, **place}])
+        grades = [
+            {
+                "notebook_id": notebook,
+                "cell_id": cell,
+                "auto_score": scores.get(name),
+                "needs_manual_grade": scores.get(name) is None,
+            }
+            for cell, name in self._graded.items()
+        ]
+        if grades:
+            insert(Grade, grades)
+        answers = [
+            {"notebook_id": notebook, "cell_id": cell, "auto_comment": comments.get(name)}
+            for cell, name in self._answered.items()
+        ]
+        if answers:
+            insert(Comment, answers)
+
+    def _update(
+        self,
+        submitted: SubmittedNotebook,
+        scores: dict[str, float | None],
+        comments: dict[str, str | None],
+        unchanged: bool,
+    ) -> None:
+        """Change the rows of a student who was recorded before, but for what is the TA's."""
+        submitted.late_submission_penalty = None
+        for grade in submitted.grades:
+            name = self._graded[grade.cell_id]
+            if name not in scores:
+                continue
+            if not unchanged or grade.auto_score != scores[name]:
+                grade.needs_manual_grade = grade.manual_score is not None or scores[name] is None
+            grade.auto_score = scores[name]
+        for comment in submitted.comments:
+            name = self._answered[comment.cell_id]
+            if name in comments:
+                comment.auto_comment = comments[name]
 
 
-def _write_comment(comment: Comment, cell: NotebookNode) -> None:
+def _comment(cell: NotebookNode) -> str | None:
     untouched = cell.metadata.nbgrader.get("checksum") == compute_checksum(cell)
-    comment.auto_comment = NO_RESPONSE if untouched and not is_task(cell) else None
+    return NO_RESPONSE if untouched and not is_task(cell) else None
