@@ -71,9 +71,8 @@ class _Stream(io.BufferedIOBase):
 def capture_streams() -> None:
     """From now on keep what is printed, instead of dropping it."""
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
-        stream = io.TextIOWrapper(
-            _Stream(descriptor), encoding="utf-8", errors="replace", write_through=True
-        )
+        below: Any = _Stream(descriptor)
+        stream = io.TextIOWrapper(below, encoding="utf-8", errors="replace", write_through=True)
         setattr(sys, name, stream)
 
 
