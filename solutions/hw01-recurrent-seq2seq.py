@@ -490,12 +490,12 @@ class GivenCell:
 
     def __call__(self, x, hidden):
         """Take one step."""
-        for name, tensor, width in (("x", x, self.d_input), ("state", hidden, self.d_hidden)):
+        for name, tensor, width in (("an x", x, self.d_input), ("a state", hidden, self.d_hidden)):
             is_tensor = isinstance(tensor, Tensor)
-            require(is_tensor, f"a cell was called with a {type(tensor).__name__} for its {name}")
+            require(is_tensor, f"a cell was called with a {type(tensor).__name__} for {name}")
             fits = tensor.dim() == 2 and tensor.size(1) == width
             shape = tuple(tensor.shape)
-            require(fits, f"a cell was called with a {name} of shape {shape}, not (batch, {width})")
+            require(fits, f"a cell was called with {name} of shape {shape}, not (batch, {width})")
         require(len(x) == len(hidden), "a cell was called with an x and a state of other batches")
         same = x.dtype == hidden.dtype
         require(same, f"x is {x.dtype} but the state {hidden.dtype}; see new_zeros")

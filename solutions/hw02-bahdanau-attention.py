@@ -943,7 +943,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 # Two rows with different numbers of queries that count: 1 of 1, and 1 of 4.
 heaviest = [*(1 + torch.randperm(3)).tolist(), 0, 4]
-weights = torch.softmax(3 * torch.eye(5)[heaviest].repeat(2, 1, 1), dim=-1).to(device)
+weights = torch.softmax(3 * torch.eye(6)[heaviest].repeat(2, 1, 1), dim=-1).to(device)
 alignment = weights.argmax(dim=-1)
 alignment[0, 1:] = -1
 alignment[1, 4] = -1

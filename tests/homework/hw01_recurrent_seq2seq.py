@@ -1033,7 +1033,7 @@ MISTAKES: tuple[Submission, ...] = (
     *DIAGNOSIS_MISTAKES,
 )
 
-DELIGHT = "it carves 100 as a Roman would"
+DELIGHT = "1984  ->  MCMLXXXIV"
 
 EQUIVALENT = {
     "+    is_real = torch.arange(x.size(1)) <": "where it is made shows on a GPU alone",

@@ -490,8 +490,8 @@ SHARE = "float(wrong[has_key].double().mean())"
 ERROR_MISTAKES = (
     error("the right ones", WRONG, "wrong = weights.argmax(dim=-1) == alignment",
           "values uncounted", "this is the share of the right ones"),
-    error("argmax over the queries", "weights.argmax(dim=-1)",
-          "weights.argmax(dim=1)[:, :1].expand_as(alignment)", "values uncounted"),
+    error("argmax over the queries", "weights.argmax(dim=-1)", "weights.argmax(dim=1)",
+          "values uncounted"),
     error("argmin", "weights.argmax(dim=-1)", "weights.argmin(dim=-1)", "values uncounted"),
     error("a count", SHARE, "float(wrong[has_key].sum())", "values uncounted",
           "divide by how many there are"),
@@ -598,4 +598,15 @@ MISTAKES: tuple[Submission, ...] = (*ATTENTION_MISTAKES, *DECODER_MISTAKES, *ERR
 
 DELIGHT = "banana  ->  ananabay"
 
-EQUIVALENT: dict[str, str] = {}
+EQUIVALENT = {
+    "min(d_memory, d_query, d_attention)": "the least of the same three",
+    "min(d_query, d_attention, d_memory)": "likewise",
+    "min(d_embedding, vocab_size, d_hidden, d_memory)": "the least of the same four",
+    "min(vocab_size, d_hidden, d_embedding, d_memory)": "likewise",
+    "min(vocab_size, d_embedding, d_memory, d_hidden)": "likewise",
+    "scores = scores.masked_fill_(": "in place, but on scores that nothing else holds",
+    "+            context, weights = self.attention(hidden[:, None], state.memory, "
+    "state.mask[:, None], return_weights=True)": "the same keys, made again at each step",
+    "context.squeeze(1)], dim=--1)": "the last of two dimensions",
+    "written], dim=--1)": "likewise",
+}
