@@ -1,0 +1,1212 @@
+# %% [markdown]
+# # Homework 8: BERT
+#
+# Which word is missing?
+#
+# ```
+# the two dogs ___ all night
+# ```
+#
+# You looked to the left *and* to the right, and you knew more than the word: you knew that it is a
+# verb, that it stands in the plural, and what dogs do. Whoever fills such blanks all day must learn
+# grammar and a good deal of the world, and nobody needs to label anything. **That is how BERT
+# learns.** Here you write what it needs, and in the last cell a small BERT made of *your* parts
+# fills in the blanks that you give it.
+#
+# | part | what you write | points |
+# |---|---|---|
+# | 1 | `split_word`: a word in pieces | 3 |
+# | 2 | `corrupt_tokens` and `mask_tokens`: the blanks, 80/10/10 | 6 |
+# | 3 | `next_sentence_pairs`: what comes next? | 3 |
+# | 4 | `BertEmbeddings` and `MaskedLanguageModelHead`: the way in and the way out | 4 |
+# | 5 | `SentenceClassifier` and `fine_tune`: put it to use | 3 |
+# | 6 | a question, answered in words | 3 |
+#
+# **Time:** about three hours if you have read the chapter [BERT](book:bert). Part 2 takes the
+# longest, part 4 is short. Nothing here needs a GPU.
+#
+# **Afterwards you can** tokenise with subwords, make training data from plain text, say what each
+# of BERT's embeddings is for, share weights between its two ends, and fine-tune it.
+
+# %% [markdown]
+# ## How this notebook works
+#
+# - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
+#   contract: shapes, types, errors. You may add cells, and functions of your own.
+# - The test cells check one thing each. When one complains, read its last line first: it is a
+#   hint.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers. It
+#   asks for nothing that the docstring does not promise. Where the docstring says *at random*,
+#   the tests count, with bounds so wide that no honest solution is ever out of luck.
+# - Random numbers come from the `generator` that is handed in: `torch.rand(...,
+#   generator=generator)`. So the same generator gives the same result, and experiments can be
+#   repeated.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+#
+# **If you are stuck,** look at [Common mistakes](book:bert#bert-common-mistakes) in the chapter.
+
+# %% setup="imports"
+import os
+from collections.abc import Container, Iterable, Sequence
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from course_lib.basic_tokenizer import basic_tokenize
+from course_lib.bert import BertConfig, Pooler, initialise
+from course_lib.bert_data import (
+    NOT_MASKED,
+    MaskedTokens,
+    Sentence,
+    SentencePair,
+    draw_ordinary_tokens,
+    join_sentences,
+)
+from course_lib.embedding import TokenEmbedding
+from course_lib.masks import padding_mask
+from course_lib.normalization import LayerNorm
+from course_lib.positional import LearnedPositions
+from course_lib.testing import (
+    CheckFailure,
+    assert_close,
+    assert_equal,
+    assert_keeps_inputs,
+    assert_raises,
+    assert_shape,
+    call_beside,
+)
+from course_lib.transformer_stacks import Encoder
+from course_lib.vocabulary import BERT_SPECIALS, Vocabulary
+from course_lib.wordpiece import CONTINUATION
+
+device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
+
+
+def new_generator():
+    """Give a source of random numbers, another one each time."""
+    return torch.Generator().manual_seed(int(torch.randint(2**31, ())))
+
+
+def as_pair(result):
+    """Give the two tensors that a function returned, if there are two."""
+    try:
+        token_ids, labels = result
+    except (TypeError, ValueError):
+        hint = "return MaskedTokens(token_ids=..., labels=...)"
+        raise CheckFailure("two results are expected", hint=hint) from None
+    return token_ids, labels
+
+
+def assert_share(part, whole, low, high, *, what, hint=""):
+    """Check that a share lies within bounds; they are wide enough for any luck."""
+    share = int(part.sum()) / max(int(whole.sum()), 1)
+    if not low <= share <= high:
+        raise CheckFailure(f"{what}: {share:.0%}, expected about {(low + high) / 2:.0%}", hint=hint)
+
+
+# %% [markdown]
+# ## Part 1: words in pieces
+#
+# A vocabulary of 30,000 entries holds *play*, but not *playfulness*. WordPiece writes rare words
+# in pieces that are there: *play ##ful ##ness*. A piece that does not begin a word carries the
+# mark `##` (its name here is `CONTINUATION`), so that *##able* in *payable* is another piece than
+# the word *able*. The chapter tells where the pieces come from: [WordPiece](book:bert#wordpiece).
+#
+# The search is **greedy**: always the longest piece that fits, from the left, and never back. Try
+# *unwanted* on paper, with the pieces of the docstring's first example. And what about a word whose
+# longest first piece leads to a dead end?
+
+# %% solution="split_word" of="course_lib.wordpiece"
+
+# %% test="split_word-pieces" points=1 read="bert#wordpiece"
+# A word is written in its longest pieces, from the left
+pieces = {"play", "pl", "##ing", "##in", "##g", "un", "##play", "##ed", "##p", "##l", "ed"}
+for word, expected in (
+    ("play", ["play"]),
+    ("playing", ["play", "##ing"]),
+    ("unplayed", ["un", "##play", "##ed"]),
+):
+    assert_equal(
+        split_word(word, pieces),
+        expected,
+        what=f"the pieces of {word!r}",
+        hint="try the longest piece first; all but the first carry the mark ##",
+        mistakes={
+            "pieces inside a word begin with ##": [p.removeprefix("##") for p in expected],
+            "the longest piece that fits, not the shortest": ["pl"],
+            "these are the letters, not the pieces": list(word),
+        },
+    )
+### BEGIN HIDDEN TESTS
+from course_lib.wordpiece import split_word as reference_split
+
+letters = [*"abc"]
+for _ in range(8):
+    drawn = ["".join(letters[i] for i in torch.randint(3, (n,))) for n in (1, 2, 2, 3, 3, 4)]
+    pieces = {*letters, *(f"##{x}" for x in letters), *drawn, *(f"##{x}" for x in drawn[::2])}
+    word = "".join(letters[i] for i in torch.randint(3, (9,)))
+    expected = reference_split(word, pieces)
+    assert_equal(
+        split_word(word, pieces),
+        expected,
+        what="the pieces of a word",
+        hint="the longest piece that fits, again and again; ## before all but the first",
+        mistakes={
+            "pieces inside a word begin with ##": [p.removeprefix("##") for p in expected],
+            "the first piece does not begin with ##": [f"##{expected[0]}", *expected[1:]],
+            "the pieces are in the wrong order": expected[::-1],
+        },
+    )
+### END HIDDEN TESTS
+
+# %% test="split_word-unknown" points=1 read="bert#wordpiece"
+# A word that can't be written in pieces is unknown, the whole of it
+pieces = {"un", "##want", "##wan", "##ted", "##ed"}
+assert_equal(
+    split_word("unwantedX", pieces),
+    ["[UNK]"],
+    what="the pieces of 'unwantedX'",
+    hint="one unknown for the whole word, also when its first pieces were found",
+    mistakes={
+        "the pieces that were found must go too": ["un", "##want", "##ed", "[UNK]"],
+        "one unknown for the whole word": ["un", "##want", "##ed"],
+    },
+)
+### BEGIN HIDDEN TESTS
+hint = "one unknown for the whole word, also when its first pieces were found"
+pieces = {"ab", "##cd", "##c", "a", "##b", "abc", "##e"}
+for word in ("xab", "abx", "cd", "abxcd"):
+    assert_equal(split_word(word, pieces), ["[UNK]"], what="a word without pieces", hint=hint)
+greedy = "greedy search never goes back: after the longest first piece there is no way on here"
+assert_equal(split_word("abcd", pieces), ["[UNK]"], what="a dead end", hint=greedy)
+assert_equal(split_word("ae", pieces), ["a", "##e"], what="a word with pieces", hint=hint)
+named = split_word("xyz", pieces, unknown="<?>")
+assert_equal(named, ["<?>"], what="an unknown word", hint="the argument unknown says what to write")
+### END HIDDEN TESTS
+
+# %% test="split_word-limits" points=1 read="bert#wordpiece"
+# Words that are too long are unknown, and an empty word has no pieces
+pieces = {"a", "##a"}
+found = split_word("aaa", pieces, max_characters=3)
+assert_equal(found, ["a", "##a", "##a"], what="a word of 3", hint="3 are allowed, 4 are too long")
+found = split_word("aaaa", pieces, max_characters=3)
+assert_equal(found, ["[UNK]"], what="a word of 4", hint="3 are allowed, 4 are too long")
+assert_equal(split_word("", pieces), [], what="an empty word", hint="no letters, no pieces")
+### BEGIN HIDDEN TESTS
+most = int(torch.randint(4, 30, ()))
+for length, expected in ((most, ["a"] + ["##a"] * (most - 1)), (most + 1, ["[UNK]"])):
+    found = split_word("a" * length, pieces, max_characters=most)
+    assert_equal(found, expected, what="a word near the limit", hint="longer than max_characters")
+assert_equal(len(split_word("a" * 100, pieces)), 100, what="number of pieces of a word of 100")
+assert_equal(
+    split_word("a" * 101, pieces), ["[UNK]"], what="a word of 101", hint="100 is the limit"
+)
+assert_equal(split_word("", pieces), [], what="an empty word", hint="no letters, no pieces")
+assert_equal(split_word("a", pieces, max_characters=1), ["a"], what="a word of 1, at the limit")
+hint = "max_characters must be at least 1: raise ValueError"
+assert_raises(ValueError, split_word, "", pieces, max_characters=0, hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 2: blanks
+#
+# Some tokens are **chosen**, and the model has to guess what they were. If every chosen token
+# became `[MASK]`, the model could be lazy about all others, and would never meet a `[MASK]` again
+# once it is put to use. So, of the chosen tokens, 80 % become `[MASK]`, 10 % some random token,
+# and 10 % stay as they are: [Masking tokens](book:bert#masking-tokens).
+#
+# You write this in two steps. `corrupt_tokens` is handed everything that chance decides, so you can
+# check it by hand. `mask_tokens` then throws the dice. The labels say what each chosen token *was*;
+# at all other places they are -100 (`NOT_MASKED`), which PyTorch's cross-entropy leaves out.
+
+# %% solution="corrupt_tokens" of="course_lib.bert_data"
+
+# %% test="corrupt_tokens-fates" points=1 read="bert#masking-tokens"
+# Chosen tokens are masked, replaced or kept, as their fate says; the others stay
+token_ids = torch.tensor([[11, 12, 13, 14, 15]]).to(device)
+chosen = torch.tensor([[True, True, True, False, True]]).to(device)
+fate = torch.tensor([[0.5, 0.85, 0.95, 0.1, 0.79]]).to(device)
+random_ids = torch.tensor([[21, 22, 23, 24, 25]]).to(device)
+changed, _ = as_pair(corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=4))
+assert_close(
+    changed,
+    torch.tensor([[4, 22, 13, 14, 4]]).to(device),
+    what="token_ids",
+    hint="below 0.8 it becomes [MASK], from there below 0.9 a random token, above it stays",
+    mistakes={
+        "only chosen tokens may change": torch.tensor([[4, 22, 13, 4, 4]]).to(device),
+        "10 % stay as they are": torch.tensor([[4, 22, 23, 14, 4]]).to(device),
+        "every chosen token is masked; 80 % are": torch.tensor([[4, 4, 4, 14, 4]]).to(device),
+        "10 % become a random token": torch.tensor([[4, 12, 13, 14, 4]]).to(device),
+        "random and kept have changed places": torch.tensor([[4, 12, 23, 14, 4]]).to(device),
+    },
+)
+### BEGIN HIDDEN TESTS
+from course_lib.bert_data import corrupt_tokens as reference_corrupt
+
+token_ids = torch.randint(5, 30, (6, 20)).to(device)
+random_ids = torch.randint(40, 60, (6, 20)).to(device)
+chosen, fate = (torch.rand(6, 20) < 0.7).to(device), torch.rand(6, 20).to(device)
+# The shares are whole eighths: as floats they are exact, and so are the borders between fates.
+fate[0, :4] = torch.tensor([0.5, 0.75, 0.4999, 0.7499]).to(device)
+chosen[0, :4] = True
+for shares in ({}, {"mask_share": 0.5, "random_share": 0.25}, {"mask_share": 0.0},
+               {"mask_share": 1.0, "random_share": 0.0}, {"mask_share": 0.5, "random_share": 0.0}):  # fmt: skip
+    arguments = {"fate": fate, "random_ids": random_ids, "mask_id": 3, **shares}
+    expected = reference_corrupt(token_ids, chosen, **arguments)
+    changed, _ = as_pair(corrupt_tokens(token_ids, chosen, **arguments))
+    everywhere = reference_corrupt(token_ids, torch.ones_like(chosen), **arguments)
+    assert_close(
+        changed,
+        expected.token_ids,
+        what="token_ids" if not shares else "token_ids, with other shares",
+        hint="below mask_share masked; below mask_share + random_share random; else kept",
+        mistakes={"only chosen tokens may change": everywhere.token_ids},
+    )
+### END HIDDEN TESTS
+
+# %% test="corrupt_tokens-labels" points=1 read="bert#masking-tokens"
+# The labels are the true tokens where one was chosen, and -100 elsewhere
+token_ids = torch.tensor([[11, 12, 13, 14]]).to(device)
+chosen = torch.tensor([[True, True, True, False]]).to(device)
+fate = torch.tensor([[0.5, 0.85, 0.95, 0.1]]).to(device)
+random_ids = torch.tensor([[21, 22, 23, 24]]).to(device)
+changed, labels = as_pair(
+    corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=4)
+)
+assert_close(
+    labels,
+    torch.tensor([[11, 12, 13, -100]]).to(device),
+    what="labels",
+    hint="also a chosen token that stays as it is must be guessed",
+    mistakes={
+        "a token that was not chosen has the label -100": token_ids,
+        "chosen tokens that stay must be guessed too": torch.tensor([[11, 12, -100, -100]]).to(
+            device
+        ),
+        "the label is what the token was, not what it became": torch.tensor([[4, 22, 13, -100]]).to(
+            device
+        ),
+        "-100 belongs where nothing was chosen": torch.tensor([[-100, -100, -100, 14]]).to(device),
+        "0 is a token; -100 is what the loss leaves out": torch.tensor([[11, 12, 13, 0]]).to(
+            device
+        ),
+    },
+)
+### BEGIN HIDDEN TESTS
+token_ids = torch.randint(5, 30, (6, 20)).to(device)
+random_ids = torch.randint(40, 60, (6, 20)).to(device)
+chosen, fate = (torch.rand(6, 20) < 0.5).to(device), torch.rand(6, 20).to(device)
+expected = token_ids.masked_fill(~chosen, -100)
+kept = fate >= 0.9
+_, labels = as_pair(corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=3))
+assert_close(
+    labels,
+    expected,
+    what="labels",
+    hint="the true token where one was chosen, -100 elsewhere",
+    mistakes={
+        "a token that was not chosen has the label -100": token_ids,
+        "chosen tokens that stay must be guessed too": expected.masked_fill(kept, -100),
+        "-100 belongs where nothing was chosen": token_ids.masked_fill(chosen, -100),
+        "0 is a token; -100 is what the loss leaves out": token_ids.masked_fill(~chosen, 0),
+    },
+)
+### END HIDDEN TESTS
+
+# %% test="corrupt_tokens-errors" points=1 read="bert#bert-common-mistakes"
+# The arguments are left as they are, and what does not fit is refused
+token_ids = torch.tensor([[11, 12]]).to(device)
+chosen = torch.tensor([[True, False]]).to(device)
+rest = {"fate": torch.zeros(1, 2).to(device), "random_ids": token_ids + 10, "mask_id": 4}
+hint = "methods that end in _ and assignments such as x[mask] = y change a tensor in place"
+assert_keeps_inputs(corrupt_tokens, token_ids, chosen, **rest, hint=hint)
+assert_raises(TypeError, corrupt_tokens, token_ids.int(), chosen, **rest, hint="int64 alone")
+### BEGIN HIDDEN TESTS
+everything = torch.ones_like(chosen)
+for fate in (0.1, 0.85, 0.95):
+    rest["fate"] = torch.full((1, 2), fate).to(device)
+    assert_keeps_inputs(corrupt_tokens, token_ids, everything, **rest, hint=hint)
+assert_raises(TypeError, corrupt_tokens, token_ids.float(), chosen, **rest, hint="int64 alone")
+assert_raises(TypeError, corrupt_tokens, token_ids.int(), chosen, **rest, hint="int64 alone")
+hint = "chosen must be boolean"
+assert_raises(TypeError, corrupt_tokens, token_ids, chosen.long(), **rest, hint=hint)
+hint = "no share may be negative, nor may the two make more than 1: ValueError"
+for mask_share, random_share in ((-0.25, 0.5), (0.5, -0.25), (0.75, 0.5)):
+    shares = {"mask_share": mask_share, "random_share": random_share}
+    assert_raises(ValueError, corrupt_tokens, token_ids, chosen, **rest, **shares, hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Now the dice. `draw_ordinary_tokens` of the course's library draws the random tokens for you: its
+# docstring says how (`help(draw_ordinary_tokens)`). What remains for you is *who is chosen*, and
+# that needs care with the special tokens: a `[CLS]` that is guessed teaches nothing, and a guessed
+# `[PAD]` teaches that sentences end in padding.
+
+# %% solution="mask_tokens" of="course_lib.bert_data"
+
+# %% test="mask_tokens-chosen" points=1 read="bert#masking-tokens"
+# Each token is chosen with the given probability, by itself, and by the generator
+token_ids = torch.randint(5, 30, (40, 50)).to(device)
+settings = {"mask_id": 4, "vocab_size": 30, "special_ids": [0, 1, 2, 3]}
+for probability, low, high in ((0.0, 0, 0), (0.5, 0.4, 0.6), (1.0, 1, 1)):
+    _, labels = as_pair(
+        mask_tokens(token_ids, **settings, generator=new_generator(), probability=probability)
+    )
+    assert_shape(labels, (40, 50), what="labels")
+    assert_share(
+        labels != -100, token_ids > 4, low, high, what=f"chosen with probability {probability}",
+        hint="choose where torch.rand(...) < probability",
+    )  # fmt: skip
+### BEGIN HIDDEN TESTS
+token_ids = torch.randint(5, 30, (100, 400)).to(device)
+ordinary = token_ids > 4
+_, labels = as_pair(mask_tokens(token_ids, **settings, generator=new_generator()))
+assert_share(labels != -100, ordinary, 0.137, 0.163, what="chosen if nothing else is asked for")
+_, labels = as_pair(mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.4))
+chosen = labels != -100
+assert_share(chosen, ordinary, 0.38, 0.42, what="chosen with probability 0.4")
+for what, part in (("in a row", chosen.double().mean(1)), ("in a column", chosen.double().mean(0))):
+    if not bool(((part > 0.05) & (part < 0.8)).all()):
+        hint = "each token is chosen by itself: draw a number for each"
+        raise CheckFailure(f"the share that is chosen {what} should be near 40 %", hint=hint)
+counts = chosen.sum(1)
+if bool((counts == counts[0]).all()):
+    hint = "each token is chosen by itself: a row may hold any number of them"
+    raise CheckFailure("in every row the same number of tokens is chosen", hint=hint)
+seed = int(torch.randint(2**31, ()))
+twice = [
+    as_pair(mask_tokens(token_ids, **settings, generator=torch.Generator().manual_seed(seed)))
+    for _ in range(2)
+]
+hint = "draw every random number from the generator that is handed in"
+for name, first, second in zip(("token_ids", "labels"), *twice, strict=True):
+    assert_close(first, second, what=f"{name}, drawn again with the same seed", hint=hint)
+other, _ = as_pair(mask_tokens(token_ids, **settings, generator=new_generator()))
+if torch.equal(other, twice[0][0]):
+    raise CheckFailure("another generator gives the same tokens", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="mask_tokens-specials" points=1 read="bert#masking-tokens"
+# Special tokens are never chosen and never put in
+token_ids = torch.tensor([[2, 7, 8, 9, 3, 10, 11, 3, 0, 0]]).repeat(200, 1).to(device)
+settings = {"mask_id": 4, "vocab_size": 12, "special_ids": [0, 1, 2, 3]}
+special = torch.isin(token_ids, torch.tensor([0, 1, 2, 3], device=device))
+changed, labels = as_pair(
+    mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0)
+)
+hint = "leave out special tokens when you choose: torch.isin finds them"
+assert_close(
+    labels[special],
+    torch.full_like(token_ids[special], -100),
+    what="labels of special tokens",
+    hint=hint,
+)
+assert_close(changed[special], token_ids[special], what="special tokens", hint=hint)
+### BEGIN HIDDEN TESTS
+token_ids = torch.randint(20, (100, 50)).to(device)
+special_ids = sorted(int(i) for i in torch.randperm(19)[:5])
+settings = {"mask_id": 19, "vocab_size": 20, "special_ids": special_ids}
+special = torch.isin(token_ids, torch.tensor(special_ids, device=device))
+for probability in (0.5, 1.0):
+    changed, labels = as_pair(
+        mask_tokens(token_ids, **settings, generator=new_generator(), probability=probability)
+    )
+    nothing = torch.full_like(token_ids[special], -100)
+    assert_close(labels[special], nothing, what="labels of special tokens", hint=hint)
+    assert_close(changed[special], token_ids[special], what="special tokens", hint=hint)
+    replaced = (changed != token_ids) & (changed != 19)
+    if bool(torch.isin(changed[replaced], torch.tensor(special_ids, device=device)).any()):
+        hint = "draw_ordinary_tokens leaves out the ids that you name"
+        raise CheckFailure("a special token was put in at random", hint=hint)
+assert_keeps_inputs(mask_tokens, token_ids, **settings, generator=new_generator(), probability=1.0)
+rest = {"mask_id": 19, "special_ids": special_ids, "generator": new_generator()}
+hint = "probability must lie in 0 to 1: ValueError"
+for wrong in (-0.1, 1.1):
+    assert_raises(
+        ValueError, mask_tokens, token_ids, **rest, vocab_size=20, probability=wrong, hint=hint
+    )
+hint = "ids must lie below vocab_size, and some tokens must be ordinary: ValueError"
+assert_raises(ValueError, mask_tokens, token_ids, **rest, vocab_size=19, hint=hint)
+rest["special_ids"] = [*range(20)]
+assert_raises(ValueError, mask_tokens, token_ids, **rest, vocab_size=20, hint=hint)
+rest["special_ids"] = special_ids
+hint = "token_ids must be int64: TypeError"
+assert_raises(TypeError, mask_tokens, token_ids.int(), **rest, vocab_size=20, hint=hint)
+### END HIDDEN TESTS
+
+# %% test="mask_tokens-fates" points=1 read="bert#masking-tokens"
+# Of the chosen tokens, 80 % become [MASK], 10 % a random token, 10 % stay
+token_ids = torch.randint(5, 1000, (40, 50)).to(device)
+settings = {"mask_id": 4, "vocab_size": 1000, "special_ids": [0, 1, 2, 3]}
+changed, labels = as_pair(
+    mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0)
+)
+everywhere = torch.ones_like(token_ids)
+hint = "hand corrupt_tokens a fate for each token, drawn evenly from 0 to 1: torch.rand"
+assert_share(changed == 4, everywhere, 0.74, 0.86, what="masked, of the chosen", hint=hint)
+assert_share(changed == token_ids, everywhere, 0.05, 0.15, what="kept, of the chosen", hint=hint)
+### BEGIN HIDDEN TESTS
+token_ids = torch.randint(5, 1000, (100, 400)).to(device)
+changed, labels = as_pair(
+    mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.5)
+)
+chosen = labels != -100
+masked, kept = changed == 4, changed == token_ids
+assert_share(masked & chosen, chosen, 0.78, 0.82, what="masked, of the chosen", hint=hint)
+hint = "who is chosen and what becomes of it are two draws: use new random numbers for the second"
+assert_share(kept & chosen, chosen, 0.085, 0.115, what="kept, of the chosen", hint=hint)
+assert_share(
+    ~kept & ~masked & chosen, chosen, 0.085, 0.115, what="replaced, of the chosen", hint=hint
+)
+assert_close(kept | chosen, torch.ones_like(chosen), what="where tokens stay if not chosen")
+assert_close(labels[chosen], token_ids[chosen], what="labels of chosen tokens")
+token_ids = torch.randint(5, 15, (50, 100)).to(device)
+settings = {"mask_id": 4, "vocab_size": 15, "special_ids": [0, 1, 2, 3]}
+changed, _ = as_pair(mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0))
+put_in = changed[(changed != token_ids) & (changed != 4)].bincount(minlength=15)[5:]
+hint = "the random tokens are all ordinary ones, each as likely as the others"
+if int(put_in.min()) < 12 or int(put_in.max()) > 110:
+    raise CheckFailure("the random tokens are not equally likely", hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 3: what comes next?
+#
+# The second thing that BERT learns from plain text: it reads two sentences and says whether the
+# second *follows* the first in its document, or was taken from anywhere: [Next-sentence
+# prediction](book:bert#next-sentence-prediction). Later models dropped this task: a random
+# sentence is often about something else, and its topic alone gives it away.
+#
+# Each sentence that has a next one begins one pair. A coin decides: heads, its true next one
+# (label 0); tails, a sentence of another document (label 1). First draw *which* other document,
+# then which of its sentences. `torch.randint(count, (), generator=generator)` draws a number.
+
+# %% solution="next_sentence_pairs" of="course_lib.bert_data"
+
+
+# %% setup="documents"
+def make_documents(*lengths):
+    """Make documents whose sentences say where they come from."""
+    return [[f"{number}.{place}" for place in range(n)] for number, n in enumerate(lengths)]
+
+
+def unpacked(pairs):
+    """Give first, second and label of each pair."""
+    hint = "return a list of SentencePair(first=..., second=..., label=...)"
+    try:
+        return [tuple(pair) for pair in pairs]
+    except TypeError:
+        raise CheckFailure("pairs are expected", hint=hint) from None
+
+
+# %% test="next_sentence_pairs-order" points=1 read="bert#next-sentence-prediction"
+# Each sentence but the last of a document begins one pair, in order
+documents = make_documents(3, 1, 2)
+pairs = unpacked(next_sentence_pairs(documents, generator=new_generator()))
+assert_equal(
+    [pair[0] for pair in pairs],
+    ["0.0", "0.1", "2.0"],
+    what="the first sentences",
+    hint="one pair for each sentence that has a next one in its document",
+    mistakes={
+        "the last sentence of a document has no next one": [
+            "0.0",
+            "0.1",
+            "0.2",
+            "1.0",
+            "2.0",
+            "2.1",
+        ],
+        "documents must not run into each other": ["0.0", "0.1", "0.2", "1.0", "2.0"],
+    },
+)
+for first, second, label in pairs:
+    if label == 0:
+        number, place = first.split(".")
+        assert_equal(second, f"{number}.{int(place) + 1}", what="the sentence that follows")
+### BEGIN HIDDEN TESTS
+documents = make_documents(0, 40, 1, 7, 0, 2)
+pairs = unpacked(next_sentence_pairs(documents, generator=new_generator()))
+expected = [d[place] for d in documents for place in range(len(d) - 1)]
+hint = "one pair for each sentence that has a next one in its document; documents may be empty"
+assert_equal([pair[0] for pair in pairs], expected, what="the first sentences", hint=hint)
+for first, second, label in pairs:
+    number, place = first.split(".")
+    if label == 1 and second.startswith(f"{number}."):
+        continue  # from its own document: another check's business
+    follows = second == f"{number}.{int(place) + 1}"
+    hint = "label 0: it follows; label 1: it is random"
+    assert_equal(label, 0 if follows else 1, what="the label", hint=hint)
+seed = int(torch.randint(2**31, ()))
+twice = [
+    unpacked(next_sentence_pairs(documents, generator=torch.Generator().manual_seed(seed)))
+    for _ in range(2)
+]
+hint = "draw every random number from the generator that is handed in"
+assert_equal(twice[0], twice[1], what="the pairs, drawn again with the same seed", hint=hint)
+hint = "a random sentence needs another document to come from: ValueError for fewer than two"
+for too_few in ([], documents[1:2], [documents[1], [], []]):
+    assert_raises(ValueError, next_sentence_pairs, too_few, generator=new_generator(), hint=hint)
+### END HIDDEN TESTS
+
+# %% test="next_sentence_pairs-balance" points=1 read="bert#next-sentence-prediction"
+# Half of the pairs follow each other
+pairs = unpacked(next_sentence_pairs(make_documents(101, 101), generator=new_generator()))
+labels = torch.tensor([label for _, _, label in pairs])
+hint = "toss a coin for each pair: torch.randint(2, (), generator=generator)"
+assert_share(labels == 0, labels >= 0, 0.3, 0.7, what="pairs that follow each other", hint=hint)
+### BEGIN HIDDEN TESTS
+pairs = unpacked(next_sentence_pairs(make_documents(301, 301), generator=new_generator()))
+labels = torch.tensor([label for _, _, label in pairs])
+assert_share(labels == 0, labels >= 0, 0.37, 0.63, what="pairs that follow each other", hint=hint)
+changes = labels.diff() != 0
+hint = "each pair has its own coin; here the labels follow a pattern"
+assert_share(changes, torch.ones_like(changes), 0.37, 0.63, what="changes of label", hint=hint)
+### END HIDDEN TESTS
+
+# %% test="next_sentence_pairs-random" points=1 read="bert#next-sentence-prediction"
+# Random sentences come from any other document, and from anywhere in it
+documents = make_documents(81, 3)
+pairs = unpacked(next_sentence_pairs(documents, generator=new_generator()))
+for first, second, label in pairs:
+    if label == 1 and first.split(".")[0] == second.split(".")[0]:
+        hint = "a random sentence of the same document may be the true next one"
+        raise CheckFailure("a random sentence comes from the same document", hint=hint)
+### BEGIN HIDDEN TESTS
+documents = make_documents(401, 4, 1)
+pairs = unpacked(next_sentence_pairs(documents, generator=new_generator()))
+for first, second, label in pairs:
+    if label == 1 and first.split(".")[0] == second.split(".")[0]:
+        hint = "a random sentence of the same document may be the true next one"
+        raise CheckFailure("a random sentence comes from the same document", hint=hint)
+drawn = [second for first, second, label in pairs if label == 1 and first.startswith("0.")]
+hint = "every sentence of another document may be drawn, its first and its last one too"
+assert_equal(set(drawn), {"1.0", "1.1", "1.2", "1.3", "2.0"}, what="what was drawn", hint=hint)
+share = drawn.count("2.0") / len(drawn)
+if not 0.33 <= share <= 0.67:
+    hint = "first draw the other document, each equally likely; then one of its sentences"
+    raise CheckFailure("documents of another length are drawn more often", hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 4: the way in and the way out
+#
+# A token enters BERT as the sum of three vectors: *what* it is, *in which sentence* it stands,
+# and *where*: [BERT's embeddings](book:bert#bert-embeddings). Without the last two, attention
+# could not tell the dog that bites the man from the man that bites the dog. The sum is
+# normalised, then dropout is applied.
+#
+# The parts come from earlier homeworks and chapters: `TokenEmbedding`, `LearnedPositions` (which
+# *adds* the positions to what it is given), `LayerNorm`; all sizes stand in the `config`.
+
+# %% solution="BertEmbeddings" of="course_lib.bert"
+
+# %% setup="small-config"
+SMALL = BertConfig(
+    vocab_size=20, max_length=12, num_layers=1, d_model=8, num_heads=2, d_ff=16, dropout=0.0
+)
+
+# %% test="BertEmbeddings-values" points=1 read="bert#bert-embeddings"
+# Token, segment and position add up, and the sum is normalised
+embeddings = BertEmbeddings(SMALL).to(device)
+embeddings.eval()
+tokens = torch.tensor([[2, 7, 7, 3]]).to(device)
+segments = torch.tensor([[0, 0, 1, 1]]).to(device)
+output = embeddings(tokens, segments)
+assert_shape(output, (1, 4, 8), what="output")
+assert_close(
+    output.mean(-1), torch.zeros(1, 4).to(device), what="mean of each vector", hint="normalise last"
+)
+assert_close(
+    embeddings(tokens),
+    embeddings(tokens, torch.zeros_like(tokens)),
+    what="output without segments",
+    hint="without segment_ids all tokens are in segment 0",
+)
+if torch.allclose(output, embeddings(tokens, 1 - segments)):
+    raise CheckFailure("the segments change nothing", hint="add self.segments(segment_ids)")
+alike = embeddings(torch.tensor([[7, 7]]).to(device))[0]
+if torch.allclose(alike[0], alike[1]):
+    raise CheckFailure("the same token looks the same at each place", hint="add the positions")
+### BEGIN HIDDEN TESTS
+from course_lib.bert import BertEmbeddings as ReferenceEmbeddings
+
+config = BertConfig(
+    vocab_size=30, max_length=9, num_segments=3, d_model=12, num_heads=2, dropout=0.0, epsilon=0.1
+)
+reference, student = ReferenceEmbeddings(config).to(device), BertEmbeddings(config).to(device)
+expected_state = {name: torch.randn_like(x) for name, x in reference.state_dict().items()}
+actual_state = student.state_dict()
+if set(actual_state) != set(expected_state):
+    raise CheckFailure(
+        f"the parameters are {sorted(actual_state)}, expected {sorted(expected_state)}",
+        hint="the docstring names the four parts",
+    )
+for name, tensor in expected_state.items():
+    assert_shape(actual_state[name], tensor.shape, what=name, hint="the sizes stand in config")
+reference.load_state_dict(expected_state)
+student.load_state_dict(expected_state)
+reference.eval(), student.eval()
+tokens = torch.randint(30, (4, 7)).to(device)
+segments = torch.randint(3, (4, 7)).to(device)
+expected = reference(tokens, segments)
+looked_up = expected_state["tokens.weight"][tokens]
+among = expected_state["segments.weight"][segments]
+placed = expected_state["positions.weight"][:7]
+wrong = {
+    "the sum is not normalised": looked_up + among + placed,
+    "the positions are missing": reference.norm(looked_up + among),
+    "the segments are missing": reference.norm(looked_up + placed),
+    "normalise after the positions are added": reference.norm(looked_up + among) + placed,
+    "the positions are added twice": reference.norm(looked_up + among + 2 * placed),
+    "config.epsilon is not used": F.layer_norm(
+        looked_up + among + placed, (12,), reference.norm.gain, reference.norm.bias
+    ),
+}
+hint = "tokens + segments, then positions, then norm"
+assert_close(student(tokens, segments), expected, what="output", hint=hint, mistakes=wrong)
+hint = "without segment_ids all tokens are in segment 0"
+assert_close(student(tokens), reference(tokens), what="output without segments", hint=hint)
+assert_close(student(tokens.int()), reference(tokens), what="output for int32", hint="int32 too")
+### END HIDDEN TESTS
+
+# %% test="BertEmbeddings-errors" points=1 read="bert#bert-embeddings"
+# Dropout works in training alone, and what does not fit is refused
+tokens = torch.tensor([[2, 7, 3]]).to(device)
+embeddings = BertEmbeddings(SMALL).to(device)
+hint = "segment_ids must have the shape of token_ids: ValueError"
+assert_raises(ValueError, embeddings, tokens, torch.tensor([[0, 0]]).to(device), hint=hint)
+### BEGIN HIDDEN TESTS
+config = BertConfig(vocab_size=20, max_length=12, d_model=64, num_heads=2, dropout=0.5)
+dropping = BertEmbeddings(config).to(device)
+many = torch.randint(20, (8, 12)).to(device)
+dropping.train()
+zeros = dropping(many) == 0
+assert_share(zeros, torch.ones_like(zeros), 0.4, 0.6, what="zeros in training", hint="dropout last")
+dropping.eval()
+assert_close(dropping(many), dropping(many), what="output, again", hint="no dropout in evaluation")
+assert_raises(ValueError, embeddings, tokens, torch.tensor([[0, 0]]).to(device), hint=hint)
+assert_raises(ValueError, embeddings, tokens, torch.tensor([0, 0, 0]).to(device), hint=hint)
+hint = "segment ids are integers: TypeError"
+assert_raises(TypeError, embeddings, tokens, torch.zeros(1, 3).to(device), hint=hint)
+assert_raises(TypeError, embeddings, tokens, tokens == 0, hint=hint)
+if device == "cpu":  # on a GPU an index out of range ends the process
+    hint = "segment ids must lie in 0 to num_segments - 1: IndexError"
+    assert_raises(IndexError, embeddings, tokens, tokens, hint=hint)
+embeddings(tokens, torch.zeros_like(tokens).int())  # int32 is an integer
+### END HIDDEN TESTS
+
+# %% [markdown]
+# At the other end, each vector is turned into a guess: [BERT's heads](book:bert#bert-heads). One
+# layer transforms it, and then it is held against the embedding of *every* token: the more alike,
+# the higher the logit. So the matrix that reads tokens is the matrix that guesses them, and it is
+# stored and trained once. In PyTorch two layers share a weight when both hold the same
+# `nn.Parameter`; a copy would drift apart at the first step.
+
+# %% solution="MaskedLanguageModelHead" of="course_lib.bert_heads"
+
+# %% test="MaskedLanguageModelHead-values" points=1 read="bert#bert-heads"
+# Transform, GELU, normalise, compare with every token
+embedding = call_beside(TokenEmbedding, 20, 8, beside=MaskedLanguageModelHead).to(device)
+head = MaskedLanguageModelHead(embedding).to(device)
+hidden = torch.randn(3, 5, 8).to(device)
+assert_shape(head(hidden), (3, 5, 20), what="logits", hint="a logit for each token")
+assert_shape(head(hidden[0, 0]), (20,), what="logits for one vector", hint="... may be nothing")
+### BEGIN HIDDEN TESTS
+from course_lib.bert_heads import MaskedLanguageModelHead as ReferenceHead
+
+reference = ReferenceHead(TokenEmbedding(30, 12), epsilon=0.1).to(device)
+embedding = call_beside(TokenEmbedding, 30, 12, beside=MaskedLanguageModelHead).to(device)
+student = MaskedLanguageModelHead(embedding, epsilon=0.1).to(device)
+expected_state = {name: torch.randn_like(x) for name, x in reference.state_dict().items()}
+actual_state = student.state_dict()
+if set(actual_state) != set(expected_state):
+    raise CheckFailure(
+        f"the parameters are {sorted(actual_state)}, expected {sorted(expected_state)}",
+        hint="the docstring names the three parts",
+    )
+reference.load_state_dict(expected_state)
+student.load_state_dict(expected_state)
+hidden = torch.randn(4, 6, 12).to(device)
+projected, norm, output = reference.projection(hidden), reference.norm, reference.output_projection
+assert_close(
+    student(hidden),
+    reference(hidden),
+    what="logits",
+    hint="output_projection(norm(gelu(projection(hidden))))",
+    mistakes={
+        "these are probabilities; return logits": reference(hidden).softmax(-1),
+        "these are log-probabilities; return logits": reference(hidden).log_softmax(-1),
+        "the normalisation comes after the GELU": output(F.gelu(norm(projected))),
+        "the normalisation is missing": output(F.gelu(projected)),
+        "the GELU is missing": output(norm(projected)),
+        "GELU, not ReLU": output(norm(F.relu(projected))),
+        "the first layer is missing": output(norm(F.gelu(hidden))),
+    },
+)
+assert_raises(ValueError, MaskedLanguageModelHead, embedding, epsilon=0.0, hint="hand epsilon on")
+### END HIDDEN TESTS
+
+# %% test="MaskedLanguageModelHead-sharing" points=1 read="bert#bert-heads"
+# The output's weight is the embedding's own
+embedding = call_beside(TokenEmbedding, 20, 8, beside=MaskedLanguageModelHead).to(device)
+head = MaskedLanguageModelHead(embedding).to(device)
+head(torch.randn(3, 8).to(device)).square().sum().backward()
+assert_shape(
+    embedding.weight.grad,
+    (20, 8),
+    what="gradient of the embedding",
+    hint="self.output_projection.weight = embedding.weight, the parameter itself and no copy",
+)
+### BEGIN HIDDEN TESTS
+embedding = call_beside(TokenEmbedding, 30, 12, beside=MaskedLanguageModelHead).to(device)
+student = MaskedLanguageModelHead(embedding).to(device)
+hint = "self.output_projection.weight = embedding.weight, the parameter itself and no copy"
+for _ in range(2):
+    weight = torch.randn(30, 12).to(device)
+    embedding.load_state_dict({"weight": weight})
+    shared = student.state_dict()["output_projection.weight"]
+    assert_close(
+        shared, weight, what="the output's weight after a change of the embedding", hint=hint
+    )
+student(torch.randn(5, 12).to(device)).square().sum().backward()
+assert_shape(embedding.weight.grad, (30, 12), what="gradient of the embedding", hint=hint)
+bias = student.state_dict()["output_projection.bias"]
+assert_shape(bias, (30,), what="bias of output_projection", hint="each token has a bias of its own")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 5: put it to use
+#
+# Guessing words is not what BERT is *for*. Take its body, add a small head, show it a few labelled
+# texts, and train **everything** a little further: [Fine-tuning](book:bert#fine-tuning). The head
+# reads the vector of the first token, `[CLS]`, through the `Pooler`, which the library has.
+#
+# First the classifier. All the parts are there; you put them together.
+
+
+# %% solution="SentenceClassifier"
+class SentenceClassifier(nn.Module):
+    """BERT with a head that gives each text a label.
+
+    Args:
+        config: Sizes and choices.
+        num_labels: Number of labels.
+
+    Attributes:
+        embeddings: ``BertEmbeddings(config)``.
+        encoder: ``Encoder`` with the config's sizes, dropout and epsilon; post-norm, with GELU.
+        pooler: ``Pooler(config.d_model)``.
+        classifier: ``nn.Linear(config.d_model, num_labels)``.
+
+    All of them start as BERT does: ``initialise(self, config.initial_std)``.
+    """
+
+    def __init__(self, config: BertConfig, num_labels: int) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.pad_id = config.pad_id
+        self.embeddings = BertEmbeddings(config)
+        self.encoder = Encoder(
+            config.num_layers,
+            config.d_model,
+            config.num_heads,
+            config.d_ff,
+            norm_position="post",
+            dropout=config.dropout,
+            activation="gelu",
+            epsilon=config.epsilon,
+        )
+        self.pooler = Pooler(config.d_model)
+        self.classifier = nn.Linear(config.d_model, num_labels)
+        initialise(self, config.initial_std)
+        ### END SOLUTION
+
+    def forward(self, token_ids: Tensor, segment_ids: Tensor | None = None) -> Tensor:
+        """Label texts.
+
+        Args:
+            token_ids: ``(batch, length)``, each row beginning with ``[CLS]``; no token attends to
+                ``config.pad_id``.
+            segment_ids: ``(batch, length)``; all 0 if None.
+
+        Returns:
+            Logits ``(batch, num_labels)``.
+        """
+        ### BEGIN SOLUTION
+        embedded = self.embeddings(token_ids, segment_ids)  # (batch, length, d_model)
+        hidden = self.encoder(embedded, padding_mask(token_ids, self.pad_id))
+        return self.classifier(self.pooler(hidden))  # (batch, num_labels)
+        ### END SOLUTION
+
+
+# %% test="SentenceClassifier-values" points=1 read="bert#fine-tuning"
+# Embeddings, encoder, pooler and classifier work one after the other, and padding is left out
+classifier = SentenceClassifier(SMALL, 3).to(device)
+classifier.eval()
+tokens = torch.tensor([[2, 7, 8, 3, 0, 0], [2, 9, 10, 11, 12, 3]]).to(device)
+logits = classifier(tokens)
+assert_shape(logits, (2, 3), what="logits", hint="one row for each text: pool before you classify")
+assert_close(
+    classifier(tokens[:1, :4]),
+    logits[:1],
+    what="logits without padding",
+    hint="mask the padding, and read the first token",
+)
+### BEGIN HIDDEN TESTS
+config = BertConfig(
+    vocab_size=30, max_length=9, num_layers=2, d_model=12, num_heads=3, d_ff=20, dropout=0.0,
+    epsilon=0.01, pad_id=5,
+)  # fmt: skip
+student = SentenceClassifier(config, 4).to(device)
+student.eval()
+state = {n: x + 0.5 * torch.randn_like(x) for n, x in student.state_dict().items()}
+student.load_state_dict(state)
+stack = {"norm_position": "post", "activation": "gelu", "epsilon": 0.01}
+parts = {
+    "encoder": Encoder(2, 12, 3, 20, **stack),
+    "pooler": Pooler(12),
+    "classifier": nn.Linear(12, 4),
+}
+for name, part in parts.items():
+    begins = f"{name}."
+    own = {n.removeprefix(begins): x for n, x in state.items() if n.startswith(begins)}
+    if set(own) != set(part.state_dict()):
+        raise CheckFailure(f"the parameters of {name} are {sorted(own)}", hint="see the docstring")
+    part.to(device).load_state_dict(own)
+tokens = torch.randint(6, 30, (4, 7)).to(device)
+tokens[0, 4:], tokens[2, 6:] = 5, 5
+segments = (torch.arange(7) > 3).long().expand(4, 7).to(device)
+
+
+def expected_logits(tokens, segments, mask):
+    """Put the parts together, with the student's own embeddings."""
+    hidden = parts["encoder"](student.embeddings(tokens, segments), mask)
+    return parts["classifier"](parts["pooler"](hidden))
+
+
+mask = padding_mask(tokens, 5)
+none = torch.zeros_like(segments)
+hint = "embeddings, encoder with the mask of padding, pooler, classifier"
+assert_close(
+    student(tokens, segments),
+    expected_logits(tokens, segments, mask),
+    what="logits",
+    hint=hint,
+    mistakes={
+        "the padding, config.pad_id, is not masked": expected_logits(tokens, segments, None),
+        "the segments are not handed on": expected_logits(tokens, none, mask),
+        "these are probabilities; return logits": expected_logits(tokens, segments, mask).softmax(
+            -1
+        ),
+    },
+)
+assert_close(student(tokens), expected_logits(tokens, none, mask), what="logits for one segment")
+config = BertConfig(vocab_size=50, num_layers=1, d_model=64, num_heads=2, d_ff=64, initial_std=0.3)
+for name, tensor in SentenceClassifier(config, 8).state_dict().items():
+    if tensor.dim() == 2 and not 0.15 < float(tensor.std()) < 0.45:
+        hint = "initialise(self, config.initial_std) comes last"
+        raise CheckFailure(
+            f"{name} does not start with the standard deviation asked for", hint=hint
+        )
+dropping = SentenceClassifier(BertConfig(vocab_size=30, d_model=12, num_heads=3, num_layers=1), 4)
+if float(dropping.encoder.layers[0].attention_residual.dropout.p) != 0.1:
+    raise CheckFailure("the encoder's dropout is not the config's", hint="hand config.dropout on")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Then the training. It is the loop that you know: forward, loss, backward, step. Two things are
+# easy to forget. Gradients *add up* until you clear them. And a module has two modes: `train()`,
+# in which dropout works, and `eval()`, in which it does not.
+
+
+# %% solution="fine_tune"
+def fine_tune(
+    classifier: nn.Module,
+    batches: Iterable[tuple[Tensor, Tensor]],
+    *,
+    learning_rate: float,
+) -> list[float]:
+    """Train a classifier, all of it, on labelled texts, one step a batch.
+
+    The optimiser is ``torch.optim.AdamW`` with this learning rate; all else is PyTorch's default.
+
+    Args:
+        classifier: Maps token ids ``(batch, length)`` to logits ``(batch, num_labels)``. Changed in
+            place: trained in training mode, and left in evaluation mode.
+        batches: For each step the token ids ``(batch, length)`` and the labels ``(batch,)``, int64.
+        learning_rate: Of every step.
+
+    Returns:
+        The loss of each step, before it: the mean cross-entropy of its batch (nats).
+    """
+    ### BEGIN SOLUTION
+    optimizer = torch.optim.AdamW(classifier.parameters(), lr=learning_rate)
+    losses = []
+    classifier.train()
+    for token_ids, labels in batches:
+        loss = F.cross_entropy(classifier(token_ids), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    classifier.eval()
+    return losses
+    ### END SOLUTION
+
+
+# %% setup="small-task"
+def draw_texts(count):
+    """Draw texts of nine tokens and their labels: 1 if happy tokens (5 to 9) outnumber sad ones."""
+    happy = torch.rand(count, 1)  # how happy each text is
+    words = torch.where(torch.rand(count, 7) < happy, 0, 5) + torch.randint(5, 10, (count, 7))
+    labels = ((words < 10).sum(1) > 3).long()
+    ends = torch.full((count, 1), 2), torch.full((count, 1), 3)  # [CLS], [SEP]
+    return torch.cat([ends[0], words, ends[1]], dim=1).to(device), labels.to(device)
+
+
+# %% test="fine_tune-steps" points=1 read="bert#fine-tuning"
+# Each step lowers the loss of its own batch, as AdamW does, and the loss before it is returned
+torch.manual_seed(int(torch.randint(2**31, ())))
+model = call_beside(nn.EmbeddingBag, 15, 2, beside=fine_tune).to(device)
+batch = draw_texts(32)
+before = F.cross_entropy(model(batch[0]), batch[1])
+losses = fine_tune(model, [batch, batch, batch], learning_rate=0.1)
+if not isinstance(losses, list):
+    raise CheckFailure("a list of losses is expected", hint="one loss for each batch")
+assert_equal(len(losses), 3, what="number of losses", hint="one for each batch")
+assert_close(
+    torch.tensor(losses[0]), before.cpu(), what="first loss", hint="the mean, before the step"
+)
+if not losses[0] > losses[1] > losses[2]:
+    raise CheckFailure("the loss of the same batch does not fall", hint="loss.backward(), step()")
+
+
+### BEGIN HIDDEN TESTS
+def reference_losses(model, batches):
+    """Train as the docstring says."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
+    model.train()
+    losses = []
+    for texts, labels in batches:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(texts), labels)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# Batch normalisation works in another way in training, without luck: the mode shows in the losses.
+bag = call_beside(nn.EmbeddingBag, 15, 2, beside=fine_tune)
+norm = call_beside(nn.BatchNorm1d, 2, beside=fine_tune)
+model = call_beside(nn.Sequential, bag, norm, beside=fine_tune).to(device)
+model.eval()
+reference = nn.Sequential(nn.EmbeddingBag(15, 2), nn.BatchNorm1d(2)).to(device)
+reference.load_state_dict(model.state_dict())
+batches = [draw_texts(16 + i) for i in range(6)]
+hint = "in each step: clear the gradients, forward in training mode, backward, one step of AdamW"
+losses = fine_tune(model, batches, learning_rate=0.05)
+expected = torch.tensor(reference_losses(reference, batches))
+if not all(type(loss) is float for loss in losses):
+    raise CheckFailure("each loss should be a float", hint="loss.item()")
+assert_close(torch.tensor(losses), expected, what="losses", hint=hint)
+for name, tensor in reference.state_dict().items():
+    assert_close(model.state_dict()[name], tensor, what=f"{name} after training", hint=hint)
+if model.training:
+    raise CheckFailure("the model is left in training mode", hint="classifier.eval() at the end")
+### END HIDDEN TESTS
+
+# %% test="fine_tune-learns" points=1 read="bert#fine-tuning"
+# Your classifier learns the small task: two texts of three are right, and mostly nearly all
+config = BertConfig(
+    vocab_size=15, max_length=9, num_layers=1, d_model=16, num_heads=2, d_ff=32, dropout=0.0,
+    initial_std=0.2,
+)  # fmt: skip
+classifier = SentenceClassifier(config, 2).to(device)
+losses = fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
+texts, labels = draw_texts(400)
+accuracy = float((classifier(texts).argmax(-1) == labels).double().mean())
+print(f"accuracy on new texts: {accuracy:.0%}")
+if accuracy < 0.65:
+    raise CheckFailure(f"only {accuracy:.0%} of new texts are right", hint="do the losses fall?")
+### BEGIN HIDDEN TESTS
+classifier = SentenceClassifier(config, 2).to(device)
+start = {name: tensor.clone() for name, tensor in classifier.state_dict().items()}
+fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
+texts, labels = draw_texts(400)
+accuracy = float((classifier(texts).argmax(-1) == labels).double().mean())
+if accuracy < 0.65:
+    raise CheckFailure("too few of new texts are right", hint="does the test of steps pass?")
+for name, tensor in classifier.state_dict().items():
+    # What else the embeddings hold is the business of their own checks.
+    is_asked = name == "embeddings.tokens.weight" or not name.startswith("embeddings.")
+    if is_asked and torch.equal(tensor, start[name]):
+        hint = "fine-tuning trains all parameters: classifier.parameters()"
+        raise CheckFailure(f"{name} has not changed", hint=hint)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Part 6: in your own words
+
+# %% [markdown] written="why-not-always-mask" points=3 read="bert#masking-tokens"
+# ### Why not always [MASK]?
+#
+# Somebody in your team wants to make it simpler: "Every chosen token becomes `[MASK]`, and we
+# choose half of all tokens instead of 15 %, so that we learn three times as much from each text."
+# Answer in six sentences or fewer: what is lost if chosen tokens *always* become `[MASK]`? What
+# is the random tenth good for that the kept tenth alone is not? And why is half of the tokens too
+# much, although 15 % makes training slow?
+#
+# ### BEGIN SOLUTION
+# In fine-tuning and in use there is no `[MASK]`; a model that met one at every place that counted
+# has no reason to make good vectors for ordinary tokens, and meets a kind of text that it was not
+# trained on. If chosen tokens were only masked or kept, an ordinary token that has to be guessed
+# would always be the right answer itself, and copying it would do. A random token makes copying
+# wrong now and then: the model must hold every token against its context, and as it can't tell
+# which are chosen, it must do so for all of them. Only chosen tokens give a gradient, so 15 %
+# learns slowly; but what is hidden can't serve as context. With half of the tokens gone there is
+# too little left to guess from, and the text looks less and less like one that the model will
+# see.
+#
+# **Marking guide**, one point each:
+#
+# 1. *Mismatch*: `[MASK]` never occurs after pre-training; so vectors of ordinary tokens must be
+#    trained too. Half a point for "80/10/10 is in the paper" with any sensible remark.
+# 2. *Random against kept*: without random tokens copying what is seen is always right at a place
+#    that is not masked; random tokens force the model to check each token against its context.
+# 3. *Trade-off*: chosen tokens are the signal, the others the context; more of one is less of the
+#    other. Half a point for one side alone.
+#
+# Not wrong, and worth a remark: later work masks 40 % with larger models and does well, and others
+# learn from all tokens by telling replaced ones from true ones.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## And now: fill in the blanks
+#
+# Below, a small BERT learns a small world: animals, what they do, and that *two dogs bark* but *a
+# dog barks*. It reads your pieces, learns from your blanks through your embeddings and your head;
+# nobody tells it a rule. Note that it never saw `bark` and `barks` as two words: they are `bark`
+# and `bark ##s` to it, and the ending goes with the number of dogs, wherever that stands. That
+# takes some ten seconds.
+#
+# What will it guess where several answers are right? Afterwards, add a cell of your own, call
+# `fill_in` with a blank `___` of yours, and try to fool it.
+
+# %% demo="fill-in-the-blank"
+import matplotlib.pyplot as plt
+
+VOICES = {
+    "dog": "bark",
+    "cat": "purr",
+    "cow": "moo",
+    "duck": "quack",
+    "lion": "roar",
+    "owl": "hoot",
+}
+SIZES, TIMES = ("small", "old", "happy"), ("all night", "at noon", "in the garden")
+words = [*VOICES, *VOICES.values(), *SIZES, *" ".join(TIMES).split(), "the", "a", "two", "and", "."]
+vocabulary = Vocabulary(
+    tokens=(*BERT_SPECIALS, *dict.fromkeys(words), "##s"), specials=BERT_SPECIALS, unknown="[UNK]"
+)
+PAD, CLS, SEP, MASK = (vocabulary.id_of(f"[{name}]") for name in ("PAD", "CLS", "SEP", "MASK"))
+
+
+def draw_sentence():
+    """Draw a sentence of the small world."""
+
+    def draw(options):
+        return options[int(torch.randint(len(options), ()))]
+
+    animal, many = draw([*VOICES]), draw([True, False])
+    parts = [draw(["the two", "two"]) if many else draw(["a", "the"])]
+    parts += [draw(SIZES)] if draw([True, False]) else []
+    parts += [animal + "s" if many else animal]
+    parts += [VOICES[animal] if many else VOICES[animal] + "s", draw(TIMES), "."]
+    return " ".join(parts)
+
+
+def encode(text, length=12):
+    """Turn a text, in which ___ is a blank, into token ids, padded to a length."""
+    pieces = []
+    for word in text.replace("___", " [MASK] ").split():
+        pieces += [word] if word == "[MASK]" else split_word(word, vocabulary)
+    joined = join_sentences(vocabulary.encode(pieces), cls_id=CLS, sep_id=SEP).token_ids
+    return joined + [PAD] * (length - len(joined))
+
+
+class SmallBert(nn.Module):
+    """Guess every token of a text."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.embeddings = BertEmbeddings(config)
+        self.encoder = Encoder(
+            config.num_layers, config.d_model, config.num_heads, config.d_ff, activation="gelu"
+        )
+        self.head = MaskedLanguageModelHead(self.embeddings.tokens)
+        initialise(self, 0.05)
+
+    def forward(self, token_ids):
+        hidden = self.encoder(self.embeddings(token_ids), padding_mask(token_ids, PAD))
+        return self.head(hidden)
+
+
+torch.manual_seed(0)
+generator = torch.Generator().manual_seed(0)
+bert = SmallBert(
+    BertConfig(vocab_size=len(vocabulary), max_length=12, num_layers=2, d_model=48, num_heads=4,
+               d_ff=96, dropout=0.0)
+)  # fmt: skip
+optimizer = torch.optim.AdamW(bert.parameters(), lr=3e-3)
+corpus = torch.tensor([encode(draw_sentence()) for _ in range(2000)])
+for step in range(401):
+    texts = corpus[torch.randint(len(corpus), (64,))]
+    blanks = mask_tokens(
+        texts,
+        mask_id=MASK,
+        vocab_size=len(vocabulary),
+        special_ids=vocabulary.special_ids,
+        generator=generator,
+        probability=0.2,
+    )
+    loss = F.cross_entropy(
+        bert(blanks.token_ids).flatten(0, 1), blanks.labels.flatten(), ignore_index=NOT_MASKED
+    )
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 50 == 0:
+        print(f"step {step:3d}: loss {loss.item():.2f} nats a blank")
+
+
+def fill_in(*texts):
+    """Fill in the blank of each text, and draw the five best guesses."""
+    bert.eval()
+    figure, axes = plt.subplots(1, len(texts), figsize=(3.4 * len(texts), 2.4), squeeze=False)
+    for text, panel in zip(texts, axes[0], strict=True):
+        token_ids = torch.tensor([encode(text)])
+        with torch.no_grad():
+            guesses = bert(token_ids)[token_ids == MASK][0].softmax(-1)
+        best = guesses.topk(5)
+        names = vocabulary.decode(best.indices)
+        print(text.replace("___", f"[{names[0]}]"))
+        panel.barh(range(5), best.values, color="tab:blue")
+        panel.set_yticks(range(5), names)
+        panel.invert_yaxis()
+        panel.set_xlim(0, 1)
+        panel.set_xlabel("probability")
+        panel.set_title(text, fontsize=9)
+    figure.tight_layout()
+    plt.show()
+
+
+fill_in(
+    "the two dogs ___ all night .",
+    "a small ___ purrs at noon .",
+    "___ happy owls hoot in the garden .",
+)

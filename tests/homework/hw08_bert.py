@@ -1,0 +1,1534 @@
+"""The submissions of hw08: right ones in several styles, and one named mistake each.
+
+Nineteen points are to be had from tests, three from the written question.
+"""
+
+from autograder.results import Status
+
+from .hostile import ALWAYS_RIGHT, PATCHED_SHELL
+from .submissions import BLANK, Edit, Submission, mistake
+
+ANSWER = """\
+### Why not always [MASK]?
+
+There is no `[MASK]` in use, so the vectors of ordinary tokens must be trained too. If they were
+only kept, copying would always be right; a random token has to be held against its context. And
+what is hidden can't serve as context: with half of it gone, too little is left to guess from.
+"""
+
+LOOPS: dict[str, Edit] = {
+    "split_word": '''
+def split_word(word, vocabulary, *, unknown="[UNK]", max_characters=100):
+    """Shorten the candidate from the right until it fits."""
+    if max_characters <= 0:
+        raise ValueError(max_characters)
+    if len(word) > max_characters:
+        return [unknown]
+    rest, pieces = word, []
+    while rest:
+        candidate = rest
+        while candidate and ("##" if pieces else "") + candidate not in vocabulary:
+            candidate = candidate[:-1]
+        if not candidate:
+            return [unknown]
+        pieces.append(("##" if pieces else "") + candidate)
+        rest = rest[len(candidate):]
+    return pieces
+''',
+    "corrupt_tokens": '''
+def corrupt_tokens(
+    token_ids, chosen, *, fate, random_ids, mask_id, mask_share=0.8, random_share=0.1
+):
+    """One token at a time."""
+    if token_ids.dtype != torch.int64 or chosen.dtype != torch.bool:
+        raise TypeError("dtypes")
+    if min(mask_share, random_share) < 0 or mask_share + random_share > 1:
+        raise ValueError("shares")
+    changed, labels = token_ids.clone(), torch.full_like(token_ids, NOT_MASKED)
+    for row, column in chosen.nonzero().tolist():
+        labels[row, column] = token_ids[row, column]
+        luck = float(fate[row, column])
+        if luck < mask_share:
+            changed[row, column] = mask_id
+        elif luck < mask_share + random_share:
+            changed[row, column] = random_ids[row, column]
+    return changed, labels
+''',
+    "mask_tokens": '''
+def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
+    """All of it by itself, without corrupt_tokens."""
+    if token_ids.dtype != torch.long:
+        raise TypeError("int64")
+    if probability < 0 or probability > 1:
+        raise ValueError("probability")
+    if not 0 <= mask_id < vocab_size or any(not 0 <= i < vocab_size for i in special_ids):
+        raise ValueError("ids")
+    ordinary = [i for i in range(vocab_size) if i not in special_ids and i != mask_id]
+    if not ordinary:
+        raise ValueError("nothing is ordinary")
+    changed, labels = token_ids.clone(), torch.full_like(token_ids, -100)
+    chance = torch.rand(token_ids.shape, generator=generator).to(token_ids.device)
+    chosen = chance < probability
+    for special in special_ids:
+        chosen &= token_ids != special
+    labels[chosen] = token_ids[chosen]
+    # What is below probability, stretched to 0 ... 1, is as good as a new draw.
+    stretched = chance / max(probability, 1e-9)
+    changed[chosen & (stretched < 0.8)] = mask_id
+    which = torch.randint(len(ordinary), token_ids.shape, generator=generator)
+    drawn = torch.tensor(ordinary)[which].to(token_ids.device)
+    return MaskedTokens(torch.where(chosen & (stretched >= 0.9), drawn, changed), labels)
+''',
+    "next_sentence_pairs": '''
+def next_sentence_pairs(documents, *, generator):
+    """Indices and a helper list."""
+    kept = [d for d in documents if d]
+    if len(kept) < 2:
+        raise ValueError("two documents")
+    pairs = []
+    for i in range(len(kept)):
+        others = kept[:i] + kept[i + 1 :]
+        for j in range(len(kept[i]) - 1):
+            if torch.rand((), generator=generator) < 0.5:
+                pairs.append(SentencePair(kept[i][j], kept[i][j + 1], 0))
+            else:
+                other = others[torch.randint(0, len(others), (1,), generator=generator).item()]
+                place = torch.randint(0, len(other), (1,), generator=generator).item()
+                pairs.append(SentencePair(kept[i][j], other[place], 1))
+    return pairs
+''',
+    "BertEmbeddings": '''
+class BertEmbeddings(nn.Module):
+    """Positions looked up by hand."""
+
+    def __init__(self, config):
+        super().__init__()
+        d = config.d_model
+        self.tokens = TokenEmbedding(config.vocab_size, d)
+        self.segments = nn.Embedding(num_embeddings=config.num_segments, embedding_dim=d)
+        self.positions = LearnedPositions(config.max_length, d)
+        self.norm = LayerNorm(d, epsilon=config.epsilon)
+        self.dropout = nn.Dropout(p=config.dropout)
+        self.num_segments = config.num_segments
+
+    def forward(self, token_ids, segment_ids=None):
+        if segment_ids is None:
+            segment_ids = token_ids.new_zeros(token_ids.shape)
+        if segment_ids.is_floating_point() or segment_ids.dtype == torch.bool:
+            raise TypeError("integers")
+        if token_ids.shape != segment_ids.shape:
+            raise ValueError("shapes")
+        if int(segment_ids.max()) >= self.num_segments or int(segment_ids.min()) < 0:
+            raise IndexError("segments")
+        places = self.positions.weight[: token_ids.shape[1]]
+        total = self.tokens(token_ids) + self.segments(segment_ids) + places[None]
+        return self.dropout(self.norm(total))
+''',
+    "MaskedLanguageModelHead": '''
+class MaskedLanguageModelHead(nn.Module):
+    """Sizes from the embedding's attributes, the product written out."""
+
+    def __init__(self, embedding, *, epsilon=1e-12):
+        super().__init__()
+        self.projection = nn.Linear(embedding.embedding_dim, embedding.embedding_dim)
+        self.norm = LayerNorm(embedding.embedding_dim, epsilon=epsilon)
+        self.output_projection = nn.Linear(embedding.embedding_dim, embedding.num_embeddings)
+        self.output_projection.weight = embedding.weight
+        self.gelu = nn.GELU()
+
+    def forward(self, hidden):
+        x = self.norm(self.gelu(self.projection(hidden)))
+        return x @ self.output_projection.weight.T + self.output_projection.bias
+''',
+    "SentenceClassifier": '''
+class SentenceClassifier(nn.Module):
+    """The mask by hand."""
+
+    def __init__(self, config: BertConfig, num_labels: int):
+        super().__init__()
+        self.config = config
+        self.embeddings = BertEmbeddings(config)
+        self.encoder = Encoder(
+            num_layers=config.num_layers, d_model=config.d_model, num_heads=config.num_heads,
+            d_ff=config.d_ff, dropout=config.dropout, activation="gelu", epsilon=config.epsilon,
+        )
+        self.pooler = Pooler(config.d_model)
+        self.classifier = nn.Linear(config.d_model, num_labels)
+        initialise(self, config.initial_std)
+
+    def forward(self, token_ids, segment_ids=None):
+        real = (token_ids != self.config.pad_id)[:, None, None]
+        x = self.encoder(self.embeddings(token_ids, segment_ids), real)
+        return self.classifier(self.pooler(x))
+''',
+    "fine_tune": '''
+def fine_tune(classifier, batches, *, learning_rate):
+    """The loss by hand."""
+    optimizer = torch.optim.AdamW(list(classifier.parameters()), learning_rate)
+    history: list[float] = []
+    for texts, labels in list(batches):
+        classifier.train(True)
+        log_probs = classifier(texts).log_softmax(dim=-1)
+        loss = -log_probs[torch.arange(len(labels)), labels].mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        history += [float(loss)]
+    classifier.train(False)
+    return history
+''',
+    "why-not-always-mask": ANSWER,
+}
+
+VECTORS: dict[str, Edit] = {
+    "split_word": '''
+def split_word(word: str, vocabulary, *, unknown: str = "[UNK]", max_characters: int = 100):
+    """Recursively."""
+    if max_characters < 1:
+        raise ValueError
+
+    def rest_of(start):
+        if start == len(word):
+            return []
+        marks = "" if start == 0 else CONTINUATION
+        ends = range(start + 1, len(word) + 1)
+        fitting = [end for end in ends if marks + word[start:end] in vocabulary]
+        if not fitting:
+            return None
+        later = rest_of(max(fitting))
+        return None if later is None else [marks + word[start : max(fitting)], *later]
+
+    found = rest_of(0) if len(word) <= max_characters else None
+    return [unknown] if found is None else found
+''',
+    "corrupt_tokens": '''
+def corrupt_tokens(
+    token_ids, chosen, *, fate, random_ids, mask_id, mask_share=0.8, random_share=0.1
+):
+    """Where in where in where."""
+    if token_ids.dtype is not torch.long or chosen.dtype is not torch.bool:
+        raise TypeError
+    if mask_share < 0 or random_share < 0 or mask_share + random_share > 1:
+        raise ValueError
+    fated = torch.where(fate < mask_share + random_share, random_ids, token_ids)
+    fated = torch.where(fate < mask_share, torch.full_like(token_ids, mask_id), fated)
+    return MaskedTokens(
+        torch.where(chosen, fated, token_ids), torch.where(chosen, token_ids, NOT_MASKED)
+    )
+''',
+    "mask_tokens": '''
+def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
+    """A table of who may be chosen, and Bernoulli's draw."""
+    if token_ids.dtype != torch.int64:
+        raise TypeError
+    if not 0 <= probability <= 1:
+        raise ValueError
+    random_ids = draw_ordinary_tokens(
+        token_ids.shape, vocab_size, {*special_ids, mask_id}, generator
+    )
+    may = torch.ones(vocab_size, dtype=torch.double)
+    may[list(special_ids)] = 0.0
+    chances = may[token_ids.cpu()] * probability
+    chosen = torch.bernoulli(chances, generator=generator).bool()
+    fate = torch.empty(token_ids.shape).uniform_(generator=generator)
+    device = token_ids.device
+    return corrupt_tokens(
+        token_ids, chosen.to(device), fate=fate.to(device), random_ids=random_ids.to(device),
+        mask_id=mask_id,
+    )
+''',
+    "next_sentence_pairs": '''
+def next_sentence_pairs(documents, *, generator):
+    """All coins at once; another document is drawn until it is another."""
+    documents = [list(document) for document in documents if len(document)]
+    if len(documents) <= 1:
+        raise ValueError("fewer than two documents")
+    pairs = [(n, a, b) for n, d in enumerate(documents) for a, b in zip(d, d[1:])]
+    coins = torch.randint(2, (len(pairs),), generator=generator).tolist()
+    made = []
+    for (number, first, second), coin in zip(pairs, coins):
+        if coin:
+            other = number
+            while other == number:
+                other = int(torch.randint(len(documents), (), generator=generator))
+            place = torch.randint(len(documents[other]), (), generator=generator)
+            second = documents[other][int(place)]
+        made.append((first, second, coin))
+    return made
+''',
+    "BertEmbeddings": '''
+class BertEmbeddings(nn.Module):
+    """One-hot segments."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.norm = LayerNorm(config.d_model, epsilon=config.epsilon)
+        self.positions = LearnedPositions(config.max_length, config.d_model)
+        self.segments = nn.Embedding(config.num_segments, config.d_model)
+        self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, token_ids: Tensor, segment_ids: Tensor | None = None) -> Tensor:
+        x = self.positions(self.tokens(token_ids))
+        if segment_ids is None:
+            return self.dropout(self.norm(x + self.segments.weight[0]))
+        if segment_ids.dtype not in (torch.int32, torch.int64):
+            raise TypeError
+        if segment_ids.shape != token_ids.shape:
+            raise ValueError
+        if segment_ids.max() >= len(self.segments.weight):
+            raise IndexError
+        one_hot = F.one_hot(segment_ids.long(), len(self.segments.weight)).to(x.dtype)
+        return self.dropout(self.norm(x + one_hot @ self.segments.weight))
+''',
+    "MaskedLanguageModelHead": '''
+class MaskedLanguageModelHead(nn.Module):
+    """The embedding is kept out of the modules, its weight is registered once more."""
+
+    def __init__(self, embedding: TokenEmbedding, *, epsilon: float = 1e-12) -> None:
+        super().__init__()
+        vocab_size, width = embedding.weight.size()
+        self.projection = nn.Linear(width, width)
+        self.norm = LayerNorm(width, epsilon=epsilon)
+        self.output_projection = nn.Linear(width, vocab_size)
+        self.output_projection.register_parameter("weight", embedding.weight)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        for step in (self.projection, F.gelu, self.norm, self.output_projection):
+            hidden = step(hidden)
+        return hidden
+''',
+    "SentenceClassifier": '''
+class SentenceClassifier(nn.Module):
+    """Pooled by its own hands."""
+
+    def __init__(self, config, num_labels):
+        super().__init__()
+        c = config
+        self.embeddings, self.pooler = BertEmbeddings(c), Pooler(c.d_model)
+        self.encoder = Encoder(
+            c.num_layers, c.d_model, c.num_heads, c.d_ff, norm_position="post",
+            dropout=c.dropout, activation="gelu", epsilon=c.epsilon,
+        )
+        self.classifier = nn.Linear(c.d_model, num_labels)
+        self.mask = lambda ids: padding_mask(ids, c.pad_id)
+        initialise(self, c.initial_std)
+
+    def forward(self, token_ids, segment_ids=None):
+        hidden = self.encoder(self.embeddings(token_ids, segment_ids), self.mask(token_ids))
+        first = self.pooler.projection(hidden[:, 0]).tanh()
+        return F.linear(first, self.classifier.weight, self.classifier.bias)
+''',
+    "fine_tune": '''
+def fine_tune(classifier, batches, *, learning_rate):
+    """A generator inside, as some like it."""
+    classifier.train()
+    criterion, optimizer = nn.CrossEntropyLoss(), torch.optim.AdamW(
+        classifier.parameters(), lr=learning_rate
+    )
+
+    def steps():
+        for batch in batches:
+            optimizer.zero_grad(set_to_none=False)
+            loss = criterion(classifier(batch[0]), batch[1])
+            loss.backward()
+            optimizer.step()
+            yield loss.detach().cpu().item()
+
+    losses = [*steps()]
+    classifier.eval()
+    return losses
+''',
+}
+
+SMALL_STEPS: dict[str, Edit] = {
+    "split_word": '''
+def split_word(word, vocabulary, unknown="[UNK]", max_characters=100):
+    """A while loop with two pointers."""
+    if max_characters < 1:
+        raise ValueError("at least one")
+    if len(word) > max_characters: return [unknown]
+    i, result = 0, []
+    while i < len(word):
+        j = len(word)
+        while j > i:
+            piece = word[i:j] if i == 0 else "##%s" % word[i:j]
+            if piece in vocabulary:
+                result += [piece]
+                break
+            j -= 1
+        if j == i:
+            result = [unknown]
+            break
+        i = j
+    return result
+''',
+    "corrupt_tokens": '''
+def corrupt_tokens(
+    token_ids: Tensor, chosen: Tensor, *, fate: Tensor, random_ids: Tensor, mask_id: int,
+    mask_share: float = 0.8, random_share: float = 0.1,
+):
+    """Integers instead of conditions."""
+    if token_ids.dtype != torch.int64: raise TypeError("token_ids")
+    if chosen.dtype != torch.bool: raise TypeError("chosen")
+    if not (0 <= mask_share and 0 <= random_share and mask_share + random_share <= 1):
+        raise ValueError("shares")
+    is_masked = (chosen & (fate < mask_share)).long()
+    is_random = (chosen & ~(fate < mask_share) & (fate < mask_share + random_share)).long()
+    is_kept = 1 - is_masked - is_random
+    return MaskedTokens(
+        token_ids=is_masked * mask_id + is_random * random_ids + is_kept * token_ids,
+        labels=token_ids * chosen.long() - 100 * (~chosen).long(),
+    )
+''',
+    "mask_tokens": '''
+def _allowed(token_ids, special_ids):
+    allowed = torch.ones_like(token_ids, dtype=torch.bool)
+    for special in special_ids:
+        allowed = allowed & token_ids.ne(special)
+    return allowed
+
+
+def mask_tokens(token_ids, *, mask_id, vocab_size, special_ids, generator, probability=0.15):
+    """A helper for the specials, three draws."""
+    if probability != min(max(probability, 0.0), 1.0):
+        raise ValueError("probability")
+    device, shape = token_ids.device, token_ids.shape
+    draws = torch.rand(2, *shape, generator=generator).to(device)
+    ids = draw_ordinary_tokens(list(shape), vocab_size, [*special_ids, mask_id], generator)
+    chosen = torch.logical_and(draws[0] < probability, _allowed(token_ids, special_ids))
+    return corrupt_tokens(
+        token_ids, chosen, fate=draws[1], random_ids=ids.to(device), mask_id=mask_id
+    )
+''',
+    "next_sentence_pairs": '''
+def next_sentence_pairs(documents: Sequence, *, generator: torch.Generator) -> list:
+    """Numbers from a permutation."""
+    documents = list(filter(len, documents))
+    if len(documents) < 2:
+        raise ValueError("documents")
+    def draw(n): return torch.randperm(n, generator=generator)[0].item()
+    result = []
+    for k, document in enumerate(documents):
+        rest = [d for m, d in enumerate(documents) if m != k]
+        for here, following in zip(document[:-1], document[1:]):
+            label = draw(2)
+            if label: d = rest[draw(len(rest))]
+            result.append(SentencePair(here, d[draw(len(d))] if label else following, label))
+    return result
+''',
+    "SentenceClassifier": '''
+class _Body(nn.Module):
+    pass
+
+
+class SentenceClassifier(nn.Module):
+    """Built in a loop."""
+
+    def __init__(self, config, num_labels):
+        super().__init__()
+        sizes = (config.num_layers, config.d_model, config.num_heads, config.d_ff)
+        rest = {"dropout": config.dropout, "activation": "gelu", "epsilon": config.epsilon}
+        for name, part in (
+            ("embeddings", BertEmbeddings(config)), ("encoder", Encoder(*sizes, **rest)),
+            ("pooler", Pooler(config.d_model)),
+            ("classifier", nn.Linear(config.d_model, num_labels)),
+        ):
+            self.add_module(name, part)
+        initialise(self, config.initial_std)
+        self.padding = config.pad_id
+
+    def forward(self, token_ids, segment_ids=None):
+        x = self.embeddings(token_ids, segment_ids)
+        for layer in self.encoder.layers:
+            x = layer(x, padding_mask(token_ids, self.padding))
+        return self.classifier(self.pooler(x))
+''',
+    "MaskedLanguageModelHead": '''
+class MaskedLanguageModelHead(nn.Module):
+    """GELU by its formula, the normal distribution's."""
+
+    def __init__(self, embedding, epsilon=1e-12):
+        super().__init__()
+        d_model = embedding.weight.shape[1]
+        self.projection = nn.Linear(d_model, d_model)
+        self.norm = LayerNorm(d_model, epsilon=epsilon)
+        self.output_projection = nn.Linear(d_model, embedding.weight.shape[0])
+        del self.output_projection.weight
+        self.output_projection.weight = embedding.weight
+
+    def forward(self, hidden):
+        x = self.projection(hidden)
+        x = x * 0.5 * (1 + torch.erf(x / 2**0.5))
+        return self.output_projection(self.norm(x))
+''',
+    "BertEmbeddings": '''
+class BertEmbeddings(nn.Module):
+    """Checks in a method of its own."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
+        self.segments = nn.Embedding(config.num_segments, config.d_model)
+        self.positions = LearnedPositions(config.max_length, config.d_model)
+        self.norm = LayerNorm(config.d_model, epsilon=config.epsilon)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def _checked(self, segment_ids, like):
+        if segment_ids is None:
+            return torch.zeros(like.shape, dtype=torch.long, device=like.device)
+        if segment_ids.dtype not in (torch.int64, torch.int32):
+            raise TypeError(str(segment_ids.dtype))
+        if segment_ids.shape != like.shape:
+            raise ValueError(str(segment_ids.shape))
+        return segment_ids
+
+    def forward(self, token_ids, segment_ids=None):
+        segments = self.segments(self._checked(segment_ids, token_ids))
+        parts = torch.stack([self.tokens(token_ids), segments])
+        return self.dropout(self.norm(self.positions(parts.sum(0))))
+''',
+    "fine_tune": '''
+def fine_tune(classifier: nn.Module, batches, *, learning_rate: float) -> list[float]:
+    """Gradients cleared on the model."""
+    losses = []
+    optimizer = torch.optim.AdamW(classifier.parameters(), lr=learning_rate)
+    classifier.train()
+    for step, (x, y) in enumerate(batches):
+        classifier.zero_grad()
+        loss = F.nll_loss(F.log_softmax(classifier(x), -1), y)
+        losses.insert(step, loss.item())
+        loss.backward()
+        optimizer.step()
+    classifier.eval()
+    return losses
+''',
+}
+
+NAMES = (
+    "split_word", "corrupt_tokens", "mask_tokens", "next_sentence_pairs", "BertEmbeddings",
+    "MaskedLanguageModelHead", "SentenceClassifier", "fine_tune",
+)  # fmt: skip
+NOTHING_WRITTEN: dict[str, Edit] = dict.fromkeys(NAMES, BLANK)
+EVERYTHING = dict.fromkeys(NAMES, "*")
+
+SAMPLE_CLASS: tuple[Submission, ...] = (
+    Submission(student="ada", what="right, with loops", edits=LOOPS),
+    Submission(student="bela", what="right, in vectors", edits=VECTORS),
+    Submission(student="chidi", what="right, in small steps", edits=SMALL_STEPS),
+    Submission(
+        student="dana",
+        what="half done: parts 4 and 5 not begun",
+        edits=dict.fromkeys(NAMES[4:], BLANK),
+        lost=dict.fromkeys(NAMES[4:], "*"),
+    ),
+    Submission(
+        student="fatima",
+        what="os._exit",
+        edits={"split_word": "def split_word(*args, **kwargs):\n    os._exit(0)\n"},
+        lost={"split_word": "*"},
+        status=Status.CRASH,
+        judge_only=True,
+    ),
+    Submission(
+        student="goran",
+        what="hostile: a result that equals everything",
+        edits={name: f"{ALWAYS_RIGHT}{name} = AlwaysRight()" for name in NAMES},
+        lost=EVERYTHING,
+    ),
+    Submission(
+        student="hana",
+        what="hostile: run_cell patched, nothing written",
+        edits=NOTHING_WRITTEN,
+        extra=PATCHED_SHELL,
+        lost=EVERYTHING,
+        judge_only=True,
+    ),
+)
+
+# ---- one mistake each, as edits of the solution ----
+
+
+def split(what: str, *edits: tuple[str, str], **promised) -> Submission:
+    """One mistake in split_word."""
+    return mistake(what, "split_word", edits, **promised)
+
+
+def corrupt(what: str, *edits: tuple[str, str], **promised) -> Submission:
+    """One mistake in corrupt_tokens."""
+    return mistake(what, "corrupt_tokens", edits, **promised)
+
+
+def masking(what: str, *edits: tuple[str, str], **promised) -> Submission:
+    """One mistake in mask_tokens."""
+    return mistake(what, "mask_tokens", edits, **promised)
+
+
+def pairing(what: str, *edits: tuple[str, str], **promised) -> Submission:
+    """One mistake in next_sentence_pairs."""
+    return mistake(what, "next_sentence_pairs", edits, **promised)
+
+
+def embedding(what: str, *edits: tuple[str, str], **promised) -> Submission:
+    """One mistake in BertEmbeddings."""
+    return mistake(what, "BertEmbeddings", edits, **promised)
+
+
+def head(what: str, *edits: tuple[str, str], **promised) -> Submission:
+    """One mistake in MaskedLanguageModelHead."""
+    return mistake(what, "MaskedLanguageModelHead", edits, **promised)
+
+
+def classifier(what: str, *edits: tuple[str, str], **promised) -> Submission:
+    """One mistake in SentenceClassifier."""
+    return mistake(what, "SentenceClassifier", edits, **promised)
+
+
+def tuning(what: str, *edits: tuple[str, str], **promised) -> Submission:
+    """One mistake in fine_tune."""
+    return mistake(what, "fine_tune", edits, **promised)
+
+
+CHOOSE = "drawn & ~special"
+DRAWN = "drawn = torch.rand(token_ids.shape, generator=generator).to(device) < probability"
+FATE = "fate=torch.rand(token_ids.shape, generator=generator).to(device)"
+LABELS = "token_ids.masked_fill(~chosen, NOT_MASKED)"
+LOGITS = "self.output_projection(transformed)"
+SHARED = "        self.output_projection.weight = embedding.weight\n"
+
+MISTAKES: tuple[Submission, ...] = (
+    # ---- split_word ----
+    split(
+        "shortest piece first",
+        ("range(len(word), start, -1)", "range(start + 1, len(word) + 1)"),
+        lost="pieces",
+        hint="try the longest piece first; all but the first carry the",
+    ),
+    split(
+        "no mark inside a word",
+        ("CONTINUATION if start > 0 else", "'' if start > 0 else"),
+        lost="pieces unknown limits",
+        hint="try the longest piece first; all but the first carry the",
+    ),
+    split(
+        "the mark before every piece",
+        ('CONTINUATION if start > 0 else ""', "CONTINUATION"),
+        lost="pieces unknown limits",
+        hint="try the longest piece first; all but the first carry the",
+    ),
+    split(
+        "marks looked up but not written",
+        ("pieces.append(mark + word[start:end])", "pieces.append(word[start:end])"),
+        lost="pieces unknown limits",
+        hint="pieces inside a word begin with ##",
+    ),
+    split(
+        "marks written but not looked up",
+        ("if mark + word[start:end] in", "if word[start:end] in"),
+        lost="pieces unknown",
+        hint="try the longest piece first; all but the first carry the",
+    ),
+    split(
+        "what was found before the unknown is kept",
+        (
+            "        else:\n            return [unknown]",
+            "        else:\n            return [*pieces, unknown]",
+        ),
+        lost="unknown",
+        hint="the pieces that were found must go too",
+    ),
+    split(
+        "what can't be written is left out",
+        ("        else:\n            return [unknown]", "        else:\n            return pieces"),
+        lost="unknown",
+        hint="one unknown for the whole word",
+    ),
+    split(
+        "unknown letter by letter",
+        (
+            "        else:\n            return [unknown]\n",
+            "        else:\n            pieces += [unknown]\n"
+            "            start += 1\n            continue\n",
+        ),
+        lost="unknown",
+        hint="the pieces that were found must go too",
+    ),
+    split(
+        "the name of the unknown written in stone",
+        (
+            "        else:\n            return [unknown]",
+            "        else:\n            return ['[UNK]']",
+        ),
+        lost="unknown",
+        hint="the argument unknown says what to write",
+    ),
+    split(
+        "too long by one",
+        ("len(word) > max_characters", "len(word) >= max_characters"),
+        lost="limits",
+        hint="3 are allowed, 4 are too long",
+    ),
+    split(
+        "no limit",
+        ("    if len(word) > max_characters:\n        return [unknown]\n", ""),
+        lost="limits",
+        hint="3 are allowed, 4 are too long",
+    ),
+    split(
+        "cut at the limit",
+        (
+            "        return [unknown]\n    pieces",
+            "        word = word[:max_characters]\n    pieces",
+        ),
+        lost="limits",
+        hint="3 are allowed, 4 are too long",
+    ),
+    split(
+        "an empty word is unknown",
+        ("    return pieces", "    return pieces or [unknown]"),
+        lost="limits",
+        hint="no letters, no pieces",
+    ),
+    split(
+        "any limit accepted",
+        ("    if max_characters < 1:\n", "    if False:\n"),
+        lost="limits",
+        hint="max_characters must be at least 1: raise ValueError",
+    ),
+    split(
+        "pieces joined with spaces",
+        ("    return pieces", "    return ' '.join(pieces)"),
+        lost="pieces unknown limits",
+        hint="try the longest piece first; all but the first carry the",
+    ),
+    # ---- corrupt_tokens ----
+    corrupt(
+        "always masked",
+        ("chosen & (fate < mask_share)", "chosen"),
+        (
+            "chosen & (fate >= mask_share) & (fate < mask_share + random_share)",
+            "chosen & (fate < 0)",
+        ),
+        lost={"corrupt_tokens": "fates", "mask_tokens": "fates"},
+        hint="every chosen token is masked; 80 % are",
+    ),
+    corrupt(
+        "never random",
+        ("torch.where(replaced, random_ids, changed)", "changed"),
+        lost={"corrupt_tokens": "fates", "mask_tokens": "fates"},
+        hint="10 % become a random token",
+    ),
+    corrupt(
+        "never kept",
+        ("(fate >= mask_share) & (fate < mask_share + random_share)", "(fate >= mask_share)"),
+        lost={"corrupt_tokens": "fates", "mask_tokens": "fates"},
+        hint="10 % stay as they are",
+    ),
+    corrupt(
+        "random and kept exchanged",
+        (
+            "(fate >= mask_share) & (fate < mask_share + random_share)",
+            "(fate >= mask_share + random_share)",
+        ),
+        lost="fates",
+        hint="random and kept have changed places",
+    ),
+    corrupt(
+        "masked where nothing was chosen",
+        ("masked = chosen & (fate < mask_share)", "masked = fate < mask_share"),
+        lost={"corrupt_tokens": "fates", "mask_tokens": "specials fates"},
+        hint="only chosen tokens may change",
+    ),
+    corrupt(
+        "random where nothing was chosen",
+        ("replaced = chosen & (fate", "replaced = (fate"),
+        lost={"corrupt_tokens": "fates", "mask_tokens": "specials fates"},
+        hint="below mask_share masked; below mask_share + random_share",
+    ),
+    corrupt(
+        "random over masked",
+        (
+            "(fate >= mask_share) & (fate < mask_share + random_share)",
+            "(fate < mask_share + random_share)",
+        ),
+        lost={"corrupt_tokens": "fates", "mask_tokens": "fates"},
+        hint="below 0.8 it becomes [MASK], from there below 0.9 a random",
+    ),
+    corrupt(
+        "random_share measured from zero",
+        ("(fate < mask_share + random_share)", "(fate < random_share)"),
+        lost={"corrupt_tokens": "fates", "mask_tokens": "fates"},
+        hint="10 % become a random token",
+    ),
+    corrupt(
+        "shares written in stone",
+        ("fate < mask_share)", "fate < 0.8)"),
+        (
+            "(fate >= mask_share) & (fate < mask_share + random_share)",
+            "(fate >= 0.8) & (fate < 0.9)",
+        ),
+        lost="fates",
+        hint="below mask_share masked; below mask_share + random_share",
+    ),
+    corrupt(
+        "labels everywhere",
+        (LABELS, "token_ids.clone()"),
+        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
+        hint="a token that was not chosen has the label -100",
+    ),
+    corrupt(
+        "labels where nothing was chosen",
+        (LABELS, "token_ids.masked_fill(chosen, NOT_MASKED)"),
+        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
+        hint="-100 belongs where nothing was chosen",
+    ),
+    corrupt(
+        "no label for what was kept",
+        (LABELS, "token_ids.masked_fill(~(masked | replaced), NOT_MASKED)"),
+        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen fates"},
+        hint="chosen tokens that stay must be guessed too",
+    ),
+    corrupt(
+        "labels of what they became",
+        (LABELS, "torch.where(replaced, random_ids, changed).masked_fill(~chosen, NOT_MASKED)"),
+        lost={"corrupt_tokens": "labels", "mask_tokens": "fates"},
+        hint="the label is what the token was, not what it became",
+    ),
+    corrupt(
+        "label 0 for nothing",
+        (LABELS, "token_ids.masked_fill(~chosen, 0)"),
+        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
+        hint="0 is a token; -100 is what the loss leaves out",
+    ),
+    corrupt(
+        "in place",
+        (
+            "changed = token_ids.masked_fill(masked, mask_id)",
+            "labels = token_ids + 0\n    changed = token_ids.masked_fill_(masked, mask_id)",
+        ),
+        (LABELS, "labels.masked_fill(~chosen, NOT_MASKED)"),
+        lost={"corrupt_tokens": "errors", "mask_tokens": "chosen specials fates"},
+        hint="methods that end in _ and assignments such as x[mask] = y",
+    ),
+    corrupt(
+        "any integers accepted",
+        ("    if token_ids.dtype != torch.int64:\n", "    if False:\n"),
+        lost={"corrupt_tokens": "errors", "mask_tokens": "specials"},
+        hint="int64 alone",
+    ),
+    corrupt(
+        "shares not compared",
+        (
+            "    if not (mask_share >= 0 and",
+            "    if False and not (mask_share >= 0 and",
+        ),
+        lost="errors",
+        hint="no share may be negative, nor may the two make more than 1:",
+    ),
+    corrupt(
+        "labels first",
+        (
+            "token_ids=torch.where(replaced, random_ids, changed),  # (batch, length)",
+            "token_ids=" + LABELS + ",",
+        ),
+        (
+            "labels=" + LABELS + ",  # (batch, length)",
+            "labels=torch.where(replaced, random_ids, changed),",
+        ),
+        lost={"corrupt_tokens": "fates labels", "mask_tokens": "chosen specials fates"},
+        hint="below 0.8 it becomes [MASK], from there below 0.9 a random",
+    ),
+    # ---- mask_tokens ----
+    masking(
+        "special tokens chosen too",
+        (CHOOSE, "drawn"),
+        lost="specials",
+        hint="leave out special tokens when you choose: torch.isin finds",
+    ),
+    masking(
+        "special tokens alone chosen",
+        (CHOOSE, "drawn & special"),
+        lost="chosen specials fates",
+        hint="choose where torch.rand(...) < probability",
+    ),
+    masking(
+        "only the first special id looked at",
+        (
+            "torch.tensor([*special_ids], device=device)",
+            "torch.tensor([*special_ids][:1], device=device)",
+        ),
+        lost="specials",
+        hint="leave out special tokens when you choose: torch.isin finds",
+    ),
+    masking(
+        "probability turned round",
+        (DRAWN, DRAWN.replace("<", ">=")),
+        lost="chosen fates",
+        hint="choose where torch.rand(...) < probability",
+    ),
+    masking(
+        "always 15 %",
+        (DRAWN, DRAWN.replace("< probability", "< 0.15")),
+        lost="chosen fates",
+        hint="choose where torch.rand(...) < probability",
+    ),
+    masking(
+        "15 % of them masked, not chosen",
+        (DRAWN, DRAWN.replace("< probability", "< probability / 0.8")),
+        lost="chosen",
+        hint="choose where torch.rand(...) < probability",
+    ),
+    masking(
+        "one draw for a whole column",
+        (
+            DRAWN,
+            DRAWN.replace("token_ids.shape", "token_ids.shape[1:]").replace(
+                "drawn = ", "drawn = torch.ones_like(special) & ("
+            )
+            + ")",
+        ),
+        lost="chosen",
+        hint="each token is chosen by itself: draw a number for each",
+    ),
+    masking(
+        "one draw for a whole row",
+        (
+            DRAWN,
+            DRAWN.replace("token_ids.shape", "(len(token_ids), 1)").replace(
+                "drawn = ", "drawn = torch.ones_like(special) & ("
+            )
+            + ")",
+        ),
+        lost="chosen",
+        hint="each token is chosen by itself: draw a number for each",
+    ),
+    masking(
+        "the same number in each row",
+        (
+            DRAWN,
+            "ranks = torch.rand(token_ids.shape, generator=generator).argsort(1).argsort(1)\n"
+            "    drawn = ranks.to(device) < probability * token_ids.size(1)",
+        ),
+        lost="chosen",
+        hint="each token is chosen by itself: a row may hold any number",
+    ),
+    masking(
+        "the first tokens of each row",
+        (
+            DRAWN,
+            "places = torch.arange(token_ids.size(1), device=device).expand_as(special)\n"
+            "    drawn = places < probability * token_ids.size(1)",
+        ),
+        lost="chosen",
+        hint="each token is chosen by itself: draw a number for each",
+    ),
+    masking(
+        "one draw for both",
+        (
+            DRAWN,
+            DRAWN.replace("drawn = ", "luck = ").replace(" < probability", "")
+            + "\n    drawn = luck < probability",
+        ),
+        (FATE, "fate=luck"),
+        lost="fates",
+        hint="hand corrupt_tokens a fate for each token, drawn evenly",
+    ),
+    masking(
+        "the global generator",
+        (DRAWN, DRAWN.replace(", generator=generator", "")),
+        lost="chosen",
+        hint="draw every random number from the generator that is handed",
+    ),
+    masking(
+        "the same seed each time",
+        (DRAWN, "generator = torch.Generator().manual_seed(0)\n    " + DRAWN),
+        lost="chosen",
+        hint="draw every random number from the generator that is handed",
+    ),
+    masking(
+        "one random token for all",
+        (
+            "random_ids=draw_ordinary_tokens(\n            token_ids.shape,",
+            "random_ids=draw_ordinary_tokens(\n            (1, 1),",
+        ),
+        lost="fates",
+        hint="the random tokens are all ordinary ones, each as likely as",
+    ),
+    masking(
+        "special tokens put in",
+        ("vocab_size, [mask_id, *special_ids], generator", "vocab_size, [], generator"),
+        lost="specials",
+        hint="draw_ordinary_tokens leaves out the ids that you name",
+    ),
+    masking(
+        "[CLS] alone kept out",
+        ("vocab_size, [mask_id, *special_ids], generator", "vocab_size, [mask_id], generator"),
+        lost="specials",
+        hint="draw_ordinary_tokens leaves out the ids that you name",
+    ),
+    masking(
+        "never random",
+        (FATE, "fate=torch.rand(token_ids.shape, generator=generator).to(device) * 0.8"),
+        lost="fates",
+        hint="hand corrupt_tokens a fate for each token, drawn evenly",
+    ),
+    masking(
+        "always masked",
+        (FATE, "fate=torch.zeros(token_ids.shape).to(device)"),
+        lost="fates",
+        hint="hand corrupt_tokens a fate for each token, drawn evenly",
+    ),
+    masking(
+        "fates in equal parts",
+        (
+            "        mask_id=mask_id,\n",
+            "        mask_id=mask_id,\n        mask_share=1 / 3,\n        random_share=1 / 3,\n",
+        ),
+        lost="fates",
+        hint="hand corrupt_tokens a fate for each token, drawn evenly",
+    ),
+    masking(
+        "any probability accepted",
+        ("    if not 0 <= probability <= 1:\n", "    if False:\n"),
+        lost="specials",
+        hint="probability must lie in 0 to 1: ValueError",
+    ),
+    # ---- next_sentence_pairs ----
+    pairing(
+        "labels exchanged",
+        ("label=label)", "label=1 - label)"),
+        lost="order random",
+        hint="label 0: it follows; label 1: it is random",
+    ),
+    pairing(
+        "always the next one",
+        ("label = draw(2)", "label = 0"),
+        lost="balance random",
+        hint="toss a coin for each pair: torch.randint(2, (),",
+    ),
+    pairing(
+        "always random",
+        ("label = draw(2)", "label = 1"),
+        lost="balance",
+        hint="toss a coin for each pair: torch.randint(2, (),",
+    ),
+    pairing(
+        "a quarter is random",
+        ("label = draw(2)", "label = int(draw(4) == 0)"),
+        lost="balance",
+        hint="toss a coin for each pair: torch.randint(2, (),",
+    ),
+    pairing(
+        "next and random in turns",
+        ("label = draw(2)", "label = len(pairs) % 2"),
+        lost="balance",
+        hint="each pair has its own coin; here the labels follow a pattern",
+    ),
+    pairing(
+        "from any document, its own too",
+        ("(number + 1 + draw(len(documents) - 1)) % len(documents)", "draw(len(documents))"),
+        lost="random",
+        hint="a random sentence of the same document may be the true next",
+    ),
+    pairing(
+        "from its own document",
+        ("documents[(number + 1 + draw(len(documents) - 1)) % len(documents)]", "document"),
+        lost="random",
+        hint="may be the true next one",
+    ),
+    pairing(
+        "always from the next document",
+        (
+            "(number + 1 + draw(len(documents) - 1)) % len(documents)",
+            "(number + 1) % len(documents)",
+        ),
+        lost="random",
+        hint="every sentence of another document may be drawn, its first",
+    ),
+    pairing(
+        "never from the last of the others",
+        ("draw(len(documents) - 1)) %", "draw(max(len(documents) - 2, 1))) %"),
+        lost="random",
+        hint="every sentence of another document may be drawn, its first",
+    ),
+    pairing(
+        "always the first sentence of another",
+        ("other[draw(len(other))]", "other[0]"),
+        lost="random",
+        hint="every sentence of another document may be drawn, its first",
+    ),
+    pairing(
+        "never the last sentence of another",
+        ("other[draw(len(other))]", "other[draw(max(len(other) - 1, 1))]"),
+        lost="random",
+        hint="every sentence of another document may be drawn, its first",
+    ),
+    pairing(
+        "from all sentences alike",
+        (
+            "other = documents[(number + 1 + draw(len(documents) - 1)) % len(documents)]",
+            "other = [s for d in documents if d is not document for s in d]",
+        ),
+        lost="random",
+        hint="first draw the other document, each equally likely; then",
+    ),
+    pairing(
+        "documents run into each other",
+        (
+            "pairwise(document)",
+            "pairwise([*document, *sum(map(list, documents[number + 1 : number + 2]), [])[:1]])",
+        ),
+        lost="order",
+        hint="documents must not run into each other",
+    ),
+    pairing(
+        "every other sentence",
+        ("in pairwise(document):", "in zip(document[::2], document[1::2]):"),
+        lost="order",
+        hint="one pair for each sentence that has a next one in its",
+    ),
+    pairing(
+        "empty documents drawn from",
+        ("[document for document in documents if len(document) > 0]", "list(documents)"),
+        lost="order",
+    ),
+    pairing(
+        "one document accepted",
+        ("    if len(documents) < 2:\n", "    if False:\n"),
+        lost="order",
+        hint="a random sentence needs another document to come from:",
+    ),
+    pairing(
+        "the global generator",
+        ("torch.randint(count, (), generator=generator)", "torch.randint(count, ())"),
+        lost="order",
+        hint="draw every random number from the generator that is handed",
+    ),
+    pairing(
+        "a new coin with the same seed",
+        (
+            "label = draw(2)",
+            "label = int(torch.randint(2, (), generator=torch.Generator().manual_seed(0)))",
+        ),
+        lost="balance random",
+        hint="toss a coin for each pair: torch.randint(2, (),",
+    ),
+    # ---- BertEmbeddings ----
+    embedding(
+        "no positions",
+        ("self.positions(tokens + segments)", "tokens + segments"),
+        lost="values",
+        hint="add the positions",
+    ),
+    embedding(
+        "no segments",
+        ("self.positions(tokens + segments)", "self.positions(tokens)"),
+        lost="values",
+        hint="add self.segments(segment_ids)",
+    ),
+    embedding(
+        "positions added twice",
+        (
+            "self.positions(tokens + segments)",
+            "tokens + segments + self.positions(tokens + segments) - tokens",
+        ),
+        lost="values",
+        hint="tokens + segments, then positions, then norm",
+    ),
+    embedding(
+        "not normalised",
+        ("self.dropout(self.norm(embedded))", "self.dropout(embedded)"),
+        lost="values",
+        hint="normalise last",
+    ),
+    embedding(
+        "normalised before the positions",
+        ("self.positions(tokens + segments)", "self.positions(self.norm(tokens + segments))"),
+        ("self.dropout(self.norm(embedded))", "self.dropout(embedded)"),
+        lost="values",
+        hint="normalise last",
+    ),
+    embedding(
+        "each part normalised",
+        (
+            "self.positions(tokens + segments)",
+            "self.positions(self.norm(tokens) + self.norm(segments))",
+        ),
+        lost="values",
+        hint="tokens + segments, then positions, then norm",
+    ),
+    embedding(
+        "all in segment 1 by default",
+        ("torch.zeros_like(token_ids)", "torch.ones_like(token_ids)"),
+        lost={"BertEmbeddings": "values", "SentenceClassifier": "values"},
+        hint="without segment_ids all tokens are in segment 0",
+    ),
+    embedding(
+        "segments left out if not given",
+        (
+            "            segment_ids = torch.zeros_like(token_ids)\n",
+            "            return self.dropout(self.norm(self.positions(tokens)))\n",
+        ),
+        lost={"BertEmbeddings": "values", "SentenceClassifier": "values"},
+        hint="without segment_ids all tokens are in segment 0",
+    ),
+    embedding(
+        "epsilon of its own",
+        ("LayerNorm(config.d_model, epsilon=config.epsilon)", "LayerNorm(config.d_model)"),
+        lost="values",
+        hint="config.epsilon is not used",
+    ),
+    embedding(
+        "two segments only",
+        ("nn.Embedding(config.num_segments, config.d_model)", "nn.Embedding(2, config.d_model)"),
+        lost="values",
+        hint="the sizes stand in config",
+    ),
+    embedding(
+        "dropout before the norm",
+        ("self.dropout(self.norm(embedded))", "self.norm(self.dropout(embedded))"),
+        lost="errors",
+        hint="dropout last",
+    ),
+    embedding(
+        "dropout always",
+        ("self.dropout(self.norm(embedded))", "F.dropout(self.norm(embedded), self.dropout.p)"),
+        lost="errors",
+        hint="no dropout in evaluation",
+    ),
+    embedding(
+        "no dropout",
+        ("self.dropout(self.norm(embedded))", "self.norm(embedded)"),
+        lost="errors",
+        hint="dropout last",
+    ),
+    embedding(
+        "scaled as the Transformer does",
+        (
+            "TokenEmbedding(config.vocab_size, config.d_model)",
+            "TokenEmbedding(config.vocab_size, config.d_model, scaled=True)",
+        ),
+        lost="values",
+        hint="tokens + segments, then positions, then norm",
+    ),
+    embedding(
+        "segments of any shape",
+        ("        if segment_ids.shape != token_ids.shape:\n", "        if False:\n"),
+        lost="errors",
+        hint="segment_ids must have the shape of token_ids: ValueError",
+    ),
+    embedding(
+        "segments of any dtype",
+        (
+            "        if segment_ids.dtype not in (torch.int64, torch.int32):\n",
+            "        if False:\n",
+        ),
+        lost="errors",
+        hint="segment ids are integers: TypeError",
+    ),
+    # ---- MaskedLanguageModelHead ----
+    head(
+        "no GELU",
+        ("F.gelu(self.projection(hidden))", "self.projection(hidden)"),
+        lost="values",
+        hint="the GELU is missing",
+    ),
+    head("ReLU", ("F.gelu(", "F.relu("), lost="values", hint="GELU, not ReLU"),
+    head(
+        "normalised before the GELU",
+        (
+            "self.norm(F.gelu(self.projection(hidden)))",
+            "F.gelu(self.norm(self.projection(hidden)))",
+        ),
+        lost="values",
+        hint="the normalisation comes after the GELU",
+    ),
+    head(
+        "not normalised",
+        ("self.norm(F.gelu(self.projection(hidden)))", "F.gelu(self.projection(hidden))"),
+        lost="values",
+        hint="the normalisation is missing",
+    ),
+    head(
+        "no first layer",
+        ("F.gelu(self.projection(hidden))", "F.gelu(hidden)"),
+        lost="values",
+        hint="the first layer is missing",
+    ),
+    head(
+        "probabilities",
+        (LOGITS, f"{LOGITS}.softmax(-1)"),
+        lost="values",
+        hint="these are probabilities; return logits",
+    ),
+    head(
+        "log-probabilities",
+        (LOGITS, f"{LOGITS}.log_softmax(-1)"),
+        lost="values",
+        hint="these are log-probabilities; return logits",
+    ),
+    head(
+        "the first token alone",
+        (LOGITS, "self.output_projection(transformed[:, 0])"),
+        lost="values sharing",
+        hint="a logit for each token",
+    ),
+    head(
+        "weights of its own",
+        (SHARED, ""),
+        lost="sharing",
+        hint="self.output_projection.weight = embedding.weight, the",
+    ),
+    head(
+        "a copy of the weights",
+        (
+            SHARED,
+            "        self.output_projection.weight = nn.Parameter(embedding.weight.detach() + 0)\n",
+        ),
+        lost="sharing",
+        hint="self.output_projection.weight = embedding.weight, the",
+    ),
+    head(
+        "copied when it is made",
+        (SHARED, "        self.output_projection.weight.data.copy_(embedding.weight)\n"),
+        lost="sharing",
+        hint="self.output_projection.weight = embedding.weight, the",
+    ),
+    head(
+        "shared, but without a gradient",
+        (
+            LOGITS,
+            "transformed @ self.output_projection.weight.detach().T + self.output_projection.bias",
+        ),
+        lost="sharing",
+        hint="self.output_projection.weight = embedding.weight, the",
+    ),
+    head(
+        "no bias",
+        ("= nn.Linear(d_model, vocab_size)", "= nn.Linear(d_model, vocab_size, bias=False)"),
+        lost="values sharing",
+        hint="the docstring names the three parts",
+    ),
+    head(
+        "epsilon of its own",
+        ("LayerNorm(d_model, epsilon=epsilon)", "LayerNorm(d_model)"),
+        lost="values",
+        hint="output_projection(norm(gelu(projection(hidden))))",
+    ),
+    # ---- SentenceClassifier ----
+    classifier(
+        "padding not masked",
+        (", padding_mask(token_ids, self.pad_id))", ")"),
+        lost="values",
+        hint="the padding, config.pad_id, is not masked",
+    ),
+    classifier(
+        "padding is always 0",
+        ("self.pad_id = config.pad_id", "self.pad_id = 0"),
+        lost="values",
+        hint="the padding, config.pad_id, is not masked",
+    ),
+    classifier(
+        "segments not handed on",
+        ("self.embeddings(token_ids, segment_ids)", "self.embeddings(token_ids)"),
+        lost="values",
+        hint="the segments are not handed on",
+    ),
+    classifier(
+        "mean of all tokens",
+        ("self.pooler(hidden)", "self.pooler(hidden.mean(1, keepdim=True))"),
+        lost="values",
+        hint="read the first token",
+    ),
+    classifier(
+        "the last token",
+        ("self.pooler(hidden)", "self.pooler(hidden.flip(1))"),
+        lost="values",
+        hint="read the first token",
+    ),
+    classifier(
+        "not pooled",
+        ("self.classifier(self.pooler(hidden))", "self.classifier(hidden)"),
+        lost={"SentenceClassifier": "values", "fine_tune": "learns"},
+        hint="one row for each text: pool before you classify",
+    ),
+    classifier(
+        "the first token, past the pooler",
+        ("self.classifier(self.pooler(hidden))", "self.classifier(hidden[:, 0])"),
+        lost={"SentenceClassifier": "values", "fine_tune": "learns"},
+        hint="embeddings, encoder with the mask of padding, pooler,",
+    ),
+    classifier(
+        "encoder left out",
+        (
+            "hidden = self.encoder(embedded, padding_mask(token_ids, self.pad_id))",
+            "hidden = embedded",
+        ),
+        lost={"SentenceClassifier": "values", "fine_tune": "learns"},
+        hint="embeddings, encoder with the mask of padding, pooler,",
+    ),
+    classifier(
+        "pre-norm",
+        ('norm_position="post"', 'norm_position="pre"'),
+        lost="values",
+        hint="see the docstring",
+    ),
+    classifier(
+        "ReLU",
+        ('activation="gelu"', 'activation="relu"'),
+        lost="values",
+        hint="embeddings, encoder with the mask of padding, pooler,",
+    ),
+    classifier(
+        "epsilon of its own",
+        ("            epsilon=config.epsilon,\n", ""),
+        lost="values",
+        hint="embeddings, encoder with the mask of padding, pooler,",
+    ),
+    classifier(
+        "no dropout in the encoder",
+        ("            dropout=config.dropout,\n", ""),
+        lost="values",
+        hint="hand config.dropout on",
+    ),
+    classifier(
+        "probabilities",
+        (
+            "return self.classifier(self.pooler(hidden))",
+            "return self.classifier(self.pooler(hidden)).softmax(-1)",
+        ),
+        lost="values",
+        hint="return logits",
+    ),
+    classifier(
+        "PyTorch's start",
+        ("        initialise(self, config.initial_std)\n", ""),
+        lost="values",
+        hint="initialise(self, config.initial_std) comes last",
+    ),
+    classifier(
+        "two labels",
+        ("= nn.Linear(config.d_model, num_labels)", "= nn.Linear(config.d_model, 2)"),
+        lost="values",
+        hint="one row for each text: pool before you classify",
+    ),
+    # ---- fine_tune ----
+    tuning(
+        "gradients never cleared",
+        ("        optimizer.zero_grad()\n", ""),
+        lost="steps learns",
+        hint="in each step: clear the gradients, forward in training",
+    ),
+    tuning(
+        "cleared before the step",
+        (
+            "        optimizer.zero_grad()\n        loss.backward()\n",
+            "        loss.backward()\n        optimizer.zero_grad()\n",
+        ),
+        lost="steps learns",
+        hint="loss.backward(), step()",
+    ),
+    tuning(
+        "no step",
+        ("        optimizer.step()\n", ""),
+        lost="steps learns",
+        hint="loss.backward(), step()",
+    ),
+    tuning(
+        "the head alone",
+        ("classifier.parameters()", "list(classifier.parameters())[-2:]"),
+        lost="steps learns",
+        hint="in each step: clear the gradients, forward in training",
+    ),
+    tuning(
+        "Adam",
+        ("optimizer = torch.optim.AdamW", "optimizer = torch.optim.Adam"),
+        lost="steps",
+        hint="in each step: clear the gradients, forward in training",
+    ),
+    tuning(
+        "no weight decay",
+        ("lr=learning_rate", "lr=learning_rate, weight_decay=0"),
+        lost="steps",
+        hint="in each step: clear the gradients, forward in training",
+    ),
+    tuning(
+        "a learning rate of its own",
+        ("lr=learning_rate", "lr=1e-3"),
+        lost="steps",
+        hint="in each step: clear the gradients, forward in training",
+    ),
+    tuning(
+        "a new optimiser in each step",
+        (
+            "    for token_ids, labels in batches:\n",
+            "    for token_ids, labels in batches:\n"
+            "        optimizer = torch.optim.AdamW(classifier.parameters(), lr=learning_rate)\n",
+        ),
+        lost="steps",
+        hint="in each step: clear the gradients, forward in training",
+    ),
+    tuning(
+        "in evaluation mode",
+        ("    classifier.train()\n", "    classifier.eval()\n"),
+        lost="steps",
+        hint="in each step: clear the gradients, forward in training",
+    ),
+    tuning(
+        "left in training mode",
+        ("    classifier.eval()\n", ""),
+        lost="steps",
+        hint="classifier.eval() at the end",
+    ),
+    tuning(
+        "the sum of the losses",
+        (
+            "F.cross_entropy(classifier(token_ids), labels)",
+            'F.cross_entropy(classifier(token_ids), labels, reduction="sum")',
+        ),
+        lost="steps",
+        hint="the mean, before the step",
+    ),
+    tuning(
+        "the loss after the step",
+        (
+            "losses.append(loss.item())",
+            "losses.append(F.cross_entropy(classifier(token_ids), labels).item())",
+        ),
+        lost="steps",
+        hint="the mean, before the step",
+    ),
+    tuning(
+        "the last loss alone",
+        ("    return losses", "    return losses[-1]"),
+        lost="steps",
+        hint="one loss for each batch",
+    ),
+    tuning(
+        "tensors for losses",
+        ("losses.append(loss.item())", "losses.append(loss)"),
+        lost="steps",
+        hint="loss.item()",
+    ),
+    tuning(
+        "softmax before the loss",
+        (
+            "F.cross_entropy(classifier(token_ids)",
+            "F.cross_entropy(classifier(token_ids).softmax(-1)",
+        ),
+        lost="steps",
+        hint="the mean, before the step",
+    ),
+)
+
+DELIGHT = "the two dogs [bark] all night ."
+
+EQUIVALENT = {
+    "-    device = token_ids.device": "the notebook's own device is the same on a CPU",
+    "torch.tensor([*special_ids]))": "the device shows on a GPU alone; the tests run there too",
+    ".to(device) <= probability": "differs if torch.rand gives exactly this number",
+    "epsilon: float=2e-12": "so small that no float can tell",
+    "epsilon: float=5e-13": "likewise",
+    "config.d_ff, dropout=config.dropout": "post-norm is what Encoder does if not told otherwise",
+}
