@@ -455,6 +455,9 @@ assert_keeps_inputs(
 # `Encoded(memory=m, context=c, mask=k)`; `replace(state, hidden=new)` makes one that differs in one
 # field.
 #
+# The cell is the one that you wrote in homework 1: `cell(x, hidden)`, what it reads first. The mask
+# lacks a dimension for the queries; the attention wants one.
+#
 # `forward` is the same as several steps in a row from the start: write one loop, use it twice. The
 # tests hold your decoder against its own parts, so a slip in your attention costs you nothing here
 # as long as it runs.
