@@ -490,8 +490,7 @@ SHARE = "float(wrong[has_key].double().mean())"
 ERROR_MISTAKES = (
     error("the right ones", WRONG, "wrong = weights.argmax(dim=-1) == alignment",
           "values uncounted", "this is the share of the right ones"),
-    error("argmax over the queries", "weights.argmax(dim=-1)", "weights.argmax(dim=1)",
-          "values uncounted"),
+    error("argmax over the queries", "weights.argmax(dim=-1)", "weights.argmax(dim=1)", "*"),
     error("argmin", "weights.argmax(dim=-1)", "weights.argmin(dim=-1)", "values uncounted"),
     error("a count", SHARE, "float(wrong[has_key].sum())", "values uncounted",
           "divide by how many there are"),
