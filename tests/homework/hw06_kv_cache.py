@@ -1,0 +1,1913 @@
+"""The submissions of hw06: a class of every kind, and a table of mistakes.
+
+Twenty-one points are to be had from tests, three from the written question. Every check is worth
+one point, so a score is twenty-one less the checks that are lost.
+"""
+
+from autograder.results import Status
+
+from .hostile import ALWAYS_RIGHT, PATCHED_SHELL
+from .submissions import BLANK, Edit, Submission, mistake, right
+
+EXERCISES = (
+    "GrowingCache", "FixedCache", "CachedAttention", "TextModel", "keep_top_k", "keep_top_p",
+    "sample", "kv_cache_bytes",
+)  # fmt: skip
+NOTHING_WRITTEN: dict[str, Edit] = dict.fromkeys(EXERCISES, BLANK)
+EVERYTHING = dict.fromkeys(EXERCISES, "*")
+
+ANSWER = """\
+### How many readers fit?
+
+1. 2 * 32 * 4096 * 2 = 524,288 bytes a token; 4.3 GB for 8192 tokens.
+2. See the plot above: 32 texts reach 80 GB at about 3,900 tokens.
+3. Four times fewer heads of keys and values (some quality), or four bits a number (rounding).
+"""
+
+SAMPLE_HEAD = """
+@torch.no_grad()
+def sample(
+    model, prompt, *, eos_id, max_new_tokens, generator, temperature=1.0, top_k=None, top_p=None
+):
+"""
+SAMPLE_REFUSALS = """
+    if prompt.dim() != 2 or prompt.numel() == 0:
+        raise ValueError("no prompt")
+    if max_new_tokens < 1 or temperature <= 0 or math.isinf(temperature):
+        raise ValueError("out of range")
+"""
+
+# ---- right, in three styles ---------------------------------------------------------------------
+
+LOOPS: dict[str, Edit] = {
+    "GrowingCache": '''
+class GrowingCache:
+    """Keys and values in two buffers, row after row."""
+
+    def __init__(self, capacity=64):
+        if capacity <= 0:
+            raise ValueError("capacity")
+        self.start_capacity = capacity
+        self.reset()
+
+    def reset(self):
+        self.key_buffer = None
+        self.value_buffer = None
+        self.length = 0
+
+    def check(self, buffer, new):
+        if new.requires_grad:
+            raise ValueError("no gradients here")
+        if buffer is None:
+            return
+        same = buffer.shape[0] == new.shape[0] and buffer.shape[1] == new.shape[1]
+        same = same and buffer.shape[3] == new.shape[3] and buffer.dtype == new.dtype
+        if not same:
+            raise ValueError(f"{tuple(new.shape)} does not fit")
+
+    def grow(self, buffer, needed):
+        batch, heads, room, width = buffer.shape
+        while room < needed:
+            room = room * 2
+        bigger = torch.zeros(batch, heads, room, width, dtype=buffer.dtype, device=buffer.device)
+        for position in range(self.length):
+            bigger[:, :, position] = buffer[:, :, position]
+        return bigger
+
+    def update(self, project):
+        keys, values = project()
+        self.check(self.key_buffer, keys)
+        self.check(self.value_buffer, values)
+        if self.key_buffer is None:
+            empty = keys[:, :, :0]
+            room = max(self.start_capacity, keys.shape[2])
+            self.key_buffer = empty.new_zeros(*keys.shape[:2], room, keys.shape[3])
+            self.value_buffer = torch.zeros_like(self.key_buffer)
+        needed = self.length + keys.shape[2]
+        if needed > self.key_buffer.shape[2]:
+            self.key_buffer = self.grow(self.key_buffer, needed)
+            self.value_buffer = self.grow(self.value_buffer, needed)
+        for i in range(keys.shape[2]):
+            self.key_buffer[:, :, self.length + i] = keys[:, :, i]
+            self.value_buffer[:, :, self.length + i] = values[:, :, i]
+        self.length = needed
+        return self.key_buffer[:, :, :needed], self.value_buffer[:, :, :needed]
+
+    def reorder(self, indices):
+        if self.length > 0:
+            self.key_buffer = torch.stack([self.key_buffer[i] for i in indices.tolist()])
+            self.value_buffer = torch.stack([self.value_buffer[i] for i in indices.tolist()])
+
+    @property
+    def num_bytes(self):
+        if self.key_buffer is None:
+            return 0
+        return 2 * self.key_buffer.numel() * self.key_buffer.element_size()
+''',
+    "FixedCache": '''
+class FixedCache:
+    """Plain attributes."""
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        self.keys = self.values = None
+        self.length = 0
+        self.num_bytes = 0
+
+    def update(self, project):
+        if self.keys is None:
+            self.keys, self.values = project()
+            self.length = self.keys.shape[2]
+            self.count()
+        return self.keys, self.values
+
+    def count(self):
+        self.num_bytes = sum(t.numel() * t.element_size() for t in (self.keys, self.values))
+
+    def reorder(self, indices):
+        if self.keys is not None:
+            self.keys, self.values = self.keys[indices], self.values[indices]
+            self.count()
+''',
+    "CachedAttention": '''
+class CachedAttention(MultiHeadAttention):
+    """The formula written out, head by head."""
+
+    def __init__(self, d_model, num_heads, *, bias=True, rotary=None):
+        super().__init__(d_model, num_heads, bias=bias)
+        self.rotary = rotary
+
+    def cut(self, x, projection, turn=False, offset=0):
+        heads = torch.stack(projection(x).chunk(self.num_heads, dim=-1), dim=1)
+        return self.rotary(heads, offset=offset) if turn and self.rotary else heads
+
+    def forward(self, query, key, value, mask=None, *, return_weights=False, cache=None):
+        if mask is not None and mask.dtype != torch.bool:
+            raise TypeError("boolean masks only")
+        past = cache.length if cache is not None else 0
+        q = self.cut(query, self.query_projection, True, past)
+
+        def new():
+            return self.cut(key, self.key_projection, True, past), self.cut(
+                value, self.value_projection
+            )
+
+        k, v = cache.update(new) if cache is not None else new()
+        outputs, all_weights = [], []
+        for head in range(self.num_heads):
+            scores = q[:, head] @ k[:, head].mT / math.sqrt(q.shape[-1])
+            if mask is not None:
+                of_head = mask.expand(q.shape[0], self.num_heads, q.shape[2], k.shape[2])[:, head]
+                scores = scores.masked_fill(~of_head, -math.inf)
+            weights = scores.softmax(-1).nan_to_num(0.0)
+            outputs.append(weights @ v[:, head])
+            all_weights.append(weights)
+        output = self.output_projection(torch.cat(outputs, dim=-1))
+        return (output, torch.stack(all_weights, dim=1)) if return_weights else output
+''',
+    "keep_top_k": '''
+def keep_top_k(logits, k):
+    """Row by row."""
+    if k <= 0:
+        raise ValueError("k")
+    rows = []
+    for row in logits.reshape(-1, logits.shape[-1]):
+        values = sorted(row.tolist(), reverse=True)
+        last = values[min(k, len(values)) - 1]
+        rows.append([x if x >= last else float("-inf") for x in row.tolist()])
+    return torch.tensor(rows, dtype=logits.dtype, device=logits.device).reshape(logits.shape)
+''',
+    "keep_top_p": '''
+def keep_top_p(logits, p):
+    """Add up from the top, row by row."""
+    if p <= 0 or p > 1:
+        raise ValueError("p")
+    result = torch.full_like(logits, float("-inf"))
+    flat, kept = logits.reshape(-1, logits.shape[-1]), result.view(-1, logits.shape[-1])
+    for row, out_row in zip(flat, kept):
+        probabilities = row.softmax(-1).tolist()
+        total = 0.0
+        for i in sorted(range(len(probabilities)), key=lambda i: -probabilities[i]):
+            if total >= p and p < 1:
+                break
+            out_row[i] = row[i]
+            total += probabilities[i]
+    return result
+''',
+    "sample": SAMPLE_HEAD
+    + SAMPLE_REFUSALS
+    + """
+    written, logs = [[] for _ in prompt], [[] for _ in prompt]
+    ended = [False for _ in prompt]
+    following = prompt
+    for _ in range(max_new_tokens):
+        logits = model.advance(following)
+        scores = logits / temperature
+        scores = scores if top_k is None else keep_top_k(scores, top_k)
+        scores = scores if top_p is None else keep_top_p(scores, top_p)
+        following = torch.multinomial(torch.softmax(scores, -1), 1, generator=generator)
+        own = torch.log_softmax(logits, -1)
+        for row, (token,) in enumerate(following.tolist()):
+            if not ended[row]:
+                written[row].append(token)
+                logs[row].append(own[row, token].item())
+                ended[row] = token == eos_id
+        if all(ended):
+            break
+    return [
+        Hypothesis(tokens=tuple(w), log_probability=sum(p), score=sum(p), finished=e)
+        for w, p, e in zip(written, logs, ended)
+    ]
+""",
+    "kv_cache_bytes": '''
+def kv_cache_bytes(batch, length, num_layers, d_model, *, bytes_per_number=4):
+    """Add up, layer by layer."""
+    total = 0
+    for _ in range(num_layers):
+        keys = batch * length * d_model
+        values = batch * length * d_model
+        total += keys + values
+    return total * bytes_per_number
+''',
+}
+
+TEXT_MODEL = (
+    "        length = token_ids.size(1)\n"
+    "        past = 0 if caches is None else caches[0].length\n"
+    "        x = self.positions(self.embedding(token_ids), offset=past)  # (batch, length, "
+    "d_model)\n"
+    "        mask = causal_mask(length, past + length, device=x.device)\n"
+    "        for number, layer in enumerate(self.layers):\n"
+    "            x = layer(x, mask, cache=None if caches is None else caches[number])\n"
+)
+LOOPS["TextModel"] = (
+    ("return [GrowingCache() for _ in self.layers]",
+     "caches = []\n        while len(caches) < len(self.layers):\n"
+     "            caches.append(GrowingCache(capacity=16))\n        return caches"),
+    (TEXT_MODEL, """\
+        if caches is None:
+            caches, offset = [None] * len(self.layers), 0
+        else:
+            offset = caches[0].length
+        n = token_ids.shape[1]
+        x = self.positions(self.embedding(token_ids), offset=offset)
+        rows = [[j <= offset + i for j in range(offset + n)] for i in range(n)]
+        mask = torch.tensor(rows, device=token_ids.device)
+        for i in range(len(self.layers)):
+            x = self.layers[i](x, mask, cache=caches[i])
+"""),
+)  # fmt: skip
+
+STACKED: dict[str, Edit] = {
+    "GrowingCache": '''
+class GrowingCache:
+    """Keys and values in one buffer: (2, batch, num_heads, capacity, head_dim)."""
+
+    def __init__(self, *, capacity: int = 64) -> None:
+        if capacity < 1:
+            raise ValueError(f"capacity={capacity}")
+        self.length, self._room, self._both = 0, capacity, None
+
+    def update(self, project):
+        keys, values = project()
+        for tensor in (keys, values):
+            if tensor.requires_grad:
+                raise ValueError("gradients")
+            if self._both is not None:
+                held = self._both
+                fits = (tensor.size(0), tensor.size(1), tensor.size(3)) == (
+                    held.size(1), held.size(2), held.size(4)
+                )
+                if not fits or tensor.dtype is not held.dtype:
+                    raise ValueError("shape or dtype")
+        new = torch.stack([keys, values])
+        end = self.length + new.size(3)
+        if self._both is None:
+            self._both = new.new_empty(*new.shape[:3], max(self._room, end), new.size(4))
+        elif end > self._both.size(3):
+            spare = max(self._both.size(3), end - self._both.size(3))
+            more = new.new_empty(*new.shape[:3], spare, new.size(4))
+            self._both = torch.cat([self._both, more], dim=3)
+        self._both[:, :, :, self.length : end] = new
+        self.length = end
+        return tuple(self._both[:, :, :, :end])
+
+    def reorder(self, indices):
+        self._both = None if self._both is None else self._both[:, indices]
+
+    def reset(self):
+        self.length, self._both = 0, None
+
+    @property
+    def num_bytes(self):
+        return 0 if self._both is None else self._both.nbytes
+''',
+    "FixedCache": '''
+class FixedCache:
+    """An empty tuple holds nothing."""
+
+    def __init__(self):
+        self.held = ()
+
+    def update(self, project):
+        self.held = self.held or tuple(project())
+        return self.held
+
+    def reorder(self, indices):
+        self.held = tuple(tensor[indices] for tensor in self.held)
+
+    def reset(self):
+        self.held = ()
+
+    @property
+    def length(self):
+        return self.held[0].shape[-2] if self.held else 0
+
+    @property
+    def num_bytes(self):
+        return sum(tensor.nbytes for tensor in self.held)
+''',
+    "CachedAttention": '''
+class CachedAttention(MultiHeadAttention):
+    """With einsum, and without a word more than needed."""
+
+    def __init__(self, d_model, num_heads, bias=True, rotary=None):
+        super().__init__(d_model, num_heads, bias=bias)
+        self.rotary = rotary
+
+    def forward(self, query, key, value, mask=None, return_weights=False, cache=None):
+        if cache is None and self.rotary is None:
+            return super().forward(query, key, value, mask, return_weights=return_weights)
+        past = 0 if cache is None else cache.length
+        turn = (lambda x: x) if self.rotary is None else (lambda x: self.rotary(x, offset=past))
+        split = lambda x: x.unflatten(-1, (self.num_heads, -1)).movedim(-2, 1)
+        project = lambda: (
+            turn(split(self.key_projection(key))), split(self.value_projection(value))
+        )
+        q = turn(split(self.query_projection(query)))
+        k, v = project() if cache is None else cache.update(project)
+        out, weights = scaled_dot_product_attention(q, k, v, mask, return_weights=True)
+        out = self.output_projection(torch.einsum("bhqd->bqhd", out).flatten(2))
+        return (out, weights) if return_weights else out
+''',
+    "TextModel": (
+        (
+            "return [GrowingCache() for _ in self.layers]",
+            "return list(map(lambda _: GrowingCache(), self.layers))",
+        ),
+        (
+            TEXT_MODEL,
+            """\
+        past = caches[0].length if caches else 0
+        x = self.positions(self.embedding(token_ids), offset=past)
+        n = token_ids.size(1)
+        mask = None if n == 1 else causal_mask(n, past + n, device=token_ids.device)
+        for layer, cache in zip(self.layers, caches or [None] * len(self.layers)):
+            x = layer(x, mask, cache=cache)
+""",
+        ),
+    ),
+    "keep_top_k": '''
+def keep_top_k(logits, k):
+    """By sorting."""
+    if not k >= 1:
+        raise ValueError(k)
+    k = min(k, logits.shape[-1])
+    last = torch.sort(logits, dim=-1, descending=True).values[..., k - 1 : k]
+    return torch.where(logits >= last, logits, float("-inf"))
+''',
+    "keep_top_p": '''
+def keep_top_p(logits, p):
+    """Scatter a mask back, and shift the sums by one."""
+    if not 0 < p <= 1:
+        raise ValueError(p)
+    if p == 1:
+        return logits.clone()
+    sorted_logits, order = torch.sort(logits, descending=True, dim=-1)
+    sums = torch.cumsum(torch.softmax(sorted_logits, dim=-1), dim=-1)
+    remove = sums >= p
+    remove = torch.cat([torch.zeros_like(remove[..., :1]), remove[..., :-1]], dim=-1)
+    mask = torch.zeros_like(remove).scatter(-1, order, remove)
+    return logits.masked_fill(mask, float("-inf"))
+''',
+    "sample": SAMPLE_HEAD
+    + SAMPLE_REFUSALS
+    + """
+    def choose(logits):
+        logits = logits / temperature
+        if top_k:
+            logits = keep_top_k(logits, top_k)
+        elif top_k is not None:
+            raise ValueError("top_k")
+        if top_p is not None:
+            logits = keep_top_p(logits, top_p)
+        return torch.multinomial(logits.softmax(-1), 1, generator=generator)
+
+    tokens = torch.empty(len(prompt), 0, dtype=torch.long, device=prompt.device)
+    logs = torch.empty(len(prompt), 0, device=prompt.device)
+    logits = model.advance(prompt)
+    while True:
+        token = choose(logits)
+        tokens = torch.cat([tokens, token], dim=1)
+        logs = torch.cat([logs, logits.log_softmax(-1).gather(1, token)], dim=1)
+        ended = eos_id is not None and (tokens == eos_id).any(dim=1).all()
+        if ended or tokens.size(1) == max_new_tokens:
+            return cut_at_end(tokens, logs, eos_id)
+        logits = model.advance(token)
+""",
+    "kv_cache_bytes": '''
+def kv_cache_bytes(batch, length, num_layers, d_model, *, bytes_per_number=4):
+    """With math.prod."""
+    return math.prod((2, batch, length, num_layers, d_model, bytes_per_number))
+''',
+}
+
+INHERITED: dict[str, Edit] = {
+    "GrowingCache": '''
+class Room:
+    """A buffer that grows by itself."""
+
+    def __init__(self, capacity):
+        self.capacity, self.data, self.used = capacity, None, 0
+
+    def fits(self, new):
+        if self.data is None:
+            return True
+        shape = lambda t: (t.shape[0], t.shape[1], t.shape[3], t.dtype)
+        return shape(self.data) == shape(new)
+
+    def append(self, new):
+        if self.data is None:
+            shape = list(new.shape)
+            shape[2] = max(self.capacity, shape[2])
+            self.data = torch.empty(shape, dtype=new.dtype, device=new.device)
+        while self.used + new.shape[2] > self.data.shape[2]:
+            self.data = torch.cat([self.data, torch.empty_like(self.data)], dim=2)
+        self.data.narrow(2, self.used, new.shape[2]).copy_(new)
+        self.used += new.shape[2]
+        return self.data.narrow(2, 0, self.used)
+
+
+class GrowingCache:
+    """Two rooms."""
+
+    def __init__(self, *, capacity=64):
+        if not capacity > 0:
+            raise ValueError("capacity must be positive")
+        self.capacity = capacity
+        self.rooms = [Room(capacity), Room(capacity)]
+
+    @property
+    def length(self):
+        return self.rooms[0].used
+
+    def update(self, project):
+        pair = project()
+        if any(new.requires_grad for new in pair):
+            raise ValueError("detach, or use no_grad")
+        if not all(room.fits(new) for room, new in zip(self.rooms, pair)):
+            raise ValueError("this does not fit")
+        return tuple(room.append(new) for room, new in zip(self.rooms, pair))
+
+    def reorder(self, indices):
+        for room in self.rooms:
+            if room.data is not None:
+                room.data = room.data[indices]
+
+    def reset(self):
+        self.__init__(capacity=self.capacity)
+
+    @property
+    def num_bytes(self):
+        return sum(room.data.nbytes for room in self.rooms if room.data is not None)
+''',
+    "FixedCache": '''
+class FixedCache(GrowingCache):
+    """A growing cache that does not grow."""
+
+    def update(self, project):
+        if self.length == 0:
+            self.capacity = 1
+            self.reset()
+            return super().update(project)
+        return tuple(room.data.narrow(2, 0, room.used) for room in self.rooms)
+''',
+    "CachedAttention": '''
+class CachedAttention(MultiHeadAttention):
+    """PyTorch's kernel where no weights are asked for."""
+
+    def __init__(self, d_model, num_heads, *, bias=True, rotary=None):
+        super().__init__(d_model, num_heads, bias=bias)
+        self.rotary = rotary
+
+    def forward(self, query, key, value, mask=None, *, return_weights=False, cache=None):
+        offset = cache.length if cache else 0
+        q = self._split_heads(self.query_projection(query))
+
+        def project():
+            k = self._split_heads(self.key_projection(key))
+            v = self._split_heads(self.value_projection(value))
+            return (k if self.rotary is None else self.rotary(k, offset=offset)), v
+
+        if self.rotary is not None:
+            q = self.rotary(q, offset=offset)
+        k, v = cache.update(project) if cache else project()
+        if return_weights:
+            attended, weights = scaled_dot_product_attention(q, k, v, mask, return_weights=True)
+            return self.output_projection(self._join_heads(attended)), weights
+        attended = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.output_projection(self._join_heads(attended))
+''',
+    "TextModel": (
+        (
+            TEXT_MODEL,
+            """\
+        caches = [None] * len(self.layers) if caches is None else caches
+        x = self.read(self.embedding(token_ids), caches)
+""",
+        ),
+        (
+            "    def new_caches(self)",
+            """\
+    def read(self, x, caches):
+        start = 0 if caches[0] is None else caches[0].length
+        stop = start + x.size(1)
+        x = self.positions(x, offset=start)
+        places = torch.arange(stop, device=x.device)
+        mask = places[None, :] <= places[start:, None]
+        for layer, cache in zip(self.layers, caches):
+            x = layer(x, mask, cache=cache)
+        return x
+
+    def new_caches(self)""",
+        ),
+    ),
+    "keep_top_k": '''
+def keep_top_k(logits, k):
+    """Count how many are larger."""
+    if k < 1:
+        raise ValueError("k")
+    larger = (logits[..., None, :] > logits[..., :, None]).sum(-1)
+    return logits.masked_fill(larger >= k, -math.inf)
+''',
+    "keep_top_p": '''
+def keep_top_p(logits, p):
+    """Find the smallest kept number of tokens, then the rank of each."""
+    if not 0 < p <= 1:
+        raise ValueError("p")
+    if p == 1:
+        return logits
+    order = logits.argsort(dim=-1, descending=True)
+    rank = order.argsort(dim=-1)
+    sums = logits.softmax(-1).gather(-1, order).cumsum(-1)
+    number = 1 + (sums < p).sum(-1, keepdim=True)
+    return torch.where(rank < number, logits, torch.tensor(-math.inf, dtype=logits.dtype))
+''',
+    "sample": SAMPLE_HEAD
+    + SAMPLE_REFUSALS
+    + """
+    steps = []
+    logits = model.advance(prompt)
+    alive = torch.ones(prompt.shape[0], dtype=torch.bool, device=prompt.device)
+    while alive.any() and len(steps) < max_new_tokens:
+        if steps:
+            logits = model.advance(steps[-1][0])
+        scores = logits / temperature
+        for limit, keep in ((top_k, keep_top_k), (top_p, keep_top_p)):
+            if limit is not None:
+                scores = keep(scores, limit)
+        probabilities = scores.exp() / scores.exp().sum(-1, keepdim=True)
+        token = probabilities.multinomial(1, generator=generator)
+        steps.append((token, (logits - logits.logsumexp(-1, keepdim=True)).gather(-1, token)))
+        alive = alive & (token.squeeze(1) != (-1 if eos_id is None else eos_id))
+    tokens, logs = (torch.cat(column, dim=1) for column in zip(*steps))
+    return cut_at_end(tokens, logs, eos_id)
+""",
+    "kv_cache_bytes": '''
+def kv_cache_bytes(
+    batch: int, length: int, num_layers: int, d_model: int, *, bytes_per_number: int = 4
+) -> int:
+    """Ask PyTorch."""
+    token = torch.empty(2, num_layers, d_model, device="meta")
+    return token.numel() * length * batch * bytes_per_number
+''',
+}
+
+OWN_LAYER = """
+class CachedAttention(nn.Module):
+    def __init__(self, d_model, num_heads, *, bias=True, rotary=None):
+        super().__init__()
+        self.inner = nn.MultiheadAttention(d_model, num_heads, bias=bias, batch_first=True)
+
+    def forward(self, query, key, value, mask=None, *, return_weights=False, cache=None):
+        return self.inner(query, key, value, need_weights=return_weights)
+"""
+
+SAMPLE_CLASS: tuple[Submission, ...] = (
+    Submission(
+        student="ada", what="right, with loops", edits={**LOOPS, "how-many-readers": ANSWER}
+    ),
+    Submission(student="bela", what="right, one buffer for both", edits=STACKED),
+    Submission(
+        student="chidi",
+        what="right, a cache made of smaller classes",
+        edits={**INHERITED, "how-many-readers": ANSWER},
+    ),
+    Submission(
+        student="dana",
+        what="positions begin anew with each piece",
+        edits={"TextModel": ((", offset=past)", ", offset=0)"),)},
+        lost={"TextModel": "chunks"},
+        hint="the new tokens stand after the past ones",
+    ),
+    Submission(
+        student="emil",
+        what="one cache for all layers",
+        edits={
+            "TextModel": (
+                ("[GrowingCache() for _ in self.layers]", "[GrowingCache()] * len(self.layers)"),
+            )
+        },
+        lost={"TextModel": "separate"},
+        hint="these are one cache under several names",
+    ),
+    Submission(
+        student="fatima",
+        what="the cache joins by cat",
+        edits={
+            "GrowingCache": (
+                ("capacity = max(2 * old_keys.size(2), length)", "capacity = length"),
+                ("capacity = max(self._capacity, length)", "capacity = length"),
+            )
+        },
+        lost={"GrowingCache": "growth"},
+        hint="the buffers fit exactly",
+    ),
+    Submission(
+        student="goran",
+        what="rotary positions of the queries begin at 0",
+        edits={
+            "CachedAttention": (
+                ("queries = self.rotary(queries, offset=offset)", "queries = self.rotary(queries)"),
+            )
+        },
+        lost={"CachedAttention": "rotary"},
+        hint="offset=cache.length, as it is before the update",
+    ),
+    Submission(
+        student="hana",
+        what="the token that reaches p is ruled out",
+        edits={
+            "keep_top_p": (
+                (
+                    "before = probabilities.cumsum(dim=-1) - probabilities",
+                    "before = probabilities.cumsum(dim=-1)",
+                ),
+            )
+        },
+        lost={"keep_top_p": "values edges"},
+        hint="the token with which the sum reaches p is kept too",
+    ),
+    Submission(
+        student="ivo",
+        what="the whole text is read at each step",
+        edits={
+            "sample": (
+                (
+                    "logits = model.advance(token)",
+                    "logits = model.advance(torch.cat([prompt, *tokens], dim=1))",
+                ),
+            )
+        },
+        lost={"sample": "steps"},
+        hint="advance(token) with the new token alone",
+    ),
+    Submission(
+        student="lea",
+        what="half done: parts 3 and 4 not begun",
+        edits={
+            **dict.fromkeys(("TextModel", "keep_top_k", "keep_top_p", "sample"), BLANK),
+            "how-many-readers": ANSWER,
+        },
+        lost=dict.fromkeys(("TextModel", "keep_top_k", "keep_top_p", "sample"), "*"),
+    ),
+    Submission(
+        student="mira",
+        what="writes for ever",
+        edits={"sample": SAMPLE_HEAD + "    while True:\n        model.advance(prompt)\n"},
+        lost={"sample": "*"},
+        judge_only=True,
+    ),
+    Submission(
+        student="nils",
+        what="os._exit",
+        edits={"kv_cache_bytes": "def kv_cache_bytes(*sizes, **options):\n    os._exit(0)\n"},
+        lost={"kv_cache_bytes": "*"},
+        status=Status.CRASH,
+        judge_only=True,
+    ),
+    Submission(
+        student="vera",
+        what="handed over to nn.MultiheadAttention",
+        edits={"CachedAttention": OWN_LAYER},
+        lost={"CachedAttention": "*", "TextModel": "*"},
+        hint="leads to torch.nn.MultiheadAttention",
+        judge_only=True,
+    ),
+    Submission(
+        student="olga",
+        what="hostile: a result that equals everything",
+        edits={
+            name: f"{ALWAYS_RIGHT if name == EXERCISES[0] else ''}{name} = AlwaysRight()"
+            for name in EXERCISES
+        },
+        lost=EVERYTHING,
+    ),
+    Submission(
+        student="pavel",
+        what="hostile: run_cell patched, nothing written",
+        edits=NOTHING_WRITTEN,
+        extra=PATCHED_SHELL,
+        judge_only=True,
+        lost=EVERYTHING,
+    ),
+)
+
+DELIGHT = "that lay in the house that jack built ."
+
+# ---- the table of mistakes ----------------------------------------------------------------------
+
+RETURNED = "return keys[:, :, :end], values[:, :, :end]"
+FILL = "keys[:, :, self.length : end] = new_keys"
+DOUBLED = "capacity = max(2 * old_keys.size(2), length)"
+CHOSEN = "new[:, :, : self.length] = held[:, :, : self.length].index_select(0, indices)"
+MISFIT = "_rows_heads_width(held) != _rows_heads_width(new) or held.dtype != new.dtype"
+UPDATED = "keys, values = project() if cache is None else cache.update(project)"
+LOOP = "            x = layer(x, mask, cache=None if caches is None else caches[number])\n"
+DRAW = "token = torch.multinomial(kept.softmax(dim=-1), 1, generator=generator)"
+READ_ON = "        logits = model.advance(token)\n"
+OWN = "logits.log_softmax(dim=-1).gather(1, token)"
+BYTES = "2 * batch * length * num_layers * d_model * bytes_per_number"
+
+
+def table(exercise: str, *rows: tuple[str, Edit, str, str]) -> list[Submission]:
+    """Name mistakes of one exercise: what, the edit, the checks lost, the hint."""
+    return [mistake(what, exercise, edit, lost=lost, hint=hint) for what, edit, lost, hint in rows]
+
+
+MISTAKES: tuple[Submission, ...] = (
+    *table(
+        "GrowingCache",
+        (
+            "the new tokens alone returned",
+            ((RETURNED, "return new_keys, new_values"),),
+            "update reorder",
+            "these are the new tokens alone",
+        ),
+        (
+            "the spare room returned too",
+            ((RETURNED, "return keys, values"),),
+            "update reorder edges",
+            "cut off the spare room",
+        ),
+        (
+            "new tokens at the beginning",
+            ((FILL, "keys[:, :, : new_keys.size(2)] = new_keys"),),
+            "update reorder",
+            "",
+        ),
+        (
+            "keys and values swapped",
+            ((RETURNED, "return values[:, :, :end], keys[:, :, :end]"),),
+            "update reorder edges",
+            "",
+        ),
+        (
+            "values never stored",
+            (
+                (
+                    "        values[:, :, self.length : end] = new_values\n",
+                    "        values[:, :, self.length : end] = new_keys\n",
+                ),
+            ),
+            "update reorder edges",
+            "",
+        ),
+        (
+            "length counts updates",
+            (("        self.length = end\n", "        self.length += 1\n"),),
+            {"GrowingCache": "update reorder edges", "TextModel": "separate"},
+            "",
+        ),
+        (
+            "length never set",
+            (("        self.length = end\n", ""),),
+            {"GrowingCache": "update growth reorder edges", "TextModel": "separate"},
+            "",
+        ),
+        (
+            "state shared between caches",
+            (
+                (
+                    "        self._buffers: KeysAndValues | None = None  #",
+                    "        type(self)._buffers = None  #",
+                ),
+                (
+                    "            self._buffers = (_new_like(keys, length=capacity), "
+                    "_new_like(values, length=capacity))\n        old_keys",
+                    "            type(self)._buffers = (_new_like(keys, length=capacity), "
+                    "_new_like(values, length=capacity))\n        old_keys",
+                ),
+            ),
+            "update edges",
+            "",
+        ),
+        (
+            "one token more of room each time",
+            ((DOUBLED, "capacity = length + 1"),),
+            "growth",
+            "replaced by one twice as long",
+        ),
+        (
+            "four times as long",
+            ((DOUBLED, "capacity = max(4 * old_keys.size(2), length)"),),
+            "growth",
+            "replaced by one twice as long",
+        ),
+        (
+            "a number of numbers, not bytes",
+            (("sum(b.nbytes for b in self._buffers)", "sum(b.numel() for b in self._buffers)"),),
+            "growth",
+            "num_bytes counts bytes",
+        ),
+        (
+            "the values' bytes forgotten",
+            (("sum(b.nbytes for b in self._buffers)", "self._buffers[0].nbytes"),),
+            "growth",
+            "keys and values both take memory",
+        ),
+        (
+            "bytes of what is held",
+            (
+                (
+                    "sum(b.nbytes for b in self._buffers)",
+                    "sum(b[:, :, : self.length].nbytes for b in self._buffers)",
+                ),
+            ),
+            "growth",
+            "the buffers fit exactly",
+        ),
+        (
+            "old tokens lost when it grows",
+            (
+                (
+                    "            self._buffers[0][:, :, : self.length] = old_keys[:, :, : "
+                    "self.length]\n",
+                    "            self._buffers[0].zero_()\n",
+                ),
+            ),
+            "update reorder",
+            "",
+        ),
+        (
+            "reorder does nothing",
+            (
+                (CHOSEN, "new[:, :, : self.length] = held[:, :, : self.length]"),
+                (
+                    "(_new_like(old[0], indices.numel()), _new_like(old[1], indices.numel()))",
+                    "(_new_like(old[0]), _new_like(old[1]))",
+                ),
+            ),
+            "reorder",
+            "reorder changes nothing",
+        ),
+        (
+            "reorder the other way round",
+            ((CHOSEN, "new.index_copy_(0, indices, held)"),),
+            "reorder",
+            "",
+        ),
+        (
+            "reorder of the keys alone",
+            (("zip(self._buffers, old, strict=True)", "zip(self._buffers[:1], old)"),),
+            "reorder",
+            "",
+        ),
+        (
+            "reorder forgets the tokens",
+            (
+                (
+                    "        old = self._buffers\n",
+                    "        old = self._buffers\n        self.length = 0\n",
+                ),
+            ),
+            "reorder",
+            "",
+        ),
+        (
+            "reorder of an empty cache fails",
+            (
+                (
+                    "        if self._buffers is None:\n            return\n        old",
+                    "        old",
+                ),
+            ),
+            "reorder",
+            "",
+        ),
+        (
+            "reset keeps the buffers",
+            (
+                (
+                    "        self.length = 0\n        self._buffers = None\n",
+                    "        self.length = 0\n",
+                ),
+            ),
+            "edges",
+            "let the buffers go",
+        ),
+        (
+            "reset keeps the length",
+            (
+                (
+                    "        self.length = 0\n        self._buffers = None\n",
+                    "        self._buffers = None\n",
+                ),
+            ),
+            "edges",
+            "",
+        ),
+        ("any capacity will do", (("if capacity < 1:", "if False:"),), "edges", "no room at all"),
+        (
+            "gradients let through",
+            (("if new_keys.requires_grad or new_values.requires_grad:", "if False:"),),
+            "edges",
+            "gradients can't flow",
+        ),
+        (
+            "gradients of the values let through",
+            (
+                (
+                    "if new_keys.requires_grad or new_values.requires_grad:",
+                    "if new_keys.requires_grad:",
+                ),
+            ),
+            "edges",
+            "gradients can't flow",
+        ),
+        (
+            "other dtypes let through",
+            ((MISFIT, "_rows_heads_width(held) != _rows_heads_width(new)"),),
+            "edges",
+            "another dtype",
+        ),
+        (
+            "fewer rows let through",
+            ((MISFIT, "held.shape[1::2] != new.shape[1::2] or held.dtype != new.dtype"),),
+            "edges",
+            "rows, heads and width",
+        ),
+    ),
+    *table(
+        "FixedCache",
+        (
+            "computed each time",
+            (
+                (
+                    "        if self._held is None:\n            self._held = project()",
+                    "        self._held = project()",
+                ),
+            ),
+            "once",
+            "ask first if any are held",
+        ),
+        (
+            "computed, then asked",
+            (
+                (
+                    "        if self._held is None:\n            self._held = project()",
+                    "        new = project()\n        self._held = self._held or new",
+                ),
+            ),
+            "once",
+            "ask first if any are held",
+        ),
+        (
+            "grows",
+            (
+                (
+                    "        return self._held\n\n    def reorder",
+                    "        self._held = tuple(torch.cat([t, t], dim=2) for t in "
+                    "self._held)\n        return self._held\n\n    def reorder",
+                ),
+            ),
+            "once",
+            "",
+        ),
+        (
+            "keys and values swapped",
+            (("            self._held = project()", "            self._held = project()[::-1]"),),
+            "once",
+            "keys and values swapped",
+        ),
+        (
+            "keys twice",
+            (
+                (
+                    "            self._held = project()",
+                    "            self._held = (project()[0],) * 2",
+                ),
+            ),
+            "once",
+            "",
+        ),
+        (
+            "reorder forgotten",
+            (
+                (
+                    "        if self._held is not None:\n            keys, values",
+                    "        if False:\n            keys, values",
+                ),
+            ),
+            "once",
+            "reorder keys and values",
+        ),
+        (
+            "reorder of the keys alone",
+            (
+                (
+                    "(keys.index_select(0, indices), values.index_select(0, indices))",
+                    "(keys.index_select(0, indices), values)",
+                ),
+            ),
+            "once",
+            "",
+        ),
+        (
+            "reorder of the heads",
+            (
+                (
+                    "(keys.index_select(0, indices), values.index_select(0, indices))",
+                    "(keys.index_select(1, indices), values.index_select(1, indices))",
+                ),
+            ),
+            "once",
+            "",
+        ),
+        (
+            "reorder forgets",
+            (
+                (
+                    "            self._held = (keys.index_select(0, indices), "
+                    "values.index_select(0, indices))",
+                    "            self._held = None",
+                ),
+            ),
+            "once",
+            "",
+        ),
+        (
+            "reset does nothing",
+            (
+                (
+                    '        """Forget the tokens."""\n        self._held = None',
+                    '        """Forget the tokens."""',
+                ),
+            ),
+            "once",
+            "",
+        ),
+        ("length of the heads", (("self._held[0].size(2)", "self._held[0].size(1)"),), "once", ""),
+        (
+            "length of an empty cache fails",
+            (
+                (
+                    "return 0 if self._held is None else self._held[0].size(2)",
+                    "return self._held[0].size(2)",
+                ),
+            ),
+            "once",
+            "",
+        ),
+        (
+            "bytes of the keys alone",
+            (("sum(tensor.nbytes for tensor in self._held)", "self._held[0].nbytes"),),
+            "once",
+            "",
+        ),
+        (
+            "state shared between caches",
+            (
+                (
+                    "    def __init__(self) -> None:\n"
+                    "        self._held: KeysAndValues | None = None",
+                    "    _held = None\n\n    def __init__(self) -> None:\n        pass",
+                ),
+                ("            self._held = project()", "            FixedCache._held = project()"),
+            ),
+            "once",
+            "",
+        ),
+    ),
+    *table(
+        "CachedAttention",
+        (
+            "the new tokens alone attended to",
+            (
+                (
+                    UPDATED,
+                    "keys, values = project()\n        if cache is not None:\n"
+                    "            cache.update(lambda: (keys, values))",
+                ),
+            ),
+            {"CachedAttention": "chunks rotary cross", "TextModel": "chunks separate"},
+            "attend to what cache.update returns",
+        ),
+        (
+            "the cache is not used",
+            ((UPDATED, "keys, values = project()"),),
+            {"CachedAttention": "chunks rotary work cross", "TextModel": "chunks"},
+            "attend to what cache.update returns",
+        ),
+        (
+            "the mask not handed on",
+            (
+                (
+                    "queries, keys, values, mask, return_weights",
+                    "queries, keys, values, None, return_weights",
+                ),
+            ),
+            {"CachedAttention": "uncached chunks", "TextModel": "uncached chunks"},
+            "the mask is not handed on",
+        ),
+        (
+            "keys of the queries",
+            (
+                (
+                    "self._split_heads(self.key_projection(key))",
+                    "self._split_heads(self.key_projection(query))",
+                ),
+            ),
+            "uncached cross",
+            "",
+        ),
+        (
+            "key and value swapped",
+            (
+                (
+                    "self._split_heads(self.value_projection(value))",
+                    "self._split_heads(self.value_projection(key))",
+                ),
+            ),
+            "uncached",
+            "",
+        ),
+        (
+            "offset 0 for the keys",
+            (("keys = self.rotary(keys, offset=offset)", "keys = self.rotary(keys)"),),
+            "rotary",
+            "offset=cache.length",
+        ),
+        (
+            "offset after the update",
+            (
+                (f"        {UPDATED}\n", ""),
+                (
+                    "        queries = self._split_heads(self.query_projection(query))\n",
+                    f"        {UPDATED}\n"
+                    f"        offset = 0 if cache is None else cache.length\n"
+                    f"        queries = self._split_heads(self.query_projection(query))\n",
+                ),
+            ),
+            "rotary",
+            "as it is before the update",
+        ),
+        (
+            "cached keys turned again",
+            (
+                (
+                    "                keys = self.rotary(keys, offset=offset)\n",
+                    "                pass\n",
+                ),
+                (
+                    f"        {UPDATED}\n",
+                    f"        {UPDATED}\n        if self.rotary is not None:\n"
+                    f"            keys = self.rotary(keys, offset=offset)\n",
+                ),
+            ),
+            "rotary",
+            "",
+        ),
+        (
+            "values turned too",
+            (
+                (
+                    "return keys, self._split_heads(self.value_projection(value))",
+                    "values = self._split_heads(self.value_projection(value))\n"
+                    "            return keys, values if self.rotary is None else "
+                    "self.rotary(values, offset=offset)",
+                ),
+            ),
+            "rotary",
+            "values stay as they are",
+        ),
+        (
+            "rotary not used",
+            (("        self.rotary = rotary\n", "        self.rotary = None\n"),),
+            "rotary",
+            "rotary is not used",
+        ),
+        (
+            "queries not turned",
+            (("            queries = self.rotary(queries, offset=offset)", "            pass"),),
+            "rotary",
+            "",
+        ),
+        (
+            "turned before the heads are cut",
+            (
+                (
+                    "queries = self._split_heads(self.query_projection(query))\n",
+                    "queries = self.query_projection(query)\n",
+                ),
+                (
+                    "            queries = self.rotary(queries, offset=offset)\n",
+                    "            queries = self.rotary(queries, offset=offset)\n"
+                    "        queries = self._split_heads(queries)\n",
+                ),
+            ),
+            "rotary",
+            "",
+        ),
+        (
+            "inputs cached, projected again at each step",
+            (
+                (
+                    UPDATED,
+                    "if cache is None:\n            keys, values = project()\n"
+                    "        else:\n"
+                    "            keys, values = cache.update(lambda: (key[:, None], "
+                    "value[:, None]))\n"
+                    "            keys = self._split_heads(self.key_projection(keys[:, "
+                    "0]))\n            values = "
+                    "self._split_heads(self.value_projection(values[:, 0]))\n"
+                    "            if self.rotary is not None:\n"
+                    "                keys = self.rotary(keys)",
+                ),
+            ),
+            "work",
+            "cut into heads",
+        ),
+        (
+            "keys projected outside of update",
+            (
+                (
+                    UPDATED,
+                    "keys, values = project()\n        if cache is not None:\n"
+                    "            keys, values = cache.update(project)",
+                ),
+            ),
+            "",
+            "",
+        ),
+        (
+            "everything computed anew behind the scenes",
+            (
+                (
+                    f"        {UPDATED}\n",
+                    f"        {UPDATED}\n"
+                    f"        self.seen = query if offset == 0 else torch.cat([self.seen, "
+                    f"query], dim=1)\n        if cache is not None:\n"
+                    f"            MultiHeadAttention.forward(self, self.seen, self.seen, "
+                    f"self.seen)\n",
+                ),
+            ),
+            "work",
+            "work on the new tokens alone",
+        ),
+        (
+            "output projection forgotten",
+            (
+                (
+                    "        return self.output_projection(self._join_heads(attended))",
+                    "        return self._join_heads(attended)",
+                ),
+            ),
+            {"CachedAttention": "uncached rotary", "TextModel": "uncached"},
+            "",
+        ),
+        (
+            "weights forgotten",
+            (
+                (
+                    "return self.output_projection(self._join_heads(output)), weights",
+                    "return self.output_projection(self._join_heads(output))",
+                ),
+            ),
+            "uncached chunks",
+            "",
+        ),
+        (
+            "bias not handed on",
+            (
+                (
+                    "super().__init__(d_model, num_heads, bias=bias)",
+                    "super().__init__(d_model, num_heads)",
+                ),
+            ),
+            "uncached",
+            "hand bias on",
+        ),
+        (
+            "state kept in the layer",
+            (
+                (
+                    "        offset = 0 if cache is None else cache.length",
+                    "        cache = None if cache is None else "
+                    "self.__dict__.setdefault('mine', cache)\n"
+                    "        offset = 0 if cache is None else cache.length",
+                ),
+            ),
+            {"CachedAttention": "chunks rotary", "TextModel": "chunks separate"},
+            "",
+        ),
+    ),
+    *table(
+        "TextModel",
+        (
+            "positions not added",
+            (
+                (
+                    "self.positions(self.embedding(token_ids), offset=past)",
+                    "self.embedding(token_ids)",
+                ),
+            ),
+            "uncached",
+            "the positions are not added",
+        ),
+        (
+            "no mask",
+            (("mask = causal_mask(length, past + length, device=x.device)", "mask = None"),),
+            "uncached chunks",
+            "a token must not see what follows",
+        ),
+        (
+            "mask of the new tokens alone",
+            (
+                (
+                    "causal_mask(length, past + length, device=x.device)",
+                    "causal_mask(length, device=x.device)",
+                ),
+            ),
+            "chunks",
+            "",
+        ),
+        (
+            "mask aligned with the first key",
+            (
+                (
+                    "causal_mask(length, past + length, device=x.device)",
+                    "torch.ones(length, past + length, dtype=torch.bool, device=x.device).tril()",
+                ),
+            ),
+            "chunks",
+            "causal_mask(length, past + length)",
+        ),
+        (
+            "no mask once there is a past",
+            (
+                (
+                    "mask = causal_mask(length, past + length, device=x.device)",
+                    "mask = None if past else causal_mask(length, device=x.device)",
+                ),
+            ),
+            "chunks",
+            "causal_mask(length, past + length)",
+        ),
+        (
+            "one position too far",
+            ((", offset=past)", ", offset=max(past - 1, 0))"),),
+            "chunks",
+            "positions with offset=past",
+        ),
+        (
+            "last norm forgotten",
+            (("self.output_projection(self.norm(x))", "self.output_projection(x)"),),
+            "uncached",
+            "the last norm is missing",
+        ),
+        (
+            "last token's logits alone",
+            (
+                (
+                    "self.output_projection(self.norm(x))",
+                    "self.output_projection(self.norm(x[:, -1:]))",
+                ),
+            ),
+            "uncached chunks",
+            "one distribution for each token",
+        ),
+        (
+            "caches not handed on",
+            ((LOOP, "            x = layer(x, mask[:, -length:])\n"),),
+            "chunks",
+            "",
+        ),
+        (
+            "the first cache for all layers",
+            ((LOOP, LOOP.replace("caches[number]", "caches[0]")),),
+            "chunks separate",
+            "",
+        ),
+        (
+            "caches in reverse order",
+            ((LOOP, LOOP.replace("caches[number]", "caches[-1 - number]")),),
+            "",
+            "",
+        ),
+        (
+            "the first layer alone",
+            (("enumerate(self.layers)", "enumerate(self.layers[:1])"),),
+            "uncached chunks",
+            "",
+        ),
+        (
+            "one cache for the whole model",
+            (
+                (
+                    "        return [GrowingCache() for _ in self.layers]",
+                    "        return [GrowingCache()]",
+                ),
+            ),
+            "separate",
+            "a new GrowingCache for each layer",
+        ),
+        (
+            "caches made once and kept",
+            (
+                (
+                    "        return [GrowingCache() for _ in self.layers]",
+                    "        if not hasattr(self, 'kept'):\n"
+                    "            self.kept = [GrowingCache() for _ in self.layers]\n"
+                    "        return self.kept",
+                ),
+            ),
+            "separate",
+            "new_caches makes new ones each time",
+        ),
+        (
+            "a past of the model's own",
+            (
+                (
+                    "past = 0 if caches is None else caches[0].length",
+                    "past = 0 if caches is None or not caches[0].length else self.past\n"
+                    "        self.past = past + length",
+                ),
+            ),
+            "separate",
+            "",
+        ),
+    ),
+    *table(
+        "keep_top_k",
+        (
+            "the k largest returned",
+            (
+                (
+                    "    last_kept",
+                    "    return logits.topk(min(k, logits.size(-1)), dim=-1).values\n    last_kept",
+                ),
+            ),
+            {"keep_top_k": "values edges", "sample": "end"},
+            "return as many logits as came in",
+        ),
+        (
+            "zero for what is ruled out",
+            (("-math.inf)", "0.0)"),),
+            {"keep_top_k": "values edges", "sample": "end"},
+            "0 is a logit like any other",
+        ),
+        (
+            "the smallest kept",
+            (
+                ("logits < last_kept", "logits > last_kept"),
+                (
+                    "min(k, logits.size(-1)), dim=-1",
+                    "min(k, logits.size(-1)), dim=-1, largest=False",
+                ),
+            ),
+            {"keep_top_k": "values edges", "sample": "end"},
+            "the smallest are kept",
+        ),
+        (
+            "the last of the k ruled out",
+            (("logits < last_kept", "logits <= last_kept"),),
+            {"keep_top_k": "values edges", "sample": "distribution end"},
+            "the last of the k is ruled out too",
+        ),
+        (
+            "sorted",
+            (
+                (
+                    "    return logits.masked_fill(logits < last_kept, -math.inf)",
+                    "    result = logits.masked_fill(logits < last_kept, -math.inf)\n"
+                    "    return result.sort(dim=-1, descending=True).values",
+                ),
+            ),
+            {"keep_top_k": "values edges", "sample": "end"},
+            "sorted: the order",
+        ),
+        (
+            "of all rows together",
+            (
+                (
+                    "logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]",
+                    "logits.flatten().topk(min(k, logits.size(-1))).values[-1]",
+                ),
+            ),
+            {"keep_top_k": "values edges", "sample": "end"},
+            "all rows together",
+        ),
+        (
+            "probabilities",
+            (
+                (
+                    "return logits.masked_fill(logits < last_kept, -math.inf)",
+                    "return logits.masked_fill(logits < last_kept, -math.inf).softmax(dim=-1)",
+                ),
+            ),
+            {"keep_top_k": "values edges", "sample": "end"},
+            "return logits, not probabilities",
+        ),
+        ("no more than there are", (("min(k, logits.size(-1))", "k"),), "edges", ""),
+        (
+            "exactly k of equals",
+            (
+                (
+                    "    return logits.masked_fill(logits < last_kept, -math.inf)",
+                    "    top = logits.topk(min(k, logits.size(-1)), dim=-1)\n"
+                    "    return torch.full_like(logits, -math.inf).scatter(-1, "
+                    "top.indices, top.values)",
+                ),
+            ),
+            "edges",
+            "those as probable as the last are kept too",
+        ),
+        (
+            "in place",
+            (("logits.masked_fill(", "logits.masked_fill_("),),
+            "edges",
+            "work on a copy",
+        ),
+        (
+            "any k will do",
+            (
+                ("if k < 1:", "if False:"),
+                ("min(k, logits.size(-1))", "max(1, min(k, logits.size(-1)))"),
+            ),
+            {"keep_top_k": "edges", "sample": "steps"},
+            "k is at least 1",
+        ),
+        (
+            "k - 1 tokens",
+            (("min(k, logits.size(-1))", "max(1, min(k - 1, logits.size(-1)))"),),
+            "values edges",
+            "",
+        ),
+    ),
+    *table(
+        "keep_top_p",
+        (
+            "one token too many",
+            (
+                (
+                    "falling.masked_fill(before >= p",
+                    "falling.masked_fill(before - probabilities >= p",
+                ),
+            ),
+            {"keep_top_p": "values edges"},
+            "",
+        ),
+        (
+            "not brought back to order",
+            (
+                (
+                    "    return torch.empty_like(logits).scatter(-1, order, falling)",
+                    "    return falling",
+                ),
+            ),
+            {"keep_top_p": "values edges"},
+            "bring the logits back",
+        ),
+        (
+            "gathered, not scattered",
+            (
+                (
+                    "torch.empty_like(logits).scatter(-1, order, falling)",
+                    "falling.gather(-1, order)",
+                ),
+            ),
+            {"keep_top_p": "values edges"},
+            "",
+        ),
+        (
+            "from the smallest up",
+            (("descending=True", "descending=False"),),
+            {"keep_top_p": "values edges"},
+            "",
+        ),
+        (
+            "logits added up, not probabilities",
+            (("probabilities = falling.softmax(dim=-1)", "probabilities = falling"),),
+            {"keep_top_p": "values edges"},
+            "",
+        ),
+        (
+            "probabilities returned",
+            (("scatter(-1, order, falling)", "scatter(-1, order, falling.softmax(dim=-1))"),),
+            {"keep_top_p": "values edges"},
+            "",
+        ),
+        (
+            "tokens less probable than 1 - p ruled out",
+            (
+                (
+                    "    falling, order",
+                    "    return logits.masked_fill(logits.softmax(dim=-1) < 1 - p, "
+                    "-math.inf)\n    falling, order",
+                ),
+            ),
+            {"keep_top_p": "values edges", "sample": "distribution"},
+            "",
+        ),
+        (
+            "of all rows together",
+            (
+                (
+                    "probabilities.cumsum(dim=-1)",
+                    "probabilities.flatten().cumsum(0).view_as(probabilities)",
+                ),
+            ),
+            {"keep_top_p": "values edges", "sample": "distribution"},
+            "",
+        ),
+        (
+            "zero for what is ruled out",
+            (("before >= p, -math.inf)", "before >= p, 0.0)"),),
+            {"keep_top_p": "values edges"},
+            "",
+        ),
+        (
+            "1 is not special",
+            (("    if p == 1:", "    if False:"),),
+            {"keep_top_p": "edges"},
+            "with p = 1 nothing is ruled out",
+        ),
+        (
+            "any p will do",
+            (("if not 0 < p <= 1:", "if False:"),),
+            {"keep_top_p": "edges", "sample": "steps"},
+            "p is above 0",
+        ),
+        (
+            "p = 1 refused",
+            (("if not 0 < p <= 1:", "if not 0 < p < 1:"),),
+            {"keep_top_p": "edges"},
+            "",
+        ),
+        (
+            "all equals kept",
+            (
+                (
+                    "    return torch.empty_like(logits)",
+                    "    last = falling.masked_fill(before >= p, math.inf).min(dim=-1, "
+                    "keepdim=True).values\n"
+                    "    return logits.masked_fill(logits < last, -math.inf)\n"
+                    "    return torch.empty_like(logits)",
+                ),
+            ),
+            {"keep_top_p": "edges"},
+            "",
+        ),
+        (
+            "in place",
+            (
+                (
+                    "    return torch.empty_like(logits).scatter(-1, order, falling)",
+                    "    return logits.copy_(torch.empty_like(logits).scatter(-1, order, falling))",
+                ),
+            ),
+            "edges",
+            "work on a copy",
+        ),
+    ),
+    *table(
+        "sample",
+        (
+            "the likeliest each time",
+            ((DRAW, "token = kept.argmax(dim=-1, keepdim=True)"),),
+            "steps distribution",
+            "always the likeliest token",
+        ),
+        (
+            "drawn from all tokens alike",
+            ((DRAW, "token = torch.multinomial(torch.ones_like(kept), 1, generator=generator)"),),
+            "distribution end",
+            "all tokens are equally likely",
+        ),
+        (
+            "the global dice",
+            ((DRAW, DRAW.replace(", generator=generator", "")),),
+            "steps",
+            "hand generator on",
+        ),
+        (
+            "its own dice",
+            (
+                (
+                    DRAW,
+                    DRAW.replace(
+                        "generator=generator",
+                        "generator=torch.Generator(kept.device).manual_seed(len(tokens))",
+                    ),
+                ),
+            ),
+            "steps",
+            "use the generator that is given",
+        ),
+        (
+            "one token for all texts",
+            ((DRAW, DRAW + "[:1].expand(len(kept), 1)"),),
+            "steps distribution end",
+            "draw a token for each text",
+        ),
+        (
+            "the prompt read at each step",
+            ((READ_ON, "        logits = model.advance(prompt)\n"),),
+            "steps",
+            "advance(token) with the new token alone",
+        ),
+        (
+            "the last token read too",
+            (
+                (
+                    "        if len(tokens) == max_new_tokens",
+                    "        if len(tokens) == max_new_tokens:\n"
+                    "            model.advance(token)\n        if len(tokens) == max_new_tokens",
+                ),
+            ),
+            "steps",
+            "the last token is written, and need not be read",
+        ),
+        (
+            "multiplied by the temperature",
+            (("kept = logits / temperature", "kept = logits * temperature"),),
+            "distribution",
+            "the logits are multiplied by the temperature",
+        ),
+        (
+            "no temperature",
+            (("kept = logits / temperature", "kept = logits"),),
+            "distribution",
+            "the temperature is not used",
+        ),
+        (
+            "top_k not used",
+            (("        if top_k is not None:\n            kept = keep_top_k(kept, top_k)\n", ""),),
+            "steps distribution end",
+            "top_k is not used",
+        ),
+        (
+            "top_p not used",
+            (("        if top_p is not None:\n            kept = keep_top_p(kept, top_p)\n", ""),),
+            "steps distribution",
+            "top_p is not used",
+        ),
+        (
+            "top p first",
+            (
+                (
+                    "        if top_k is not None:\n"
+                    "            kept = keep_top_k(kept, top_k)\n"
+                    "        if top_p is not None:\n            kept = keep_top_p(kept, top_p)\n",
+                    "        if top_p is not None:\n"
+                    "            kept = keep_top_p(kept, top_p)\n"
+                    "        if top_k is not None:\n            kept = keep_top_k(kept, top_k)\n",
+                ),
+            ),
+            "distribution",
+            "the top k come first",
+        ),
+        (
+            "temperature last",
+            (
+                ("kept = logits / temperature", "kept = logits"),
+                (DRAW, DRAW.replace("kept.softmax", "(kept / temperature).softmax")),
+            ),
+            "distribution",
+            "the temperature comes first",
+        ),
+        (
+            "log-probability after temperature and top k",
+            ((OWN, OWN.replace("logits.log", "kept.log")),),
+            "end",
+            "log_softmax of the logits as the model gave them",
+        ),
+        (
+            "probabilities in place of their logarithms",
+            ((OWN, OWN.replace("log_softmax", "softmax")),),
+            "end",
+            "is not the model's own",
+        ),
+        (
+            "the end token does not end",
+            (
+                (
+                    "        if eos_id is not None:\n"
+                    "            is_open &= token[:, 0] != eos_id\n",
+                    "",
+                ),
+            ),
+            "end",
+            "stop when all texts have ended",
+        ),
+        ("one end ends all", (("not bool(is_open.any())", "not bool(is_open.all())"),), "end", ""),
+        (
+            "the end of this step alone",
+            (("is_open &= token[:, 0] != eos_id", "is_open = token[:, 0] != eos_id"),),
+            "end",
+            "",
+        ),
+        (
+            "nothing cut at the end",
+            (
+                (
+                    "return cut_at_end(torch.cat(tokens, dim=1), "
+                    "torch.cat(log_probabilities, dim=1), eos_id)",
+                    "return cut_at_end(torch.cat(tokens, dim=1), "
+                    "torch.cat(log_probabilities, dim=1), None)",
+                ),
+            ),
+            "end",
+            "",
+        ),
+        (
+            "one token too few",
+            (("len(tokens) == max_new_tokens", "len(tokens) == max_new_tokens - 1"),),
+            "steps end",
+            "",
+        ),
+        (
+            "no complaint about the temperature",
+            (("if not 0 < temperature < math.inf:", "if False:"),),
+            "steps",
+            "temperature=0.0 makes no sense",
+        ),
+        (
+            "no complaint about max_new_tokens",
+            (
+                ("if max_new_tokens < 1:", "if False:"),
+                ("len(tokens) == max_new_tokens", "len(tokens) >= max_new_tokens"),
+            ),
+            "steps",
+            "max_new_tokens=0 makes no sense",
+        ),
+        (
+            "no complaint about the prompt",
+            (("if prompt.dim() != 2 or 0 in prompt.shape:", "if False:"),),
+            "steps",
+            "",
+        ),
+    ),
+    *table(
+        "kv_cache_bytes",
+        *(
+            (what, ((BYTES, formula),), "formula", hint)
+            for what, formula, hint in (
+                ("keys alone", BYTES.removeprefix("2 * "), "a key and a value are two vectors"),
+                (
+                    "numbers, not bytes",
+                    BYTES.removesuffix(" * bytes_per_number"),
+                    "bytes_per_number is missing",
+                ),
+                ("one layer", BYTES.replace(" * num_layers", ""), "each layer keeps its own"),
+                ("one text", BYTES.replace(" * batch", ""), "each text of the batch has its own"),
+                ("one token", BYTES.replace(" * length", ""), ""),
+                ("width forgotten", BYTES.replace(" * d_model", ""), ""),
+                ("length squared: the weights", BYTES.replace("length", "length**2"), ""),
+                ("width squared: the projections", BYTES.replace("d_model", "d_model**2"), ""),
+                ("bits", f"8 * {BYTES}", ""),
+                ("queries too", BYTES.replace("2", "3"), ""),
+                ("always four bytes", BYTES.replace("bytes_per_number", "4"), ""),
+                ("kilobytes", f"{BYTES} // 1024", ""),
+            )
+        ),
+    ),
+    # ---- right ones in which one exercise alone is written in another style ----
+    *(
+        right(f"{exercise} in loops, the others as solved", {exercise: LOOPS[exercise]})
+        for exercise in EXERCISES
+    ),
+)
