@@ -29,7 +29,7 @@ GRADES := build/grades/$(COURSE_HW)
 LIBRARY := $(shell find course_lib -name '*.py' -o -name '*.mplstyle')
 CHAPTERS := $(shell find book _config.yml _toc.yml -type f -not -path '*/__pycache__/*')
 GRADER := $(shell find autograder -type f -not -path '*/__pycache__/*')
-HOMEWORK_SOURCES := $(wildcard solutions/*.py)
+HOMEWORK_SOURCES := $(sort $(wildcard solutions/*.py))
 CLASS_SOURCES := $(wildcard tests/homework/*.py)
 
 say = printf '\n\033[1m%s\033[0m\n'
@@ -103,8 +103,8 @@ submissions-named:
 	    echo 'Which class? For instance: make grade HW=$(HW) SUBMISSIONS=folder' >&2; exit 2; }
 
 $(STAMPS)/release: $(INSTALLED) $(LIBRARY) $(GRADER) $(HOMEWORK_SOURCES) | $(STAMPS)
-	@$(say) "Releasing $(COURSE_HW)"
-	$(PY) -m autograder release $(COURSE_HW)
+	@$(say) "Releasing every homework"
+	printf '%s\n' $(basename $(notdir $(HOMEWORK_SOURCES))) | xargs -n 1 -P $(JOBS) $(PY) -m autograder release
 	@touch $@
 
 $(STAMPS)/class: $(STAMPS)/release $(CLASS_SOURCES) | $(STAMPS)
