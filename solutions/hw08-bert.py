@@ -252,8 +252,8 @@ chosen, fate = (torch.rand(6, 20) < 0.7).to(device), torch.rand(6, 20).to(device
 # The shares are whole eighths: as floats they are exact, and so are the borders between fates.
 fate[0, :4] = torch.tensor([0.5, 0.75, 0.4999, 0.7499]).to(device)
 chosen[0, :4] = True
-for shares in ({}, {"mask_share": 0.5, "random_share": 0.25}, {"mask_share": 0.0},
-               {"mask_share": 1.0, "random_share": 0.0}, {"mask_share": 0.5, "random_share": 0.0}):  # fmt: skip
+for pair in ((), (0.5, 0.25), (0.0, 0.1), (1.0, 0.0), (0.5, 0.0)):
+    shares = dict(zip(("mask_share", "random_share"), pair, strict=False))
     arguments = {"fate": fate, "random_ids": random_ids, "mask_id": 3, **shares}
     expected = reference_corrupt(token_ids, chosen, **arguments)
     changed, _ = as_pair(corrupt_tokens(token_ids, chosen, **arguments))
