@@ -5,6 +5,7 @@ from typing import Any, Protocol, Self
 
 from course_book.alignment_explorer import AlignmentExplorer
 from course_book.beam_search import BeamSearch
+from course_book.bleu_calculator import BLEUCalculator
 from course_book.bottleneck import Bottleneck
 from course_book.depth_profile import DepthProfiles
 from course_book.four_norms import FourNorms
@@ -66,6 +67,11 @@ FIGURES: dict[str, Figure] = {
         model=BeamSearch,
         scripts=("elements.js", "beam-search/search.js", "beam-search.js"),
         styles=("beam-search.css",),
+    ),
+    "bleu-calculator": Figure(
+        model=BLEUCalculator,
+        scripts=("elements.js", "bleu-calculator/bleu.js", "bleu-calculator.js"),
+        styles=("bleu-calculator.css",),
     ),
     "bottleneck": Figure(
         model=Bottleneck,
