@@ -1,0 +1,73 @@
+"""Tries a release as a student would: ``python -m tests.homework.fresh_install hw03``.
+
+Makes a new environment from the released requirements alone, fills in the solutions, runs the
+notebook top to bottom in the released folder, and says how long each took. Run ``make release``
+first. pip's own settings, such as PIP_EXTRA_INDEX_URL for a smaller PyTorch, hold here too.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+import nbformat
+
+from autograder.homework import HomeworkError, resolve_homework
+
+from .submissions import Submission, make_notebook
+from .tables import ROOT, load_homework, load_table
+
+RUN = """
+import sys, nbclient, nbformat
+notebook = nbformat.read(sys.argv[1], as_version=4)
+nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
+print("".join(output.get("text", "") for output in notebook.cells[-1].outputs))
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Install, run, and say how long it took."""
+    if len(arguments) != 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        homework_id = resolve_homework(arguments[0], ROOT)
+    except HomeworkError as error:
+        print(error, file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as place:
+        with zipfile.ZipFile(ROOT / "dist" / f"{homework_id.split('-')[0]}.zip") as archive:
+            archive.extractall(place)
+        folder = Path(place) / homework_id
+        solved = Submission(student="staff", what="as solved")
+        path = folder / f"{homework_id}.ipynb"
+        released = nbformat.read(path, as_version=4)
+        nbformat.write(make_notebook(solved, load_homework(homework_id), released), path)
+        # Nothing of this process's environment may help.
+        python = folder / ".venv" / "bin" / "python"
+        kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        steps = (
+            ("install", [sys.executable, "-m", "venv", ".venv"]),
+            ("install", [str(python), "-m", "pip", "install", "-q", "-r", "requirements.txt"]),
+            ("run", [str(python), "-c", RUN, path.name]),
+        )
+        seconds = dict.fromkeys(("install", "run"), 0.0)
+        for name, command in steps:
+            started = time.monotonic()
+            result = subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True)
+            seconds[name] += time.monotonic() - started
+            if result.returncode:
+                print(f"{name} failed:\n{result.stdout}{result.stderr}", file=sys.stderr)
+                return 1
+    if load_table(homework_id).delight not in result.stdout:
+        print(f"the last cell printed something else:\n{result.stdout}", file=sys.stderr)
+        return 1
+    print(f"{homework_id}: installed in {seconds['install']:.0f} s, ran in {seconds['run']:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
