@@ -75,6 +75,7 @@ from course_lib.testing import (
 )
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
+out = -math.inf  # the logit of what is ruled out
 
 
 def draw_pair(*shape, dtype=torch.float32):
@@ -298,7 +299,7 @@ assert_raises(ValueError, cache.update, giving(unfit), hint=hint)
 hint = "a refused update changes nothing"
 assert_equal(cache.length, 4, what="length after refused updates", hint=hint)
 hint = "gradients can't flow through a buffer that is written over: raise ValueError"
-learning = tuple(tensor[:, :, :1].clone().requires_grad_() for tensor in pair)
+learning = tuple(2.0 * tensor[:, :, :1].clone().requires_grad_() for tensor in pair)
 assert_raises(ValueError, cache.update, giving((learning[0], pair[1][:, :, :1])), hint=hint)
 assert_raises(ValueError, cache.update, giving((pair[0][:, :, :1], learning[1])), hint=hint)
 cache.reset()
@@ -853,7 +854,6 @@ with torch.no_grad():
 # %% test="keep_top_k-values" points=1 read="decoding#drawing-by-chance"
 # All but the k largest logits become minus infinity
 logits = torch.tensor([1.0, 3.0, 2.0, 0.0]).to(device)
-out = -math.inf
 assert_close(
     keep_top_k(logits, 2),
     torch.tensor([out, 3.0, 2.0, out]).to(device),
@@ -912,6 +912,8 @@ assert_raises(ValueError, keep_top_k, logits, 0, hint="k is at least 1: raise Va
 ### BEGIN HIDDEN TESTS
 hint = "work on a copy: masked_fill, not masked_fill_"
 assert_keeps_inputs(keep_top_k, torch.randn(4, 8).to(device), 2, hint=hint)
+from course_lib.sampling import keep_top_k as reference_top_k
+
 logits = torch.randint(3, (4, 8)).double().to(device)  # many equals
 for k in (1, 2, 5, 8, 20):
     hint = "those as probable as the last are kept too, and more than all is all"
@@ -1025,16 +1027,18 @@ for p in (-0.5, 0, 1.0001):
 # %% solution="sample" of="course_lib.sampling"
 
 
-# %% test="sample-steps" points=1 read="decoding#drawing-by-chance"
-# The model reads the prompt once, then one token a step, and no more than it needs
-def watched(scores, seen):
-    """Make a model that notes all it has read and gives the logits of scores(step)."""
+# %% setup="watched"
+def watched(scores, seen, beside):
+    """Make a model that notes all it has read and gives the logits of scores(step).
+
+    Graded, your code runs in a process of its own; the model is made beside it.
+    """
 
     def language_model(tokens):
         seen.append(tokens.cpu().clone())
         return scores(len(seen) - 1)[:, None].to(tokens.device)  # (batch, 1, vocab_size)
 
-    return call_beside(RecomputingModel, language_model, beside=sample)
+    return call_beside(RecomputingModel, language_model, beside=beside)
 
 
 def dice(seed):
@@ -1042,11 +1046,13 @@ def dice(seed):
     return torch.Generator(device=device).manual_seed(seed)
 
 
+# %% test="sample-steps" points=1 read="decoding#drawing-by-chance"
+# The model reads the prompt once, then one token a step, and no more than it needs
 def check_steps(prompt, steps, vocab_size):
     """Write a text and look at what the model was given to read."""
     seen, scores = [], torch.randn(steps, len(prompt), vocab_size)
     written = sample(
-        watched(lambda step: scores[min(step, steps - 1)], seen),
+        watched(lambda step: scores[min(step, steps - 1)], seen, sample),
         prompt,
         eos_id=None,
         max_new_tokens=steps,
@@ -1082,7 +1088,7 @@ prompt, even = torch.zeros(4, 1, dtype=torch.long).to(device), torch.zeros(4, 50
 def draw(seed):
     """Write ten tokens by the dice of this seed, all of them equally likely."""
     options = {"eos_id": None, "max_new_tokens": 10, "generator": dice(seed)}
-    written = sample(watched(lambda step: even, []), prompt, **options)
+    written = sample(watched(lambda step: even, [], sample), prompt, **options)
     return [list(hypothesis.tokens) for hypothesis in written]
 
 
@@ -1103,12 +1109,12 @@ for name, values in (
     for value in values:
         options = {"eos_id": None, "max_new_tokens": 2, "generator": dice(1), name: value}
         hint = f"{name}={value} makes no sense: raise ValueError, as the docstring says"
-        model = watched(lambda step: even, [])
+        model = watched(lambda step: even, [], sample)
         assert_raises(ValueError, sample, model, prompt, hint=hint, **options)
 options = {"eos_id": None, "max_new_tokens": 2, "generator": dice(1)}
 for empty in (prompt[:, :0], prompt[:0], prompt[0]):
     hint = "a prompt has rows and tokens, (batch, prompt_len): raise ValueError for anything else"
-    model = watched(lambda step: even, [])
+    model = watched(lambda step: even, [], sample)
     assert_raises(ValueError, sample, model, empty, hint=hint, **options)
 ### END HIDDEN TESTS
 
@@ -1123,7 +1129,7 @@ def drawn(chances, number=8000, **options):
     logits = chances.log().expand(100, -1)
     seed = int(torch.randint(2**31, ()))
     written = sample(
-        watched(lambda step: logits, []),
+        watched(lambda step: logits, [], sample),
         prompt,
         eos_id=None,
         max_new_tokens=number // 100,
@@ -1202,7 +1208,7 @@ for temperature, k, p, mistakes in (
 scores = torch.tensor([[[0.0, 2.0, 1.0]], [[0.0, 1.0, 3.0]], [[5.0, 0.0, 0.0]]])  # three steps
 seen = []
 (hypothesis,) = sample(
-    watched(lambda step: scores[min(step, 2)], seen),
+    watched(lambda step: scores[min(step, 2)], seen, sample),
     torch.tensor([[1]]).to(device),
     eos_id=2,
     max_new_tokens=5,
@@ -1225,7 +1231,7 @@ for eos_id, ends in ((3, [2, 5, 1]), (0, [4, 3, 4]), (None, [6, 6, 6])):
     scores = torch.randn(6, 3, 8) + 9 * torch.nn.functional.one_hot(likeliest, 8)
     seen = []
     written = sample(
-        watched(lambda step, scores=scores: scores[min(step, 5)], seen),
+        watched(lambda step, scores=scores: scores[min(step, 5)], seen, sample),
         torch.ones(3, 2, dtype=torch.long).to(device),
         eos_id=eos_id,
         max_new_tokens=6,
