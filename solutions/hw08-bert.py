@@ -364,10 +364,12 @@ for probability, low, high in ((0.0, 0, 0), (0.5, 0.4, 0.6), (1.0, 1, 1)):
 token_ids = torch.randint(5, 30, (100, 400)).to(device)
 ordinary = token_ids > 4
 _, labels = as_pair(mask_tokens(token_ids, **settings, generator=new_generator()))
-assert_share(labels != -100, ordinary, 0.137, 0.163, what="chosen if nothing else is asked for")
+hint = "choose where torch.rand(...) < probability"
+what = "chosen if nothing else is asked for"
+assert_share(labels != -100, ordinary, 0.137, 0.163, what=what, hint=hint)
 _, labels = as_pair(mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.4))
 chosen = labels != -100
-assert_share(chosen, ordinary, 0.38, 0.42, what="chosen with probability 0.4")
+assert_share(chosen, ordinary, 0.38, 0.42, what="chosen with probability 0.4", hint=hint)
 for what, part in (("in a row", chosen.double().mean(1)), ("in a column", chosen.double().mean(0))):
     if not bool(((part > 0.05) & (part < 0.8)).all()):
         hint = "each token is chosen by itself: draw a number for each"

@@ -889,7 +889,6 @@ MISTAKES: tuple[Submission, ...] = (
             + ")",
         ),
         lost="chosen",
-        hint="each token is chosen by itself: draw a number for each",
     ),
     masking(
         "one draw for a whole row",
@@ -901,7 +900,6 @@ MISTAKES: tuple[Submission, ...] = (
             + ")",
         ),
         lost="chosen",
-        hint="each token is chosen by itself: draw a number for each",
     ),
     masking(
         "the same number in each row",
@@ -1427,7 +1425,6 @@ MISTAKES: tuple[Submission, ...] = (
             "        loss.backward()\n        optimizer.zero_grad()\n",
         ),
         lost="steps learns",
-        hint="loss.backward(), step()",
     ),
     tuning(
         "no step",
