@@ -737,6 +737,33 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
 
 DELIGHT = "that lay in the house that jack built ."
 
+EQUIVALENT = {
+    "_with_room_for(end, new_values, new_keys)": "keys and values have one shape",
+    "_new_like(old[1], indices.numel()), _new_like(old[1]": "likewise",
+    "_new_like(old[-1], indices.numel())": "likewise",
+    "_new_like(old[0], indices.numel()), _new_like(old[0]": "likewise",
+    "self._held[1].size(2)": "likewise",
+    "self._held[-1].size(2)": "likewise",
+    "zip(self._buffers, old)": "there are two of each",
+    "zip(self._buffers, old, strict=False)": "likewise",
+    "max(length, self._capacity)": "the same maximum",
+    "max(length, 2 * old_keys.size(2))": "the same maximum",
+    "offset = 1 if cache is None": "rotary positions tell distances alone",
+    "num_layers: int=1,": "given to students, not asked of them",
+    "max_length: int=51": "likewise",
+    "causal_mask(length, past + length)": "shows on a GPU alone; the tests run there too",
+    "torch.ones(prompt.size(0), dtype=torch.bool)": "likewise",
+    "caches[-1].length": "all layers hold as many tokens",
+    "topk(min(k, logits.size(-1))).values": "the last dimension is the default",
+    "min(logits.size(-1), k)": "the same minimum",
+    "logits.sort(descending=True, stable=True)": "the last dimension is the default",
+    "logits.sort(dim=-1, descending=True)": "which of two equals is kept is left open",
+    "descending=True, stable=False": "likewise",
+    "falling.masked_fill_(before": "in place, but on a tensor that nothing else holds",
+    "softmax(dim=--1)": "the last of two dimensions",
+    "token[:, -1] != eos_id": "one token a row",
+}
+
 # ---- the table of mistakes ----------------------------------------------------------------------
 
 RETURNED = "return keys[:, :, :end], values[:, :, :end]"
