@@ -1,0 +1,1758 @@
+"""hw05: a class of every kind, and the mistakes that its checks must tell apart.
+
+Twenty points are to be had from tests, of which two for a model that has learnt to translate; three
+from the written question, which the judge leaves to a person.
+
+Nothing is trained before every part is right, so most mistakes lose the last check too, and at
+once: its hint names the part. A submission that loses ``learns`` therefore costs no training.
+"""
+
+from autograder.results import Status
+
+from .submissions import BLANK, Edit, Submission, mistake
+
+DELIGHT = (
+    "the green frog does not chase a grey wolf  ->  la grenouille verte ne chasse pas un loup gris"
+)
+
+SEEDS = 2  # each trains a model; all twenty are tried by hand
+
+LAYER, STACK, WRITER = "EncoderLayer", "Encoder", "DecoderLayer"
+MASKS, MODEL = "translation_masks", "Transformer"
+LOSS, PACE, STEP = "label_smoothed_cross_entropy", "inverse_sqrt", "training_step"
+
+ANSWER = """\
+### The mask that was forgotten
+
+Ana's loss gets very low, because the next token can be copied, and at translation there is nothing
+to copy. Ben's average is mostly padding, so it looks better than it is. Chloé's model learns to
+repeat what it has read.
+"""
+
+# ---- right, each in a style of its own ----
+
+EXPLICIT: dict[str, Edit] = {
+    LAYER: """
+class EncoderLayer(nn.Module):
+    def __init__(
+        self, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0, activation="relu",
+        epsilon=1e-5,
+    ):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, d_ff, activation=activation, dropout=dropout)
+        norm_1, norm_2 = LayerNorm(d_model, epsilon=epsilon), LayerNorm(d_model, epsilon=epsilon)
+        self.attention_residual = Residual(norm_1, norm_position=norm_position, dropout=dropout)
+        self.feed_forward_residual = Residual(norm_2, norm_position=norm_position, dropout=dropout)
+        self.pre = norm_position == "pre"
+
+    def _on_the_road(self, road, x, sublayer):
+        if self.pre:
+            return x + road.dropout(sublayer(road.norm(x)))
+        return road.norm(x + road.dropout(sublayer(x)))
+
+    def forward(self, x, mask=None):
+        def attend(y):
+            return self.self_attention(query=y, key=y, value=y, mask=mask)
+
+        x = self._on_the_road(self.attention_residual, x, attend)
+        x = self._on_the_road(self.feed_forward_residual, x, self.feed_forward)
+        return x
+""",
+    STACK: """
+class Encoder(nn.Module):
+    def __init__(
+        self, num_layers, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0,
+        activation="relu", epsilon=1e-5,
+    ):
+        super().__init__()
+        if num_layers <= 0:
+            raise ValueError("no layers")
+        settings = dict(norm_position=norm_position, dropout=dropout, activation=activation)
+        self.layers = nn.ModuleList()
+        for _ in range(num_layers):
+            layer = EncoderLayer(d_model, num_heads, d_ff, epsilon=epsilon, **settings)
+            self.layers.append(layer)
+        self.norm = LayerNorm(d_model, epsilon=epsilon) if norm_position == "pre" else nn.Identity()
+
+    def forward(self, x, mask=None):
+        for i in range(len(self.layers)):
+            x = self.layers[i](x, mask)
+        return self.norm(x)
+""",
+    WRITER: """
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0):
+        super().__init__()
+
+        def road():
+            return Residual(LayerNorm(d_model), norm_position=norm_position, dropout=dropout)
+
+        self.self_attention, self.self_attention_residual = (
+            MultiHeadAttention(d_model, num_heads),
+            road(),
+        )
+        self.cross_attention, self.cross_attention_residual = (
+            MultiHeadAttention(d_model, num_heads),
+            road(),
+        )
+        self.feed_forward, self.feed_forward_residual = (
+            FeedForward(d_model, d_ff, dropout=dropout),
+            road(),
+        )
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        def read_own(y):
+            return self.self_attention(y, y, y, mask)
+
+        def read_source(y):
+            return self.cross_attention(query=y, key=memory, value=memory, mask=memory_mask)
+
+        for road, sublayer in (
+            (self.self_attention_residual, read_own),
+            (self.cross_attention_residual, read_source),
+            (self.feed_forward_residual, self.feed_forward),
+        ):
+            x = road(x, sublayer)
+        return x
+""",
+    MASKS: """
+def translation_masks(src, tgt, pad_id):
+    batch, length = tgt.shape
+    rows = [
+        [
+            [[tgt[b, j].item() != pad_id and j <= i for j in range(length)] for i in range(length)]
+        ]
+        for b in range(batch)
+    ]
+    source = [[[[token != pad_id for token in row]]] for row in src.tolist()]
+    return torch.tensor(source, device=src.device), torch.tensor(rows, device=tgt.device)
+""",
+    MODEL: """
+class Transformer(nn.Module):
+    def __init__(
+        self, src_vocab_size, tgt_vocab_size, *, d_model, num_heads, d_ff, num_layers,
+        norm_position="pre", dropout=0.0, pad_id=0,
+    ):
+        super().__init__()
+        self.src_embedding = TokenEmbedding(src_vocab_size, d_model, scaled=True)
+        self.src_positions = SinusoidalPositions(d_model)
+        self.src_dropout = nn.Dropout(dropout)
+        self.encoder = Encoder(
+            num_layers, d_model, num_heads, d_ff, norm_position=norm_position, dropout=dropout
+        )
+        self.tgt_embedding = TokenEmbedding(tgt_vocab_size, d_model, scaled=True)
+        self.tgt_positions = SinusoidalPositions(d_model)
+        self.tgt_dropout = nn.Dropout(dropout)
+        self.decoder = Decoder(
+            num_layers, d_model, num_heads, d_ff, norm_position=norm_position, dropout=dropout
+        )
+        self.output_projection = nn.Linear(d_model, tgt_vocab_size, bias=False)
+        self.pad = pad_id
+        start_small(self)
+
+    def encode(self, src, src_mask):
+        return self.encoder(self.src_dropout(self.src_positions(self.src_embedding(src))), src_mask)
+
+    def decode(self, tgt, memory, tgt_mask, src_mask):
+        x = self.tgt_dropout(self.tgt_positions(self.tgt_embedding(tgt)))
+        return self.output_projection(self.decoder(x, memory, tgt_mask, src_mask))
+
+    def forward(self, src, tgt):
+        src_mask, tgt_mask = translation_masks(src, tgt, self.pad)
+        return self.decode(tgt, self.encode(src, src_mask), tgt_mask, src_mask)
+""",
+    LOSS: """
+def label_smoothed_cross_entropy(
+    logits, targets, *, smoothing=0.1, ignore_index=None, reduction="mean"
+):
+    if logits.ndim < 1 or tuple(logits.shape[:-1]) != tuple(targets.shape):
+        raise ValueError("shapes")
+    if smoothing < 0 or smoothing >= 1:
+        raise ValueError("smoothing")
+    if reduction not in {"mean", "sum", "none"}:
+        raise ValueError("reduction")
+    size = logits.shape[-1]
+    losses = []
+    for row, target in zip(logits.reshape(-1, size), targets.reshape(-1).tolist()):
+        if target == ignore_index:
+            losses.append(0 * row.sum())
+            continue
+        if not 0 <= target < size:
+            raise IndexError(target)
+        wanted = torch.full_like(row, smoothing / size)
+        wanted[target] += 1 - smoothing
+        losses.append(-(wanted * row.log_softmax(0)).sum())
+    losses = torch.stack(losses).reshape(targets.shape)
+    if reduction == "none":
+        return losses
+    if reduction == "sum":
+        return losses.sum()
+    return losses.sum() / sum(target != ignore_index for target in targets.reshape(-1).tolist())
+""",
+    PACE: """
+def inverse_sqrt(step, *, warmup_steps):
+    if step < 0 or warmup_steps <= 0:
+        raise ValueError((step, warmup_steps))
+    if step + 1 <= warmup_steps:
+        return (step + 1) / warmup_steps
+    return warmup_steps**0.5 / (step + 1) ** 0.5
+""",
+    STEP: """
+def training_step(model, optimizer, src, tgt, *, pad_id=0, smoothing=0.1, clip_norm=1.0):
+    read, said = tgt[:, :-1], tgt[:, 1:]
+    logits = model(src, read)
+    loss = label_smoothed_cross_entropy(
+        logits, said, smoothing=smoothing, ignore_index=pad_id, reduction="mean"
+    )
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm=clip_norm)
+    optimizer.step()
+    return float(loss)
+""",
+}
+
+TERSE: dict[str, Edit] = {
+    LAYER: """
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, *, epsilon: float = 1e-5,
+                 activation: Activation = "relu", dropout: float = 0.0, norm_position="post"):
+        super().__init__()
+        road = lambda: Residual(
+            LayerNorm(d_model, epsilon=epsilon), norm_position=norm_position, dropout=dropout
+        )
+        self.attention_residual, self.feed_forward_residual = road(), road()
+        self.self_attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, d_ff, activation=activation, dropout=dropout)
+
+    def forward(self, x, mask=None):
+        attend = partial(self._attend, mask=mask)
+        return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
+
+    def _attend(self, y, mask):
+        return self.self_attention(y, y, y, mask)
+""",
+    STACK: """
+class Encoder(nn.Module):
+    def __init__(self, num_layers, *sizes, norm_position="post", epsilon=1e-5, **settings):
+        super().__init__()
+        if num_layers < 1:
+            raise ValueError(num_layers)
+        make = partial(
+            EncoderLayer, *sizes, norm_position=norm_position, epsilon=epsilon, **settings
+        )
+        self.layers = nn.ModuleList([make() for _ in range(num_layers)])
+        self.norm = final_norm(LayerNorm(sizes[0], epsilon=epsilon), norm_position)
+
+    def forward(self, x, mask=None):
+        for layer in self.layers: x = layer(x, mask=mask)
+        return self.norm(x)
+""",
+    WRITER: """
+class DecoderLayer(EncoderLayer):
+    def __init__(self, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0):
+        super().__init__(d_model, num_heads, d_ff, norm_position=norm_position, dropout=dropout)
+        self.cross_attention = MultiHeadAttention(d_model, num_heads)
+        self.self_attention_residual = self.attention_residual
+        del self.attention_residual
+        self.cross_attention_residual = Residual(
+            LayerNorm(d_model), norm_position=norm_position, dropout=dropout
+        )
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        x = self.self_attention_residual(x, partial(self._attend, mask=mask))
+        look = lambda y: self.cross_attention(y, memory, memory, memory_mask)
+        return self.feed_forward_residual(
+            self.cross_attention_residual(x, look), self.feed_forward
+        )
+""",
+    MASKS: """
+def translation_masks(src: Tensor, tgt: Tensor, pad_id: int):
+    n = tgt.shape[1]
+    past = torch.ones(n, n, dtype=torch.bool, device=tgt.device).tril()
+    return (src != pad_id)[:, None, None], (tgt != pad_id)[:, None, None] * past
+""",
+    MODEL: """
+class Transformer(nn.Module):
+    def __init__(self, src_vocab_size, tgt_vocab_size, *, d_model, num_heads, d_ff, num_layers,
+                 norm_position="pre", dropout=0.0, pad_id=0):
+        super().__init__()
+        self.p, self.pad_id = dropout, pad_id
+        place = norm_position
+        self.src_embedding, self.tgt_embedding = (
+            TokenEmbedding(n, d_model, scaled=True) for n in (src_vocab_size, tgt_vocab_size)
+        )
+        self.encoder, self.decoder = (
+            stack(num_layers, d_model, num_heads, d_ff, dropout=dropout, norm_position=place)
+            for stack in (Encoder, Decoder)
+        )
+        self.output_projection = nn.Linear(d_model, tgt_vocab_size, bias=False)
+        start_small(self)
+
+    def embed(self, table, ids):
+        placed = table(ids) + SinusoidalPositions(table.embedding_dim).vectors(
+            ids.shape[1], device=ids.device
+        )
+        return F.dropout(placed, self.p, self.training)
+
+    def forward(self, src, tgt):
+        masks = translation_masks(src, tgt, self.pad_id)
+        memory = self.encoder(self.embed(self.src_embedding, src), masks[0])
+        out = self.decoder(self.embed(self.tgt_embedding, tgt), memory, masks[1], masks[0])
+        return out @ self.output_projection.weight.T
+""",
+    LOSS: """
+def label_smoothed_cross_entropy(
+    logits: Tensor, targets: Tensor, *, smoothing: float = 0.1, ignore_index: int | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    if not logits.dim() or logits.shape[:-1] != targets.shape or not 0 <= smoothing < 1:
+        raise ValueError("shapes or smoothing")
+    counts = torch.ones(targets.shape, device=targets.device)
+    if ignore_index is not None:
+        counts = (targets != ignore_index).to(logits.dtype)
+    real = torch.where(counts.bool(), targets, 0)
+    if bool((real < 0).any()) or bool((real >= logits.shape[-1]).any()):
+        raise IndexError("no token")
+    logs = logits - logits.logsumexp(-1, keepdim=True)
+    hot = F.one_hot(real, logits.shape[-1]).to(logits.dtype)
+    wanted = torch.lerp(hot, torch.full_like(hot, 1 / logits.shape[-1]), smoothing)
+    losses = torch.einsum("...v,...v->...", wanted, -logs) * counts
+    match reduction:
+        case "mean":
+            return losses.sum() / counts.sum()
+        case "sum":
+            return losses.sum()
+        case "none":
+            return losses
+    raise ValueError(reduction)
+""",
+    PACE: """
+def inverse_sqrt(step: int, *, warmup_steps: int) -> float:
+    if min(step, warmup_steps - 1) < 0:
+        raise ValueError("negative, or no warm-up")
+    n = step + 1
+    return warmup_steps**0.5 * min(n**-0.5, n * warmup_steps**-1.5)
+""",
+    STEP: """
+def training_step(
+    model: nn.Module, optimizer, src: Tensor, tgt: Tensor, *, pad_id=0, smoothing=0.1, clip_norm=1.0
+) -> float:
+    for parameter in model.parameters():
+        parameter.grad = None
+    said = tgt[:, 1:]
+    counts = said != pad_id
+    loss = label_smoothed_cross_entropy(
+        model(src, tgt[:, :-1])[counts], said[counts], smoothing=smoothing
+    )
+    loss.backward()
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    norm = math.sqrt(sum(float(g.square().sum()) for g in gradients))
+    for gradient in gradients:
+        gradient.mul_(min(1.0, clip_norm / norm))
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss.detach().item()
+""",
+}
+
+FUNCTIONAL: dict[str, Edit] = {
+    LAYER: """
+def _road(d_model, epsilon, norm_position, dropout):
+    norm = LayerNorm(d_model, epsilon=epsilon)
+    return Residual(norm, norm_position=norm_position, dropout=dropout)
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, norm_position="post", dropout=0.0,
+                 activation="relu", epsilon=1e-5):
+        super().__init__()
+        parts = {
+            "self_attention": MultiHeadAttention(d_model, num_heads),
+            "feed_forward": FeedForward(d_model, d_ff, activation=activation, dropout=dropout),
+            "attention_residual": _road(d_model, epsilon, norm_position, dropout),
+            "feed_forward_residual": _road(d_model, epsilon, norm_position, dropout),
+        }
+        for name, part in parts.items():
+            self.add_module(name, part)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        attend = self.self_attention
+        steps = [
+            (self.attention_residual, lambda y: attend(y, y, y, mask, return_weights=True)[0]),
+            (self.feed_forward_residual, lambda y: self.feed_forward(y)),
+        ]
+        for road, sublayer in steps:
+            x = road(x, sublayer)
+        return x
+""",
+    STACK: """
+class Encoder(nn.Module):
+    def __init__(self, num_layers, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0,
+                 activation="relu", epsilon=1e-5):
+        super().__init__()
+        if not num_layers >= 1:
+            raise ValueError("num_layers")
+        layers = [
+            EncoderLayer(d_model, num_heads, d_ff, norm_position=norm_position, dropout=dropout,
+                         activation=activation, epsilon=epsilon)
+            for _ in range(num_layers)
+        ]
+        self.layers = nn.ModuleList(layers)
+        self.norm = final_norm(LayerNorm(d_model, epsilon=epsilon), norm_position)
+
+    def forward(self, x, mask=None):
+        import functools
+        return self.norm(functools.reduce(lambda y, layer: layer(y, mask), self.layers, x))
+""",
+    WRITER: """
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, norm_position="post", dropout=0.0):
+        super().__init__()
+        self.feed_forward = FeedForward(d_model, d_ff, activation="relu", dropout=dropout)
+        for name in ("self_attention", "cross_attention"):
+            setattr(self, name, MultiHeadAttention(d_model, num_heads))
+        for name in ("self_attention", "cross_attention", "feed_forward"):
+            road = Residual(LayerNorm(d_model), norm_position=norm_position, dropout=dropout)
+            setattr(self, f"{name}_residual", road)
+        self.before = norm_position == "pre"
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        attend, look, think = self.self_attention, self.cross_attention, self.feed_forward
+        one, two, three = (
+            self.self_attention_residual, self.cross_attention_residual, self.feed_forward_residual
+        )
+        if self.before:
+            y = one.norm(x)
+            x = x + one.dropout(attend(y, y, y, mask))
+            x = x + two.dropout(look(two.norm(x), memory, memory, memory_mask))
+            return x + three.dropout(think(three.norm(x)))
+        x = one.norm(x + one.dropout(attend(x, x, x, mask)))
+        x = two.norm(x + two.dropout(look(x, memory, memory, memory_mask)))
+        return three.norm(x + three.dropout(think(x)))
+""",
+    MASKS: """
+def translation_masks(src, tgt, pad_id):
+    places = torch.arange(tgt.size(-1), device=tgt.device)
+    not_later = places.unsqueeze(0) <= places.unsqueeze(1)
+    real = tgt.ne(pad_id).unsqueeze(1).unsqueeze(1)
+    return src.ne(pad_id).unsqueeze(1).unsqueeze(1), torch.logical_and(real, not_later)
+""",
+    MODEL: """
+class Transformer(nn.Module):
+    def __init__(self, src_vocab_size: int, tgt_vocab_size: int, *, d_model: int, num_heads: int,
+                 d_ff: int, num_layers: int, norm_position: NormPosition = "pre",
+                 dropout: float = 0.0, pad_id: int = 0) -> None:
+        super().__init__()
+        self.pad_id = pad_id
+        self.scale = math.sqrt(d_model)
+        self.src_embedding = TokenEmbedding(src_vocab_size, d_model)
+        self.tgt_embedding = TokenEmbedding(tgt_vocab_size, d_model)
+        self.place = SinusoidalPositions(d_model)
+        self.drop = nn.Dropout(dropout)
+        common = {"norm_position": norm_position, "dropout": dropout}
+        self.encoder = Encoder(num_layers, d_model, num_heads, d_ff, **common)
+        self.decoder = Decoder(num_layers, d_model, num_heads, d_ff, **common)
+        self.output_projection = nn.Linear(d_model, tgt_vocab_size, bias=False)
+        start_small(self)
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        src_mask, tgt_mask = translation_masks(src, tgt, self.pad_id)
+        x = self.drop(self.place(self.src_embedding(src) * self.scale))
+        memory = self.encoder(x, mask=src_mask)
+        y = self.drop(self.place(self.tgt_embedding(tgt) * self.scale))
+        y = self.decoder(y, memory, mask=tgt_mask, memory_mask=src_mask)
+        return self.output_projection(y)
+""",
+    LOSS: """
+def label_smoothed_cross_entropy(
+    logits, targets, *, smoothing=0.1, ignore_index=None, reduction="mean"
+):
+    if logits.dim() == 0 or logits.shape[:-1] != targets.shape:
+        raise ValueError("shape")
+    if not (0.0 <= smoothing < 1.0) or reduction not in ("mean", "sum", "none"):
+        raise ValueError((smoothing, reduction))
+    ignored = torch.zeros_like(targets).bool() if ignore_index is None else targets == ignore_index
+    safe = targets.clone()
+    safe[ignored] = 0
+    if safe.numel() and (int(safe.min()) < 0 or int(safe.max()) >= logits.size(-1)):
+        raise IndexError("targets")
+    logs = F.log_softmax(logits, dim=-1)
+    right = logs.gather(-1, safe.unsqueeze(-1)).squeeze(-1)
+    losses = -(1 - smoothing) * right - smoothing / logits.size(-1) * logs.sum(-1)
+    losses = torch.where(ignored, torch.zeros_like(losses), losses)
+    if reduction == "mean":
+        return losses[~ignored].mean()
+    return {"sum": losses.sum(), "none": losses}[reduction]
+""",
+    PACE: """
+def inverse_sqrt(step, warmup_steps):
+    if step < 0:
+        raise ValueError("step")
+    if warmup_steps < 1:
+        raise ValueError("warmup_steps")
+    ratio = (step + 1) / warmup_steps
+    return ratio if ratio < 1 else ratio**-0.5
+""",
+    STEP: """
+def training_step(model, optimizer, src, tgt, *, pad_id=0, smoothing=0.1, clip_norm=1.0):
+    model.zero_grad()
+    size = tgt.size(1) - 1
+    logits = model(src, tgt.narrow(1, 0, size))
+    losses = label_smoothed_cross_entropy(
+        logits, tgt.narrow(1, 1, size), smoothing=smoothing, ignore_index=pad_id, reduction="sum"
+    )
+    loss = losses / tgt.narrow(1, 1, size).ne(pad_id).sum()
+    torch.autograd.backward(loss)
+    nn.utils.clip_grad_norm_(model.parameters(), clip_norm, norm_type=2.0)
+    optimizer.step()
+    return loss.tolist()
+""",
+}
+
+EXERCISES = tuple(EXPLICIT)
+
+# ---- wrong: one mistake each ----
+
+# What is wrong in a part is wrong in the model, and a model that is wrong is not trained.
+WRONG_LAYER = {MODEL: "values", STEP: "learns"}
+
+
+def wrong(
+    exercise: str,
+    what: str,
+    *pieces: tuple[str, str],
+    lost: str,
+    hint: str = "",
+    also: dict[str, str] = WRONG_LAYER,
+) -> Submission:
+    """Name a mistake that other exercises feel too."""
+    losses = {exercise: lost} | {k: v for k, v in also.items() if k != exercise}
+    if exercise in also and lost != "*":
+        losses[exercise] = " ".join(dict.fromkeys(f"{lost} {also[exercise]}".split()))
+    return mistake(what, exercise, pieces, lost=losses, hint=hint)
+
+
+ATTEND = "self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask))"
+THINK = "return self.feed_forward_residual(x, self.feed_forward)"
+NONE: dict[str, str] = {}
+
+LAYER_MISTAKES = (
+    wrong(
+        LAYER,
+        "no attention",
+        (f"        x = {ATTEND}\n", ""),
+        lost="values settings",
+        hint="the attention on its residual road",
+    ),
+    wrong(
+        LAYER,
+        "no feed-forward layer",
+        (THINK, "return x"),
+        lost="values",
+        hint="then the feed-forward layer on its own",
+    ),
+    wrong(
+        LAYER,
+        "the feed-forward layer first",
+        (
+            f"        x = {ATTEND}\n",
+            "        x = self.feed_forward_residual(x, self.feed_forward)\n",
+        ),
+        (THINK, f"return {ATTEND}"),
+        lost="values",
+    ),
+    wrong(
+        LAYER,
+        "residuals swapped",
+        ("x = self.attention_residual(", "x = self.feed_forward_residual("),
+        (THINK, "return self.attention_residual(x, self.feed_forward)"),
+        lost="values",
+        also=NONE,
+        hint="they are swapped",
+    ),
+    wrong(
+        LAYER,
+        "one residual for both",
+        (THINK, "return self.attention_residual(x, self.feed_forward)"),
+        lost="values",
+        also=NONE,
+        hint="there are two",
+    ),
+    wrong(
+        LAYER,
+        "no residual roads",
+        (f"x = {ATTEND}", "x = self.self_attention(x, x, x, mask)"),
+        (THINK, "return self.feed_forward(x)"),
+        lost="values",
+    ),
+    wrong(
+        LAYER,
+        "queries from beside the road",
+        ("self.self_attention(y, y, y, mask)", "self.self_attention(x, y, y, mask)"),
+        lost="values",
+        hint="queries come from y too",
+    ),
+    wrong(
+        LAYER,
+        "keys and values from beside the road",
+        ("self.self_attention(y, y, y, mask)", "self.self_attention(y, x, x, mask)"),
+        lost="values",
+        hint="keys and values come from y",
+    ),
+    wrong(
+        LAYER,
+        "the mask forgotten",
+        ("(y, y, y, mask)", "(y, y, y)"),
+        lost="settings",
+        also={STACK: "", MODEL: "sight values", STEP: "learns"},
+        hint="hand the mask on",
+    ),
+    wrong(
+        LAYER,
+        "the mask inverted",
+        ("(y, y, y, mask)", "(y, y, y, None if mask is None else ~mask)"),
+        lost="settings",
+        also={MODEL: "sight values", STEP: "learns"},
+    ),
+    wrong(
+        LAYER,
+        "dropout for the feed-forward layer alone",
+        (
+            "norm_position=norm_position, dropout=dropout\n        )\n"
+            "        self.feed_forward_residual",
+            "norm_position=norm_position\n        )\n        self.feed_forward_residual",
+        ),
+        lost="settings",
+        also=NONE,
+        hint="hand dropout on",
+    ),
+    wrong(
+        LAYER,
+        "no dropout inside the feed-forward layer",
+        ("activation=activation, dropout=dropout)", "activation=activation)"),
+        lost="settings",
+        also=NONE,
+        hint="hand dropout on",
+    ),
+    wrong(
+        LAYER,
+        "relu whatever is asked for",
+        ("activation=activation, ", ""),
+        lost="settings",
+        also={STACK: "values"},
+        hint="hand activation on",
+    ),
+    wrong(
+        LAYER,
+        "epsilon forgotten",
+        (
+            "self.attention_residual = Residual(\n            LayerNorm(d_model, epsilon=epsilon)",
+            "self.attention_residual = Residual(\n            LayerNorm(d_model)",
+        ),
+        lost="settings",
+        also=NONE,
+        hint="hand epsilon on",
+    ),
+    wrong(
+        LAYER,
+        "always post",
+        (
+            "LayerNorm(d_model, epsilon=epsilon), norm_position=norm_position, dropout=dropout\n"
+            "        )\n        self.feed_forward_residual",
+            'LayerNorm(d_model, epsilon=epsilon), norm_position="post", dropout=dropout\n'
+            "        )\n        self.feed_forward_residual",
+        ),
+        lost="values",
+    ),
+    wrong(
+        LAYER,
+        "one norm shared by both roads",
+        (
+            "self.attention_residual = Residual(\n            LayerNorm(d_model, epsilon=epsilon),",
+            "norm = LayerNorm(d_model, epsilon=epsilon)\n"
+            "        self.attention_residual = Residual(\n            norm,",
+        ),
+        (
+            "self.feed_forward_residual = Residual(\n"
+            "            LayerNorm(d_model, epsilon=epsilon),",
+            "self.feed_forward_residual = Residual(\n            norm,",
+        ),
+        lost="values",
+        also=NONE,
+    ),
+    wrong(
+        LAYER,
+        "another name",
+        ("self.feed_forward = ", "self.thinking = "),
+        (THINK, "return self.feed_forward_residual(x, self.thinking)"),
+        lost="values settings",
+        also={STACK: "values", MODEL: "parameters values", STEP: "learns"},
+        hint="feed_forward",
+    ),
+)
+
+HAND_ON = "                norm_position=norm_position,\n"
+STACK_MISTAKES = (
+    wrong(
+        STACK,
+        "the last norm not used",
+        ("return self.norm(x)", "return x"),
+        lost="values",
+        hint="the last norm is not used",
+    ),
+    wrong(
+        STACK,
+        "the last norm after post-norm layers too",
+        (
+            "final_norm(LayerNorm(d_model, epsilon=epsilon), norm_position)",
+            "LayerNorm(d_model, epsilon=epsilon)",
+        ),
+        lost="values",
+        also={MODEL: "parameters values"},
+        hint="with post",
+    ),
+    wrong(
+        STACK,
+        "the mask forgotten",
+        ("x = layer(x, mask)", "x = layer(x)"),
+        lost="values",
+        also={MODEL: "sight values", STEP: "learns"},
+        hint="the mask is not handed on",
+    ),
+    wrong(
+        STACK,
+        "the mask for the first layer alone",
+        ("x = layer(x, mask)", "x, mask = layer(x, mask), None"),
+        lost="values",
+        also={MODEL: "sight values"},
+        hint="the first layer alone gets the mask",
+    ),
+    wrong(
+        STACK,
+        "one layer, many times",
+        ("nn.ModuleList(\n            EncoderLayer(", "nn.ModuleList(\n            [EncoderLayer("),
+        (
+            "            )\n            for _ in range(num_layers)\n",
+            "            )]\n            * num_layers\n",
+        ),
+        lost="values",
+        also={MODEL: "values"},
+        hint="make each layer anew",
+    ),
+    wrong(
+        STACK,
+        "copies of one layer",
+        (
+            "        self.norm = final_norm",
+            "        for layer in self.layers[1:]:\n"
+            "            layer.load_state_dict(self.layers[0].state_dict())\n"
+            "        self.norm = final_norm",
+        ),
+        lost="values",
+        also=NONE,
+        hint="make each layer anew",
+    ),
+    wrong(
+        STACK,
+        "last layer first",
+        ("for layer in self.layers:", "for layer in reversed(self.layers):"),
+        lost="values",
+        also={MODEL: "values"},
+        hint="the layers run last to first",
+    ),
+    wrong(
+        STACK,
+        "each layer reads the input",
+        (
+            "for layer in self.layers:\n            x = layer(x, mask)\n"
+            "        return self.norm(x)",
+            "y = x\n        for layer in self.layers:\n            y = layer(x, mask)\n"
+            "        return self.norm(y)",
+        ),
+        lost="values",
+        also={MODEL: "values"},
+        hint="each layer reads x",
+    ),
+    wrong(
+        STACK,
+        "dropout forgotten",
+        ("                dropout=dropout,\n", ""),
+        lost="values",
+        also={MODEL: "parameters"},
+        hint="hand dropout, epsilon and norm_position on",
+    ),
+    wrong(
+        STACK,
+        "activation forgotten",
+        ("                activation=activation,\n", ""),
+        lost="values",
+        also=NONE,
+        hint="hand activation on",
+    ),
+    wrong(
+        STACK,
+        "epsilon forgotten",
+        ("                epsilon=epsilon,\n", ""),
+        lost="values",
+        also=NONE,
+        hint="hand dropout, epsilon and norm_position on",
+    ),
+    wrong(
+        STACK,
+        "norm_position forgotten",
+        (HAND_ON, ""),
+        lost="values",
+        hint="hand dropout, epsilon and norm_position on",
+    ),
+    wrong(
+        STACK,
+        "one layer too few",
+        ("for _ in range(num_layers)", "for _ in range(num_layers - 1)"),
+        lost="values",
+        also={MODEL: "parameters values", STEP: "learns"},
+        hint="the number of layers",
+    ),
+    wrong(
+        STACK,
+        "a plain list",
+        ("self.layers = nn.ModuleList(", "self.layers = list("),
+        lost="values",
+        also={MODEL: "parameters values", STEP: "learns"},
+        hint="layers is an nn.ModuleList",
+    ),
+    wrong(
+        STACK,
+        "no layers let through",
+        ("if num_layers < 1:", "if num_layers < 0:"),
+        lost="values",
+        also=NONE,
+        hint="num_layers is at least 1",
+    ),
+)
+
+OWN = "x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, y, mask))"
+LOOK = """\
+        x = self.cross_attention_residual(
+            x, lambda y: self.cross_attention(y, memory, memory, memory_mask)
+        )
+"""
+
+WRITER_MISTAKES = (
+    wrong(
+        WRITER,
+        "no look at the source",
+        (LOOK, ""),
+        lost="values masks",
+        also={MODEL: "sight values", STEP: "learns"},
+        hint="the look at the source is missing",
+    ),
+    wrong(
+        WRITER,
+        "no self-attention",
+        (f"        {OWN}\n", ""),
+        lost="values masks",
+        hint="self-attention, cross-attention, feed-forward",
+    ),
+    wrong(
+        WRITER,
+        "the source first",
+        (f"        {OWN}\n{LOOK}", f"{LOOK}        {OWN}\n"),
+        lost="values",
+    ),
+    wrong(
+        WRITER,
+        "the feed-forward layer in the middle",
+        (LOOK, "        x = self.feed_forward_residual(x, self.feed_forward)\n"),
+        (THINK, LOOK.strip().replace("x = ", "return ", 1)),
+        lost="values",
+    ),
+    wrong(
+        WRITER,
+        "the source's attention reads the target",
+        ("self.cross_attention(y, memory, memory, memory_mask)", "self.cross_attention(y, y, y)"),
+        lost="values masks",
+        also={MODEL: "sight values", STEP: "learns"},
+    ),
+    wrong(
+        WRITER,
+        "the source asks",
+        (
+            "self.cross_attention(y, memory, memory, memory_mask)",
+            "self.cross_attention(memory, y, y)",
+        ),
+        lost="values masks",
+        also={MODEL: "parameters sight values", STEP: "learns"},
+    ),
+    wrong(
+        WRITER,
+        "self-attention's weights for the source",
+        ("self.cross_attention(y, memory", "self.self_attention(y, memory"),
+        lost="values",
+        hint="the cross-attention has weights of its own",
+    ),
+    wrong(
+        WRITER,
+        "values from the target",
+        (
+            "self.cross_attention(y, memory, memory, memory_mask)",
+            "self.cross_attention(y, memory, memory + 0 * memory.mean(), memory_mask) * 0 + y",
+        ),
+        lost="values masks",
+        also={MODEL: "sight values", STEP: "learns"},
+    ),
+    wrong(
+        WRITER,
+        "two residuals swapped",
+        ("x = self.self_attention_residual(x", "x = self.cross_attention_residual(x"),
+        ("x = self.cross_attention_residual(\n", "x = self.self_attention_residual(\n"),
+        lost="values",
+        also=NONE,
+        hint="two residuals are swapped",
+    ),
+    wrong(
+        WRITER,
+        "one residual for all",
+        ("x = self.cross_attention_residual(\n", "x = self.self_attention_residual(\n"),
+        (THINK, "return self.self_attention_residual(x, self.feed_forward)"),
+        lost="values",
+        also=NONE,
+        hint="there are three",
+    ),
+    wrong(
+        WRITER,
+        "no mask in the self-attention",
+        ("self.self_attention(y, y, y, mask)", "self.self_attention(y, y, y)"),
+        lost="masks",
+        also={MODEL: "sight values", STEP: "learns"},
+        hint="mask",
+    ),
+    wrong(
+        WRITER,
+        "no mask for the source",
+        ("memory, memory, memory_mask)", "memory, memory)"),
+        lost="masks",
+        also={MODEL: "sight values", STEP: "learns"},
+        hint="memory_mask belongs to the cross-attention",
+    ),
+    wrong(
+        WRITER,
+        "the memory normalised",
+        (
+            "self.cross_attention(y, memory, memory, memory_mask)",
+            "self.cross_attention(y, "
+            "*[self.cross_attention_residual.norm(memory)] * 2, memory_mask)",
+        ),
+        lost="values",
+        also=NONE,
+    ),
+    wrong(
+        WRITER,
+        "dropout forgotten on the roads",
+        (
+            "norm_position=norm_position, dropout=dropout)\n            self.add",
+            "norm_position=norm_position)\n            self.add",
+        ),
+        lost="values",
+        also={MODEL: "parameters"},
+        hint="hand dropout on",
+    ),
+    wrong(
+        WRITER,
+        "no dropout inside the feed-forward layer",
+        ("FeedForward(d_model, d_ff, dropout=dropout)", "FeedForward(d_model, d_ff)"),
+        lost="values",
+        also=NONE,
+        hint="hand dropout on",
+    ),
+    wrong(
+        WRITER,
+        "always post",
+        (
+            "norm_position=norm_position, dropout=dropout)\n            self.add",
+            'norm_position="post", dropout=dropout)\n            self.add',
+        ),
+        lost="values",
+    ),
+)
+
+SOURCE_MASK, TARGET_MASK = "padding_mask(src, pad_id)", "padding_mask(tgt, pad_id) & look_back"
+SEEN = {MODEL: "sight values", STEP: "learns"}
+
+MASK_MISTAKES = (
+    wrong(
+        MASKS,
+        "the target's padding forgotten",
+        (TARGET_MASK, "look_back.expand(tgt.size(0), 1, tgt_len, tgt_len)"),
+        lost="target",
+        also={MODEL: "sight"},
+        hint="padding is not hidden in it",
+    ),
+    wrong(
+        MASKS,
+        "the causal mask forgotten",
+        (TARGET_MASK, "padding_mask(tgt, pad_id).expand(-1, -1, tgt_len, -1)"),
+        lost="target",
+        also=SEEN,
+        hint="what comes later is not hidden in it",
+    ),
+    wrong(
+        MASKS,
+        "or for and",
+        (TARGET_MASK, "padding_mask(tgt, pad_id) | look_back"),
+        lost="target",
+        also=SEEN,
+        hint="joined with or",
+    ),
+    wrong(
+        MASKS,
+        "the target's mask inverted",
+        (TARGET_MASK, "~(padding_mask(tgt, pad_id) & look_back)"),
+        lost="target",
+        also=SEEN,
+    ),
+    wrong(
+        MASKS,
+        "the source's mask inverted",
+        (SOURCE_MASK, "~padding_mask(src, pad_id)"),
+        lost="source",
+        also=SEEN,
+        hint="the mask is inverted",
+    ),
+    wrong(
+        MASKS,
+        "the future for the past",
+        (TARGET_MASK, "padding_mask(tgt, pad_id) & look_back.T"),
+        lost="target",
+        also=SEEN,
+    ),
+    wrong(
+        MASKS,
+        "a token may not see itself",
+        (TARGET_MASK, "padding_mask(tgt, pad_id) & look_back.tril(-1)"),
+        lost="target",
+        also=WRONG_LAYER,
+    ),
+    wrong(
+        MASKS,
+        "padding hidden as a query",
+        (TARGET_MASK, "padding_mask(tgt, pad_id).mT & look_back"),
+        lost="target",
+        also={MODEL: "sight"},
+    ),
+    wrong(
+        MASKS,
+        "padding is always 0",
+        (TARGET_MASK, "padding_mask(tgt, 0) & look_back"),
+        (SOURCE_MASK, "padding_mask(src, 0)"),
+        lost="source target",
+        also={MODEL: "sight"},
+        hint="which need not be 0",
+    ),
+    wrong(
+        MASKS,
+        "the target's padding in the source's mask",
+        (SOURCE_MASK, "padding_mask(tgt, pad_id)"),
+        lost="source",
+        also={MODEL: "*", STEP: "learns"},
+    ),
+    wrong(
+        MASKS,
+        "the length of the source",
+        ("tgt_len = tgt.size(1)", "tgt_len = src.size(1)"),
+        lost="*",
+        also={MODEL: "*", STEP: "learns"},
+    ),
+    wrong(
+        MASKS,
+        "the two masks exchanged",
+        (f"return {SOURCE_MASK}, {TARGET_MASK}", f"return {TARGET_MASK}, {SOURCE_MASK}"),
+        lost="source target",
+        also={MODEL: "*", STEP: "learns"},
+    ),
+    wrong(
+        MASKS,
+        "two dimensions alone",
+        (f"return {SOURCE_MASK}", "return src != pad_id"),
+        lost="source",
+        also={MODEL: "*", STEP: "learns"},
+        hint="source's mask has shape (2, 3)",
+    ),
+)
+
+SRC, TGT = "self.positions(self.src_embedding(src))", "self.positions(self.tgt_embedding(tgt))"
+DECODE = "self.decoder(target, memory, tgt_mask, src_mask)"
+VALUES = {MODEL: "values", STEP: "learns"}
+
+MODEL_MISTAKES = (
+    wrong(
+        MODEL,
+        "no positions at the source",
+        (SRC, "self.src_embedding(src)"),
+        lost="values",
+        hint="the source has no positions",
+    ),
+    wrong(
+        MODEL,
+        "no positions at the target",
+        (TGT, "self.tgt_embedding(tgt)"),
+        lost="values",
+        hint="the target has no positions",
+    ),
+    wrong(
+        MODEL,
+        "no positions at all",
+        (SRC, "self.src_embedding(src)"),
+        (TGT, "self.tgt_embedding(tgt)"),
+        lost="values",
+        hint="there are no positions",
+    ),
+    wrong(
+        MODEL,
+        "embeddings not scaled",
+        (
+            "TokenEmbedding(src_vocab_size, d_model, scaled=True)",
+            "TokenEmbedding(src_vocab_size, d_model)",
+        ),
+        (
+            "TokenEmbedding(tgt_vocab_size, d_model, scaled=True)",
+            "TokenEmbedding(tgt_vocab_size, d_model)",
+        ),
+        lost="values",
+        hint="the embeddings are not scaled",
+    ),
+    wrong(
+        MODEL,
+        "probabilities in place of logits",
+        (
+            f"return self.output_projection({DECODE})",
+            f"return self.output_projection({DECODE}).softmax(-1)",
+        ),
+        lost="values",
+    ),
+    wrong(
+        MODEL,
+        "no causal mask",
+        (DECODE, "self.decoder(target, memory, tgt_mask.any(-2, keepdim=True), src_mask)"),
+        lost="sight values",
+        hint="the decoder looks ahead",
+    ),
+    wrong(
+        MODEL,
+        "no mask for the look at the source",
+        (DECODE, "self.decoder(target, memory, tgt_mask)"),
+        lost="sight values",
+        hint="padding of the source is seen",
+    ),
+    wrong(
+        MODEL,
+        "no mask for the encoder",
+        ("self.encoder(source, src_mask)", "self.encoder(source)"),
+        lost="sight values",
+        hint="padding of the source is seen",
+    ),
+    wrong(
+        MODEL,
+        "no padding in the target's mask",
+        (
+            DECODE,
+            "self.decoder(target, memory, causal_mask(tgt.size(1), device=tgt.device), src_mask)",
+        ),
+        lost="sight",
+        also=NONE,
+        hint="padding of the target is seen",
+    ),
+    wrong(
+        MODEL,
+        "the decoder reads no encoder",
+        (DECODE, "self.decoder(target, source, tgt_mask, src_mask)"),
+        lost="values",
+    ),
+    wrong(
+        MODEL,
+        "one embedding for both languages",
+        ("self.tgt_embedding(tgt)", "self.src_embedding(tgt.clamp(max=10))"),
+        lost="values",
+        also=VALUES,
+    ),
+    wrong(
+        MODEL,
+        "the projection has a bias",
+        ("d_model, tgt_vocab_size, bias=False", "d_model, tgt_vocab_size"),
+        lost="parameters values",
+        also=VALUES,
+        hint="output_projection.bias",
+    ),
+    wrong(
+        MODEL,
+        "start_small forgotten",
+        ("        start_small(self)\n", ""),
+        lost="parameters",
+        also={STEP: "learns"},
+        hint="call start_small(self) last",
+    ),
+    wrong(
+        MODEL,
+        "always post",
+        (
+            "self.encoder = Encoder(*sizes, norm_position=norm_position,",
+            'self.encoder = Encoder(*sizes, norm_position="post",',
+        ),
+        lost="parameters values",
+        also=VALUES,
+        hint="encoder.norm",
+    ),
+    wrong(
+        MODEL,
+        "always pre",
+        (
+            "self.decoder = Decoder(*sizes, norm_position=norm_position,",
+            'self.decoder = Decoder(*sizes, norm_position="pre",',
+        ),
+        lost="parameters values",
+        also=NONE,
+        hint="hand norm_position on",
+    ),
+    wrong(
+        MODEL,
+        "dropout forgotten in the stacks",
+        (
+            "self.decoder = Decoder(*sizes, norm_position=norm_position, dropout=dropout)",
+            "self.decoder = Decoder(*sizes, norm_position=norm_position)",
+        ),
+        lost="parameters",
+        also=NONE,
+        hint="hand dropout on",
+    ),
+    wrong(
+        MODEL,
+        "no dropout of the embeddings",
+        ("self.dropout = nn.Dropout(dropout)", "self.dropout = nn.Identity()"),
+        lost="parameters",
+        also=NONE,
+        hint="nothing is dropped from the embeddings",
+    ),
+    wrong(
+        MODEL,
+        "dropout in evaluation too",
+        ("self.dropout = nn.Dropout(dropout)", "self.dropout = partial(F.dropout, p=dropout)"),
+        lost="parameters",
+        also=NONE,
+        hint="nn.Dropout knows by itself",
+    ),
+    wrong(
+        MODEL,
+        "pad_id not kept",
+        ("translation_masks(src, tgt, self.pad_id)", "translation_masks(src, tgt, 0)"),
+        lost="sight",
+        also=NONE,
+        hint="padding of the source is seen",
+    ),
+    wrong(
+        MODEL,
+        "the last token's logits alone",
+        (
+            f"return self.output_projection({DECODE})",
+            f"return self.output_projection({DECODE})[:, -1]",
+        ),
+        lost="parameters sight values",
+        also={STEP: "learns"},
+        hint="one row a target token",
+    ),
+)
+
+SMOOTHED = "(1 - smoothing) * losses - smoothing * log_probabilities.mean(dim=-1)"
+LOSS_VALUES = {STEP: "learns"}
+# training_step's own test compares with a loss that is right, smoothing and all.
+LOSS_AND_STEP = {STEP: "loss learns"}
+
+LOSS_MISTAKES = (
+    wrong(
+        LOSS,
+        "nothing smoothed",
+        ("if smoothing > 0:", "if False:"),
+        lost="values",
+        also=LOSS_AND_STEP,
+        hint="nothing is smoothed",
+    ),
+    wrong(
+        LOSS,
+        "the share for the wrong tokens alone",
+        (
+            SMOOTHED,
+            "(1 - smoothing) * losses - smoothing * (log_probabilities.sum(dim=-1) + losses)"
+            " / (logits.size(-1) - 1)",
+        ),
+        lost="values",
+        also=LOSS_AND_STEP,
+        hint="spread over the wrong tokens alone",
+    ),
+    wrong(
+        LOSS,
+        "sums for means",
+        (SMOOTHED, SMOOTHED.replace("mean", "sum")),
+        lost="values",
+        also=LOSS_AND_STEP,
+    ),
+    wrong(
+        LOSS,
+        "shares exchanged",
+        (SMOOTHED, "smoothing * losses - (1 - smoothing) * log_probabilities.mean(dim=-1)"),
+        lost="values",
+        also=LOSS_AND_STEP,
+    ),
+    wrong(
+        LOSS,
+        "the right token still gets 1",
+        (SMOOTHED, "losses - smoothing * log_probabilities.mean(dim=-1)"),
+        lost="values",
+        also=LOSS_AND_STEP,
+    ),
+    wrong(
+        LOSS,
+        "a sign",
+        ("losses = -log_probabilities.gather", "losses = log_probabilities.gather"),
+        (SMOOTHED, SMOOTHED.replace("losses - smoothing", "losses + smoothing")),
+        lost="values",
+        also={STEP: "loss update learns"},
+    ),
+    wrong(
+        LOSS,
+        "logits taken for log-probabilities",
+        ("torch.log_softmax(logits, dim=-1)", "logits"),
+        lost="values",
+        also={STEP: "loss update learns"},
+        hint="the logits are taken for log-probabilities",
+    ),
+    wrong(
+        LOSS,
+        "the logarithm of the softmax",
+        ("torch.log_softmax(logits, dim=-1)", "torch.log(torch.softmax(logits, dim=-1))"),
+        lost="values",
+        also=NONE,
+        hint="log_softmax, not the log of softmax",
+    ),
+    wrong(
+        LOSS,
+        "softmax over the sentence",
+        (
+            "torch.log_softmax(logits, dim=-1)",
+            "torch.log_softmax(logits, dim=max(0, logits.dim() - 2))",
+        ),
+        lost="values padding reduction",
+        also={STEP: "loss update learns"},
+    ),
+    wrong(
+        LOSS,
+        "padding leaks",
+        ("losses = losses.masked_fill(~counts, 0.0)\n", "counts = torch.ones_like(counts)\n"),
+        lost="padding reduction",
+        also=LOSS_AND_STEP,
+        hint="padding leaks into the loss",
+    ),
+    wrong(
+        LOSS,
+        "the mean counts padding",
+        ("losses.sum() / counts.sum()", "losses.mean()"),
+        lost="padding",
+        also=LOSS_AND_STEP,
+        hint="the mean counts padding",
+    ),
+    wrong(
+        LOSS,
+        "an ignored target must be a token",
+        ("right = targets.masked_fill(~counts, 0)", "right = targets"),
+        lost="padding",
+        also=NONE,
+        hint="",
+    ),
+    wrong(
+        LOSS,
+        "0 is always padding",
+        (
+            "if ignore_index is not None:\n        counts = targets != ignore_index",
+            "counts = targets != (ignore_index or 0)",
+        ),
+        lost="values padding",
+        also=NONE,
+    ),
+    wrong(
+        LOSS,
+        "the sum is a mean",
+        ('losses.sum() if reduction == "sum" else ', ""),
+        lost="reduction",
+        also=NONE,
+        hint="the sum of the losses",
+    ),
+    wrong(
+        LOSS,
+        "no losses without reduction",
+        ('    if reduction == "none":\n        return losses\n', ""),
+        lost="reduction",
+        also=NONE,
+        hint="the losses without a reduction",
+    ),
+    wrong(
+        LOSS,
+        "any reduction let through",
+        ('if reduction not in ("mean", "sum", "none"):', "if False:"),
+        lost="reduction",
+        also=NONE,
+    ),
+    wrong(
+        LOSS,
+        "any smoothing let through",
+        ("if not 0 <= smoothing < 1:", "if not 0 <= smoothing <= 1:"),
+        lost="reduction",
+        also=NONE,
+        hint="raise ValueError",
+    ),
+    wrong(
+        LOSS,
+        "gather's own error",
+        ("        raise IndexError(", "        raise RuntimeError("),
+        lost="reduction",
+        also=NONE,
+        hint="the docstring promises IndexError",
+    ),
+    wrong(
+        LOSS,
+        "detached",
+        (
+            "log_probabilities = torch.log_softmax(logits, dim=-1)",
+            "log_probabilities = torch.log_softmax(logits.detach(), dim=-1)",
+        ),
+        lost="values",
+        also={STEP: "*"},
+    ),
+)
+
+RISE = "min(update / warmup_steps, math.sqrt(warmup_steps / update))"
+PACE_MISTAKES = tuple(
+    wrong(PACE, what, (old, new), lost=lost, also={STEP: "learns"} if trained else NONE, hint=hint)
+    for what, old, new, lost, trained, hint in (
+        (
+            "counted from 0",
+            "update = step + 1",
+            "update = step or 1e-30",
+            "rise fall",
+            True,
+            "the first update is number 1",
+        ),
+        ("counted from 2", "update = step + 1", "update = step + 2", "rise fall", True, ""),
+        (
+            "the larger of the two",
+            "min(update",
+            "max(update",
+            "rise fall",
+            True,
+            "take the smaller of the two",
+        ),
+        ("no fall", RISE, "min(update / warmup_steps, 1.0)", "fall", True, "it stays at its peak"),
+        ("no rise", RISE, "min(1.0, math.sqrt(warmup_steps / update))", "rise", True, ""),
+        ("no end of the rise", RISE, "update / warmup_steps", "fall", True, "it goes on rising"),
+        (
+            "a fall with the updates",
+            "math.sqrt(warmup_steps / update)",
+            "warmup_steps / update",
+            "fall",
+            True,
+            "it falls with the updates",
+        ),
+        (
+            "the root upside down",
+            "math.sqrt(warmup_steps / update)",
+            "math.sqrt(update / warmup_steps)",
+            "fall",
+            True,
+            "",
+        ),
+        (
+            "the paper's formula without its scale",
+            RISE,
+            "min(update**-0.5, update * warmup_steps**-1.5)",
+            "rise fall",
+            True,
+            "",
+        ),
+        (
+            "the root of what comes after the peak",
+            "math.sqrt(warmup_steps / update)",
+            "max(1, update - warmup_steps) ** -0.5",
+            "fall",
+            True,
+            "",
+        ),
+        (
+            "a negative step let through",
+            "    if step < 0:",
+            "    if step < -9:",
+            "rise",
+            False,
+            "step is at least 0",
+        ),
+        (
+            "no warm-up let through",
+            "    if warmup_steps < 1:",
+            "    if warmup_steps < -9:",
+            "rise",
+            False,
+            "",
+        ),
+        (
+            "whole numbers",
+            "update / warmup_steps, m",
+            "update // warmup_steps, m",
+            "rise",
+            True,
+            "",
+        ),
+    )
+)
+
+READS = "model(src, tgt[:, :-1]), tgt[:, 1:]"
+BEGIN, BACK = "    optimizer.zero_grad()\n", "    loss.backward()\n"
+CLIP, UPDATE = (
+    "    nn.utils.clip_grad_norm_(model.parameters(), clip_norm)\n",
+    "    optimizer.step()\n",
+)
+
+
+def bad_step(what: str, *pieces: tuple[str, str], lost: str, hint: str = "") -> Submission:
+    return mistake(what, STEP, pieces, lost=lost, hint=hint)
+
+
+STEP_MISTAKES = (
+    bad_step(
+        "targets not shifted",
+        (READS, "model(src, tgt), tgt"),
+        lost="loss update learns",
+        hint="the targets are not shifted",
+    ),
+    bad_step(
+        "compared with what it has read",
+        (READS, "model(src, tgt[:, :-1]), tgt[:, :-1]"),
+        lost="loss update learns",
+        hint="compared with what the model has just read",
+    ),
+    bad_step(
+        "it reads what it is to say",
+        (READS, "model(src, tgt[:, 1:]), tgt[:, 1:]"),
+        lost="loss update learns",
+    ),
+    bad_step(
+        "shifted the wrong way round",
+        (READS, "model(src, tgt[:, 1:]), tgt[:, :-1]"),
+        lost="loss update learns",
+    ),
+    bad_step(
+        "padding leaks",
+        (", ignore_index=pad_id", ""),
+        lost="loss learns",
+        hint="padding leaks into the loss",
+    ),
+    bad_step(
+        "padding is always 0",
+        ("ignore_index=pad_id", "ignore_index=0"),
+        lost="loss",
+        hint="pad_id may not be 0",
+    ),
+    bad_step("smoothing not handed on", ("smoothing=smoothing, ", ""), lost="loss update"),
+    bad_step("no smoothing", ("smoothing=smoothing, ", "smoothing=0.0, "), lost="loss learns"),
+    bad_step(
+        "the losses summed",
+        ("ignore_index=pad_id", 'ignore_index=pad_id, reduction="sum"'),
+        lost="loss learns",
+    ),
+    bad_step(
+        "a tensor returned",
+        ("loss.item()", "loss"),
+        lost="loss",
+        hint="loss.item() gives a float",
+    ),
+    bad_step(
+        "old gradients kept", (BEGIN, ""), lost="update clipping learns", hint="gradients add up"
+    ),
+    bad_step(
+        "gradients forgotten too late",
+        (BEGIN, ""),
+        (BACK, BACK + BEGIN),
+        lost="update clipping learns",
+    ),
+    bad_step("no backward pass", (BACK, ""), lost="update clipping learns"),
+    bad_step("no step", (UPDATE, ""), lost="update clipping learns", hint="optimizer.step(), once"),
+    bad_step("two steps", (UPDATE, 2 * UPDATE), lost="update learns", hint="step once"),
+    bad_step(
+        "a step before the backward pass",
+        (UPDATE, ""),
+        (BACK, UPDATE + BACK),
+        lost="update clipping learns",
+        hint="backward() first",
+    ),
+    bad_step("not clipped", (CLIP, ""), lost="clipping learns", hint="clip before step()"),
+    bad_step(
+        "clipped before the backward pass",
+        (CLIP, ""),
+        (BACK, CLIP + BACK),
+        lost="clipping learns",
+        hint="clip before step()",
+    ),
+    bad_step(
+        "clipped after the step",
+        (CLIP, ""),
+        (UPDATE, UPDATE + CLIP),
+        lost="clipping learns",
+        hint="clip before step()",
+    ),
+    bad_step("values clipped", ("clip_grad_norm_(", "clip_grad_value_("), lost="clipping learns"),
+    bad_step(
+        "each parameter clipped",
+        (
+            CLIP,
+            "    for parameter in model.parameters():\n    "
+            "    nn.utils.clip_grad_norm_(parameter, clip_norm)\n",
+        ),
+        lost="clipping learns",
+    ),
+    bad_step("clipped to 1 whatever is asked for", ("clip_norm)\n", "1.0)\n"), lost="clipping"),
+    bad_step(
+        "always scaled to clip_norm",
+        (
+            CLIP,
+            CLIP.replace("    nn", "    norm = nn") + "    for p in model.parameters():\n"
+            "        p.grad.mul_(max(1.0, clip_norm / float(norm)))\n",
+        ),
+        lost="clipping",
+    ),
+    bad_step(
+        "the model left in evaluation",
+        ("    return loss.item()", "    model.eval()\n    return loss.item()"),
+        lost="update",
+    ),
+)
+
+MISTAKES: tuple[Submission, ...] = (
+    *LAYER_MISTAKES,
+    *STACK_MISTAKES,
+    *WRITER_MISTAKES,
+    *MASK_MISTAKES,
+    *MODEL_MISTAKES,
+    *LOSS_MISTAKES,
+    *PACE_MISTAKES,
+    *STEP_MISTAKES,
+)
+
+# ---- the class ----
+
+SAMPLE_CLASS: tuple[Submission, ...] = (
+    Submission(
+        student="ada", what="right, step by step", edits={**EXPLICIT, "three-attentions": ANSWER}
+    ),
+    Submission(student="bela", what="right, in few lines", edits=TERSE),
+    Submission(student="chidi", what="right, by PyTorch's functions", edits=FUNCTIONAL),
+    Submission(
+        student="dana",
+        what="no causal mask: the model that cheats",
+        edits={MASKS: ((TARGET_MASK, "padding_mask(tgt, pad_id).expand(-1, -1, tgt_len, -1)"),)},
+        lost={MASKS: "target", MODEL: "sight values", STEP: "learns"},
+        hint="what comes later is not hidden in it",
+    ),
+    Submission(
+        student="emil",
+        what="targets not shifted",
+        edits={STEP: ((READS, "model(src, tgt), tgt"),)},
+        lost={STEP: "loss update learns"},
+        hint="the targets are not shifted",
+    ),
+    Submission(
+        student="fatima",
+        what="padding in the loss",
+        edits={STEP: ((", ignore_index=pad_id", ""),)},
+        lost={STEP: "loss learns"},
+        hint="padding leaks into the loss",
+    ),
+    Submission(
+        student="goran",
+        what="one layer, many times",
+        edits={
+            STACK: (
+                (
+                    "nn.ModuleList(\n            EncoderLayer(",
+                    "nn.ModuleList([\n            EncoderLayer(",
+                ),
+                (
+                    "            )\n            for _ in range(num_layers)\n        )",
+                    "            )\n            ] * num_layers\n        )",
+                ),
+            )
+        },
+        lost={STACK: "values", MODEL: "values"},
+        hint="make each layer anew",
+    ),
+    Submission(
+        student="hana",
+        what="half done: nothing after the model",
+        edits={LOSS: BLANK, PACE: BLANK, STEP: BLANK, "three-attentions": ANSWER},
+        lost={LOSS: "*", PACE: "*", STEP: "*"},
+    ),
+    Submission(
+        student="ivo",
+        what="half done: no model, but all that training needs",
+        edits=dict.fromkeys((LAYER, STACK, WRITER, MASKS, MODEL), BLANK),
+        lost=dict.fromkeys((LAYER, STACK, WRITER, MASKS, MODEL), "*") | {STEP: "learns"},
+    ),
+    Submission(
+        student="jun",
+        what="PyTorch's own loss, which the rule forbids",
+        edits={
+            LOSS: '''
+def label_smoothed_cross_entropy(
+    logits, targets, *, smoothing=0.1, ignore_index=None, reduction="mean"
+):
+    """The same, by PyTorch."""
+    if logits.dim() == 0 or logits.shape[:-1] != targets.shape:
+        raise ValueError("shapes")
+    if not 0 <= smoothing < 1 or reduction not in ("mean", "sum", "none"):
+        raise ValueError("smoothing or reduction")
+    ignored = -100 if ignore_index is None else ignore_index
+    real = targets[targets != ignored]
+    if real.numel() and not 0 <= real.min() <= real.max() < logits.size(-1):
+        raise IndexError("targets")
+    losses = F.cross_entropy(
+        logits.reshape(-1, logits.size(-1)), targets.reshape(-1), ignore_index=ignored,
+        reduction=reduction, label_smoothing=smoothing,
+    )
+    return losses.view(targets.shape) if reduction == "none" else losses
+'''
+        },
+        lost={LOSS: "*", STEP: "*"},
+        judge_only=True,
+    ),
+    Submission(
+        student="kofi",
+        what="a schedule that never ends",
+        edits={
+            PACE: "def inverse_sqrt(step, *, warmup_steps):\n    while True:\n        pass\n",
+        },
+        lost={PACE: "*", STEP: "learns"},
+        status=Status.TIMEOUT,
+    ),
+    Submission(
+        student="lea",
+        what="os._exit in the layer",
+        edits={
+            LAYER: (
+                (
+                    "        x = self.attention_residual(",
+                    "        os._exit(0)\n        x = self.attention_residual(",
+                ),
+            )
+        },
+        lost={LAYER: "*", STACK: "*", MODEL: "*", STEP: "learns"},
+        status=Status.CRASH,
+        judge_only=True,
+    ),
+)
+
+EQUIVALENT: dict[str, str] = {}
