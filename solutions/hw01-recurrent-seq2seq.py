@@ -1137,9 +1137,23 @@ def random_language(vocab_size, sharpness=1.5, ends_at=None, lead=50.0):
     return TinyLanguage(logits_after)
 
 
+def pairs_in(results):
+    """Return results as pairs of a list of ints and a float, or say what else they are."""
+    is_list = isinstance(results, list | tuple)
+    if not is_list or not all(isinstance(r, list | tuple) and len(r) == 2 for r in results):
+        raise CheckFailure("the results should be a list of pairs: tokens and score")
+    if not results:
+        raise CheckFailure(
+            "there is no result", hint="at the last length, the best unfinished sequences go too"
+        )
+    if any(isinstance(tokens, float | int) for tokens, _ in results):
+        raise CheckFailure("in each pair the tokens come first, and then the score")
+    return [([int(token) for token in tokens], float(score)) for tokens, score in results]
+
+
 def written_by(results):
     """Return the tokens of each result, without the start token should all of them have it."""
-    rows = [[int(token) for token in tokens] for tokens, _ in results]
+    rows = [tokens for tokens, _ in pairs_in(results)]
     return [row[1:] for row in rows] if all(row[:1] == [START] for row in rows) else rows
 
 
@@ -1361,7 +1375,7 @@ results = attempt(
     beam_search, telegrams, beam_size=2, start_id=START, eos_id=END, max_new_tokens=4, alpha=0.0
 )
 assert_equal(
-    " ".join(WORDS[token] for token in results[0][0]),
+    " ".join(WORDS[token] for token in pairs_in(results)[0][0]),
     "a cat <end>",  # 0.4 * 0.9 * 0.9, more than anything that begins with "the"
     what="the best sentence",
     mistakes={"this is one path alone: keep two beginnings in play": "the cat <end>"},
@@ -1388,7 +1402,7 @@ def reference_tokens(language, beam_size, eos_id=END, limit=6):
 
 # In the first language greedy search takes the wrong first word. In the second one, two beginnings
 # are in play where a third would win: they must be the two best of all, not one of each word. In
-# the third one the better sentence ends later.
+# the third one the better sentence ends later, in the fourth one sooner.
 a, b, c, d, e, f = (2 + torch.randperm(6)).tolist()
 garden_path = {(START, a): 0.5, (START, b): 0.4, (a, c): 0.2, (b, c): 0.9, (c, END): 0.9}
 narrow_gate = {
@@ -1396,8 +1410,10 @@ narrow_gate = {
     (e, END): 0.95, (c, END): 0.2, (d, END): 0.2,
 }  # fmt: skip
 late_winner = {(START, END): 0.3, (START, a): 0.6, (a, c): 0.9, (c, END): 0.9}
+early_winner = {(START, END): 0.5, (START, a): 0.45, (a, c): 0.9, (c, END): 0.9}
 for beam_size, language in (
     (2, language_of(8, late_winner)),
+    (2, language_of(8, early_winner)),
     (2, language_of(8, garden_path, boastful=[a])),
     (1, language_of(8, garden_path, boastful=[a])),
     (2, language_of(8, narrow_gate, boastful=[b])),
@@ -1409,10 +1425,8 @@ for beam_size, language in (
         beam_search, language, beam_size=beam_size, start_id=START, eos_id=END,
         max_new_tokens=6, alpha=0.0,
     )  # fmt: skip
-    if not results:
-        raise CheckFailure("there is no result", hint="at the last length, unfinished ones go too")
     assert_equal(
-        [int(token) for token in results[0][0]],
+        pairs_in(results)[0][0],
         expected,
         what="the best sequence",
         hint="extend all in play by all tokens, and keep the best of all these candidates together",
@@ -1543,7 +1557,7 @@ results = attempt(
 )
 total = 3 * math.log(0.9)
 assert_close(
-    torch.tensor(float(results[0][1])),
+    torch.tensor(pairs_in(results)[0][1]),
     torch.tensor(total / 3),
     what="score of the sentence",
     mistakes={
@@ -1571,10 +1585,8 @@ for alpha in (0.0, 0.6, 2.0, 1.0):
         beam_search, language, beam_size=4, start_id=START, eos_id=END,
         max_new_tokens=6, alpha=alpha,
     )  # fmt: skip
-    if not results:
-        raise CheckFailure("there is no result", hint="see the check of the results")
     lists = written_by(results)
-    scores = torch.tensor([float(score) for _, score in results])
+    scores = torch.tensor([score for _, score in pairs_in(results)])
     totals = torch.tensor([of_length(tokens, language) for tokens in lists])
     lengths = torch.tensor([float(len(tokens)) for tokens in lists])
     longest = torch.tensor(6.0)
