@@ -14,6 +14,7 @@ from course_book.beam_search import BeamSearch
 from course_book.bleu_calculator import BLEUCalculator
 from course_book.bottleneck import Bottleneck
 from course_book.gru_gates import GRUGates
+from course_book.word_neighbours import WordNeighbours
 
 from course_lib.bleu import sentence_bleu
 from course_lib.bleu_tokenizer import tokenize_13a
@@ -159,6 +160,7 @@ AN_EXAMPLE = {"source": "A", "context": [0.5], "written": "A"}
         (BLEUCalculator, {"examples": [], "note": ""}, "at least one"),
         (BLEUCalculator, {"examples": [{"name": "n"}], "note": ""}, "candidate"),
         (Bottleneck, {"examples": [[AN_EXAMPLE]], "right": [], "note": ""}, "share for each"),
+        (WordNeighbours, {"words": ["a", "b"], "vectors": {"x": [[1.0]]}, "note": ""}, "each word"),
         (
             Bottleneck,
             {"examples": [[AN_EXAMPLE | {"source": "AB"}]], "right": [1.0], "note": ""},

@@ -12,6 +12,7 @@ from course_book.four_norms import FourNorms
 from course_book.gru_gates import GRUGates
 from course_book.position_clocks import PositionClocks
 from course_book.query_key_value import QueryKeyValue
+from course_book.word_neighbours import WordNeighbours
 
 
 class FigureData(Protocol):
@@ -108,5 +109,10 @@ FIGURES: dict[str, Figure] = {
             "query-key-value/divisor.js",
             "query-key-value.js",
         ),
+    ),
+    "word-neighbours": Figure(
+        model=WordNeighbours,
+        scripts=("elements.js", "word-neighbours.js"),
+        styles=("word-neighbours.css",),
     ),
 }

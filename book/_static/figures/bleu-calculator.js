@@ -54,7 +54,7 @@
     }
 
     makeTable() {
-      const heads = ["n-grams", "in a reference", "clipped", "of", "precision"];
+      const heads = ["n-grams", "in a reference", "after clipping", "of", "precision"];
       return make("div", { class: "course-scroll" }, make("table", { class: "bleu-table" },
         make("caption", { class: "course-unseen" }, "Counts for each order"),
         make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)))),

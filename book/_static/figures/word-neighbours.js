@@ -1,0 +1,84 @@
+/* The figure "word-neighbours": the words whose vectors point most nearly the same way.
+ *
+ * model: { words, vectors: { name: [[...], ...] }, note }; one-hot vectors are made here.
+ */
+(function () {
+  "use strict";
+
+  const { make } = window.courseElements;
+  const SHOWN = 8;
+  let count = 0;
+
+  function cosine(a, b) {
+    const dot = (x, y) => x.reduce((sum, entry, i) => sum + entry * y[i], 0);
+    return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+  }
+
+  class WordNeighbours {
+    constructor(model, el) {
+      this.model = model;
+      const id = `near-${(count += 1)}`;
+      const alphabetical = model.words.map((word, i) => [word, i]).sort(([a], [b]) => (a < b ? -1 : 1));
+      this.select = make("select", { id },
+        ...alphabetical.map(([word, i]) => make("option", { value: i }, word)));
+      const first = ["nurse", "boys", "red"].find((word) => model.words.includes(word));
+      if (first) this.select.value = model.words.indexOf(first);
+      this.select.addEventListener("change", () => this.update());
+      this.kinds = ["one-hot", ...Object.keys(model.vectors)];
+      this.kind = this.kinds[1];
+      this.list = make("ol", { class: "near-list" });
+      this.summary = make("p", { class: "near-summary", "aria-live": "polite" });
+      el.className = "near";
+      el.append(
+        make("div", { class: "near-word" }, make("label", { for: id }, "Word"), this.select),
+        make("fieldset", { class: "near-kinds" }, make("legend", {}, "Vectors"),
+          ...this.kinds.map((kind, i) => this.makeKind(`${id}-kind`, kind, i))),
+        this.list,
+        this.summary,
+        make("p", { class: "course-interactive__note" }, model.note),
+      );
+      this.update();
+    }
+
+    makeKind(group, kind, i) {
+      const input = make("input", { type: "radio", name: group, id: `${group}-${i}` });
+      input.checked = kind === this.kind;
+      input.addEventListener("change", () => {
+        this.kind = kind;
+        this.update();
+      });
+      return make("span", {}, input, make("label", { for: input.id }, kind));
+    }
+
+    cosines(index) {
+      const table = this.model.vectors[this.kind];
+      return this.model.words
+        .map((word, i) => ({ word, i, cosine: table ? cosine(table[index], table[i]) : 0 }))
+        .filter(({ i }) => i !== index)
+        .sort((a, b) => b.cosine - a.cosine);
+    }
+
+    update() {
+      const index = Number(this.select.value);
+      const nearest = this.cosines(index).slice(0, SHOWN);
+      this.list.replaceChildren(...nearest.map(({ word, cosine: value }) => {
+        const bar = make("span", { class: "near-bar", "aria-hidden": "true" }, make("span"));
+        bar.firstChild.style.setProperty("--part", Math.max(value, 0).toFixed(3));
+        return make("li", {}, make("span", { class: "near-name" }, word), bar,
+          make("span", { class: "near-number" }, value.toFixed(2)));
+      }));
+      const word = `\u201c${this.model.words[index]}\u201d`;
+      this.summary.textContent = this.kind === "one-hot"
+        ? `As one-hot vectors, all words are equally unlike ${word}: the list is in no order.`
+        : `By ${this.kind}, ${word} is used most like \u201c${nearest[0].word}\u201d and ` +
+          `\u201c${nearest[1].word}\u201d.`;
+    }
+  }
+
+  window.courseFigures = window.courseFigures || {};
+  window.courseFigures["word-neighbours"] = {
+    render({ model, el }) {
+      new WordNeighbours(model, el);
+    },
+  };
+})();
