@@ -320,11 +320,12 @@ assert_close(values, wider[1], what="values after reset", hint=hint)
 
 # %% [markdown]
 # A translator's decoder also looks at the source, by cross-attention. The source stays as it is, so
-# its keys and values are computed at the first step, and never again.
+# its keys and values are computed at the first step, and never again: see
+# [Cross-attention](book:kv-caching#cross-attention-cache).
 
 # %% solution="FixedCache" of="course_lib.kv_cache"
 
-# %% test="FixedCache-once" points=1 read="kv-caching#what-may-be-kept"
+# %% test="FixedCache-once" points=1 read="kv-caching#cross-attention-cache"
 # The keys and values are computed once, however often they are asked for
 cache, calls = FixedCache(), []
 pair = draw_pair(2, 3, 5, 4)
@@ -581,7 +582,7 @@ if step > anew / 3:
     raise CheckFailure(f"after {past} tokens a step takes as long as all of them", hint=hint)
 ### END HIDDEN TESTS
 
-# %% test="CachedAttention-cross" points=1 read="kv-caching#what-may-be-kept"
+# %% test="CachedAttention-cross" points=1 read="kv-caching#cross-attention-cache"
 # In cross-attention the source is read at the first step alone
 layer = CachedAttention(8, 2).to(device)
 target, source = torch.randn(3, 4, 8).to(device), torch.randn(3, 6, 8).to(device)

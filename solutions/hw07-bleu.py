@@ -724,8 +724,9 @@ assert_equal(precisions, (0.0, 0.0), what="the precisions without any match", hi
 
 # %% [markdown]
 # The last step puts it together. `score_statistics` returns a `BLEUScore`, which is there already
-# and has four fields: `score`, `precisions`, `brevity_penalty` and `statistics`. Print one, and you
-# see what sacreBLEU would print.
+# and has four fields: `score`, `precisions`, `brevity_penalty` and `statistics`. Its `precisions`
+# have an entry for every order, 0 where the candidate has no n-grams. Print one, and you see what
+# sacreBLEU would print.
 #
 # Mind `effective_order`. A candidate of three words has no 4-grams. Its score is 0 as a rule; with
 # `effective_order=True` the mean is taken over the three orders that it has. That is for sentences;
@@ -1047,8 +1048,8 @@ for turn in range(5):
 #    Name two things that you would ask before you believe it.
 #
 # ### BEGIN SOLUTION
-# 1. *You won't get into the museum on a Monday, though its park welcomes visitors.* scores about 4.
-#    *The museum is open on Mondays, but the garden is closed.* scores about 62 and says the
+# 1. *You won't get into the museum on a Monday, though its park welcomes visitors.* scores about 6.
+#    *The museum is open on Mondays, but the garden is closed.* scores about 65 and says the
 #    opposite.
 # 2. BLEU compares words, not meanings. A paraphrase shares few n-grams with two references that
 #    happen to use other words; synonyms count as errors. In the second sentence two words have

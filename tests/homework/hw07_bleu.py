@@ -19,8 +19,8 @@ EVERYTHING = dict.fromkeys(EXERCISES, "*")
 ANSWER = """\
 ### Where BLEU misleads
 
-1. *Nobody gets into the museum on a Monday, yet its park welcomes you.* has 4 BLEU. *The museum is
-   open on Mondays, but the garden is closed.* has 62.
+1. *Nobody gets into the museum on a Monday, yet its park welcomes you.* has 7 BLEU. *The museum is
+   open on Mondays, but the garden is closed.* has 65.
 2. The first shares hardly any n-gram with the references: BLEU knows no synonyms. In the second
    only two words have changed places, and to BLEU all words weigh the same.
 3. How many sentences, and is it more than chance? The same tokeniser and references? And do people
