@@ -556,22 +556,22 @@ for too_few in ([], documents[1:2], [documents[1], [], []]):
 
 # %% test="next_sentence_pairs-balance" points=1 read="bert#next-sentence-prediction"
 # Half of the pairs follow each other
-pairs = unpacked(next_sentence_pairs(make_documents(101, 101), generator=new_generator()))
+pairs = unpacked(next_sentence_pairs(make_documents(61, 61), generator=new_generator()))
 labels = torch.tensor([label for _, _, label in pairs])
 hint = "toss a coin for each pair: torch.randint(2, (), generator=generator)"
-assert_share(labels == 0, labels >= 0, 0.3, 0.7, what="pairs that follow each other", hint=hint)
+assert_share(labels == 0, labels >= 0, 0.25, 0.75, what="pairs that follow each other", hint=hint)
 ### BEGIN HIDDEN TESTS
-pairs = unpacked(next_sentence_pairs(make_documents(301, 301), generator=new_generator()))
+pairs = unpacked(next_sentence_pairs(make_documents(201, 201), generator=new_generator()))
 labels = torch.tensor([label for _, _, label in pairs])
-assert_share(labels == 0, labels >= 0, 0.37, 0.63, what="pairs that follow each other", hint=hint)
+assert_share(labels == 0, labels >= 0, 0.35, 0.65, what="pairs that follow each other", hint=hint)
 changes = labels.diff() != 0
 hint = "each pair has its own coin; here the labels follow a pattern"
-assert_share(changes, torch.ones_like(changes), 0.37, 0.63, what="changes of label", hint=hint)
+assert_share(changes, torch.ones_like(changes), 0.35, 0.65, what="changes of label", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="next_sentence_pairs-random" points=1 read="bert#next-sentence-prediction"
 # Random sentences come from any other document, and from anywhere in it
-documents = make_documents(81, 3)
+documents = make_documents(31, 3)
 pairs = unpacked(next_sentence_pairs(documents, generator=new_generator()))
 for first, second, label in pairs:
     if label == 1 and first.split(".")[0] == second.split(".")[0]:
@@ -972,8 +972,11 @@ def draw_texts(count):
 
 # %% test="fine_tune-steps" points=1 read="bert#fine-tuning"
 # Each step lowers the loss of its own batch, as AdamW does, and the loss before it is returned
-torch.manual_seed(int(torch.randint(2**31, ())))
-model = call_beside(nn.EmbeddingBag, 15, 2, beside=fine_tune).to(device)
+layers = [
+    call_beside(layer, *sizes, beside=fine_tune)
+    for layer, sizes in ((nn.Embedding, (15, 4)), (nn.Flatten, ()), (nn.Linear, (36, 2)))
+]
+model = call_beside(nn.Sequential, *layers, beside=fine_tune).to(device)
 batch = draw_texts(32)
 before = F.cross_entropy(model(batch[0]), batch[1])
 losses = fine_tune(model, [batch, batch, batch], learning_rate=0.1)
@@ -1003,13 +1006,18 @@ def reference_losses(model, batches):
 
 
 # Batch normalisation works in another way in training, without luck: the mode shows in the losses.
-bag = call_beside(nn.EmbeddingBag, 15, 2, beside=fine_tune)
-norm = call_beside(nn.BatchNorm1d, 2, beside=fine_tune)
-model = call_beside(nn.Sequential, bag, norm, beside=fine_tune).to(device)
+layers[2:2] = [call_beside(nn.BatchNorm1d, 36, beside=fine_tune)]
+model = call_beside(nn.Sequential, *layers, beside=fine_tune).to(device)
 model.eval()
-reference = nn.Sequential(nn.EmbeddingBag(15, 2), nn.BatchNorm1d(2)).to(device)
+reference = nn.Sequential(
+    nn.Embedding(15, 4), nn.Flatten(), nn.BatchNorm1d(36), nn.Linear(36, 2)
+).to(device)
 reference.load_state_dict(model.state_dict())
-batches = [draw_texts(16 + i) for i in range(6)]
+# Every token is random here: where one is the same in all texts the gradient is rounding alone.
+batches = [
+    (torch.randint(15, (16 + i, 9)).to(device), torch.randint(2, (16 + i,)).to(device))
+    for i in range(6)
+]
 hint = "in each step: clear the gradients, forward in training mode, backward, one step of AdamW"
 losses = fine_tune(model, batches, learning_rate=0.05)
 expected = torch.tensor(reference_losses(reference, batches))
