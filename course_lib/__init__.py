@@ -83,6 +83,7 @@ COURSE_MAP: tuple[Room, ...] = (
     Room("checkpoint", "training", None),
     Room("losses", "training", "hw05-transformer"),
     Room("schedules", "training", "hw05-transformer"),
+    Room("recording_optimizer", "training", None),
     Room("byte_pair_encoding", "training", None),
     Room("language_model", "transformer-families", None),
     Room("kv_cache", "kv-caching", "hw06-kv-cache"),

@@ -63,6 +63,7 @@ from course_lib.feed_forward import Activation, FeedForward
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.normalization import LayerNorm
 from course_lib.positional import SinusoidalPositions
+from course_lib.recording_optimizer import RecordingOptimizer
 from course_lib.residual import NormPosition, Residual, final_norm
 from course_lib.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from course_lib.testing import (
@@ -1253,27 +1254,9 @@ def training_step(
 
 
 # %% setup="notary"
-class Notary:
-    """Stands where an optimizer stands, and writes down what it sees."""
-
-    def __init__(self, model):
-        self.model = model
-        self.steps = 0
-        self.gradients = {}
-
-    def zero_grad(self, set_to_none=True):
-        self.model.zero_grad(set_to_none)
-
-    def step(self):
-        self.steps += 1
-        gradients = {name: p.grad for name, p in self.model.named_parameters()}
-        self.gradients = {k: None if g is None else g.clone() for k, g in gradients.items()}
-
-    @property
-    def norm(self):
-        """The Euclidean norm of all gradients together."""
-        found = [g.square().sum() for g in self.gradients.values() if g is not None]
-        return math.sqrt(sum(float(square) for square in found))
+def make_notary(model):
+    """Make an optimizer that steps nowhere and writes down what it sees."""
+    return call_beside(RecordingOptimizer, model)
 
 
 def small_translator(beside):
@@ -1287,7 +1270,7 @@ def small_translator(beside):
 # The model reads all but the last token and is scored against all but the first
 model = small_translator(beside=training_step)
 src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
-loss = training_step(model, Notary(model), src, tgt, smoothing=0.0)
+loss = training_step(model, make_notary(model), src, tgt, smoothing=0.0)
 if type(loss) is not float:
     raise CheckFailure("the loss is no plain number", hint="loss.item() gives a float")
 assert_close(
@@ -1317,7 +1300,7 @@ for padding in (0, 4):  # at first there is none
     unshifted, read, said = model(src, tgt).detach().cpu(), tgt[:, :-1].cpu(), tgt[:, 1:].cpu()
     smoothing = 0.0 if padding else 0.2
     expected = reference_loss(logits, said, smoothing=smoothing, ignore_index=0)
-    loss = training_step(model, Notary(model), src, tgt, smoothing=smoothing)
+    loss = training_step(model, make_notary(model), src, tgt, smoothing=smoothing)
     if type(loss) is not float:
         raise CheckFailure("the loss is no plain number", hint="loss.item() gives a float")
     assert_close(
@@ -1350,13 +1333,13 @@ for padding in (0, 4):  # at first there is none
         },
     )
 tgt[0, -2:] = 5
-loss = training_step(model, Notary(model), src, tgt, pad_id=5, smoothing=0.0)
+loss = training_step(model, make_notary(model), src, tgt, pad_id=5, smoothing=0.0)
 logits = model(src, tgt[:, :-1]).detach().cpu()
 expected = reference_loss(logits, tgt[:, 1:].cpu(), smoothing=0.0, ignore_index=5)
 assert_close(
     torch.tensor(loss), expected, what="the loss with pad_id=5", hint="pad_id may not be 0"
 )
-default = training_step(model, Notary(model), src, tgt)
+default = training_step(model, make_notary(model), src, tgt)
 expected = reference_loss(logits, tgt[:, 1:].cpu(), smoothing=0.1, ignore_index=0)
 assert_close(torch.tensor(default), expected, what="the loss with smoothing and pad_id not given")
 ### END HIDDEN TESTS
@@ -1365,7 +1348,7 @@ assert_close(torch.tensor(default), expected, what="the loss with smoothing and 
 # Old gradients are forgotten, new ones computed, and the optimizer steps once
 model = small_translator(beside=training_step)
 src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
-first, second = Notary(model), Notary(model)
+first, second = make_notary(model), make_notary(model)
 training_step(model, first, src, tgt, clip_norm=1e6)
 training_step(model, second, src, tgt, clip_norm=1e6)
 hint = "optimizer.step(), once"
@@ -1380,7 +1363,7 @@ assert_close(
 model = small_translator(beside=training_step)
 src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
 (100 * model(src, tgt[:, :-1]).sum()).backward()  # gradients of something else are lying about
-notary = Notary(model)
+notary = make_notary(model)
 training_step(model, notary, src, tgt, smoothing=0.0, clip_norm=1e6)
 assert_equal(notary.steps, 1, what="steps of the optimizer", hint=hint)
 if any(gradient is None for gradient in notary.gradients.values()):
@@ -1400,25 +1383,23 @@ for name in sorted(expected):  # how long the whole is, is the business of clipp
             hint=added if notary.norm > 3 * size else other,
         )
 was_training = model.train().training
-training_step(model, Notary(model), src, tgt)
+training_step(model, make_notary(model), src, tgt)
 assert_equal(model.training, was_training, what="whether the model is training, afterwards")
-assert_keeps_inputs(
-    lambda src, tgt: training_step(model, Notary(model), src, tgt), src, tgt, hint="no tgt[...] ="
-)
+assert_keeps_inputs(training_step, model, make_notary(model), src, tgt, hint="no tgt[...] =")
 ### END HIDDEN TESTS
 
 # %% test="training_step-clipping" points=1 read="training#a-training-step"
 # Gradients that are too large are scaled down together, before the optimizer steps
 model = small_translator(beside=training_step)
 src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
-notary = Notary(model)
+notary = make_notary(model)
 training_step(model, notary, src, tgt, clip_norm=0.01)
 if notary.norm > 0.0101:
     raise CheckFailure("gradients are larger than clip_norm", hint="clip before step()")
 ### BEGIN HIDDEN TESTS
 model = small_translator(beside=training_step)
 src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
-free, clipped, default = Notary(model), Notary(model), Notary(model)
+free, clipped, default = make_notary(model), make_notary(model), make_notary(model)
 training_step(model, free, src, tgt, clip_norm=1e6)
 if free.norm == 0:
     raise CheckFailure("when the optimizer steps there is no gradient", hint="backward() first")
@@ -1595,7 +1576,7 @@ if not torch.allclose(
 for step in (0, 7, 30, 99):
     if abs(inverse_sqrt(step, warmup_steps=30) - reference_schedule(step, warmup_steps=30)) > 1e-6:
         mend_first("inverse_sqrt")
-notary, stale = Notary(model), Notary(model)
+notary, stale = make_notary(model), make_notary(model)
 reported = training_step(model, notary, src, tgt)
 training_step(model, stale, src, tgt)
 if abs(reported - loss.item()) > 1e-4 or (notary.steps, stale.steps) != (1, 1):
