@@ -9,6 +9,7 @@ Dimensions: batch; num_heads; length (tokens so far), new_len (tokens of this st
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 from course_lib.kv_cache import KeysAndValues
 
@@ -22,13 +23,14 @@ class RecordingCache:
     Attributes:
         shapes: For each computation, the shapes of the keys and of the values that it gave.
 
-    Source: chapter "Decoding".
+    Source: chapter "KV caching".
     """
 
     def __init__(self, *, fixed: bool = False) -> None:
         self.shapes: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
         self._fixed = fixed
-        self._held: KeysAndValues | None = None
+        self._keys: list[Tensor] = []
+        self._values: list[Tensor] = []
 
     def update(self, project: Callable[[], KeysAndValues]) -> KeysAndValues:
         """Add the keys and values of new tokens, or give those that are held.
@@ -39,17 +41,14 @@ class RecordingCache:
         Returns:
             Keys and values of all tokens so far, ``(batch, num_heads, length, head_dim)`` each.
         """
-        if self._held is not None and self._fixed:
-            return self._held
-        keys, values = project()
-        self.shapes.append((tuple(keys.shape), tuple(values.shape)))
-        if self._held is not None:
-            keys = torch.cat([self._held[0], keys], dim=2)
-            values = torch.cat([self._held[1], values], dim=2)
-        self._held = (keys, values)
-        return self._held
+        if not (self._fixed and self.shapes):
+            keys, values = project()
+            self.shapes.append((tuple(keys.shape), tuple(values.shape)))
+            self._keys.append(keys)
+            self._values.append(values)
+        return torch.cat(self._keys, dim=2), torch.cat(self._values, dim=2)
 
     @property
     def length(self) -> int:
         """Number of tokens held."""
-        return 0 if self._held is None else self._held[0].size(2)
+        return sum(keys.size(2) for keys in self._keys)
