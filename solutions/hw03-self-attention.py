@@ -745,7 +745,9 @@ def output_for(query_heads, attention=scaled_dot_product_attention):
     return reference.output_projection(joined)
 
 
-own, output = output_for(query_heads), student(tokens, memory, other)
+own = output_for(query_heads)
+output, weights = student(tokens, memory, other, return_weights=True)
+assert_rows_sum_to_one(weights)
 if not torch.allclose(output, own, rtol=1e-4, atol=1e-5):
     assert_close(
         output,

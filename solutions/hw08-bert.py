@@ -979,7 +979,7 @@ layers = [
 model = call_beside(nn.Sequential, *layers, beside=fine_tune).to(device)
 batch = draw_texts(32)
 before = F.cross_entropy(model(batch[0]), batch[1])
-losses = fine_tune(model, [batch, batch, batch], learning_rate=0.1)
+losses = fine_tune(model, [batch, batch, batch], learning_rate=0.01)
 if not isinstance(losses, list):
     raise CheckFailure("a list of losses is expected", hint="one loss for each batch")
 assert_equal(len(losses), 3, what="number of losses", hint="one for each batch")
