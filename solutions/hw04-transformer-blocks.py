@@ -635,7 +635,7 @@ assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 
 # $$y = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot g + b, \qquad
 # \mu = \frac1d \sum_j x_j, \qquad \sigma^2 = \frac1d \sum_j (x_j - \mu)^2$$
 #
-# with $d$ for `d_model`. See [Layer normalisation](book:layer-normalization#the-formula). Three
+# with $d$ for `d_model`. See [Layer normalisation](book:layer-normalization#which-mean). Three
 # things to keep in mind:
 #
 # - $\mu$ and $\sigma^2$ belong to *one token*: means run over the last dimension alone.
@@ -652,7 +652,7 @@ assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 
 
 # %% solution="layer_norm" of="course_lib.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm"
 
-# %% test="layer_norm-values" points=1 read="layer-normalization#the-formula"
+# %% test="layer_norm-values" points=1 read="layer-normalization#which-mean"
 # Each token has mean 0 and variance 1, then a gain and a bias
 x = torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]).to(device)  # means 2 and 20, deviations 1 and 10
 gain, bias = torch.tensor([2.0, 2.0]).to(device), torch.tensor([5.0, 7.0]).to(device)
@@ -719,7 +719,7 @@ if got != torch.float64:
     raise CheckFailure(f"x is float64, the output {got}", hint="the output has the dtype of x")
 ### END HIDDEN TESTS
 
-# %% test="layer_norm-epsilon" points=1 read="layer-normalization#the-formula"
+# %% test="layer_norm-epsilon" points=1 read="layer-normalization#which-mean"
 # Epsilon is added to the variance, under the root
 x = torch.tensor([[-1.0, 1.0], [0.0, 0.0]]).to(device)
 x = x.repeat(1, 10_000)  # so wide that d_model - 1 is as good as d_model
@@ -849,7 +849,7 @@ assert_keeps_inputs(rms_norm, x, gain, hint="x /= ... changes the caller's tenso
 
 # %% solution="LayerNorm" of="course_lib.normalization"
 
-# %% test="LayerNorm-parameters" points=1 read="layer-normalization#the-formula"
+# %% test="LayerNorm-parameters" points=1 read="layer-normalization#which-mean"
 # Gain and bias are parameters that start by changing nothing, and epsilon is kept
 layer = LayerNorm(4).to(device)
 assert_close(layer.gain, torch.ones(4).to(device), what="gain at the start")

@@ -84,7 +84,7 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 #
 # An encoder layer lets the tokens of the source read each other, then each think for itself: an
 # attention and a feed-forward layer, each on its residual road. See
-# [The encoder](book:transformer#the-encoder).
+# [The encoder](book:transformer#transformer-encoder).
 #
 # `Residual` takes the sublayer as a function of one argument; a `lambda` hands the mask in. Which
 # of the layer's settings belongs to which block? The docstring says it of each. Use its names for
@@ -99,7 +99,7 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 
 # %% solution="EncoderLayer" of="course_lib.transformer_stacks" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder"
 
-# %% test="EncoderLayer-values" points=1 read="transformer#the-encoder"
+# %% test="EncoderLayer-values" points=1 read="transformer#transformer-encoder"
 # Attention first, then the feed-forward layer, each on its own road
 layer = EncoderLayer(8, 2, 16).to(device)
 x = torch.randn(2, 3, 8).to(device)
@@ -165,7 +165,7 @@ for norm_position in ("post", "pre"):
     )
 ### END HIDDEN TESTS
 
-# %% test="EncoderLayer-settings" points=1 read="transformer#the-encoder"
+# %% test="EncoderLayer-settings" points=1 read="transformer#transformer-encoder"
 # The mask reaches the attention; dropout, activation and epsilon reach their blocks
 layer = EncoderLayer(8, 2, 16).to(device)
 x = torch.randn(2, 3, 8).to(device)
@@ -228,7 +228,7 @@ assert_raises(ValueError, EncoderLayer, 8, 2, 16, norm_position="middle", hint=h
 
 # %% solution="Encoder" of="course_lib.transformer_stacks" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder"
 
-# %% test="Encoder-values" points=1 read="transformer#the-encoder"
+# %% test="Encoder-values" points=1 read="transformer#transformer-encoder"
 # Layers of one's own, one after the other, and a last norm where it is needed
 encoder = Encoder(3, 8, 2, 16, norm_position="pre").to(device)
 assert_equal(len(encoder.layers), 3, what="the number of layers")
@@ -312,7 +312,7 @@ assert_raises(ValueError, Encoder, 0, 8, 2, 16, hint="num_layers is at least 1: 
 #
 # A decoder layer has one sublayer more, in the middle: the target's tokens ask, the *source's*
 # tokens answer. What they answer with, the `memory`, is the encoder's output. See
-# [The decoder](book:transformer#the-decoder).
+# [The decoder](book:transformer#transformer-decoder).
 #
 # - Two masks come in: `mask` for the target among itself, `memory_mask` for the target's look at
 #   the source. Which attention gets which?
@@ -389,7 +389,7 @@ class DecoderLayer(nn.Module):
         ### END SOLUTION
 
 
-# %% test="DecoderLayer-values" points=1 read="transformer#the-decoder"
+# %% test="DecoderLayer-values" points=1 read="transformer#transformer-decoder"
 # Self-attention, then a look at the source, then the feed-forward layer, each on its own road
 layer = DecoderLayer(8, 2, 16).to(device)
 x, memory = torch.randn(2, 3, 8).to(device), torch.randn(2, 5, 8).to(device)
@@ -484,7 +484,7 @@ settings = (default.feed_forward.dropout.p, default.cross_attention_residual.nor
 assert_equal(settings, (0.0, "post"), what="settings that are not given")
 ### END HIDDEN TESTS
 
-# %% test="DecoderLayer-masks" points=1 read="transformer#the-decoder"
+# %% test="DecoderLayer-masks" points=1 read="transformer#transformer-decoder"
 # One mask is for the target among itself, the other for the look at the source
 layer = DecoderLayer(8, 2, 16).to(device)
 x, memory = torch.randn(2, 3, 8).to(device), torch.randn(2, 3, 8).to(device)
