@@ -10,13 +10,15 @@ from pathlib import Path
 _UNFINISHED = ".unfinished-"
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
+def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) -> None:
     """Write a file so that no reader, and no killed run, ever sees a part of it.
 
     Args:
         path: The file; one that exists is replaced.
         content: What it is to hold; text is written as UTF-8, half characters as backslash
             escapes.
+        lasting: Wait until the disk has it, so that even a power failure leaves all of it or
+            nothing. It takes milliseconds a file: not for what can be made again.
 
     Raises:
         OSError: It could not be written; what was there before still is.
@@ -28,8 +30,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
         # mkstemp makes files private; a report is made to be read
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)

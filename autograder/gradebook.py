@@ -9,8 +9,10 @@ import logging
 import threading
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -22,11 +24,11 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import parse_utc
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from traitlets.config import Config
 
 from .atomic_write import write_atomically
-from .gradebook_rows import GradebookRows, create_tables
+from .gradebook_rows import Autograded, GradebookRows, create_tables
 from .graded_notebook import restore_instructors_cells, transplant, write_outcomes
 from .homework import read_source_notebook
 from .nbgrader_settings import configure
@@ -35,6 +37,7 @@ from .source import build_source_notebook
 
 _PATIENCE_SECONDS = 60.0  # how long a database may be locked or away
 _MOST_WAITING = 64  # results; whoever brings more waits, so that memory stays flat
+_MOST_TOGETHER = 32  # results in one transaction
 _MAX_TIMESTAMP_BYTES = 200
 _PAUSE_SECONDS = 0.5  # between two tries
 
@@ -45,11 +48,25 @@ class GradebookError(RuntimeError):
     """Some results are not in the gradebook; the message says which, and why."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Ready:
+    """A student, and the files that belong to the rows."""
+
+    autograded: Autograded
+    submitted: str  # the notebook as it was handed in
+    timestamp: str  # as it was handed in; empty if nothing says
+
+    @property
+    def student(self) -> str:
+        return self.autograded.student
+
+
 class GradebookRecorder:
     """Records results where nbgrader, and so formgrader, finds them; used in a ``with`` block.
 
-    Results are written one after the other in a thread of their own. Manual grades and comments
-    that are already there stay. The block ends when everything is written.
+    Results are written in a thread of their own, those that wait together in one transaction: the
+    disk has to confirm it once. Manual grades and comments that are already there stay. The block
+    ends when everything is written.
 
     Args:
         submissions: Where the notebooks were handed in, laid out as nbgrader's.
@@ -83,6 +100,7 @@ class GradebookRecorder:
         self._on_recorded = on_recorded
         self._refused: dict[str, str] = {}
         self._room = threading.BoundedSemaphore(_MOST_WAITING)
+        self._waiting: deque[SubmissionResult] = deque()
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gradebook")
         self._away_since: float | None = None
 
@@ -114,7 +132,8 @@ class GradebookRecorder:
             result: Of a student whose notebook lies in the folder of submissions.
         """
         self._room.acquire()
-        self._writer.submit(self._record, result).add_done_callback(lambda _: self._room.release())
+        self._waiting.append(result)
+        self._writer.submit(self._record_waiting)
 
     def _open(self) -> None:
         source = build_source_notebook(self._homework_id, self._root)
@@ -146,24 +165,39 @@ class GradebookRecorder:
         if self._opened.exception() is None:
             self._rows.close()
 
-    def _record(self, result: SubmissionResult) -> None:
-        if self._opened.exception() is not None:
-            return  # told at the end of the block
-        student = result.student
+    def _record_waiting(self) -> None:
+        """Record what has come in the meantime; nothing, where an earlier call took it along."""
+        ready: list[_Ready] = []
+        for _ in range(min(len(self._waiting), _MOST_TOGETHER)):
+            result = self._waiting.popleft()
+            self._room.release()
+            if self._opened.exception() is not None:
+                continue  # told at the end of the block
+            try:
+                ready.append(self._prepare(result))
+            except Exception as error:  # one student's trouble is not the next one's
+                self._refuse(result.student, error)
         try:
-            if any(sign in student for sign in "*?[+"):
-                raise GradebookError("nbgrader takes *, ?, [ and + in a student's id for a pattern")
-            if any(sign in student for sign in "<>&\"'`\\"):
-                raise GradebookError("formgrader shows a student's id as HTML: it must hold none")
-            self._write(result)
-        except Exception as error:  # one student's trouble is not the next one's
-            self._refused[student] = str(error) or repr(error)
-        else:
-            self._on_recorded(student)
+            self._write(ready)
+        except Exception:
+            for one in ready:  # whose fault was it?
+                try:
+                    self._write([one])
+                except Exception as error:
+                    self._refuse(one.student, error)
 
-    def _write(self, result: SubmissionResult) -> None:
+    def _refuse(self, student: str, error: Exception) -> None:
+        self._refused[student] = str(error) or repr(error)
+
+    def _prepare(self, result: SubmissionResult) -> _Ready:
+        """Make the autograded notebook."""
+        student = result.student
+        if any(sign in student for sign in "*?[+"):
+            raise GradebookError("nbgrader takes *, ?, [ and + in a student's id for a pattern")
+        if any(sign in student for sign in "<>&\"'`\\"):
+            raise GradebookError("formgrader shows a student's id as HTML: it must hold none")
         name = f"{self._homework_id}.ipynb"
-        handed_in = self._submissions / result.student / self._homework_id
+        handed_in = self._submissions / student / self._homework_id
         if result.error:
             notebook = nbformat.from_dict(self._released)
         else:
@@ -172,35 +206,47 @@ class GradebookRecorder:
         submitted = nbformat.writes(notebook) + "\n"
         restore_instructors_cells(notebook, self._rows.sources)
         write_outcomes(notebook, result)
-
-        place = Path(result.student, self._homework_id)
-        copy, graded = self._course / "submitted" / place, self._course / "autograded" / place
         timestamp = _read_timestamp(handed_in)
-        # The rows first: a run that is killed in between sees a new submission again.
-        self._patiently(
-            lambda: self._rows.write(
-                result.student,
-                notebook,
-                timestamp=parse_utc(timestamp) if timestamp else None,
-                unchanged=_reads(copy / name, submitted),
-            )
+        autograded = Autograded(
+            student=student,
+            notebook=notebook,
+            timestamp=parse_utc(timestamp) if timestamp else None,
+            unchanged=_reads(self._place("submitted", student) / name, submitted),
         )
-        files = {copy / name: submitted, graded / name: nbformat.writes(notebook) + "\n"}
-        if timestamp:
-            files |= {folder / "timestamp.txt": timestamp for folder in (copy, graded)}
+        return _Ready(autograded=autograded, submitted=submitted, timestamp=timestamp)
+
+    def _write(self, class_part: Sequence[_Ready]) -> None:
+        if not class_part:
+            return
+        # The rows first: a run that is killed in between sees a new submission again.
+        self._patiently(lambda: self._rows.write([ready.autograded for ready in class_part]))
+        for ready in class_part:
+            self._write_files(ready)
+            self._on_recorded(ready.student)
+
+    def _write_files(self, ready: _Ready) -> None:
+        copy, graded = (self._place(step, ready.student) for step in ("submitted", "autograded"))
+        name = f"{self._homework_id}.ipynb"
+        autograded = nbformat.writes(ready.autograded.notebook) + "\n"
+        files = {copy / name: ready.submitted, graded / name: autograded}
+        if ready.timestamp:
+            files |= {folder / "timestamp.txt": ready.timestamp for folder in (copy, graded)}
         for path, text in files.items():
             if not _reads(path, text):
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(path, text)
+                write_atomically(path, text, lasting=False)  # what is lost is written again
                 if graded in path.parents:
                     path.chmod(0o444)  # as nbgrader leaves it
+
+    def _place(self, step: str, student: str) -> Path:
+        return self._course / step / student / self._homework_id
 
     def _patiently(self, do: Callable[[], _T]) -> _T:
         """Do it, again and again while the database is locked or away; not for ever."""
         while True:
             try:
                 done = do()
-            except DBAPIError:
+            except (OperationalError, InterfaceError):
                 now = time.monotonic()
                 self._away_since = self._away_since or now
                 if now - self._away_since > _PATIENCE_SECONDS:

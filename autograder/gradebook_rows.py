@@ -1,10 +1,12 @@
-"""Writes a student's rows into nbgrader's database: the same rows as ``nbgrader autograde`` leaves.
+"""Writes students' rows into nbgrader's database: the same rows as ``nbgrader autograde`` leaves.
 
-nbgrader opens the database anew in each of its steps and commits each cell on its own. Here, one
-student is one transaction: all of their rows are there, or none.
+nbgrader opens the database anew in each of its steps and commits each cell on its own. Here, the
+students that are written together are one transaction: all of their rows are there, or none.
 """
 
 import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,24 @@ def create_tables(db_url: str) -> None:
         engine.dispose()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Autograded:
+    """A student's notebook, ready for the gradebook.
+
+    Attributes:
+        student: The student's id.
+        notebook: With outputs in its test cells.
+        timestamp: When it was handed in; None if that is not known.
+        unchanged: The student handed in nothing new since it was last written: an answer that was
+            graded by hand need not be looked at again.
+    """
+
+    student: str
+    notebook: NotebookNode
+    timestamp: datetime.datetime | None = None
+    unchanged: bool = False
+
+
 class GradebookRows:
     """The rows of one homework.
 
@@ -80,27 +100,27 @@ class GradebookRows:
         self._session.rollback()
         self._session.expunge_all()
 
-    def write(
-        self,
-        student: str,
-        notebook: NotebookNode,
-        *,
-        timestamp: datetime.datetime | None = None,
-        unchanged: bool = False,
-    ) -> None:
-        """Write what an autograded notebook says. Manual grades and comments stay.
+    def write(self, class_part: Sequence[Autograded]) -> None:
+        """Write what autograded notebooks say. Manual grades and comments stay.
 
         Args:
-            student: The student's id.
-            notebook: The notebook with outputs in its test cells.
-            timestamp: When it was handed in; None if that is not known.
-            unchanged: The student handed in nothing new since it was last written: an answer that
-                was graded by hand need not be looked at again.
+            class_part: Some students, each once.
 
         Raises:
-            SQLAlchemyError: The database refused; nothing of this student's was changed.
+            SQLAlchemyError: The database refused; nothing of these students' was changed.
         """
-        cells = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
+        try:
+            for autograded in class_part:
+                self._write_one(autograded)
+            self._session.commit()
+        except BaseException:
+            self._session.rollback()
+            raise
+        finally:
+            self._session.expunge_all()  # a large class needs no more memory than a small one
+
+    def _write_one(self, autograded: Autograded) -> None:
+        cells = [cell for cell in autograded.notebook.cells if "nbgrader" in cell.metadata]
         scores = {
             cell.metadata.nbgrader.grade_id: determine_grade(cell)[0]
             for cell in cells
@@ -111,18 +131,11 @@ class GradebookRows:
             for cell in cells
             if is_solution(cell) or is_task(cell)
         }
-        try:
-            found = self._find(student, timestamp)
-            if found is None:
-                self._insert(student, timestamp, scores, comments)
-            else:
-                self._update(found, scores, comments, unchanged)
-            self._session.commit()
-        except BaseException:
-            self._session.rollback()
-            raise
-        finally:
-            self._session.expunge_all()  # a large class needs no more memory than a small one
+        found = self._find(autograded.student, autograded.timestamp)
+        if found is None:
+            self._insert(autograded.student, autograded.timestamp, scores, comments)
+        else:
+            self._update(found, scores, comments, autograded.unchanged)
 
     def close(self) -> None:
         """Let the database go."""

@@ -14,10 +14,12 @@ import pytest
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
+from sqlalchemy.exc import DataError
 from traitlets.config import Config
 
 from autograder import gradebook as gradebook_module
 from autograder.gradebook import GradebookError, record_in_gradebook
+from autograder.gradebook_rows import GradebookRows
 from autograder.graded_notebook import transplant
 from autograder.homework import CellKind, read_source_notebook
 from autograder.judge import ungraded
@@ -210,6 +212,31 @@ def test_a_student_whom_nbgrader_refuses_stops_nobody_else(tmp_path, homework, s
     with pytest.raises(GradebookError, match=r"not recorded: a\*; a\*: nbgrader takes"):
         record_in_gradebook(results, submissions, HOMEWORK, root=ROOT, course_folder=course)
     assert scores(course)["bo"] == sum(c.points for c in homework.checks[:-1])
+
+
+def test_a_student_whom_the_database_refuses_stops_nobody_who_was_written_along(
+    tmp_path, homework, source, monkeypatch
+):
+    write_one = GradebookRows._write_one
+    together = []
+
+    def refuse_bo(rows, autograded):
+        if autograded.student == "bo":
+            raise DataError("INSERT", {}, ValueError("too long"))
+        write_one(rows, autograded)
+
+    write = GradebookRows.write
+    monkeypatch.setattr(GradebookRows, "_write_one", refuse_bo)
+    monkeypatch.setattr(
+        GradebookRows, "write", lambda self, part: (together.append(len(part)), write(self, part))
+    )
+    results = small_class(tmp_path / "class", homework, source)
+    with pytest.raises(GradebookError, match=r"not recorded: bo; bo: .*too long"):
+        record_in_gradebook(
+            results, tmp_path / "class", HOMEWORK, root=ROOT, course_folder=tmp_path / "course"
+        )
+    assert set(scores(tmp_path / "course")) == {"ada", "cy"}
+    assert max(together) > 1  # they did go together first
 
 
 def test_only_the_students_own_sources_are_transplanted(homework):
