@@ -44,6 +44,7 @@ def _import_everything() -> None:
     import matplotlib.pyplot as plt
     import numpy.ctypeslib  # noqa: F401 -- safetensors would import it with the first tensor
     import torch
+    import torch._dynamo  # what the first optimizer would import
     import torch.fx.experimental.symbolic_shapes  # what the first backward pass would import
 
     from . import reading, recorder  # noqa: F401
