@@ -10,6 +10,7 @@ from course_book.bottleneck import Bottleneck
 from course_book.depth_profile import DepthProfiles
 from course_book.four_norms import FourNorms
 from course_book.gru_gates import GRUGates
+from course_book.mlm_guesser import MLMGuesser
 from course_book.position_clocks import PositionClocks
 from course_book.query_key_value import QueryKeyValue
 from course_book.word_neighbours import WordNeighbours
@@ -93,6 +94,11 @@ FIGURES: dict[str, Figure] = {
         model=GRUGates,
         scripts=("elements.js", "gru-gates/cell.js", "gru-gates.js"),
         styles=("gru-gates.css",),
+    ),
+    "mlm-guesser": Figure(
+        model=MLMGuesser,
+        scripts=("elements.js", "mlm-guesser.js"),
+        styles=("mlm-guesser.css",),
     ),
     "position-clocks": Figure(
         model=PositionClocks,
