@@ -10,9 +10,11 @@ from course_book.bottleneck import Bottleneck
 from course_book.depth_profile import DepthProfiles
 from course_book.four_norms import FourNorms
 from course_book.gru_gates import GRUGates
+from course_book.kv_cache_steps import KVCacheSteps
 from course_book.mlm_guesser import MLMGuesser
 from course_book.position_clocks import PositionClocks
 from course_book.query_key_value import QueryKeyValue
+from course_book.transformer_flow import TransformerFlow
 from course_book.word_neighbours import WordNeighbours
 
 
@@ -95,6 +97,11 @@ FIGURES: dict[str, Figure] = {
         scripts=("elements.js", "gru-gates/cell.js", "gru-gates.js"),
         styles=("gru-gates.css",),
     ),
+    "kv-cache": Figure(
+        model=KVCacheSteps,
+        scripts=("elements.js", "kv-cache.js"),
+        styles=("kv-cache.css",),
+    ),
     "mlm-guesser": Figure(
         model=MLMGuesser,
         scripts=("elements.js", "mlm-guesser.js"),
@@ -115,6 +122,11 @@ FIGURES: dict[str, Figure] = {
             "query-key-value/divisor.js",
             "query-key-value.js",
         ),
+    ),
+    "transformer-flow": Figure(
+        model=TransformerFlow,
+        scripts=("elements.js", "transformer-flow.js"),
+        styles=("transformer-flow.css",),
     ),
     "word-neighbours": Figure(
         model=WordNeighbours,
