@@ -2,7 +2,8 @@
 
 Withheld are the layers of this homework and of every later one, and what their exercises forbid;
 earlier ones are there. Importing a withheld name says which homework asks for it. What uses a
-withheld layer of its own module goes too, and a module that imports a withheld name is withheld whole: neither could run anyway.
+withheld layer of its own module goes too, and a module that imports a withheld name is withheld
+whole: neither could run anyway.
 """
 
 import ast
