@@ -133,6 +133,8 @@ lint: $(INSTALLED) ## ruff, mypy, pydoclint, codespell
 bench: $(INSTALLED) bubblewrap ## each benchmark, side by side with its peer
 	$(PY) -m benchmarks
 	$(PY) -m benchmarks.autograder
+	$(PY) -m benchmarks.scale
+	$(PY) -m benchmarks.class_of_1000
 
 map: $(INSTALLED) ## write the table of chapters into README.md
 	$(PY) -m scripts.course_map
