@@ -5,6 +5,7 @@ from typing import Any, Protocol, Self
 
 from course_book.alignment_explorer import AlignmentExplorer
 from course_book.beam_search import BeamSearch
+from course_book.bend_curve import BendCurve
 from course_book.bleu_calculator import BLEUCalculator
 from course_book.bottleneck import Bottleneck
 from course_book.depth_profile import DepthProfiles
@@ -71,6 +72,11 @@ FIGURES: dict[str, Figure] = {
         model=BeamSearch,
         scripts=("elements.js", "beam-search/search.js", "beam-search.js"),
         styles=("beam-search.css",),
+    ),
+    "bend-curve": Figure(
+        model=BendCurve,
+        scripts=("elements.js", "bend-curve.js"),
+        styles=("bend-curve.css",),
     ),
     "bleu-calculator": Figure(
         model=BLEUCalculator,

@@ -1,0 +1,69 @@
+"""The figure bend-curve: its data are checked, its best slopes are those of least squares."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tests.book.watched_page import opened
+
+DATA = {"x": [0, 1, 2], "y": [0, 1, 0], "units": [[0, 1], [1, -2]], "bias": 0, "note": ""}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"x": [0, 2, 1]}, "x must hold ascending numbers"),
+        ({"y": [0, 1]}, "y must hold 3 numbers"),
+        ({"units": []}, "units must hold one to six pairs"),
+        ({"units": [[3, 1]]}, "a unit must be"),
+        ({"bias": "0"}, "bias must be a number"),
+        ({"surplus": 1}, "expected an object with"),
+    ],
+)
+def test_wrong_data_are_refused(changes, message):
+    from course_book.bend_curve import BendCurve
+
+    with pytest.raises(ValueError, match=message):
+        BendCurve.from_json(DATA | changes)
+
+
+def test_the_table_adds_up_the_units():
+    from course_book.bend_curve import BendCurve
+
+    curve = BendCurve.from_json(DATA | {"y": [5, 5, 5]})
+    assert "<td>5.00</td><td>1.00</td>" in curve.table()  # at 1: the first unit alone
+
+
+@pytest.fixture
+def figure(chromium, served):
+    address = f"{served}/book/feed-forward.html"
+    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
+        yield watched.page.locator("[data-course-figure=bend-curve]").first
+    assert watched.problems == []
+
+
+def error_of(figure) -> float:
+    return float(re.search(r"error ([\d.]+),", figure.locator(".bend-summary").inner_text())[1])
+
+
+@pytest.mark.browser
+def test_best_slopes_leave_the_smallest_error(figure):
+    figure.get_by_role("button", name="Best slopes").click()
+    figure.page.wait_for_timeout(300)
+    x = torch.linspace(0, 2 * torch.pi, 65, dtype=torch.float64)[:, None]
+    bends = torch.tensor([0.0, 1.5, 3.0, 4.5], dtype=torch.float64)
+    inner = torch.cat([torch.ones_like(x), F.relu(x - bends)], dim=1)
+    left = inner @ torch.linalg.lstsq(inner, x.sin()).solution - x.sin()
+    assert error_of(figure) == pytest.approx(left.square().mean().item(), abs=1e-4)
+
+
+@pytest.mark.browser
+def test_sliders_obey_the_keyboard_and_the_change_is_read_out(figure):
+    before = error_of(figure)
+    slider = figure.get_by_label("slope").first
+    slider.focus()
+    slider.press("End")
+    figure.page.wait_for_timeout(300)
+    assert error_of(figure) > before
