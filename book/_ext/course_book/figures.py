@@ -12,6 +12,7 @@ from course_book.depth_profile import DepthProfiles
 from course_book.four_norms import FourNorms
 from course_book.gru_gates import GRUGates
 from course_book.kv_cache_steps import KVCacheSteps
+from course_book.mask_builder import MaskBuilder
 from course_book.mlm_guesser import MLMGuesser
 from course_book.position_clocks import PositionClocks
 from course_book.query_key_value import QueryKeyValue
@@ -107,6 +108,11 @@ FIGURES: dict[str, Figure] = {
         model=KVCacheSteps,
         scripts=("elements.js", "kv-cache.js"),
         styles=("kv-cache.css",),
+    ),
+    "mask-builder": Figure(
+        model=MaskBuilder,
+        scripts=("elements.js", "mask-builder/leak.js", "mask-builder.js"),
+        styles=("mask-builder.css",),
     ),
     "mlm-guesser": Figure(
         model=MLMGuesser,
