@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from course_book.alignment_explorer import AlignmentExplorer
+from course_book.attention_cost import AttentionCost
 from course_book.beam_search import BeamSearch
 from course_book.bend_curve import BendCurve
 from course_book.bleu_calculator import BLEUCalculator
@@ -68,6 +69,11 @@ FIGURES: dict[str, Figure] = {
         model=AlignmentExplorer,
         scripts=("elements.js", "alignment-explorer.js"),
         styles=("alignment-explorer.css",),
+    ),
+    "attention-cost": Figure(
+        model=AttentionCost,
+        scripts=("elements.js", "attention-cost.js"),
+        styles=("attention-cost.css",),
     ),
     "beam-search": Figure(
         model=BeamSearch,

@@ -1,0 +1,116 @@
+/* The figure "attention-cost": what a layer costs, by length, width and heads.
+ *
+ * model: { lengths, widths, heads, start: [length, width, heads], note }.
+ */
+(function () {
+  "use strict";
+
+  const { make } = window.courseElements;
+  const PAUSE = 200; // milliseconds before a change is read out
+  const PREFIXES = ["", "K", "M", "G", "T", "P", "E"];
+  const PARTS = [
+    ["scores", "Attention: scores and averages, 4 n\u00B2 d", ({ n, d }) => 4 * n * n * d],
+    ["projections", "Attention: projections, 8 n d\u00B2", ({ n, d }) => 8 * n * d * d],
+    ["feed-forward", "Feed-forward layer, 16 n d\u00B2", ({ n, d }) => 16 * n * d * d],
+    ["recurrent", "For comparison a GRU layer, 12 n d\u00B2", ({ n, d }) => 12 * n * d * d],
+  ];
+  let count = 0;
+
+  /** Three digits and a prefix: 1.05 M; bytes count by 1024. */
+  function short(number, base = 1000) {
+    let power = 0;
+    let rest = number;
+    while (rest >= base && power < PREFIXES.length - 1) {
+      rest /= base;
+      power += 1;
+    }
+    const binary = base === 1024 && power ? "i" : "";
+    return `${Number(rest.toPrecision(3))} ${PREFIXES[power]}${binary}`;
+  }
+
+  class AttentionCost {
+    constructor(model, el) {
+      const [n, d, h] = model.start;
+      this.sliders = {
+        n: this.slider("Length n", model.lengths, n),
+        d: this.slider("Width d", model.widths, d),
+        h: this.slider("Heads h", model.heads, h),
+      };
+      this.bars = PARTS.map(([name, words]) => this.bar(name, words));
+      this.memory = make("p", { class: "cost-memory" });
+      this.steps = make("p", { class: "cost-memory" });
+      this.summary = make("p", { class: "cost-summary", "aria-live": "polite" });
+      el.className = "cost";
+      el.append(
+        make("div", { class: "cost-sliders" }, ...Object.values(this.sliders).map(({ element }) => element)),
+        make("div", { class: "cost-bars" }, ...this.bars.map(({ element }) => element)),
+        this.memory,
+        this.steps,
+        this.summary,
+      );
+      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
+      this.update();
+    }
+
+    slider(name, sizes, start) {
+      const id = `cost-${(count += 1)}`;
+      const input = make("input", { type: "range", id, min: 0, max: sizes.length - 1, step: 1, value: sizes.indexOf(start) });
+      const output = make("output", { for: id });
+      input.addEventListener("input", () => this.update());
+      const element = make("div", { class: "cost-slider" }, make("label", { for: id }, name), output, input);
+      return { input, output, element, get: () => sizes[Number(input.value)] };
+    }
+
+    bar(name, words) {
+      const fill = make("span", { class: `cost-fill cost-fill--${name}` });
+      const number = make("span", { class: "cost-number" });
+      number.dataset.part = name;
+      const element = make(
+        "div",
+        { class: "cost-bar" },
+        make("span", { class: "cost-words" }, words),
+        make("span", { class: "cost-track" }, fill),
+        number,
+      );
+      return { element, fill, number };
+    }
+
+    update() {
+      const sizes = {};
+      Object.entries(this.sliders).forEach(([letter, { get, output, input }]) => {
+        sizes[letter] = get();
+        output.textContent = get().toLocaleString("en");
+        input.setAttribute("aria-valuetext", get().toLocaleString("en"));
+      });
+      const costs = PARTS.map(([, , cost]) => cost(sizes));
+      const largest = Math.max(...costs);
+      this.bars.forEach(({ fill, number }, index) => {
+        fill.style.width = `${((100 * costs[index]) / largest).toFixed(2)}%`;
+        number.textContent = `${short(costs[index])}FLOP`;
+        number.dataset.value = costs[index];
+      });
+      const bytes = 4 * sizes.h * sizes.n * sizes.n;
+      this.memory.textContent = `Weights written out: 4 h n\u00B2 = ${short(bytes, 1024)}B. Fused kernel: none of them.`;
+      this.memory.dataset.value = bytes;
+      this.steps.textContent = `Steps that must wait for one another: attention 1, GRU ${sizes.n.toLocaleString("en")}.`;
+      const share = costs[0] / (costs[0] + costs[1] + costs[2]);
+      this.tell(
+        `At length ${sizes.n.toLocaleString("en")} and width ${sizes.d.toLocaleString("en")} the part that is quadratic in n ` +
+          `takes ${(100 * share).toFixed(0)}% of the layer's operations. It takes half from n = 6 d = ${(6 * sizes.d).toLocaleString("en")} on.`,
+      );
+    }
+
+    tell(sentence) {
+      clearTimeout(this.pause);
+      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
+      if (!this.summary.textContent) this.summary.textContent = sentence;
+    }
+  }
+
+  window.courseFigures = window.courseFigures || {};
+  window.courseFigures["attention-cost"] = {
+    render({ model, el }) {
+      new AttentionCost(model, el);
+    },
+  };
+})();
