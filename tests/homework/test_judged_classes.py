@@ -21,7 +21,6 @@ from tests.homework.tables import (
     tabled_homeworks,
 )
 
-
 SOME = 12  # mistakes beyond the sample class, spread over the table
 
 
