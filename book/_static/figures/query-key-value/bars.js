@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { make } = window.courseElements;
+  const { make, signed } = window.courseElements;
 
   /** A number over a bar; `centred` bars grow to both sides of their middle. */
   class Bar {
