@@ -1461,6 +1461,8 @@ assert_raises(
 # `dream(boldness=1.5)` in a cell of your own.
 
 # %% demo="moons"
+import matplotlib.pyplot as plt
+
 from course_lib.attention import MultiHeadAttention
 from course_lib.masks import causal_mask
 
@@ -1527,12 +1529,14 @@ dreamer = Dreamer()
 names = torch.tensor([spell(name) for name in MOONS])
 known = torch.arange(LONGEST) <= torch.tensor([len(name) for name in MOONS])[:, None]
 optimizer = torch.optim.Adam(dreamer.parameters(), lr=0.003)
+losses = []
 for step in range(126):
     logits = dreamer(names[:, :-1])
     loss = F.cross_entropy(logits[known], names[:, 1:][known])
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
+    losses.append(loss.item())
     if step % 25 == 0:
         print(f"step {step:3d}: loss {loss.item():.2f} nats a letter")
 dreamer.eval()
@@ -1551,3 +1555,12 @@ def dream(boldness=0.7):
 dreamt = {dream() for _ in range(60)}
 new = sorted(name for name in dreamt if len(name) > 2 and name.lower() not in MOONS)
 print("Moons to be found:", ", ".join(new[:15]))
+
+plt.figure(figsize=(5, 2.5))
+plt.plot(losses)
+plt.axhline(math.log(len(LETTERS)), color="grey", linestyle=":", label="guessing")
+plt.xlabel("step")
+plt.ylabel("nats a letter")
+plt.title("Your layers learn to spell")
+plt.legend()
+plt.show()

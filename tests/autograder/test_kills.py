@@ -67,6 +67,7 @@ def test_a_gradebook_that_is_taken_away_is_told_and_made_again(recorded_class, t
 
 def test_a_gradebook_that_goes_while_it_is_written_is_told(tmp_path, recorded_class, monkeypatch):
     monkeypatch.setattr(gradebook_module, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(gradebook_module, "_MOST_TOGETHER", 1)  # it goes in their midst
     database = tmp_path / "one" / "gradebook.db"
     with pytest.raises(GradebookError, match=r"not recorded: student-0001, .*student-0007"):
         recorded_class("one", on_recorded=lambda student: database.unlink(missing_ok=True))

@@ -1582,7 +1582,7 @@ STEP_MISTAKES = (
     ),
     bad_step("no backward pass", (BACK, ""), lost="update clipping learns"),
     bad_step("no step", (UPDATE, ""), lost="update clipping learns", hint="optimizer.step(), once"),
-    bad_step("two steps", (UPDATE, 2 * UPDATE), lost="update learns", hint="step once"),
+    bad_step("two steps", (UPDATE, 2 * UPDATE), lost="update learns", hint=", once"),
     bad_step(
         "a step before the backward pass",
         (UPDATE, ""),

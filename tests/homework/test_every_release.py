@@ -77,13 +77,25 @@ def public_texts(homework_id: str) -> list[str]:
         withheld |= more
     public = [text for module, text in texts.items() if module not in withheld]
     for module, names in asked.items():
-        public += [
-            ast.get_source_segment(texts[module], node) or ""
-            for node in ast.parse(texts[module]).body
-            if isinstance(node, ast.FunctionDef | ast.ClassDef)
-            if node.name not in names and not node.name.startswith("_")
-        ]
+        public += list(_kept(texts[module], names))
     return public
+
+
+def _kept(text: str, withheld: set[str]) -> set[str]:
+    """The definitions that stay, and the private ones that they use."""
+    definitions = {
+        node.name: ast.get_source_segment(text, node) or ""
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name not in withheld
+    }
+    kept = {name for name in definitions if not name.startswith("_")}
+    while more := {
+        name
+        for name in definitions.keys() - kept
+        if any(re.search(rf"\b{name}\b", definitions[user]) for user in kept)
+    }:
+        kept |= more
+    return {definitions[name] for name in kept}
 
 
 def imports_one_of(text: str, modules: set[str]) -> bool:
