@@ -91,8 +91,8 @@ class BertEmbeddings(nn.Module):
         tokens: ``TokenEmbedding``, ``(vocab_size, d_model)``.
         segments: ``nn.Embedding``, ``(num_segments, d_model)``.
         positions: ``LearnedPositions``, ``(max_length, d_model)``.
-        norm: ``LayerNorm``.
-        dropout: ``nn.Dropout``.
+        norm: ``LayerNorm``, with the config's epsilon.
+        dropout: ``nn.Dropout``, with the config's share.
 
     Source: Devlin et al. (2019), section 3 and figure 2; chapter "BERT".
     """
@@ -118,7 +118,7 @@ class BertEmbeddings(nn.Module):
 
         Raises:
             IndexError: A token id or segment id is out of range.
-            TypeError: The ids are no integers.
+            TypeError: ``token_ids`` or ``segment_ids`` are neither int64 nor int32.
             ValueError: ``token_ids`` is empty, no matrix, or longer than ``max_length``; or
                 ``segment_ids`` is of another shape.
         """

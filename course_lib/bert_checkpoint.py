@@ -1,21 +1,20 @@
-"""Weights of a pre-trained BERT, from a folder as Hugging Face's hub has it.
-
-Only plain data is read: JSON, and tensors by safetensors or ``torch.load(weights_only=True)``.
-"""
+"""Weights and vocabulary of a pre-trained BERT, from a folder as Hugging Face's hub has it."""
 
 import json
-import pickle
 import re
 from pathlib import Path
-from typing import Any
-
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
-from torch import Tensor
 
 from course_lib.bert import BertConfig
 from course_lib.bert_heads import BertForPreTraining
+from course_lib.huggingface_folder import (
+    drop_repeated,
+    load_exactly,
+    read_config,
+    read_tensors,
+    require,
+)
+from course_lib.vocabulary import Vocabulary
+from course_lib.wordpiece import WordPiece
 
 # Their names, as patterns, and ours.
 _NAMES = {
@@ -54,6 +53,26 @@ _REPEATED = {
     "cls.predictions.decoder.bias": "cls.predictions.bias",
 }
 _NOT_LEARNED = {"bert.embeddings.position_ids"}
+_SUPPORTED = {
+    "model_type": "bert",
+    "hidden_act": "gelu",
+    "position_embedding_type": "absolute",
+    "is_decoder": False,
+    "tie_word_embeddings": True,
+}
+_SETTINGS = {
+    "vocab_size": "vocab_size",
+    "max_position_embeddings": "max_length",
+    "type_vocab_size": "num_segments",
+    "num_hidden_layers": "num_layers",
+    "hidden_size": "d_model",
+    "num_attention_heads": "num_heads",
+    "intermediate_size": "d_ff",
+    "hidden_dropout_prob": "dropout",
+    "layer_norm_eps": "epsilon",
+    "initializer_range": "initial_std",
+    "pad_token_id": "pad_id",
+}
 
 
 def from_huggingface(folder: Path | str) -> BertForPreTraining:
@@ -75,33 +94,57 @@ def from_huggingface(folder: Path | str) -> BertForPreTraining:
     Source: chapter "BERT".
     """
     folder = Path(folder)
-    config = _read_config(folder)
-    theirs = _read_tensors(folder)
-    for repeated, original in _REPEATED.items():
-        copy = theirs.pop(repeated, None)
-        if copy is not None and original in theirs and not torch.equal(copy, theirs[original]):
-            raise ValueError(f"{repeated} must equal {original}, as BERT shares them; they differ")
+    config = _read_bert_config(folder)
+    theirs = read_tensors(folder)
+    drop_repeated(theirs, _REPEATED)
     ours = {_our_name(name): tensor for name, tensor in theirs.items() if name not in _NOT_LEARNED}
-
+    if "bert.embeddings.tokens.weight" in ours:
+        ours["masked_language_model.output_projection.weight"] = ours[
+            "bert.embeddings.tokens.weight"
+        ]
     model = BertForPreTraining(config)
-    ours["masked_language_model.output_projection.weight"] = ours.get(
-        "bert.embeddings.tokens.weight", torch.empty(0)
+    load_exactly(model, ours, folder)
+    return model
+
+
+def tokenizer_from_huggingface(folder: Path | str) -> WordPiece:
+    """Load the tokeniser that a pre-trained BERT was trained with.
+
+    Args:
+        folder: Holds ``config.json`` and ``vocab.txt``; and ``tokenizer_config.json`` if the model
+            tells capitals apart ("cased").
+
+    Returns:
+        The tokeniser.
+
+    Raises:
+        FileNotFoundError: A file is missing.
+        ValueError: The vocabulary is no vocabulary of BERT, or has more tokens than the model.
+
+    Source: chapter "BERT".
+    """
+    folder = Path(folder)
+    path, settings = folder / "vocab.txt", folder / "tokenizer_config.json"
+    if not path.is_file():
+        raise FileNotFoundError(f"folder must hold vocab.txt, {folder} does not")
+    vocabulary = Vocabulary.read(path)
+    most = _read_bert_config(folder).vocab_size
+    if len(vocabulary) > most:
+        raise ValueError(
+            f"{path} must hold at most {most} tokens by config.json, got {len(vocabulary)}"
+        )
+    options = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
+    return WordPiece(
+        vocabulary=vocabulary,
+        lowercase=options.get("do_lower_case", True),
+        strip_accents=options.get("strip_accents"),
     )
-    expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
-    for problem, names in (
-        ("lacks", expected.keys() - ours.keys()),
-        ("has no place in BertForPreTraining for", ours.keys() - expected.keys()),
-    ):
-        if names:
-            raise ValueError(f"the checkpoint in {folder} {problem} {', '.join(sorted(names)[:4])}")
-    for name, shape in expected.items():
-        if ours[name].shape != shape:
-            raise ValueError(
-                f"{name} must have shape {tuple(shape)} by config.json, "
-                f"got {tuple(ours[name].shape)}"
-            )
-    model.to(ours["bert.embeddings.tokens.weight"].dtype).load_state_dict(ours)
-    return model.eval()
+
+
+def _read_bert_config(folder: Path) -> BertConfig:
+    theirs = read_config(folder)
+    require(theirs, _SUPPORTED, folder)
+    return BertConfig(**{ours: theirs[name] for name, ours in _SETTINGS.items() if name in theirs})
 
 
 def _our_name(name: str) -> str:
@@ -117,45 +160,3 @@ def _our_name(name: str) -> str:
         ending["weight"] = "gain"
     stem, _, last = renamed.rpartition(".")
     return f"{stem}.{ending.get(last, last)}"
-
-
-def _read_config(folder: Path) -> BertConfig:
-    path = folder / "config.json"
-    if not path.is_file():
-        raise FileNotFoundError(f"folder must hold config.json, {folder} does not")
-    theirs: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    for name, supported in (
-        ("model_type", "bert"),
-        ("hidden_act", "gelu"),
-        ("position_embedding_type", "absolute"),
-        ("is_decoder", False),
-        ("tie_word_embeddings", True),
-    ):
-        if theirs.get(name, supported) != supported:
-            raise ValueError(f"{name} in {path} must be {supported!r}, got {theirs[name]!r}")
-    names = {
-        "vocab_size": "vocab_size",
-        "max_position_embeddings": "max_length",
-        "type_vocab_size": "num_segments",
-        "num_hidden_layers": "num_layers",
-        "hidden_size": "d_model",
-        "num_attention_heads": "num_heads",
-        "intermediate_size": "d_ff",
-        "hidden_dropout_prob": "dropout",
-        "layer_norm_eps": "epsilon",
-        "initializer_range": "initial_std",
-        "pad_token_id": "pad_id",
-    }
-    return BertConfig(**{ours: theirs[name] for name, ours in names.items() if name in theirs})
-
-
-def _read_tensors(folder: Path) -> dict[str, Tensor]:
-    safe, pickled = folder / "model.safetensors", folder / "pytorch_model.bin"
-    try:
-        if safe.is_file():
-            return dict(load_file(safe))
-        if pickled.is_file():
-            return dict(torch.load(pickled, map_location="cpu", weights_only=True))
-    except (SafetensorError, pickle.UnpicklingError) as error:
-        raise ValueError(f"the weights in {folder} must be plain tensors: {error}") from error
-    raise FileNotFoundError(f"folder must hold {safe.name} or {pickled.name}, {folder} does not")

@@ -84,8 +84,8 @@ def mask_tokens(
 
     Raises:
         TypeError: ``token_ids`` is not int64.
-        ValueError: ``probability`` is none, ``mask_id`` or a special id is out of range, or every
-            token is special.
+        ValueError: ``probability`` is not in 0 to 1, ``mask_id`` or a special id is out of range,
+            or every token is special.
 
     Source: Devlin et al. (2019), section 3.1, task 1, and appendix A.1; chapter "BERT".
     """
@@ -135,8 +135,8 @@ def whole_word_mask(
 
     Raises:
         TypeError: ``token_ids`` is not int64, or ``continues_word`` not boolean.
-        ValueError: ``continues_word`` is of another shape, ``probability`` is none, ``mask_id`` or
-            a special id is out of range, or every token is special.
+        ValueError: ``continues_word`` is of another shape, ``probability`` is not in 0 to 1,
+            ``mask_id`` or a special id is out of range, or every token is special.
 
     Source: google-research/bert, README, "Whole Word Masking models"; chapter "BERT".
     """
@@ -259,8 +259,8 @@ def next_sentence_pairs(
 
     Returns:
         One pair for each sentence but the last of each document, in order. A random second sentence
-        comes from another document, each of which is equally likely, so it is never the true one
-        by chance.
+        comes from another document; all that hold sentences are equally likely. So it is never the
+        true one by chance.
 
     Raises:
         ValueError: Fewer than two documents hold sentences.

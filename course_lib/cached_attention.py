@@ -28,7 +28,8 @@ class CachedAttention(MultiHeadAttention):
     Raises:
         ValueError: ``num_heads`` is not positive or does not divide ``d_model``.
 
-    Source: Vaswani et al. (2017), section 3.2.2; Shazeer (2019), section 2.4; chapter "KV caching".
+    Source: Vaswani et al. (2017), section 3.2.2; Shazeer (2019), section 2.4;
+        chapter "Caching keys and values".
     """
 
     def __init__(

@@ -35,7 +35,7 @@ def save_checkpoint(
     state = {
         "model": model.state_dict(),
         "optimizer": optimizer.state_dict(),
-        "random": _random_state(),
+        "random": random_state(),
         "progress": progress,
     }
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
@@ -70,7 +70,7 @@ def load_checkpoint(
         state = torch.load(path, map_location=device, weights_only=True)
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
-        _restore_random_state(state["random"])
+        restore_random_state(state["random"])
         progress: dict[str, Any] = state["progress"]
     except OSError as error:
         raise CheckpointError(f"{path} can't be read: {error}") from error
@@ -79,14 +79,24 @@ def load_checkpoint(
     return progress
 
 
-def _random_state() -> dict[str, torch.Tensor]:
+def random_state() -> dict[str, torch.Tensor]:
+    """Give the state of PyTorch's random numbers.
+
+    Returns:
+        By device (``cpu``, and ``cuda`` where there is one) the state, on the CPU.
+    """
     state = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         state["cuda"] = torch.cuda.get_rng_state()
     return state
 
 
-def _restore_random_state(state: dict[str, torch.Tensor]) -> None:
+def restore_random_state(state: dict[str, torch.Tensor]) -> None:
+    """Put the state of PyTorch's random numbers back.
+
+    Args:
+        state: What ``random_state`` gave; on any device.
+    """
     torch.set_rng_state(state["cpu"].cpu())
     if "cuda" in state:
         torch.cuda.set_rng_state(state["cuda"].cpu())

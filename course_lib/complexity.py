@@ -23,7 +23,7 @@ def attention_parameters(d_model: int, *, bias: bool = True) -> int:
     Returns:
         ``4 d_model^2``, and ``4 d_model`` biases. The number of heads does not matter.
 
-    Source: Vaswani et al. (2017), section 3.2.2; chapter "Multi-head attention".
+    Source: Vaswani et al. (2017), section 3.2.2; chapter "The Transformer".
     """
     return 4 * d_model * d_model + (4 * d_model if bias else 0)
 
@@ -111,7 +111,7 @@ def decoder_lm_parameters(config: DecoderConfig) -> int:
     Returns:
         Those of all layers, the last norm and the embedding, which is the output projection too.
 
-    Source: Radford et al. (2019), table 2; chapter "Language models".
+    Source: Radford et al. (2019), table 2; chapter "Transformer families".
     """
     rows = config.vocab_size + (config.max_length if config.positions == "learned" else 0)
     layers = config.num_layers * encoder_layer_parameters(config.d_model, config.d_ff)
@@ -139,7 +139,7 @@ def attention_flops(
         ``4 batch (query_len + projected_len) d_model^2`` for the projections and
         ``4 batch query_len key_len d_model`` for scores and averages.
 
-    Source: Vaswani et al. (2017), section 4, table 1; chapter "Multi-head attention".
+    Source: Vaswani et al. (2017), section 4, table 1; chapter "The cost of attention".
     """
     projected_len = key_len if projected_len is None else projected_len
     projections = 4 * batch * (query_len + projected_len) * d_model * d_model
@@ -179,7 +179,7 @@ def recurrent_flops(
     Returns:
         ``2 batch length gates (input_size + hidden_size) hidden_size``.
 
-    Source: Vaswani et al. (2017), section 4, table 1; chapter "Recurrent networks".
+    Source: Vaswani et al. (2017), section 4, table 1; chapter "The cost of attention".
     """
     return 2 * batch * length * gates * (input_size + hidden_size) * hidden_size
 
@@ -228,7 +228,7 @@ def decoder_lm_flops(config: DecoderConfig, batch: int, length: int, *, past: in
         Those of all layers and of the output projection; about two for each parameter and token
         while ``past + length`` is small beside ``6 d_model``.
 
-    Source: Kaplan et al. (2020), section 2.1; chapter "Decoding".
+    Source: Kaplan et al. (2020), section 2.1; chapter "Caching keys and values".
     """
     layer = attention_flops(
         batch, length, past + length, config.d_model, projected_len=length
@@ -256,7 +256,7 @@ def attention_weights_bytes(
     Returns:
         Bytes.
 
-    Source: Dao et al. (2022), section 1; chapter "Multi-head attention".
+    Source: Dao et al. (2022), section 1; chapter "The cost of attention".
     """
     return batch * num_heads * query_len * key_len * bytes_per_number
 
@@ -276,7 +276,7 @@ def kv_cache_bytes(
     Returns:
         Bytes: one key and one value a token and layer.
 
-    Source: Shazeer (2019), section 2.4; chapter "Decoding".
+    Source: Shazeer (2019), section 2.4; chapter "Caching keys and values".
     """
     return 2 * batch * length * num_layers * d_model * bytes_per_number
 

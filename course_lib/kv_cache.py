@@ -45,7 +45,7 @@ class GrowingCache:
     Raises:
         ValueError: ``capacity`` is not positive.
 
-    Source: Shazeer (2019), section 2.4; chapter "KV caching".
+    Source: Shazeer (2019), section 2.4; chapter "Caching keys and values".
     """
 
     def __init__(self, *, capacity: int = 64) -> None:
@@ -127,7 +127,7 @@ class FixedCache:
     Attributes:
         length: Number of tokens held: 0, or those of the encoder's output.
 
-    Source: Shazeer (2019), section 2.4; chapter "KV caching".
+    Source: Shazeer (2019), section 2.4; chapter "Caching keys and values".
     """
 
     def __init__(self) -> None:
@@ -199,7 +199,7 @@ class KVCache:
     Raises:
         ValueError: ``num_layers`` or ``capacity`` is not positive.
 
-    Source: Shazeer (2019), section 2.4; chapter "KV caching".
+    Source: Shazeer (2019), section 2.4; chapter "Caching keys and values".
     """
 
     def __init__(self, num_layers: int, *, capacity: int = 64) -> None:
@@ -247,7 +247,7 @@ class CachedDecoder:
         model: As given.
         cache: What it has read so far.
 
-    Source: chapter "KV caching".
+    Source: chapter "Caching keys and values".
     """
 
     def __init__(self, model: "DecoderLM", *, capacity: int = 64) -> None:
@@ -292,7 +292,7 @@ class CachedTransformer:
         memory_mask: Likewise.
         cache: What it has read so far.
 
-    Source: chapter "KV caching".
+    Source: chapter "Caching keys and values".
     """
 
     def __init__(

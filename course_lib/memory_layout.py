@@ -16,7 +16,7 @@ def store_by_columns(model: nn.Module) -> None:
     Args:
         model: Changed in place.
 
-    Source: ``benchmarks/generation.py``; chapter "KV caching".
+    Source: ``benchmarks/generation.py``; chapter "Caching keys and values".
 
     Example:
         >>> layer = nn.Linear(3, 2)

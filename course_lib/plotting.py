@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc, Rectangle
+from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from course_lib.picture import COLORS, INK, LINE_STYLES, Picture, course_style, to_picture
@@ -117,8 +118,10 @@ def plot_curves(
     with course_style():
         figure = Figure()
         ax = figure.subplots()
+        counted = True  # whether all positions are whole numbers
         for number, (label, curve) in enumerate(curves.items()):
             x, y = curve if isinstance(curve, tuple) and _is_pair(curve) else (None, curve)
+            counted = counted and (x is None or all(float(place).is_integer() for place in x))
             style: dict[str, Any] = {"marker": "osD^v"[number % 5]} if markers else {}
             if roles and label in roles:
                 role = roles[label]
@@ -127,6 +130,8 @@ def plot_curves(
         if log_x:
             ax.set_xscale("log", base=2)
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        elif counted:  # there is no layer 0.5
+            ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         if log_y:
             ax.set_yscale("log")
         ax.set_xlabel(x_label)

@@ -23,7 +23,7 @@ class RecordingCache:
     Attributes:
         shapes: For each computation, the shapes of the keys and of the values that it gave.
 
-    Source: chapter "KV caching".
+    Source: chapter "Caching keys and values".
     """
 
     def __init__(self, *, fixed: bool = False) -> None:

@@ -16,7 +16,7 @@ class RecordingOptimizer:
         gradients: For each parameter's name its gradient when ``step`` was last called, a copy;
             None where there was none.
 
-    Source: chapter "Training".
+    Source: chapter "Training a Transformer".
 
     Example:
         >>> import torch

@@ -34,9 +34,10 @@ def sample(
         prompt: ``(batch, prompt_len)``, int64: what each sequence begins with. All prompts have the
             same length.
         eos_id: The end token, at which a sequence stops; None if there is none.
-        max_new_tokens: Most tokens to write in each sequence, the end token among them.
+        max_new_tokens: Most tokens to write in each sequence, the end token among them; at least 1.
         generator: Where chance comes from, on the device of the logits.
-        temperature: Below 1 the probable become more probable, above 1 all become more alike.
+        temperature: Below 1 the probable become more probable, above 1 all become more alike;
+            above 0 and finite.
         top_k: Draw from the k most probable tokens only; from all if None.
         top_p: Draw from the fewest tokens whose probabilities sum to p only; from all if None.
 
@@ -45,8 +46,8 @@ def sample(
         there were no temperature, top k or top p.
 
     Raises:
-        ValueError: ``prompt`` is empty, or ``max_new_tokens``, ``temperature``, ``top_k`` or
-            ``top_p`` is out of range.
+        ValueError: ``prompt`` has not two dimensions, or no row or no token; or
+            ``max_new_tokens``, ``temperature``, ``top_k`` or ``top_p`` is out of range.
 
     Source: Fan et al. (2018), top k; Holtzman et al. (2020), top p; chapter "Decoding".
     """

@@ -7,6 +7,7 @@ Dimensions are those of the tensors given.
 """
 
 import math
+import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -22,6 +23,10 @@ _TOLERANCES: dict[torch.dtype, tuple[float, float]] = {
     torch.bfloat16: (1.6e-2, 1e-2),
     torch.float16: (1e-3, 1e-3),
 }
+
+_BRIEF = reprlib.Repr()  # a list may hold one tensor a hundred thousand times
+_BRIEF.maxlevel, _BRIEF.maxother, _BRIEF.maxstring = 2, 60, 400
+_BRIEF.maxlist = _BRIEF.maxtuple = _BRIEF.maxset = _BRIEF.maxdict = 24
 
 
 class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error of the program
@@ -142,7 +147,8 @@ def assert_equal(
         summary = f"{what} has {len(actual)} entries, expected {len(expected)}"
     else:
         summary = f"{what} is not what is expected"
-    raise CheckFailure(summary, detail=f"got {actual!r}, expected {expected!r}", hint=hint)
+    got, wanted = _BRIEF.repr(actual), _BRIEF.repr(expected)
+    raise CheckFailure(summary, detail=f"got {got}, expected {wanted}", hint=hint)
 
 
 def assert_causal(
@@ -383,15 +389,7 @@ def _close(actual: Tensor, expected: Tensor) -> bool:
 
 
 __all__ = [
-    "CheckFailure",
-    "assert_causal",
-    "assert_close",
-    "assert_equal",
-    "assert_keeps_inputs",
-    "assert_raises",
-    "assert_rows_sum_to_one",
-    "assert_shape",
-    "call_beside",
-    "call_strided",
+    "CheckFailure", "assert_causal", "assert_close", "assert_equal", "assert_keeps_inputs",
+    "assert_raises", "assert_rows_sum_to_one", "assert_shape", "call_beside", "call_strided",
     "changed_inputs",
-]
+]  # fmt: skip

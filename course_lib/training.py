@@ -14,7 +14,23 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm  # type: ignore[import-untyped]
 
-from course_lib.checkpoint import load_checkpoint, save_checkpoint
+from course_lib.checkpoint import (
+    CheckpointError,
+    load_checkpoint,
+    random_state,
+    restore_random_state,
+    save_checkpoint,
+)
+from course_lib.data_parallel import (
+    SharedLoss,
+    from_first_process,
+    gather_from_processes,
+    keep_gradients_here,
+    process_count,
+    process_number,
+    sum_over_processes,
+    wait_for_processes,
+)
 
 if TYPE_CHECKING:
     from course_lib.picture import Picture
@@ -33,7 +49,8 @@ class TrainingConfig:
         weight_decay: Share of a parameter that AdamW takes off each step, times the learning rate.
         clip_norm: Gradients whose Euclidean norm, over all parameters, is larger are scaled down
             to it.
-        accumulation: Batches whose losses are averaged for one update.
+        accumulation: Batches whose losses are averaged for one update. Several processes share
+            them out; see ``data_parallel.py``.
         precision: Type of the matrix products; parameters and updates stay in float32. With
             ``float16`` the loss is scaled, so that small gradients do not vanish.
         evaluate_every: Steps between evaluations; 0 for none.
@@ -87,6 +104,7 @@ class TrainingHistory:
         losses: The loss before each update, one number a step.
         gradient_norms: Euclidean norm of the gradient over all parameters, before clipping.
         seconds: Wall time of the whole run, earlier parts of a resumed one included.
+        cpu_seconds: Time that processors worked on it, all threads and processes together.
         evaluations: Pairs of the number of steps done and what the evaluation gave.
         stopped_early: Whether patience ran out before the steps did.
     """
@@ -94,6 +112,7 @@ class TrainingHistory:
     losses: tuple[float, ...]
     gradient_norms: tuple[float, ...]
     seconds: float
+    cpu_seconds: float
     evaluations: tuple[tuple[int, float], ...] = ()
     stopped_early: bool = False
 
@@ -139,6 +158,11 @@ def train(
 ) -> TrainingHistory:
     """Train a model with AdamW and clipped gradients.
 
+    Inside ``data_parallel.processes`` every process calls this, with the same arguments. The
+    batches of an update are dealt out to them: what one process would compute in turn, several
+    compute at once, and the losses are the same but for rounding. Only what chance decides inside
+    the model, such as dropout, falls out otherwise: each process has random numbers of its own.
+
     Args:
         model: Trained in place, in training mode; its mode is restored at the end. With
             ``evaluate`` it ends with the weights of its best evaluation.
@@ -149,9 +173,12 @@ def train(
         config: How long and how fast.
         schedule: Gives each step, from 0, its share of the learning rate; all of it if None.
         evaluate: Called in evaluation mode, without gradients, every ``evaluate_every`` steps;
-            gives a number that is better the smaller it is.
+            gives a number that is better the smaller it is. Of several processes the first one's
+            number counts.
         checkpoint: File for the run's state. One that is there is taken up where it stopped, with
-            the same outcome, to the bit on the CPU, as if it had never stopped.
+            the same outcome, to the bit on the CPU, as if it had never stopped. Several
+            processes need it on a disk that they share, and to be as many as before; more than
+            two add gradients up in an order that may change, and with it the last bit.
         progress: Show a progress bar; None shows it where a person is watching, on a terminal.
 
     Returns:
@@ -160,20 +187,27 @@ def train(
     Raises:
         DivergenceError: The loss or the gradient is infinite or NaN; the message names the step.
             The parameters are those before that step.
-        ValueError: The loss is no scalar, or ``evaluate_every`` is set without ``evaluate``.
-        CheckpointError: The file at ``checkpoint`` is of another model, or no checkpoint.
+        ValueError: The loss is no scalar, ``evaluate_every`` is set without ``evaluate``, or the
+            processes can't share ``accumulation`` batches evenly.
+        CheckpointError: The file at ``checkpoint`` is of another model, of another number of
+            processes, or no checkpoint.
 
     Source: Loshchilov and Hutter (2019) for AdamW; Pascanu et al. (2013) for clipping;
-        Micikevicius et al. (2018) for mixed precision.
+        Micikevicius et al. (2018) for mixed precision; Li et al. (2020) for several processes.
     """
     if config.evaluate_every and evaluate is None:
         raise ValueError("evaluate_every is set, but there is nothing to evaluate with")
+    if config.accumulation % process_count() != 0:
+        raise ValueError(
+            f"accumulation must be divisible by the {process_count()} processes, "
+            f"got {config.accumulation}"
+        )
     run = _Run(model, draw_batch, compute_loss, config, schedule)
     if checkpoint is not None and checkpoint.exists():
         run.resume(checkpoint)
     was_training = model.training
     model.train()
-    hide_bar = None if progress is None else not progress
+    hide_bar = process_number() > 0 or (None if progress is None else not progress)
     bar = tqdm(total=config.steps, initial=len(run.losses), unit="step", disable=hide_bar)
     try:
         with bar:
@@ -226,9 +260,13 @@ class _Run(Generic[Batch]):
     evaluations: list[tuple[int, float]] = field(default_factory=list)
     best_weights: dict[str, Tensor] = field(default_factory=dict)
     seconds_before: float = 0.0
+    cpu_seconds_before: float = 0.0
 
     def __post_init__(self) -> None:
-        self.began = time.perf_counter()
+        self.began, self.cpu_began = time.perf_counter(), time.process_time()
+        self.loss = SharedLoss(self.model, self.compute_loss).shared()
+        if process_number() > 0:  # the same numbers in all would drop the same places out
+            torch.manual_seed(torch.initial_seed() + process_number())
         self.optimizer = build_optimizer(
             self.model,
             learning_rate=self.config.learning_rate,
@@ -253,7 +291,11 @@ class _Run(Generic[Batch]):
             for group in self.optimizer.param_groups:
                 group["lr"] = self.config.learning_rate * self.schedule(number)
         self.optimizer.zero_grad(set_to_none=True)
-        loss = sum(self._backward(number, part) for part in range(self.config.accumulation))
+        *parts, last = range(process_number(), self.config.accumulation, process_count())
+        with keep_gradients_here(self.loss):
+            own = sum(self._backward(number, part) for part in parts)
+        own += self._backward(number, last)
+        loss = sum_over_processes(own, self.device)
         self.scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm).item()
         overflow = self.scaler.is_enabled() and math.isfinite(loss) and not math.isfinite(norm)
@@ -268,23 +310,24 @@ class _Run(Generic[Batch]):
         self.scaler.update()
 
     def _backward(self, number: int, part: int) -> float:
-        """Add the gradient of one batch; returns its share of the loss."""
+        """Add the gradient of one batch; returns its share of the update's loss."""
         batch = self.draw_batch(number * self.config.accumulation + part)
         low = self.config.precision != "float32"
         dtype = getattr(torch, self.config.precision) if low else None
         with torch.autocast(self.device.type, dtype=dtype, enabled=low):
-            loss = self.compute_loss(self.model, batch)
+            loss = self.loss(batch)
         if loss.dim() != 0:
             raise ValueError(f"the loss must be a scalar, got shape {tuple(loss.shape)}")
         share = loss / self.config.accumulation
-        self.scaler.scale(share).backward()  # type: ignore[no-untyped-call]
+        # Processes' gradients are averaged, not added up.
+        self.scaler.scale(share * process_count()).backward()
         return share.item()
 
     def evaluate(self, evaluate: Callable[[nn.Module], float]) -> None:
         """Evaluate, and keep the weights if they are the best so far."""
         self.model.eval()
         with torch.no_grad():
-            value = float(evaluate(self.model))
+            value = from_first_process(float(evaluate(self.model)), self.device)
         self.model.train()
         if all(value < earlier for _, earlier in self.evaluations):
             state = self.model.state_dict()
@@ -298,24 +341,38 @@ class _Run(Generic[Batch]):
 
     def save(self, path: Path) -> None:
         """Write everything that going on needs."""
+        own = random_state()
+        gathered = {name: gather_from_processes(own[name], self.device) for name in own}
         progress = {
             "losses": self.losses,
             "gradient_norms": self.gradient_norms,
             "evaluations": self.evaluations,
             "best_weights": self.best_weights,
             "seconds": self._seconds(),
+            "cpu_seconds": self._cpu_seconds(),
             "scaler": self.scaler.state_dict(),
+            "random": gathered,
         }
-        save_checkpoint(path, self.model, self.optimizer, progress)
+        if process_number() == 0:
+            save_checkpoint(path, self.model, self.optimizer, progress)
+        wait_for_processes()
 
     def resume(self, path: Path) -> None:
         """Go on from a file that ``save`` wrote."""
         progress = load_checkpoint(path, self.model, self.optimizer)
+        random: dict[str, list[Tensor]] = progress["random"]
+        if len(random["cpu"]) != process_count():
+            raise CheckpointError(
+                f"{path} is of {len(random['cpu'])} processes, and can't be taken up by "
+                f"{process_count()}"
+            )
+        restore_random_state({name: random[name][process_number()] for name in random})
         self.losses = progress["losses"]
         self.gradient_norms = progress["gradient_norms"]
         self.evaluations = [(step, value) for step, value in progress["evaluations"]]
         self.best_weights = progress["best_weights"]
         self.seconds_before = progress["seconds"]
+        self.cpu_seconds_before = progress["cpu_seconds"]
         self.scaler.load_state_dict(progress["scaler"])
 
     def history(self) -> TrainingHistory:
@@ -324,9 +381,14 @@ class _Run(Generic[Batch]):
             losses=tuple(self.losses),
             gradient_norms=tuple(self.gradient_norms),
             seconds=self._seconds(),
+            cpu_seconds=self._cpu_seconds(),
             evaluations=tuple(self.evaluations),
             stopped_early=self.out_of_patience and len(self.losses) < self.config.steps,
         )
 
     def _seconds(self) -> float:
         return self.seconds_before + time.perf_counter() - self.began
+
+    def _cpu_seconds(self) -> float:
+        own = time.process_time() - self.cpu_began
+        return self.cpu_seconds_before + sum_over_processes(own, self.device)

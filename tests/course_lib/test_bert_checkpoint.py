@@ -13,7 +13,8 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from course_lib.bert import BertConfig
-from course_lib.bert_checkpoint import from_huggingface
+from course_lib.bert_checkpoint import from_huggingface, tokenizer_from_huggingface
+from tests.course_lib.parity import assert_as_exact_as
 
 TOKEN_IDS = torch.tensor([[1, 8, 3, 9, 2, 20, 3, 2]])
 
@@ -209,3 +210,45 @@ def test_a_head_of_its_own_is_refused(folder, name):
     change_tensors(folder, lambda tensors: {**tensors, name: torch.zeros(shape)})
     with pytest.raises(ValueError, match=f"{name} must equal .* they differ"):
         from_huggingface(folder)
+
+
+def test_a_configuration_that_is_no_json_is_refused(folder):
+    (folder / "config.json").write_text("model_type: bert")
+    with pytest.raises(ValueError, match=r"config\.json must be JSON"):
+        from_huggingface(folder)
+
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "Caf", "caf", "##e", "##é", "sat"]
+
+
+@pytest.mark.parametrize("options", [{}, {"do_lower_case": False}, {"strip_accents": False}])
+def test_the_tokeniser_is_that_of_transformers(folder, options):
+    (folder / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
+    if options:
+        (folder / "tokenizer_config.json").write_text(json.dumps(options))
+    theirs = transformers.BertTokenizer(
+        vocab={piece: number for number, piece in enumerate(PIECES)}, **options
+    )
+    text = "The Café sat, caf"
+    assert tokenizer_from_huggingface(folder).tokenize(text) == theirs.tokenize(text)
+
+
+def test_a_vocabulary_that_is_missing_or_too_large_is_named(folder):
+    with pytest.raises(FileNotFoundError, match=r"folder must hold vocab\.txt"):
+        tokenizer_from_huggingface(folder)
+    (folder / "vocab.txt").write_text("\n".join([*PIECES, *map(str, range(13))]))
+    with pytest.raises(ValueError, match=r"must hold at most 23 tokens .* got 24"):
+        tokenizer_from_huggingface(folder)
+
+
+def test_bert_base_is_read_at_its_real_size(tmp_path):
+    torch.manual_seed(0)
+    theirs = transformers.BertForPreTraining(transformers.BertConfig()).eval()
+    theirs.save_pretrained(tmp_path)
+    tokens = torch.randint(999, 30_522, (2, 7))
+    segments = torch.tensor([[0, 0, 0, 0, 1, 1, 1]] * 2)
+    with torch.no_grad():
+        reference = theirs(input_ids=tokens, token_type_ids=segments).prediction_logits
+        actual = from_huggingface(tmp_path)(tokens, segments).tokens
+        exact = theirs.double()(input_ids=tokens, token_type_ids=segments).prediction_logits
+    assert_as_exact_as([reference], [actual], [exact])

@@ -10,7 +10,9 @@ import course_lib
 
 FOLDER = Path(course_lib.__file__).parent
 WITH_EXAMPLES = [
-    path.stem for path in sorted(FOLDER.glob("*.py")) if ">>> " in path.read_text("utf-8")
+    ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+    for path in sorted(FOLDER.rglob("*.py"))
+    if ">>> " in path.read_text("utf-8")
 ]
 
 

@@ -191,3 +191,16 @@ def test_positions_that_cannot_be_drawn_are_refused(vectors):
 def read_image(svg):
     data = re.search(r'data:image/png;base64,([^"]+)"', svg)[1]
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"))
+
+
+def test_what_is_counted_has_no_halves_on_its_axis():
+    labels = [
+        re.findall(r">([\d.]+)</text>", curves_at(positions).svg)
+        for positions in ([0, 1, 2], [0, 0.5, 1])
+    ]
+    assert labels[0][:3] == ["0", "1", "2"]
+    assert "0.4" in labels[1]
+
+
+def curves_at(positions):
+    return plot_curves({"a": (positions, [7.0, 8.0, 9.0])}, x_label="x", y_label="y", alt="a")

@@ -404,3 +404,11 @@ def test_strided_tensors_hold_the_same_numbers_in_another_order():
     for ours, theirs in zip((tensor, tensor[0]), seen, strict=True):
         assert torch.equal(ours, theirs)
         assert not theirs.is_contiguous()
+
+
+def test_a_value_that_fills_no_message():
+    many = [torch.rand(1000)] * 100_000  # each written out would take an hour and a gigabyte
+    for wrong in (many, "x" * 10**6, [10**4000] * 9):
+        with pytest.raises(CheckFailure) as caught:
+            assert_equal(wrong, type(wrong)())
+        assert len(caught.value.detail) < 2_500

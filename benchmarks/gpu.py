@@ -1,0 +1,94 @@
+"""What a GPU makes of the library: training, generation and attention, beside ``transformers``.
+
+    python -m benchmarks.gpu             # on a CUDA device; writes benchmarks/runs/gpu/
+    python -m benchmarks.gpu --dry-run   # on the CPU, at toy sizes: does every line run?
+
+Models compute in bfloat16 (autocast; weights and updates in float32) and are compiled. The share of
+the peak is of what a large matrix product reached on the same card in the same run. Operations are
+counted as 6 for each weight of a matrix and token, and 12 for each layer, position and entry of a
+token's vector: what forward and backward need, with nothing computed twice (Chowdhery et al., 2022,
+appendix B).
+"""
+
+import argparse
+import dataclasses
+import datetime
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.gpu_inference import attention_row, generation_rows
+from benchmarks.gpu_models import TOY, Bench, Sizes
+from benchmarks.gpu_training import bert_pair, gpt_pair, peak_operations, training_row
+
+FOLDER = Path(__file__).parent / "runs" / "gpu"
+NO_GPU = (
+    "There is no CUDA device at hand, so there is nothing to measure.\n"
+    "    python -m benchmarks.gpu --dry-run    runs every line on the CPU, at toy sizes"
+)
+
+
+def measure(bench: Bench) -> dict[str, Any]:
+    """Measure everything."""
+    peak = peak_operations(bench)
+    results: dict[str, Any] = {
+        "peak_teraflops": peak / 1e12,
+        "training": [],
+        "generation": [],
+        "attention": [],
+    }
+    for ours, theirs, batch, length in (bert_pair(bench), gpt_pair(bench)):
+        results["training"].append(training_row(bench, ours, theirs, batch * length, length, peak))
+    for batch in bench.sizes.generation_batches:
+        results["generation"] += generation_rows(bench, batch)
+    results["attention"] = [
+        attention_row(bench, length, way)
+        for length in bench.sizes.lengths
+        for way in ("formula", "fused")
+    ]
+    return results
+
+
+def main(arguments: list[str] | None = None) -> Path:
+    """Measure, show, and write a file named after date and card."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser.add_argument("--dry-run", action="store_true", help="on the CPU, at toy sizes")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder for the results")
+    options = parser.parse_args(arguments)
+    if not options.dry_run and not torch.cuda.is_available():
+        raise SystemExit(NO_GPU)
+    if options.dry_run:
+        # This backend traces what a compiler would get, and runs it as it is.
+        bench, card = Bench(device="cpu", sizes=TOY, backend="aot_eager"), "dry-run"
+    else:
+        bench = Bench(device="cuda", sizes=Sizes(), backend="inductor")
+        card = torch.cuda.get_device_name()
+    torch.manual_seed(0)
+    now = datetime.datetime.now(datetime.UTC)
+    results = {
+        "date": now.isoformat(timespec="seconds"),
+        "card": card,
+        "dry_run": options.dry_run,
+        "cuda": torch.version.cuda,
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "transformers": version("transformers"),
+        "sizes": dataclasses.asdict(bench.sizes),
+        **measure(bench),
+    }
+    for row in (*results["training"], *results["generation"], *results["attention"]):
+        print(json.dumps(row))
+    name = "-".join([now.strftime("%Y-%m-%d"), *card.lower().split()])
+    path: Path = options.out / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print(f"written to {path}")
+    return path
+
+
+if __name__ == "__main__":
+    main()

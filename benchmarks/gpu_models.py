@@ -1,0 +1,134 @@
+"""What ``gpu.py`` measures on: how large, how often, and the models of both sides."""
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+import transformers
+from torch import Tensor
+
+from course_lib.language_model import DecoderConfig, DecoderLM
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """How large everything is.
+
+    Attributes:
+        product: Rows and columns of the large matrices.
+        vocab_size: Token ids of both models.
+        d_model: Width of both models.
+        num_heads: Their heads.
+        num_layers: Their layers.
+        bert_batch: Texts, and tokens in each, of a step of BERT.
+        gpt_batch: Texts, and tokens in each, of a step of GPT-2.
+        steps: Timed steps of training.
+        prompt: Tokens of a prompt.
+        new_tokens: Tokens to write.
+        generation_batches: Texts written at once.
+        lengths: Tokens that attention is measured at.
+        repeats: Times that anything but a step is timed.
+    """
+
+    product: int = 8192
+    vocab_size: int = 50_304
+    d_model: int = 768
+    num_heads: int = 12
+    num_layers: int = 12
+    bert_batch: tuple[int, int] = (64, 512)
+    gpt_batch: tuple[int, int] = (16, 1024)
+    steps: int = 20
+    prompt: int = 64
+    new_tokens: int = 256
+    generation_batches: tuple[int, ...] = (1, 8)
+    lengths: tuple[int, ...] = (1024, 2048, 4096, 8192, 16_384)
+    repeats: int = 10
+
+
+TOY = Sizes(
+    product=64,
+    vocab_size=32,
+    d_model=16,
+    num_heads=2,
+    num_layers=1,
+    bert_batch=(2, 8),
+    gpt_batch=(2, 8),
+    steps=2,
+    prompt=3,
+    new_tokens=4,
+    generation_batches=(2,),
+    lengths=(8, 16),
+    repeats=2,
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Bench:
+    """Where and how large.
+
+    Attributes:
+        device: On what.
+        sizes: How large.
+        backend: Of ``torch.compile``.
+    """
+
+    device: str
+    sizes: Sizes
+    backend: str
+
+    def seconds(self, run: Callable[[], object], *, warm_up: int = 3) -> float:
+        """Give the median time of a call, after some that are not timed."""
+        times = []
+        for number in range(warm_up + self.sizes.repeats):
+            self.wait()
+            began = time.perf_counter()
+            run()
+            self.wait()
+            if number >= warm_up:
+                times.append(time.perf_counter() - began)
+        return statistics.median(times)
+
+    def wait(self) -> None:
+        """Wait until the device has done what it was told."""
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+
+
+def gpt_models(bench: Bench, max_length: int) -> tuple[DecoderLM, transformers.GPT2LMHeadModel]:
+    """Give GPT-2 twice, without dropout, each with random weights of its own."""
+    sizes = bench.sizes
+    ours = DecoderLM(
+        DecoderConfig(
+            vocab_size=sizes.vocab_size,
+            max_length=max_length,
+            d_model=sizes.d_model,
+            num_heads=sizes.num_heads,
+            d_ff=4 * sizes.d_model,
+            num_layers=sizes.num_layers,
+            dropout=0.0,
+        )
+    )
+    theirs = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(
+            vocab_size=sizes.vocab_size,
+            n_positions=max_length,
+            n_embd=sizes.d_model,
+            n_head=sizes.num_heads,
+            n_layer=sizes.num_layers,
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            bos_token_id=None,
+            eos_token_id=None,
+        )
+    )
+    return ours, theirs
+
+
+def draw_tokens(bench: Bench, batch: int, length: int) -> Tensor:
+    """Draw random token ids ``(batch, length)``; none is 0, which is padding."""
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.randint(1, bench.sizes.vocab_size, (batch, length), generator=generator)
+    return drawn.to(bench.device)

@@ -1,0 +1,187 @@
+"""Several processes train one model: each with its own batches, all with the same weights.
+
+``torchrun`` starts the processes, on one machine or on many, and tells each its number. Inside
+``processes``, ``train`` deals the batches of each update out to them and averages their gradients;
+outside, or without ``torchrun``, there is one process and nothing to do.
+
+    torchrun --nproc-per-node 2 -m course_lib.recipes.language_modelling train ...
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Generic, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+Batch = TypeVar("Batch")
+
+
+@contextmanager
+def processes(device: str | None = None) -> Iterator[torch.device]:
+    """Join the processes that ``torchrun`` started; stay alone if it did not.
+
+    Args:
+        device: ``cpu`` or ``cuda``; None takes a GPU if there is one. With GPUs each process has
+            its own.
+
+    Yields:
+        The device of this process.
+
+    Raises:
+        ValueError: ``device`` is neither, or there is no GPU.
+
+    Source: Li et al. (2020), section 3.
+    """
+    if device not in (None, "cpu", "cuda"):
+        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
+    kind = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device is 'cuda', but there is no CUDA device at hand")
+    if not dist.is_torchelastic_launched():
+        yield torch.device(kind)
+        return
+    own = (
+        torch.device(kind, int(os.environ["LOCAL_RANK"])) if kind == "cuda" else torch.device(kind)
+    )
+    if own.type == "cuda":
+        torch.cuda.set_device(own)
+    dist.init_process_group("nccl" if own.type == "cuda" else "gloo")
+    try:
+        yield own
+    finally:
+        dist.destroy_process_group()
+
+
+def process_count() -> int:
+    """Say how many processes train together.
+
+    Returns:
+        1 outside ``processes``.
+    """
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def process_number() -> int:
+    """Say which of them this one is.
+
+    Returns:
+        From 0. The process with number 0 writes files and shows progress.
+    """
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def sum_over_processes(value: float, device: torch.device) -> float:
+    """Add up a number that each process has; all get the same sum.
+
+    Args:
+        value: This process's number.
+        device: Of this process.
+
+    Returns:
+        The sum.
+    """
+    if process_count() == 1:
+        return value
+    total = torch.tensor(value, dtype=torch.float64, device=device)
+    dist.all_reduce(total)
+    return total.item()
+
+
+def from_first_process(value: float, device: torch.device) -> float:
+    """Make all processes go on with the number that the first one has.
+
+    Args:
+        value: This process's number.
+        device: Of this process.
+
+    Returns:
+        The first one's.
+    """
+    if process_count() == 1:
+        return value
+    shared = torch.tensor(value, dtype=torch.float64, device=device)
+    dist.broadcast(shared, src=0)
+    return shared.item()
+
+
+def gather_from_processes(tensor: Tensor, device: torch.device) -> list[Tensor]:
+    """Collect a tensor that each process has.
+
+    Args:
+        tensor: This process's; of the same shape and dtype in all.
+        device: Of this process.
+
+    Returns:
+        By the processes' numbers, their tensors, on the CPU.
+    """
+    if process_count() == 1:
+        return [tensor]
+    own = tensor.to(device)
+    gathered = [torch.empty_like(own) for _ in range(process_count())]
+    dist.all_gather(gathered, own)
+    return [other.cpu() for other in gathered]
+
+
+def wait_for_processes() -> None:
+    """Wait until all have come here."""
+    if process_count() > 1:
+        dist.barrier()
+
+
+class SharedLoss(nn.Module, Generic[Batch]):
+    """A loss whose gradient is averaged over the processes.
+
+    With one process it is just the loss. With several ``DistributedDataParallel`` sends the first
+    one's weights to all at the start, and each gradient as soon as it is there.
+
+    Args:
+        model: The model, the same in all processes; every parameter must be used by the loss.
+        compute_loss: Maps model and batch to the loss, a scalar.
+
+    Attributes:
+        model: As given.
+
+    Source: Li et al. (2020), section 3.2.
+    """
+
+    def __init__(
+        self, model: nn.Module, compute_loss: Callable[[nn.Module, Batch], Tensor]
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self._compute_loss = compute_loss
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Compute the loss of a batch.
+
+        Args:
+            batch: This process's.
+
+        Returns:
+            The loss.
+        """
+        return self._compute_loss(self.model, batch)
+
+    def shared(self) -> nn.Module:
+        """Give what to call in place of this.
+
+        Returns:
+            This, or ``DistributedDataParallel`` around it.
+        """
+        return DistributedDataParallel(self) if process_count() > 1 else self
+
+
+def keep_gradients_here(loss: nn.Module) -> AbstractContextManager[None]:
+    """Send no gradients for now: more will be added to them.
+
+    Args:
+        loss: What ``SharedLoss.shared`` gave.
+
+    Returns:
+        The context in which to call it, and ``backward``.
+    """
+    return loss.no_sync() if isinstance(loss, DistributedDataParallel) else nullcontext()

@@ -1,0 +1,219 @@
+"""One run: from the text to a trained model, in one folder.
+
+A folder holds ``recipe.json``, ``checkpoint.pt`` from which the run is taken up,
+``model.safetensors``, ``history.json``, ``summary.json`` and ``samples.txt``.
+"""
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from course_lib.corpus_readers import read_tiny_shakespeare
+from course_lib.data_parallel import process_count, process_number, wait_for_processes
+from course_lib.decoding import sample
+from course_lib.language_model import DecoderLM
+from course_lib.recipes.language_modelling.characters import Stretches, characters_of
+from course_lib.recipes.language_modelling.presets import Recipe
+from course_lib.recipes.run_record import circumstances, history_data, keep_recipe, write_json
+from course_lib.recomputing_model import RecomputingModel
+from course_lib.schedules import warmup_cosine
+from course_lib.training import TrainingHistory, train
+from course_lib.vocabulary import Vocabulary
+
+VALIDATION_BATCH = 128
+
+
+def run_training(
+    recipe: Recipe, folder: Path, *, seed: int, device: torch.device, progress: bool | None = None
+) -> dict[str, Any]:
+    """Train, or go on with a run that was cut off, and write down what came of it.
+
+    Args:
+        recipe: What to train.
+        folder: For the run's files. One that holds a run of this recipe is gone on with.
+        seed: Of weights, batches and dropout.
+        device: Where to train.
+        progress: Show a progress bar; None shows it where a person is watching, on a terminal.
+
+    Returns:
+        What ``summary.json`` holds.
+
+    Raises:
+        ValueError: The folder holds a run of another recipe.
+        DownloadError: The text could not be had.
+    """
+    training_text, validation_text = read_tiny_shakespeare()
+    vocabulary = characters_of(training_text)
+    if process_number() == 0:
+        keep_recipe(folder, recipe, seed=seed, characters="".join(vocabulary.tokens))
+    wait_for_processes()
+    stretches = Stretches(training_text, vocabulary, length=recipe.length, device=device)
+    validation = Stretches(validation_text, vocabulary, length=recipe.length, device=device)
+
+    torch.manual_seed(seed)
+    model = DecoderLM(recipe.model_config(len(vocabulary))).to(device)
+    if recipe.compiled:
+        model.compile()
+    history = train(
+        model,
+        lambda number: stretches.draw(recipe.batch_size, seed * 1_000_003 + number),
+        next_character_loss,
+        recipe.training_config(),
+        schedule=functools.partial(
+            warmup_cosine,
+            warmup_steps=recipe.warmup_steps,
+            total_steps=recipe.steps,
+            floor=0.1,
+        ),
+        evaluate=lambda trained: validation_loss(trained, validation),
+        checkpoint=folder / "checkpoint.pt",
+        progress=progress,
+    )
+    summary = _summary(history, model, recipe, seed, device)
+    if process_number() == 0:
+        save_file(_without_repeats(model), folder / "model.safetensors")
+        write_json(folder / "history.json", history_data(history))
+        write_json(folder / "summary.json", summary)
+        text = write_text(folder, length=500, seed=seed, device=device)
+        (folder / "samples.txt").write_text(text, encoding="utf-8")
+    return summary
+
+
+def next_character_loss(model: nn.Module, batch: Tensor) -> Tensor:
+    """Compute the mean loss of telling each character from those before it.
+
+    Args:
+        model: A ``DecoderLM``.
+        batch: ``(batch, length + 1)``, int64.
+
+    Returns:
+        A scalar (nats a character).
+    """
+    logits = model(batch[:, :-1])  # (batch, length, vocab_size)
+    return F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
+
+
+def validation_loss(model: nn.Module, validation: Stretches) -> float:
+    """Compute the loss over a whole text.
+
+    Each stretch is read by itself, so its first characters are told from few before them, as in
+    nanoGPT's figure, which is the mean over stretches drawn at random.
+
+    Args:
+        model: A ``DecoderLM``.
+        validation: The text.
+
+    Returns:
+        Nats a character.
+    """
+    total, count = 0.0, 0
+    for batch in validation.in_order(VALIDATION_BATCH):
+        total += next_character_loss(model, batch).item() * len(batch)
+        count += len(batch)
+    return total / count
+
+
+def write_text(
+    folder: Path,
+    *,
+    length: int,
+    seed: int,
+    device: torch.device,
+    prompt: str = "\n",
+    temperature: float = 0.8,
+) -> str:
+    """Let a trained model write.
+
+    Args:
+        folder: Of its run.
+        length: Characters to write.
+        seed: Of chance.
+        device: Where to compute.
+        prompt: What the text begins with; at least one character.
+        temperature: Below 1 the probable become more probable.
+
+    Returns:
+        The prompt and what follows.
+
+    Raises:
+        FileNotFoundError: The folder holds no trained model.
+        ValueError: The prompt is empty or has a character that the model does not know, or a
+            number is out of range.
+    """
+    model, vocabulary = load_model(folder, device)
+    unknown = sorted(set(prompt) - set(vocabulary.tokens))
+    if not prompt or unknown:
+        raise ValueError(f"prompt must be made of the text's characters, got {prompt!r}")
+    # It was never trained to read further back than this.
+    reach = model.config.max_length
+    (written,) = sample(
+        RecomputingModel(lambda tokens: model(tokens[:, -reach:])),
+        torch.tensor([vocabulary.encode(prompt)], device=device),
+        eos_id=None,
+        max_new_tokens=length,
+        generator=torch.Generator(device).manual_seed(seed),
+        temperature=temperature,
+    )
+    return prompt + "".join(vocabulary.decode(written.tokens))
+
+
+def load_model(folder: Path, device: torch.device) -> tuple[DecoderLM, Vocabulary]:
+    """Load the model of a finished run.
+
+    Args:
+        folder: Of the run.
+        device: Where to put it.
+
+    Returns:
+        The model, in evaluation mode, and its characters.
+
+    Raises:
+        FileNotFoundError: The folder holds no trained model.
+    """
+    for name in ("recipe.json", "model.safetensors"):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(f"folder must hold {name}, {folder} does not: train first")
+    noted = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
+    characters = noted.pop("characters")
+    del noted["seed"]
+    model = DecoderLM(Recipe(**noted).model_config(len(characters)))
+    tensors = load_file(folder / "model.safetensors")
+    tensors["output_projection.weight"] = tensors["embedding.weight"]
+    model.load_state_dict(tensors)
+    return model.to(device).eval(), characters_of(characters)
+
+
+def _without_repeats(model: DecoderLM) -> dict[str, Tensor]:
+    """Give the weights, but not the output projection's, which are the embedding's."""
+    return {
+        name: tensor.contiguous()
+        for name, tensor in model.state_dict().items()
+        if name != "output_projection.weight"
+    }
+
+
+def _summary(
+    history: TrainingHistory, model: nn.Module, recipe: Recipe, seed: int, device: torch.device
+) -> dict[str, Any]:
+    step, best = min(history.evaluations, key=lambda evaluation: evaluation[1])
+    return {
+        "what": "tiny Shakespeare, characters: mean loss over the validation text",
+        "validation_loss_nats": round(best, 4),
+        "at_step": step,
+        "steps": len(history.losses),
+        "finished": len(history.losses) == recipe.steps,
+        "evaluations": history_data(history)["evaluations"],
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "wall_seconds": round(history.seconds, 1),
+        "cpu_seconds": round(history.cpu_seconds, 1),
+        "processes": process_count(),
+        "seed": seed,
+        "recipe": {name: getattr(recipe, name) for name in recipe.__dataclass_fields__},
+        **circumstances(device),
+    }

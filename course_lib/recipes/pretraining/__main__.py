@@ -1,0 +1,10 @@
+"""python -m course_lib.recipes.pretraining."""
+
+from course_lib.recipes.needs import require
+
+require("tokenizers", "safetensors", "typer")
+
+from course_lib.recipes.pretraining.cli import app  # noqa: E402
+
+if __name__ == "__main__":
+    app(prog_name="python -m course_lib.recipes.pretraining")

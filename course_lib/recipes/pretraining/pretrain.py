@@ -1,0 +1,278 @@
+"""Pre-training: from plain text to a model that knows words, in one folder.
+
+A folder holds ``recipe.json``, ``vocab.txt``, ``checkpoint.pt`` from which the run is taken up,
+``model.safetensors``, ``history.json`` and ``pretraining.json``, the summary.
+"""
+
+import functools
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from course_lib.bert_data import NOT_MASKED
+from course_lib.bert_heads import BertForPreTraining
+from course_lib.data_parallel import process_count, process_number, wait_for_processes
+from course_lib.recipes.pretraining.batches import (
+    Example,
+    ExampleBatches,
+    MaskedBatch,
+    collate,
+    mask_batch,
+    paired_examples,
+)
+from course_lib.recipes.pretraining.presets import Recipe
+from course_lib.recipes.pretraining.texts import (
+    Document,
+    WordMemory,
+    learn_vocabulary,
+    read_documents,
+)
+from course_lib.recipes.run_record import circumstances, history_data, keep_recipe, write_json
+from course_lib.schedules import warmup_cosine
+from course_lib.training import TrainingConfig, TrainingHistory, train
+from course_lib.vocabulary import Vocabulary
+from course_lib.wordpiece import WordPiece
+
+HELD_OUT_EVERY = 50
+"""One document in so many is held out, to look at."""
+
+
+class Guesses(NamedTuple):
+    """How well a model guesses on texts that were held out.
+
+    Attributes:
+        token_loss: Of masked tokens (nats).
+        token_accuracy: Share of masked tokens guessed, 0 to 1.
+        next_loss: Of pairs (nats).
+        next_accuracy: Share of pairs told apart, 0 to 1.
+    """
+
+    token_loss: float
+    token_accuracy: float
+    next_loss: float
+    next_accuracy: float
+
+
+def run_pretraining(
+    recipe: Recipe,
+    folder: Path,
+    *,
+    seed: int,
+    device: torch.device,
+    progress: bool | None = None,
+    documents: list[Document] | None = None,
+) -> dict[str, Any]:
+    """Pre-train, or go on with a run that was cut off, and write down what came of it.
+
+    Args:
+        recipe: What to train.
+        folder: For the run's files. One that holds a run of this recipe is gone on with.
+        seed: Of weights, batches, masks and dropout.
+        device: Where to train.
+        progress: Show a progress bar; None shows it where a person is watching, on a terminal.
+        documents: The text; that of ``texts.read_documents`` if None.
+
+    Returns:
+        What ``pretraining.json`` holds.
+
+    Raises:
+        ValueError: The folder holds a run of another recipe, or there is too little text.
+        DownloadError: A corpus could not be had.
+    """
+    documents = read_documents() if documents is None else documents
+    if process_number() == 0:
+        keep_recipe(folder, recipe, seed=seed)
+        _keep_vocabulary(folder, documents, recipe)
+    wait_for_processes()
+    vocabulary = Vocabulary.read(folder / "vocab.txt")
+    training, held_out = _examples(documents, vocabulary, recipe, seed)
+    batches = ExampleBatches(training, max_tokens=recipe.max_tokens, seed=seed, device=device)
+
+    torch.manual_seed(seed)
+    model = BertForPreTraining(recipe.model_config(len(vocabulary))).to(device)
+    if recipe.compiled:
+        model.bert.compile()
+    history = train(
+        model,
+        lambda number: mask_batch(batches.draw(number), vocabulary, seed * 1_000_003 + number),
+        guessing_loss,
+        TrainingConfig(
+            steps=recipe.steps,
+            learning_rate=recipe.learning_rate,
+            weight_decay=recipe.weight_decay,
+            accumulation=recipe.accumulation,
+            precision=recipe.precision,
+            evaluate_every=recipe.evaluate_every,
+            checkpoint_every=recipe.evaluate_every,
+        ),
+        schedule=functools.partial(
+            warmup_cosine, warmup_steps=recipe.warmup_steps, total_steps=recipe.steps, floor=0.05
+        ),
+        evaluate=lambda trained: _total(guess(trained, held_out, vocabulary, recipe, device)),
+        checkpoint=folder / "checkpoint.pt",
+        progress=progress,
+    )
+    guesses = guess(model, held_out, vocabulary, recipe, device)
+    summary = _summary(history, guesses, model, len(training), recipe, seed, device)
+    if process_number() == 0:
+        tensors = model.state_dict()
+        del tensors["masked_language_model.output_projection.weight"]  # it is the embedding's
+        save_file(
+            {name: tensor.contiguous() for name, tensor in tensors.items()},
+            folder / "model.safetensors",
+        )
+        write_json(folder / "history.json", history_data(history))
+        write_json(folder / "pretraining.json", summary)
+    return summary
+
+
+def guessing_loss(model: nn.Module, batch: MaskedBatch) -> Tensor:
+    """Add the losses of both tasks; of tokens only those to guess are held against all pieces.
+
+    Args:
+        model: A ``BertForPreTraining``.
+        batch: Masked pairs.
+
+    Returns:
+        A scalar (nats), what ``bert_heads.pretraining_loss`` gives.
+    """
+    token_logits, next_logits, labels = _logits(model, batch)
+    return F.cross_entropy(token_logits, labels) + F.cross_entropy(next_logits, batch.next_labels)
+
+
+@torch.no_grad()
+def guess(
+    model: nn.Module,
+    held_out: list[Example],
+    vocabulary: Vocabulary,
+    recipe: Recipe,
+    device: torch.device,
+) -> Guesses:
+    """Let a model guess on held-out pairs, masked always in the same places.
+
+    Args:
+        model: A ``BertForPreTraining``; it is used in evaluation mode.
+        held_out: The pairs.
+        vocabulary: Of the tokeniser.
+        recipe: Says how large batches are.
+        device: Where to compute.
+
+    Returns:
+        Means over masked tokens, and over pairs.
+    """
+    was_training = model.training
+    model.eval()
+    sums, tokens = torch.zeros(4, dtype=torch.float64), 0
+    ordered = sorted(held_out, key=lambda example: len(example.input.token_ids))
+    size = max(1, recipe.max_tokens // recipe.max_length)
+    for start in range(0, len(ordered), size):
+        batch = mask_batch(collate(ordered[start : start + size], device), vocabulary, start)
+        token_logits, next_logits, labels = _logits(model, batch)
+        tokens += len(labels)
+        sums += torch.tensor(
+            [
+                F.cross_entropy(token_logits, labels, reduction="sum"),
+                (token_logits.argmax(dim=-1) == labels).sum(),
+                F.cross_entropy(next_logits, batch.next_labels, reduction="sum"),
+                (next_logits.argmax(dim=-1) == batch.next_labels).sum(),
+            ],
+            dtype=torch.float64,
+        )
+    model.train(was_training)
+    counts = torch.tensor([tokens, tokens, len(ordered), len(ordered)])
+    return Guesses(*(sums / counts).tolist())
+
+
+def load_pretrained(folder: Path, recipe: Recipe, device: torch.device) -> BertForPreTraining:
+    """Load the model of a finished run.
+
+    Args:
+        folder: Of the run.
+        recipe: Of the run.
+        device: Where to put it.
+
+    Returns:
+        The model.
+
+    Raises:
+        FileNotFoundError: The folder holds no trained model.
+    """
+    for name in ("vocab.txt", "model.safetensors"):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(f"folder must hold {name}, {folder} does not: pretrain first")
+    model = BertForPreTraining(recipe.model_config(len(Vocabulary.read(folder / "vocab.txt"))))
+    tensors = load_file(folder / "model.safetensors")
+    tensors["masked_language_model.output_projection.weight"] = tensors[
+        "bert.embeddings.tokens.weight"
+    ]
+    model.load_state_dict(tensors)
+    return model.to(device)
+
+
+def _logits(model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor, Tensor]:
+    """Give logits of the tokens to guess and of the pairs, and the true tokens."""
+    assert isinstance(model, BertForPreTraining)
+    output = model.bert(batch.token_ids, batch.segment_ids)
+    chosen = batch.labels != NOT_MASKED  # (batch, length)
+    return (
+        model.masked_language_model(output.hidden[chosen]),  # (chosen, vocab_size)
+        model.next_sentence(output.pooled),  # (batch, 2)
+        batch.labels[chosen],
+    )
+
+
+def _total(guesses: Guesses) -> float:
+    return guesses.token_loss + guesses.next_loss
+
+
+def _keep_vocabulary(folder: Path, documents: list[Document], recipe: Recipe) -> None:
+    path = folder / "vocab.txt"
+    if not path.exists():
+        texts = (stretch for document in documents for stretch in document)
+        vocabulary = learn_vocabulary(texts, recipe.vocab_size)
+        path.write_text("\n".join(vocabulary.tokens) + "\n", encoding="utf-8")
+
+
+def _examples(
+    documents: list[Document], vocabulary: Vocabulary, recipe: Recipe, seed: int
+) -> tuple[list[Example], list[Example]]:
+    """Make the inputs to train on, and those held out; no document is in both."""
+    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    held_out = documents[::HELD_OUT_EVERY]
+    training = [doc for number, doc in enumerate(documents) if number % HELD_OUT_EVERY != 0]
+    first, second = (
+        paired_examples(part, words, vocabulary, max_length=recipe.max_length, seed=seed)
+        for part in (training, held_out)
+    )
+    return first, second
+
+
+def _summary(
+    history: TrainingHistory,
+    guesses: Guesses,
+    model: nn.Module,
+    num_examples: int,
+    recipe: Recipe,
+    seed: int,
+    device: torch.device,
+) -> dict[str, Any]:
+    return {
+        "what": "pre-training on captions, plays and questions; guesses on held-out documents",
+        "text": "Multi30k train.en, tiny Shakespeare (first nine tenths), Banking77 train",
+        "examples": num_examples,
+        **{name: round(value, 4) for name, value in guesses._asdict().items()},
+        "steps": len(history.losses),
+        "finished": len(history.losses) == recipe.steps,
+        "evaluations": history_data(history)["evaluations"],
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "wall_seconds": round(history.seconds, 1),
+        "cpu_seconds": round(history.cpu_seconds, 1),
+        "processes": process_count(),
+        "seed": seed,
+        "recipe": {name: getattr(recipe, name) for name in recipe.__dataclass_fields__},
+        **circumstances(device),
+    }

@@ -1,0 +1,10 @@
+"""python -m course_lib.recipes.translation."""
+
+from course_lib.recipes.needs import require
+
+require("tokenizers", "sacrebleu", "safetensors", "typer", "rich")
+
+from course_lib.recipes.translation.cli import app  # noqa: E402
+
+if __name__ == "__main__":
+    app(prog_name="python -m course_lib.recipes.translation")

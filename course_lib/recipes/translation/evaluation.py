@@ -1,0 +1,122 @@
+"""How good a run is, finished or not: translations, scores, and the page that says so."""
+
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+import torch
+
+from course_lib.corpus_readers import Multi30kSplit, read_multi30k
+from course_lib.plotting import plot_curves
+from course_lib.recipes.run_record import circumstances
+from course_lib.recipes.translation.averaging import best_steps
+from course_lib.recipes.translation.model_card import model_card
+from course_lib.recipes.translation.run_folder import RunFolder
+from course_lib.recipes.translation.scoring import score
+from course_lib.recipes.translation.training_run import validation_loss
+from course_lib.recipes.translation.translator import load_translator
+
+
+def evaluate_run(
+    folder: RunFolder,
+    split: Multi30kSplit,
+    *,
+    device: torch.device,
+    beam_size: int | None = None,
+    on_done: Callable[[int], object] = lambda count: None,
+) -> dict[str, Any]:
+    """Translate a test set with what a run has come to, and write down how it went.
+
+    Writes ``translations/<split>.txt``, ``summary.json``, ``history.json``, ``curves.svg`` and
+    ``README.md``. What other test sets gave stays in the summary.
+
+    Args:
+        folder: The run.
+        split: The test set.
+        device: On what.
+        beam_size: Of the search; the recipe's if None.
+        on_done: Called with the number of sentences after each batch.
+
+    Returns:
+        The summary.
+
+    Raises:
+        RunError: There is no run, or nothing to evaluate yet.
+        DownloadError: The corpus could not be had.
+    """
+    recipe = folder.recipe()
+    summary = _summary(folder)  # before the weights are used: the run may be going on meanwhile
+    translator = load_translator(folder, device)
+    pairs = read_multi30k(split, recipe.src, recipe.tgt)
+    beam_size = recipe.beam_size if beam_size is None else beam_size
+    cpu, wall = time.process_time(), time.perf_counter()
+    translations = translator.translate(
+        [src for src, _ in pairs],
+        beam_size=beam_size,
+        length_alpha=recipe.length_alpha,
+        on_done=on_done,
+    )
+    scored = score(translations, [tgt for _, tgt in pairs]) | {
+        "sentences": len(pairs),
+        "beam_size": beam_size,
+        "cpu_seconds": round(time.process_time() - cpu, 1),
+        "wall_seconds": round(time.perf_counter() - wall, 1),
+        "command": circumstances(device)["command"],
+    }
+    texts = folder.path / "translations"
+    texts.mkdir(exist_ok=True)
+    (texts / f"{split}.txt").write_text("\n".join(translations) + "\n", encoding="utf-8")
+
+    loss = validation_loss(translator.model, translator.subwords, recipe, device)
+    summary["parameters"] = sum(weight.numel() for weight in translator.model.parameters())
+    summary["validation_loss"] = round(loss, 5)
+    name = split if beam_size == recipe.beam_size else f"{split}, beam {beam_size}"
+    summary["scores"][name] = scored
+    folder.write("summary.json", summary)
+    (folder.path / "README.md").write_text(model_card(summary), encoding="utf-8")
+    _draw(folder)
+    return summary
+
+
+def _summary(folder: RunFolder) -> dict[str, Any]:
+    """Put together what the folder knows; scores are those of earlier evaluations."""
+    progress = folder.progress()
+    history = folder.write_history(progress)
+    earlier = folder.read("summary.json") if (folder.path / "summary.json").exists() else {}
+    if earlier.get("steps_done") != history["steps"]:
+        earlier = {}  # of an unfinished run that has gone on since
+    losses = progress["evaluations"]
+    recipe, finished = folder.recipe(), folder.model.exists()
+    return {
+        "recipe": folder.read("recipe.json"),
+        "finished": finished,
+        "steps_done": history["steps"],
+        "stopped_early": finished and history["steps"] < recipe.steps,
+        "validation_loss_best": round(min(value for _, value in losses), 5),
+        "weights_of_steps": best_steps(losses, recipe.averaged if finished else 1),
+        "cpu_seconds": round(progress["cpu_seconds"], 1),
+        "wall_seconds": round(progress["seconds"], 1),
+        **folder.read("circumstances.json"),
+        "scores": cast(dict[str, Any], earlier.get("scores", {})),
+    }
+
+
+def _draw(folder: RunFolder) -> None:
+    """Draw training and validation loss."""
+    history = folder.read("history.json")
+    every = history["steps_in_a_mean"]
+    losses = history["training_loss"]
+    steps = [min((number + 0.5) * every, history["steps"]) for number in range(len(losses))]
+    validation = history["validation_loss"]
+    picture = plot_curves(
+        {
+            "training, smoothed": (steps, losses),
+            "validation": ([step for step, _ in validation], [loss for _, loss in validation]),
+        },
+        x_label="step",
+        y_label="loss (nats a token)",
+        alt=f"Over {history['steps']} steps the training loss falls from {losses[0]:.2f} to "
+        f"{losses[-1]:.2f}, the validation loss from {validation[0][1]:.2f} to "
+        f"{min(loss for _, loss in validation):.2f} at best.",
+    )
+    picture.save(folder.path / "curves.svg")

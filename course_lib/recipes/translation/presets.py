@@ -1,0 +1,119 @@
+"""What is trained: sizes, lengths, rates, in one frozen record a preset."""
+
+from dataclasses import dataclass, fields
+from typing import Literal, get_args
+
+from course_lib.corpus_readers import Language
+from course_lib.residual import NormPosition, check_norm_position
+from course_lib.training import Precision
+
+Architecture = Literal["transformer", "gru"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """All that decides what comes out of a run, but for the seed.
+
+    Attributes:
+        architecture: ``transformer``, or ``gru``, Bahdanau's model with attention.
+        src: Language to translate from.
+        tgt: Language to translate to.
+        vocab_size: Tokens of the joint vocabulary.
+        d_model: Width of the Transformer; of the GRUs' embeddings and states.
+        num_heads: Attention heads of the Transformer.
+        d_ff: Inner width of its feed-forward layers.
+        num_layers: Its layers, of the encoder and of the decoder each.
+        dropout: Share that training sets to zero.
+        norm_position: Where its normalisations stand.
+        smoothing: Share of the target's probability that is spread over the vocabulary.
+        max_tokens: Tokens of a batch, counted on the longer side, padding included.
+        steps: Most updates.
+        learning_rate: At the peak of the schedule.
+        warmup_steps: Updates until the peak; after it the rate falls with the root of the steps.
+        evaluate_every: Updates between two looks at the validation set; after each the weights are
+            kept, and the run can be taken up from there.
+        patience: Looks in a row without a new best after which the run ends; 0 for never.
+        averaged: How many of the kept weights are averaged, those of the best looks.
+        beam_size: Of the search that translates.
+        length_alpha: Of its length penalty, ``length ** alpha``.
+        precision: Of the matrix products in training.
+        compiled: Whether the model goes through ``torch.compile``.
+
+    Raises:
+        ValueError: A value is out of range.
+    """
+
+    architecture: Architecture = "transformer"
+    src: Language = "en"
+    tgt: Language = "de"
+    vocab_size: int = 8000
+    d_model: int = 256
+    num_heads: int = 4
+    d_ff: int = 512
+    num_layers: int = 3
+    dropout: float = 0.15
+    norm_position: NormPosition = "pre"
+    smoothing: float = 0.1
+    max_tokens: int = 1024
+    steps: int = 6000
+    learning_rate: float = 1e-3
+    warmup_steps: int = 600
+    evaluate_every: int = 250
+    patience: int = 8
+    averaged: int = 5
+    beam_size: int = 5
+    length_alpha: float = 1.0
+    precision: Precision = "float32"
+    compiled: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse values that make no sense; what the parts refuse themselves is left to them."""
+        for name, known in (
+            ("architecture", get_args(Architecture)),
+            ("src", get_args(Language)),
+            ("tgt", get_args(Language)),
+        ):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {known}, got {getattr(self, name)!r}")
+        check_norm_position(self.norm_position)
+        if self.src == self.tgt:
+            raise ValueError(f"src and tgt must differ, got {self.src!r} twice")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type is int and field.name != "patience" and value < 1:
+                raise ValueError(f"{field.name} must be at least 1, got {value}")
+        if self.evaluate_every > self.steps:
+            raise ValueError(
+                f"evaluate_every must be at most steps={self.steps}, got {self.evaluate_every}: "
+                "weights are kept at evaluations"
+            )
+
+
+PRESETS: dict[str, Recipe] = {
+    # For half an hour on two cores of a CPU.
+    "cpu": Recipe(),
+    # The sizes of a published Transformer: 41.0 BLEU, lower-cased. Minutes on a GPU.
+    "full": Recipe(
+        vocab_size=10000,
+        d_model=128,
+        num_heads=4,
+        d_ff=256,
+        num_layers=4,
+        dropout=0.3,
+        max_tokens=4096,
+        steps=8000,
+        learning_rate=5e-3,
+        warmup_steps=2000,
+        evaluate_every=250,
+        patience=10,
+        averaged=10,
+    ),
+    "gru": Recipe(
+        architecture="gru",
+        d_model=256,
+        dropout=0.3,
+        learning_rate=1e-3,
+        warmup_steps=300,
+    ),
+}
+"""The recipes by name."""

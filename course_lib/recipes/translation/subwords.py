@@ -1,0 +1,122 @@
+"""One vocabulary of pieces of words for both languages.
+
+Byte-pair encoding on bytes, by the ``tokenizers`` package: ``course_lib.byte_pair_encoding`` shows
+how it works, this one is faster. Any text can be written in it, and comes back whole.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Self
+
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+PAD, START, END = "[PAD]", "[START]", "[END]"
+PAD_ID, START_ID, END_ID = 0, 1, 2
+
+
+class Subwords:
+    """A trained vocabulary.
+
+    Args:
+        tokenizer: As ``train`` or ``load`` made it.
+
+    Raises:
+        ValueError: Its first tokens are not those for padding, start and end.
+
+    Source: Sennrich et al. (2016), section 3.2, joint BPE.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        found = [tokenizer.id_to_token(number) for number in range(3)]
+        if found != [PAD, START, END]:
+            raise ValueError(f"the first tokens must be {[PAD, START, END]}, got {found}")
+        tokenizer.encode_special_tokens = True  # "[END]" in a text is text like any other
+        self._tokenizer = tokenizer
+
+    @classmethod
+    def train(cls, texts: Iterable[str], *, vocab_size: int) -> Self:
+        """Learn a vocabulary.
+
+        Args:
+            texts: Sentences of both languages.
+            vocab_size: Most tokens, those for padding, start and end and 256 bytes among them.
+
+        Returns:
+            The vocabulary; the same for the same texts.
+
+        Raises:
+            ValueError: ``vocab_size`` is smaller than 259.
+        """
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        if vocab_size < len(alphabet) + 3:
+            raise ValueError(f"vocab_size must be at least {len(alphabet) + 3}, got {vocab_size}")
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.normalizer = normalizers.NFC()
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+        tokenizer.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            special_tokens=[PAD, START, END],
+            initial_alphabet=alphabet,
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator(texts, trainer)
+        return cls(tokenizer)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a vocabulary that ``save`` wrote.
+
+        Args:
+            path: The file.
+
+        Returns:
+            The vocabulary.
+
+        Raises:
+            OSError: The file can't be read.
+            ValueError: It holds no such vocabulary.
+        """
+        text = path.read_text(encoding="utf-8")
+        try:
+            tokenizer = Tokenizer.from_str(text)
+        except Exception as error:  # tokenizers raises nothing more special
+            raise ValueError(f"{path} holds no vocabulary: {error}") from error
+        return cls(tokenizer)
+
+    def save(self, path: Path) -> None:
+        """Write the vocabulary as JSON, whole or not at all.
+
+        Args:
+            path: The file.
+        """
+        unfinished = path.with_name(f".{path.name}-{os.getpid()}")
+        unfinished.write_text(self._tokenizer.to_str(), encoding="utf-8")
+        unfinished.replace(path)
+
+    def __len__(self) -> int:
+        return self._tokenizer.get_vocab_size()
+
+    def encode(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Turn sentences into token ids, without start and end.
+
+        Args:
+            sentences: Any texts.
+
+        Returns:
+            The token ids of each.
+        """
+        encoded = self._tokenizer.encode_batch(list(sentences), add_special_tokens=False)
+        return [entry.ids for entry in encoded]
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Turn token ids into a sentence.
+
+        Args:
+            token_ids: They may hold padding, start and end, which stand for no text.
+
+        Returns:
+            The sentence, without spaces at its ends.
+        """
+        return self._tokenizer.decode(list(token_ids), skip_special_tokens=True).strip()

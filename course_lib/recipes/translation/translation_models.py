@@ -1,0 +1,140 @@
+"""The two models of the recipe, and the three things that are asked of them.
+
+Dimensions: batch; src_len, tgt_len (tokens); vocab_size.
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.additive_attention import AttentionDecoder
+from course_lib.batching import Batch
+from course_lib.kv_cache import CachedTransformer
+from course_lib.losses import label_smoothed_cross_entropy
+from course_lib.recipes.translation.presets import Recipe
+from course_lib.recipes.translation.subwords import PAD_ID
+from course_lib.seq2seq import RecurrentEncoder, Seq2Seq
+from course_lib.step_model import StepModel
+from course_lib.transformer import Transformer, TransformerConfig
+
+TranslationModel = Transformer | Seq2Seq
+
+
+def build_model(recipe: Recipe, vocab_size: int) -> TranslationModel:
+    """Make a model with random weights, drawn from PyTorch's global generator.
+
+    Args:
+        recipe: Its sizes.
+        vocab_size: Tokens of the joint vocabulary.
+
+    Returns:
+        The model.
+
+    Raises:
+        ValueError: Sizes do not go together.
+    """
+    if recipe.architecture == "gru":
+        return _build_gru(recipe, vocab_size)
+    return Transformer(
+        TransformerConfig(
+            src_vocab_size=vocab_size,
+            tgt_vocab_size=vocab_size,
+            d_model=recipe.d_model,
+            num_heads=recipe.num_heads,
+            d_ff=recipe.d_ff,
+            num_encoder_layers=recipe.num_layers,
+            num_decoder_layers=recipe.num_layers,
+            dropout=recipe.dropout,
+            norm_position=recipe.norm_position,
+            tied="all",
+            pad_id=PAD_ID,
+        )
+    )
+
+
+def _build_gru(recipe: Recipe, vocab_size: int) -> Seq2Seq:
+    """Bahdanau's model, with dropout on the embeddings and before the output."""
+    width = recipe.d_model
+    encoder = RecurrentEncoder(vocab_size, width, width, bidirectional=True)
+    decoder = AttentionDecoder(vocab_size, width, width, encoder.d_memory)
+    dropout = nn.Dropout(recipe.dropout)
+    dropped: dict[str, nn.Module] = {
+        "encoder": nn.Sequential(encoder.embedding, dropout),
+        "decoder": nn.Sequential(decoder.embedding, dropout),
+        "output": nn.Sequential(dropout, decoder.output),
+    }
+    encoder.add_module("embedding", dropped["encoder"])
+    decoder.add_module("embedding", dropped["decoder"])
+    decoder.add_module("output", dropped["output"])
+    return Seq2Seq(encoder, decoder)
+
+
+def batch_logits(model: nn.Module, batch: Batch) -> Tensor:
+    """Say for each target token what comes next, given the true ones before it.
+
+    Args:
+        model: As ``build_model`` made it.
+        batch: Sources and targets.
+
+    Returns:
+        Logits ``(batch, tgt_len, vocab_size)``.
+    """
+    if isinstance(model, Seq2Seq):
+        return model(batch.src, batch.tgt_input, source_lengths(batch.src))
+    return model(batch.src, batch.tgt_input)
+
+
+def mean_loss(model: nn.Module, batches: Iterable[Batch], device: torch.device | str) -> float:
+    """Measure a model on a corpus, without smoothing.
+
+    Args:
+        model: In evaluation mode.
+        batches: The corpus.
+        device: Where the model is.
+
+    Returns:
+        Mean negative log-probability of a target token, in nats.
+    """
+    total, count = 0.0, 0
+    with torch.no_grad():
+        for batch in batches:
+            moved = batch.to(device)
+            loss = label_smoothed_cross_entropy(
+                batch_logits(model, moved).float(),
+                moved.tgt_output,
+                smoothing=0.0,
+                ignore_index=PAD_ID,
+                reduction="sum",
+            )
+            total += loss.item()
+            count += batch.num_tokens
+    return total / count
+
+
+def begin(model: nn.Module, src: Tensor) -> StepModel:
+    """Encode sources, ready for a search.
+
+    Args:
+        model: In evaluation mode.
+        src: ``(batch, src_len)``, filled up with padding.
+
+    Returns:
+        A model that has read no target token.
+    """
+    if isinstance(model, Seq2Seq):
+        return model.begin(src, source_lengths(src))
+    assert isinstance(model, Transformer)
+    return CachedTransformer(model, *model.encode(src))
+
+
+def source_lengths(src: Tensor) -> Tensor:
+    """Count the tokens of sources.
+
+    Args:
+        src: ``(batch, src_len)``, filled up with padding.
+
+    Returns:
+        ``(batch,)``, int64, on the CPU, where packing a recurrent network's input wants it.
+    """
+    return (src != PAD_ID).sum(dim=1).cpu()

@@ -1,0 +1,168 @@
+"""Does the recipe for tiny Shakespeare train, go on to the bit, and write? Is its loss true?"""
+
+import json
+import math
+
+import pytest
+import torch
+from torch import nn
+from typer.testing import CliRunner
+
+from course_lib.recipes.language_modelling import run
+from course_lib.recipes.language_modelling.characters import Stretches, characters_of
+from course_lib.recipes.language_modelling.cli import app
+from course_lib.recipes.language_modelling.presets import PRESETS, Recipe
+from course_lib.recipes.run_record import with_settings
+
+CPU = torch.device("cpu")
+SMALL = Recipe(
+    num_layers=1,
+    d_model=8,
+    num_heads=2,
+    dropout=0.1,
+    length=16,
+    batch_size=4,
+    steps=6,
+    learning_rate=1e-2,
+    warmup_steps=2,
+    evaluate_every=2,
+)
+TEXT = "to be, or not to be: that is the question"
+
+
+@pytest.fixture(autouse=True)
+def real_text(course_data, monkeypatch):
+    monkeypatch.setenv("COURSE_DATA", str(course_data))
+
+
+def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(tmp_path, monkeypatch):
+    whole = run.run_training(SMALL, tmp_path / "whole", seed=3, device=CPU, progress=False)
+    draw = Stretches.draw
+
+    def power_cut(self, count, seed):
+        if seed == 3 * 1_000_003 + 5:
+            raise InterruptedError
+        return draw(self, count, seed)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Stretches, "draw", power_cut)
+        with pytest.raises(InterruptedError):
+            run.run_training(SMALL, tmp_path / "cut", seed=3, device=CPU, progress=False)
+    torch.manual_seed(99)
+    resumed = run.run_training(SMALL, tmp_path / "cut", seed=3, device=CPU, progress=False)
+    assert resumed["evaluations"] == whole["evaluations"]
+    assert resumed["finished"] is True
+    histories = [
+        json.loads((tmp_path / name / "history.json").read_text()) for name in ("whole", "cut")
+    ]
+    assert histories[0]["losses"] == histories[1]["losses"]
+    assert len(histories[0]["losses"]) == 6
+    weights = [(tmp_path / n / "model.safetensors").read_bytes() for n in ("whole", "cut")]
+    assert weights[0] == weights[1]
+
+    model, vocabulary = run.load_model(tmp_path / "cut", CPU)
+    assert len(vocabulary) == 65
+    _, validation_text = run.read_tiny_shakespeare()
+    validation = Stretches(validation_text, vocabulary, length=16, device=CPU)
+    with torch.no_grad():
+        loss = run.validation_loss(model, validation)
+    assert loss == pytest.approx(resumed["validation_loss_nats"], abs=1e-4)
+    assert (tmp_path / "cut" / "samples.txt").read_text()[0] == "\n"
+
+    longer = with_settings(SMALL, ["steps=8"])
+    with pytest.raises(ValueError, match="holds a run with steps=6, this one has 8"):
+        run.run_training(longer, tmp_path / "cut", seed=3, device=CPU)
+
+
+def test_the_commands_train_in_low_precision_and_write(tmp_path):
+    settings = [f"{name}={getattr(SMALL, name)}" for name in SMALL.__dataclass_fields__]
+    options = [part for setting in settings[:-2] for part in ("--set", setting)]
+    folder = str(tmp_path / "run")
+    # The GPU's preset at a small size: bfloat16, and without the compiler, which takes a minute.
+    command = ["train", folder, "--preset", "cuda", "--device", "cpu", *options]
+    result = CliRunner().invoke(app, [*command, "--set", "compiled=false"])
+    assert result.exit_code == 0, result.output
+    assert "nats a character after" in result.output
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["recipe"]["precision"] == "bfloat16"
+    assert summary["cpu_seconds"] > 0
+
+    written = [
+        CliRunner().invoke(
+            app, ["sample", folder, "--prompt", "ROMEO:", "--length", "20", "--seed", seed]
+        )
+        for seed in ("1", "1", "2")
+    ]
+    assert written[0].output == written[1].output != written[2].output
+    assert written[0].output.startswith("ROMEO:")
+    assert len(written[0].output) == len("ROMEO:") + 20 + 1
+    for arguments, message in (
+        (["sample", str(tmp_path)], "folder must hold recipe.json"),
+        (["sample", folder, "--prompt", "日"], "prompt must be made of the text's characters"),
+        (["train", folder, "--set", "steps=none"], "steps must be of type int"),
+        (["train", folder, "--set", "steps=7"], "steps must"),
+    ):
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 1
+        assert message in str(result.exception)
+
+
+@pytest.mark.gpu
+def test_the_preset_for_a_gpu_trains_compiled(tmp_path):
+    small = ["num_layers=1", "d_model=64", "num_heads=2", "dropout=0.0"]
+    short = ["steps=200", "evaluate_every=100", "warmup_steps=20"]
+    recipe = with_settings(PRESETS["cuda"], [*small, *short])
+    summary = run.run_training(recipe, tmp_path, seed=0, device=torch.device("cuda"))
+    assert summary["device"].startswith("cuda")
+    assert summary["validation_loss_nats"] < 2.8  # the frequencies of the characters give 3.3
+
+
+def test_the_loss_of_guessing_evenly_is_the_logarithm_of_the_characters():
+    class Even(nn.Module):
+        def forward(self, tokens):
+            return torch.zeros(*tokens.shape, 17)
+
+    vocabulary = characters_of(TEXT)
+    stretches = Stretches(TEXT, vocabulary, length=5, device=CPU)
+    assert run.validation_loss(Even(), stretches) == pytest.approx(math.log(17))
+
+
+def test_stretches_go_through_the_text_once_and_are_drawn_from_all_of_it():
+    vocabulary = characters_of(TEXT)
+    stretches = Stretches(TEXT, vocabulary, length=5, device=CPU)
+    batches = list(stretches.in_order(3))
+    assert [len(batch) for batch in batches] == [3, 3, 2]
+    read = "".join(
+        vocabulary.decode(row[:-1].tolist())[i] for b in batches for row in b for i in range(5)
+    )
+    assert read == TEXT[:40]
+    told = "".join("".join(vocabulary.decode(row[1:].tolist())) for b in batches for row in b)
+    assert told == TEXT[1:41]
+
+    drawn = stretches.draw(400, seed=1)
+    texts = {"".join(vocabulary.decode(row.tolist())) for row in drawn}
+    assert texts == {TEXT[start : start + 6] for start in range(len(TEXT) - 5)}
+    assert torch.equal(drawn, stretches.draw(400, seed=1))
+    assert not torch.equal(drawn, stretches.draw(400, seed=2))
+    with pytest.raises(ValueError, match="text must be longer than length=5, got 5"):
+        Stretches(TEXT[:5], vocabulary, length=5, device=CPU)
+
+
+def test_the_cpu_preset_has_the_sizes_of_nanogpt():
+    recipe = PRESETS["cpu"]
+    assert (recipe.num_layers, recipe.d_model, recipe.length) == (4, 128, 64)
+    assert recipe.batch_size == 12
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("length=0", "length must be at least 1, got 0"),
+        ("steps=2", "steps must exceed warmup_steps, got 2"),
+        ("steps=7", "steps must be a multiple of evaluate_every=2"),
+        ("precision=int8", "precision must be one of"),
+    ],
+)
+def test_recipes_that_make_no_sense_are_refused(setting, message):
+    with pytest.raises(ValueError, match=message):
+        with_settings(SMALL, [setting])
