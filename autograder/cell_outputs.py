@@ -12,18 +12,18 @@ from .results import CellOutput
 
 MAX_BYTES = 300_000  # of one submission; a large class is held in memory
 _MAX_PIECES = 20  # of one cell
-_MAX_TEXT = 4_000
 _MAX_SIDE = 4_000  # pixels: a small file may hold a huge picture
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
-def check_shown(cell: str, shown: Any, room: int) -> list[CellOutput]:
+def check_shown(cell: str, shown: Any, *, characters: int, room: int) -> list[CellOutput]:
     """Turn what the student's process claims that a cell showed into what may be kept.
 
     Args:
         cell: The cell's label.
         shown: The process's answer; pairs of ``text`` or ``png`` and content, if it is honest.
-        room: Most characters to keep.
+        characters: Most to keep of each text.
+        room: Most characters to keep in all, pictures included.
 
     Returns:
         Clean text, and PNG pictures of a sane size; whatever else there is is left out.
@@ -34,7 +34,7 @@ def check_shown(cell: str, shown: Any, room: int) -> list[CellOutput]:
             continue
         kind, content = piece
         if kind == "text":
-            output = CellOutput(cell=cell, text=clean_text(content, _MAX_TEXT))
+            output = CellOutput(cell=cell, text=clean_text(content, characters))
         elif kind == "png" and _is_png(content):
             output = CellOutput(cell=cell, png=content)
         else:

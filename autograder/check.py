@@ -26,6 +26,7 @@ from .worker.peer import RemoteError
 _HIDDEN = re.compile(r"^\s*### (BEGIN|END) HIDDEN TESTS", re.MULTILINE)
 _DECIMAL = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+")
 _MAX_MESSAGE = 400
+_MAX_WORDS = 4_000  # of a check's own message
 
 
 class CheckNamespace(dict[str, Any]):
@@ -118,12 +119,12 @@ def _explain(error: Exception, cell: Cell, file: str) -> dict[str, Any]:
     hidden = _line(error, file) in set(_hidden_lines(cell.source))
     if isinstance(error, CheckFailure):
         detail = "" if hidden else error.detail
-        message = "\n".join(part for part in (error.summary, detail) if part)
+        message = "\n".join(_cut(part) for part in (error.summary, detail) if part)
         return {"status": Status.FAIL, "message": message, "hint": error.hint}
     if isinstance(error, RemoteError):
         return _explain_remote(error, cell, hidden)
     if isinstance(error, AssertionError):
-        return {"status": Status.FAIL, "message": str(error) or f"Not so: {cell.title}."}
+        return {"status": Status.FAIL, "message": _cut(str(error)) or f"Not so: {cell.title}."}
     # Trusted code stumbled over what the student's code returned. Its words are not for students.
     return {
         "status": Status.FAIL,
@@ -146,6 +147,11 @@ def _explain_remote(error: RemoteError, cell: Cell, hidden: bool) -> dict[str, A
         "hint": limit_hint(error.type_name, error.message),
         "traceback": error.traceback,
     }
+
+
+def _cut(text: str) -> str:
+    """Cut what may hold names or values of the student's: a process may send megabytes of them."""
+    return text if len(text) <= _MAX_WORDS else text[:_MAX_WORDS] + " …"
 
 
 def _line(error: BaseException, file: str) -> int:

@@ -5,11 +5,11 @@ there, and decides. What a running worker reports is the word of a process that 
 have tampered with: it only adds remarks for the staff.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .homework import CellKind, Homework
-from .results import Flag, FlagKind, Status
+from .results import CellFailure, Flag, FlagKind, Status
 from .student_process import ProcessEnded, StudentProcess
 from .submission import Submission
 from .worker.peer import RemoteError
@@ -27,10 +27,13 @@ class Reading:
         lost: For each exercise that broke its rule, the status of its checks and what to tell the
             student.
         flags: Remarks for the staff.
+        unread: The cells that are no Python, which must not run: what nobody can read, a changed
+            interpreter may yet understand.
     """
 
     lost: dict[str, tuple[Status, str]]
     flags: tuple[Flag, ...]
+    unread: dict[str, CellFailure] = field(default_factory=dict)
 
 
 def rules_of(homework: Homework) -> dict[str, list[str]]:
@@ -61,7 +64,7 @@ def read_code(process: StudentProcess, submission: Submission, homework: Homewor
     ]
     try:
         with process.limited(_SECONDS):
-            breaches, suspicions = process.ask("worker.reading:read", cells, rules)
+            breaches, suspicions, unread = process.ask("worker.reading:read", cells, rules)
     except (ProcessEnded, RemoteError) as error:
         words = "Python itself can't read your notebook: it is too large, or nested too deep."
         flag = Flag(kind=FlagKind.HOSTILE, text=f"its code could not be read ({error})")
@@ -75,7 +78,11 @@ def read_code(process: StudentProcess, submission: Submission, homework: Homewor
     for kind, name, cell, line in suspicions:
         text = f"{kind} {'into ' if kind == 'pries' else ''}{name[:_MAX_NAME]}"
         flags.append(Flag(kind=FlagKind.HOSTILE, text=text, cell=cell, line=line))
-    return Reading(lost=lost, flags=tuple(flags[:_MAX_FLAGS]))
+    failures = {
+        label: CellFailure(cell=label, status=Status.ERROR, message=message, traceback=traceback)
+        for label, message, traceback in unread
+    }
+    return Reading(lost=lost, flags=tuple(flags[:_MAX_FLAGS]), unread=failures)
 
 
 def recorded_flags(process: StudentProcess, homework: Homework) -> tuple[Flag, ...]:
@@ -86,24 +93,31 @@ def recorded_flags(process: StudentProcess, homework: Homework) -> tuple[Flag, .
         homework: Whose rules hold.
 
     Returns:
-        Remarks for the staff; none if the process does not say.
+        Remarks for the staff; none if the process does not say. What one exercise forbids may
+        be called by another.
     """
-    known = {name for names in rules_of(homework).values() for name in names}
+    exercises = (cell for cell in homework.cells if cell.kind is CellKind.SOLUTION)
+    rules = {cell.grade_id: set(cell.forbids) for cell in exercises}
+    known = set().union(*rules.values())
+    noted = (
+        call[:3]
+        for call in process.recorded()[:_MAX_FLAGS]
+        if _is_call(call) and call[0] in rules.get(call[3], known)
+    )
     return tuple(
         Flag(
             kind=FlagKind.DELEGATION,
-            text=f"{call[0]}, which an exercise forbids, was called while a check ran",
-            cell=call[1][:_MAX_NAME],
-            line=call[2],
+            text=f"{name}, which an exercise forbids, was called while a check ran",
+            cell=cell[:_MAX_NAME],
+            line=line,
         )
-        for call in process.recorded()[:_MAX_FLAGS]
-        if _is_call(call) and call[0] in known
+        for name, cell, line in dict.fromkeys(noted)
     )
 
 
 def _is_call(call: Any) -> bool:
-    """Whether it is a name, a cell and a line: a hostile process may report anything."""
-    return type(call) is tuple and [type(part) for part in call] == [str, str, int]
+    """Whether it is what ``worker.recorder`` notes: a hostile process may report anything."""
+    return type(call) is tuple and [type(part) for part in call] == [str, str, int, str]
 
 
 def _words(exercise: str, name: str, cell: str, line: int) -> str:

@@ -205,7 +205,7 @@ class GradebookRecorder:
             notebook = transplant(self._released, data, self._homework)
         submitted = nbformat.writes(notebook) + "\n"
         restore_instructors_cells(notebook, self._rows.sources)
-        write_outcomes(notebook, result)
+        write_outcomes(notebook, result, self._homework)
         timestamp = _read_timestamp(handed_in)
         autograded = Autograded(
             student=student,

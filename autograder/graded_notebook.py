@@ -71,7 +71,7 @@ def restore_instructors_cells(
             cell.source = cell.source if source is None else source
 
 
-def write_outcomes(notebook: NotebookNode, result: SubmissionResult) -> None:
+def write_outcomes(notebook: NotebookNode, result: SubmissionResult, homework: Homework) -> None:
     """Leave in each test cell the outputs that nbgrader reads marks from.
 
     Nothing stands for a pass, an error for a fail, a number for partial credit. In the student's
@@ -81,8 +81,9 @@ def write_outcomes(notebook: NotebookNode, result: SubmissionResult) -> None:
     Args:
         notebook: The student's notebook, changed in place.
         result: What grading it found.
+        homework: The instructor's notebook.
     """
-    make_inert(notebook)
+    make_inert(notebook, {cell.source for cell in homework.cells if cell.kind is CellKind.TEXT})
     checks = {check.check: check for check in result.checks}
     numbers = itertools.count(1)
     for cell in notebook.cells:

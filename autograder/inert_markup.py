@@ -5,9 +5,9 @@ assistant who is logged in to a server that runs code.
 """
 
 import re
+from collections.abc import Collection
 
 from nbformat import NotebookNode
-from nbgrader.utils import compute_checksum
 
 from autograder.clean_text import clean_text
 
@@ -34,7 +34,7 @@ def inert_markup(text: str) -> str:
     return _PARTED.sub(lambda found: found[0] + _BREAK, clean_text(text, _MAX_CHARACTERS))
 
 
-def make_inert(notebook: NotebookNode) -> None:
+def make_inert(notebook: NotebookNode, instructors: Collection[str]) -> None:
     """Leave in a notebook nothing that a page made from it could run or fetch.
 
     Sources of code are shown as text by every page, and stay as they are; so does what cells
@@ -42,6 +42,8 @@ def make_inert(notebook: NotebookNode) -> None:
 
     Args:
         notebook: A student's notebook, changed in place.
+        instructors: Texts of the instructor's, which stay as they are. A cell is known by its text:
+            what else it says of itself, the student may have written.
     """
     notebook.metadata = NotebookNode(
         {"kernelspec": notebook.metadata["kernelspec"]} if "kernelspec" in notebook.metadata else {}
@@ -50,11 +52,5 @@ def make_inert(notebook: NotebookNode) -> None:
         known = {key: cell.metadata[key] for key in _KEPT_METADATA if key in cell.metadata}
         cell.metadata = NotebookNode(known)
         cell.pop("attachments", None)
-        if cell.cell_type != "code" and not _is_as_released(cell):
+        if cell.cell_type != "code" and cell.source not in instructors:
             cell.source = inert_markup(cell.source)
-
-
-def _is_as_released(cell: NotebookNode) -> bool:
-    """Say whether a cell holds the instructor's text still: nbgrader knows it by checksum."""
-    checksum = cell.metadata.get("nbgrader", {}).get("checksum")
-    return bool(checksum) and checksum == compute_checksum(cell)

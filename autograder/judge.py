@@ -73,7 +73,13 @@ class Judge:
         )
         try:
             reading = read_code(process, submission, self._homework)
-            run = _Run(process, self._limits.check_seconds, derive_seed(seed, student), reading)
+            run = _Run(
+                process,
+                reading,
+                seconds=self._limits.check_seconds,
+                characters=self._sandbox.limits.output_characters,
+                seed=derive_seed(seed, student),
+            )
             for step in submission.steps:
                 run.do(step)
             called = recorded_flags(process, self._homework)
@@ -117,11 +123,19 @@ class _Run:
     """What has happened so far while one submission is graded."""
 
     def __init__(
-        self, process: StudentProcess, seconds: float, seed: int, reading: Reading
+        self,
+        process: StudentProcess,
+        reading: Reading,
+        *,
+        seconds: float,
+        characters: int,
+        seed: int,
     ) -> None:
         self._lost = reading.lost
+        self._unread = reading.unread
         self._process = process
         self._seconds = seconds
+        self._characters = characters
         self._seed = seed
         self._trusted: dict[str, Any] = {"__name__": "__check__"}
         self.results: dict[str, CheckResult] = {}
@@ -139,6 +153,9 @@ class _Run:
                 step.cell, self._process, self._trusted, seed=self._seed, seconds=self._seconds
             )
             return
+        if step.label in self._unread:
+            self.failures[step.label] = self._unread[step.label]
+            return
         if step.kind is CellKind.SETUP:
             code = compile(_without_magics(step.source), f"<setup {step.label}>", "exec")
             exec(code, self._trusted)  # noqa: S102 -- the instructor's own code
@@ -147,7 +164,9 @@ class _Run:
             self.failures[step.label] = failure
         if step.kind is CellKind.SOLUTION:
             room = MAX_BYTES - sum(len(shown.text) + len(shown.png) for shown in self.outputs)
-            self.outputs += check_shown(step.label, self._process.take_shown(), room)
+            self.outputs += check_shown(
+                step.label, self._process.take_shown(), characters=self._characters, room=room
+            )
 
 
 def _without_magics(source: str) -> str:

@@ -43,6 +43,10 @@ class TrustedJudge(NbGraderPreprocessor):
     open_files = Int(Limits.open_files, help="Files that a student's process may open").tag(
         config=True
     )
+    output_characters = Int(
+        Limits.output_characters,
+        help="Text that one cell may show; what is beyond it is left out and costs no point",
+    ).tag(config=True)
     isolated = Bool(True, help="Run students' code inside the sandbox").tag(config=True)
     device = Unicode("cpu", help="cpu or cuda").tag(config=True)
 
@@ -58,15 +62,14 @@ class TrustedJudge(NbGraderPreprocessor):
         Returns:
             The notebook with outputs in its test cells, and the resources.
         """
-        student = resources["nbgrader"]["student"]
-        write_outcomes(
-            notebook, self._grade(notebook, student, resources["nbgrader"]["assignment"])
-        )
+        course = Course.load(resources["nbgrader"]["assignment"], Path(self.root))
+        result = self._grade(course, notebook, resources["nbgrader"]["student"])
+        write_outcomes(notebook, result, course.homework)
         return notebook, resources
 
-    def _grade(self, notebook: NotebookNode, student: str, homework_id: str) -> SubmissionResult:
+    def _grade(self, course: Course, notebook: NotebookNode, student: str) -> SubmissionResult:
         judge = open_judge(
-            Course.load(homework_id, Path(self.root)),
+            course,
             limits=self.time_limits,
             worker_limits=self.worker_limits,
             isolated=self.isolated,

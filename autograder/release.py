@@ -18,7 +18,7 @@ from .nbgrader_settings import configure
 from .source import build_source_notebook
 from .student_edition import write_student_edition
 
-STUDENT_PACKAGES = ("torch", "numpy", "matplotlib", "tqdm", "jupyterlab")
+STUDENT_PACKAGES = ("torch", "numpy", "matplotlib", "safetensors", "tqdm", "jupyterlab")
 """What the notebook and the student edition of course_lib import, and what shows the notebook."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's own beginning: the same files give the same bytes

@@ -48,7 +48,7 @@ class Sandbox:
 
     Args:
         library: Folder that holds the ``course_lib`` which students may import.
-        limits: What each worker may use.
+        limits: What each worker may use; also an attribute.
         device: ``cpu`` or ``cuda``; with ``cuda`` the GPU's device files are let in.
         isolated: False runs without any protection, for machines without bubblewrap.
 
@@ -60,7 +60,7 @@ class Sandbox:
         self, library: Path, *, limits: Limits, device: str = "cpu", isolated: bool = True
     ) -> None:
         self._library = library
-        self._limits = limits
+        self.limits = limits
         self._device = device
         self._isolated = isolated
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
@@ -101,7 +101,7 @@ class Sandbox:
             self._launch()
         ours, theirs = socket.socketpair()
         with theirs:
-            answer = self._ask({"start": asdict(self._limits)}, [theirs.fileno()])
+            answer = self._ask({"start": asdict(self.limits)}, [theirs.fileno()])
         return Worker(connection=ours, pid=answer["worker"])
 
     def stop(self, worker: Worker, *, grace: float = 0.0) -> int | None:
@@ -248,6 +248,8 @@ def _system_mounts() -> list[str]:
             mounts += ["--symlink", str(path.readlink()), str(path)]
         elif path.is_dir():
             mounts += ["--ro-bind", str(path), str(path)]
+    # What the processor can do, asked by PyTorch's quantised kernels.
+    mounts += ["--ro-bind-try", "/sys/devices/system/cpu", "/sys/devices/system/cpu"]
     for name in ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "alternatives"):
         mounts += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     return mounts

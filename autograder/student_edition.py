@@ -18,6 +18,7 @@ from .homework import CellKind, HomeworkError, resolve_homework
 from .source import SourceCell, read_source
 
 PACKAGE = "course_lib"
+RECIPES = "recipes"  # whole runs, with needs of their own; they hold nothing that homework asks for
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def __getattr__(name: str) -> object:
 
 
 def write_student_edition(homework_id: str, root: Path, destination: Path) -> None:
-    """Write ``course_lib`` without what students are to write.
+    """Write ``course_lib`` without what students are to write, and without its recipes.
 
     Args:
         homework_id: A homework in ``solutions``.
@@ -70,7 +71,11 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
             notebook itself needs what this edition withholds; the message names the import.
     """
     homework = resolve_homework(homework_id, root)
-    paths = {_module_name(path, root): path for path in sorted((root / PACKAGE).rglob("*.py"))}
+    paths = {
+        _module_name(path, root): path
+        for path in sorted((root / PACKAGE).rglob("*.py"))
+        if path.relative_to(root / PACKAGE).parts[0] != RECIPES
+    }
     texts = {module: path.read_text(encoding="utf-8") for module, path in paths.items()}
     asked = _asked_for(homework, root)
     for module in asked.keys() - texts.keys():
@@ -89,7 +94,7 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
 
     target = destination / PACKAGE
     shutil.rmtree(target, ignore_errors=True)
-    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", RECIPES)
     shutil.copytree(root / PACKAGE, target, ignore=ignored)
     for module, text in edited.items():
         (target / paths[module].relative_to(root / PACKAGE)).write_text(text, encoding="utf-8")

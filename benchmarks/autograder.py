@@ -12,6 +12,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -71,7 +72,9 @@ def time_nbgrader(submissions: Path, course: Path) -> Timing:
     source.parent.mkdir(parents=True)
     shutil.copy(build_source_notebook(HOMEWORK, ROOT), source)
     (course / "nbgrader_config.py").write_text("")
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    # nbgrader runs alembic by its bare name, which only an activated environment would find.
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PATH": path}
 
     def run(command: str) -> float:
         started = time.perf_counter()

@@ -172,7 +172,8 @@ def _measure(folder: Path, scratch: Path, count: int, time_limit: float) -> None
     for name, seen in (rows | {"after": after}).items():
         print(f"| {name} | {seen.processes} | {seen.memory >> 20} | {seen.own_memory >> 20} | "
               f"{seen.descriptors} | {seen.files} |")  # fmt: skip
-    if differing or after.processes > before.processes + 2 or after.files > before.files:
+    left = after.processes > before.processes + 2 or after.files > before.files
+    if differing or left or after.descriptors > before.descriptors + 2:
         sys.exit("something grew, was left behind, or was marked in two ways")
 
 

@@ -41,12 +41,14 @@ class Limits:
         scratch_mb: Size of /tmp and of /dev/shm, in MiB each.
         processes: Processes and threads.
         open_files: Open file descriptors.
+        output_characters: Text that one cell may show; the rest is left out and costs nothing.
     """
 
     memory_mb: int = 4096
     scratch_mb: int = 256
     processes: int = 256
     open_files: int = 256
+    output_characters: int = 4000
 
 
 def enter_own_namespaces(limits: Limits) -> None:

@@ -76,7 +76,7 @@ class Notebook:
             RecursionError: It is nested too deep.
         """
         for code, offset in _code_of(source):
-            for node in ast.parse(code).body:
+            for node in ast.parse(code, f'cell "{label}"').body:
                 statement = self._read_statement(node, label, offset)
                 if students and not isinstance(node, ast.Import | ast.ImportFrom):
                     self.statements.append(statement)
@@ -113,6 +113,8 @@ class Notebook:
             elif alias.name == "*":
                 self._stars.append(node.module or "")
                 continue
+            elif node.module == "__future__" and alias.name == "barry_as_FLUFL":
+                raise SyntaxError("another grammar for later cells is no Python")
             else:
                 full = f"{node.module}.{alias.name}"
                 name = alias.asname or alias.name

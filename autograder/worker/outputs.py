@@ -7,21 +7,27 @@ from typing import Any
 
 from IPython.core.displaypub import DisplayPublisher
 
-MAX_TEXT = 8_000
 MAX_PICTURES = 4
 MAX_PICTURE_BYTES = 150_000
 
 
 class Shown:
-    """What one cell has shown so far, in order: pairs of kind (``text`` or ``png``) and content."""
+    """What one cell has shown so far, in order: pairs of kind (``text`` or ``png``) and content.
 
-    def __init__(self) -> None:
+    Args:
+        characters: How much text there is room for; what comes after is left out.
+    """
+
+    def __init__(self, characters: int) -> None:
         self.pieces: list[tuple[str, str]] = []
-        self._room = MAX_TEXT
+        self.characters = characters
+        self._room = characters
         self._pictures = 0
 
     def add_text(self, text: str) -> None:
         """Add a text, or as much of it as there is room for."""
+        if self._room and len(text) >= self._room:
+            text = text[: self._room - 1] + "…"
         text = text[: self._room]
         self._room -= len(text)
         if text and self.pieces and self.pieces[-1][0] == "text":
@@ -37,7 +43,7 @@ class Shown:
             self.pieces.append(("png", code))
 
 
-_shown = Shown()
+_shown = Shown(0)
 
 
 class Publisher(DisplayPublisher):
@@ -76,10 +82,16 @@ def capture_streams() -> None:
         setattr(sys, name, stream)
 
 
+def keep_text(characters: int) -> None:
+    """From now on keep so many characters of what each cell shows."""
+    global _shown
+    _shown = Shown(characters)
+
+
 def begin_cell() -> None:
     """Forget what was shown before."""
     global _shown
-    _shown = Shown()
+    _shown = Shown(_shown.characters)
 
 
 def take_shown() -> list[tuple[str, str]]:

@@ -15,6 +15,9 @@ from torch import Tensor
 from .values import MAX_ITEMS, TensorTable, decode, encode
 from .wire import Wire, WireClosed, WireError
 
+MAX_BROUGHT = 1 << 23
+"""Entries of the tensors that calls of what was handed over may bring during one call there."""
+
 
 class RemoteError(Exception):
     """A call raised on the other side; also an instance of the same builtin exception.
@@ -159,6 +162,8 @@ class Peer:
         self._next_export = 0
         self._next_call = 0
         self._released: list[int] = []
+        self._awaited = 0  # calls whose replies have not come: more than one if calls are nested
+        self._brought = 0  # entries of tensors, by calls of the other side during the outermost
 
     def call(
         self, target: "Proxy | str", args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
@@ -190,6 +195,9 @@ class Peer:
             "grad": torch.is_grad_enabled(),
         }
         inputs = [t for t in table.tensors if t.requires_grad]
+        if not self._awaited:
+            self._brought = 0
+        self._awaited += 1
         try:
             self._send(request, table)
             message, tensors = self._await_reply(number)
@@ -197,6 +205,8 @@ class Peer:
         except (WireError, WireClosed, TimeoutError) as error:
             self.failure = error
             raise
+        finally:
+            self._awaited -= 1
 
     def serve(self) -> None:
         """Answer calls until the other side is gone.
@@ -249,7 +259,7 @@ class Peer:
         if "yours" in data:
             return self._exports[data["yours"]]
         if isinstance(data.get("reference"), int) and isinstance(data.get("type"), str):
-            return Proxy(self, data["reference"], data["type"])
+            return Proxy(self, data["reference"], data["type"][: _LONGEST["type_name"]])
         if isinstance(data.get("record"), str):
             return self._target(data["record"])
         raise WireError("a value is malformed")
@@ -268,6 +278,10 @@ class Peer:
     def _perform(
         self, message: dict[str, Any], tensors: list[Tensor]
     ) -> tuple[dict[str, Any], TensorTable]:
+        if not self._allow_named:  # what runs here for the other side is held to no time limit
+            self._brought += sum(max(t.numel(), *t.shape, 0) for t in tensors)
+            if self._brought > MAX_BROUGHT:
+                raise WireError(f"calls of what was handed over brought over {MAX_BROUGHT} entries")
         received = _ReceivedTensors(tensors, as_leaves=True)
         target = self._target(message.get("target"))
         args = decode(message.get("args"), received, self._resolve)

@@ -4,9 +4,11 @@ Called in a fresh worker, before any of the student's code runs in it: so its an
 and a text that brings Python's parser down brings down nothing else.
 """
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 
+from . import shell
 from .names_used import Notebook, Statement, Use
 
 _DEPTH = 50_000  # of nested expressions; Python refuses to run far fewer
@@ -17,17 +19,22 @@ _SETTINGS = ("torch.backends", "sys.path", "sys.argv")
 _PRYING = (
     "ctypes", "gc.get_objects", "gc.get_referrers", "inspect.currentframe", "inspect.stack",
     "os._exit", "os.abort", "os.fork", "os.kill", "socket", "subprocess", "sys._getframe",
-    "sys.displayhook", "sys.settrace", "worker",
+    "sys.displayhook", "sys.settrace", "torch.ops", "torch._C", "torch._VF", "worker",
 )  # fmt: skip
+# What torch adds to the name of one thing: _native_layer_norm, _thnn_fused_gru_cell.
+_AFFIXES = ("", "forward", "fused", "fwd", "loss", "native", "quantized", "thnn")
 _PRYING_TEXTS = ("gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD")
 
 Finding = tuple[str, str, str, int]
 """An exercise or a kind, a name, a cell's label, a line."""
 
+Unread = tuple[str, str, str]
+"""A cell's label, what Python says of it, and where."""
+
 
 def read(
     cells: Sequence[tuple[str, str, bool]], rules: Mapping[str, Sequence[str]]
-) -> tuple[list[Finding], list[Finding]]:
+) -> tuple[list[Finding], list[Finding], list[Unread]]:
     """Read a notebook.
 
     Args:
@@ -36,7 +43,8 @@ def read(
 
     Returns:
         First, for each exercise and forbidden name, where the exercise's code leads to it. Then
-        what is suspicious: ``changes`` or ``pries``, a name, and where.
+        what is suspicious: ``changes`` or ``pries``, a name, and where. Last, the cells that are no
+        Python: they must not run, for a student can change what Python is.
 
     Raises:
         RecursionError: Something is nested deeper than Python would run.
@@ -51,19 +59,21 @@ def read(
 
 def _read(
     cells: Sequence[tuple[str, str, bool]], rules: Mapping[str, Sequence[str]]
-) -> tuple[list[Finding], list[Finding]]:
+) -> tuple[list[Finding], list[Finding], list[Unread]]:
     notebook = Notebook()
+    unread: list[Unread] = []
     for label, source, students in cells:
         try:
             notebook.read(label, source, students=students)
-        except (SyntaxError, ValueError):
-            continue  # it can't run either
+        except (SyntaxError, ValueError) as error:
+            said = shell.describe_error(error)
+            unread.append((label, f"{said['type_name']}: {said['message']}", said["traceback"]))
     forbidden = [
         (exercise, name, use.cell, use.line)
         for exercise, names in rules.items()
         for name, use in _breaches(exercise, names, notebook).items()
     ]
-    return forbidden, _suspicious(notebook.statements)
+    return forbidden, _suspicious(notebook.statements), unread
 
 
 def _breaches(exercise: str, names: Sequence[str], notebook: Notebook) -> dict[str, Use]:
@@ -74,9 +84,9 @@ def _breaches(exercise: str, names: Sequence[str], notebook: Notebook) -> dict[s
     for statement in _led_to(exercise, notebook.statements):
         uses += statement.uses
     for use in uses:
-        for name in names:
-            if _is_in(use.name, name):
-                found.setdefault(name, use)
+        named = [name for name in names if _is_in(use.name, name)]
+        for name in named or [name for name in names if _is_kin(use.name, name)][:1]:
+            found.setdefault(name, use)
     return found
 
 
@@ -98,6 +108,23 @@ def _is_in(used: str, forbidden: str) -> bool:
     """Whether a used name is the forbidden one, by whatever path: torch.nn.modules..., .forward."""
     parts = used.split(".")
     return parts[0] == forbidden.partition(".")[0] and forbidden.rpartition(".")[2] in parts
+
+
+def _is_kin(used: str, forbidden: str) -> bool:
+    """Whether a used name is torch's other name for the forbidden thing."""
+    if not (_below(used, ["torch"]) and _below(forbidden, ["torch"])):
+        return False
+    return _kernel(forbidden.rpartition(".")[2]) in map(_kernel, used.split("."))
+
+
+def _kernel(name: str) -> str:
+    """Return what torch's names for one thing share: ``LayerNorm``, ``native_layer_norm``.
+
+    A name of one word is too common to go by: ``torch.nn.utils.rnn`` is no RNN.
+    """
+    words = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_")
+    words = [word for word in words if word not in _AFFIXES]
+    return "_".join(words) if len(words) > 1 else name
 
 
 def _suspicious(statements: Sequence[Statement]) -> list[Finding]:

@@ -18,7 +18,7 @@ _TORCH = str(Path(torch.__file__).parent)
 _RUNS_CELLS = shell.run_cell.__code__
 _MOST = 20
 
-_seen: dict[tuple[str, str, int], None] = {}
+_seen: dict[tuple[str, str, int, str], None] = {}
 
 
 def watch(names: list[str]) -> None:
@@ -40,8 +40,12 @@ def watch(names: list[str]) -> None:
         setattr(owner, attribute, _noting(found, name))
 
 
-def seen() -> list[tuple[str, str, int]]:
-    """Return what was noted: name, cell and line of the student's call."""
+def seen() -> list[tuple[str, str, int, str]]:
+    """Return what was noted: name, cell and line of the student's call, and whom the judge asked.
+
+    That is the cell of the student's function that was called first: a rule binds one exercise,
+    and the others may well use what it forbids.
+    """
     return list(_seen)[:_MOST]
 
 
@@ -61,10 +65,11 @@ def _note(name: str) -> None:
     label = shell.cell_of(frame.f_code.co_filename)
     if label is None:
         return  # called by the course's library, not by the student
-    line = frame.f_lineno
+    line, asked = frame.f_lineno, label
     above = frame.f_back
     while above:
         if above.f_code is _RUNS_CELLS:
             return  # a cell runs: a comparison of the student's own
+        asked = shell.cell_of(above.f_code.co_filename) or asked
         above = above.f_back
-    _seen[name, label, line] = None
+    _seen[name, label, line, asked] = None

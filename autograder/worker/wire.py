@@ -120,6 +120,9 @@ class Wire:
 def _tensors_to_bytes(tensors: Sequence[Tensor]) -> bytes:
     if not tensors:
         return b""
+    size = sum(t.numel() * t.element_size() for t in tensors)
+    if size > MAX_TENSOR_BYTES:  # an expanded view may claim far more than it takes: copy nothing
+        raise WireError(f"tensors of {size} bytes are too large (limit {MAX_TENSOR_BYTES})")
     try:
         # Clones: safetensors refuses tensors that share memory, as views of one input do.
         plain = {

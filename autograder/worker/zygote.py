@@ -56,6 +56,8 @@ def _import_everything() -> None:
     make_shell()
     _import_course_lib()
     reading.read([("", "%time x = 1", True)], {})  # fills the caches of the parsers
+    # Looks at the processor once, for all: a worker's own /proc may be empty.
+    torch.nn.functional.embedding_bag(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, 1))
     gc.collect()
     gc.freeze()  # keeps the children from copying pages that the collector would touch
 
@@ -123,14 +125,15 @@ def _become_worker(descriptor: int, limits: Limits, isolated: bool, control: soc
             mapped = mapped_bytes()  # the worker's own /proc may be empty
             enter_own_namespaces(limits)
             drop_privileges(limits, mapped)
-        _answer_judge(descriptor)
+        _answer_judge(descriptor, limits)
     except BaseException as error:
         os.write(2, f"worker: {type(error).__name__}: {error}\n".encode())
         os._exit(70)
     os._exit(0)
 
 
-def _answer_judge(descriptor: int) -> None:
+def _answer_judge(descriptor: int, limits: Limits) -> None:
+    from .outputs import keep_text
     from .peer import Peer
     from .shell import describe_error
     from .wire import Wire, WireClosed
@@ -138,6 +141,7 @@ def _answer_judge(descriptor: int) -> None:
     quiet = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(quiet, standard)
+    keep_text(limits.output_characters)
     wire = Wire(socket.socket(fileno=descriptor))
     peer = Peer(wire, describe_error=describe_error, allow_named=True, contains=BaseException)
     try:

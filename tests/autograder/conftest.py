@@ -66,8 +66,9 @@ assert_close(double(secret), factor * secret, mistakes={"you tripled": 3 * secre
 ### BEGIN HIDDEN TESTS
 from course_lib.testing import assert_close
 x = torch.randn(5, dtype=torch.float64, requires_grad=True)
-double(x).sum().backward()
-assert_close(x.grad, torch.full_like(x, 2.0), hint="keep the graph")
+weights = torch.randn(5, dtype=torch.float64)
+(weights * double(x)).sum().backward()
+assert_close(x.grad, 2 * weights, hint="keep the graph")
 ### END HIDDEN TESTS
 """,
         ),

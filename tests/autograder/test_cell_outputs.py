@@ -67,14 +67,17 @@ def test_a_hostile_answer_costs_no_honest_point(grade):
     ],
 )  # fmt: skip
 def test_what_no_honest_process_says_is_left_out(claimed):
-    assert check_shown("cell", claimed, 1000) == []
+    assert check_shown("cell", claimed, characters=99, room=1000) == []
 
 
 def test_text_is_cleaned_and_a_submission_has_its_bounds():
-    (output,) = check_shown("cell", [("text", "\x1b[2Ja\u202e")], 1000)
+    (output,) = check_shown("cell", [("text", "\x1b[2Ja\u202e")], characters=99, room=1000)
     assert output.text == "a\ufffd"
-    assert check_shown("cell", [("text", "a" * 99), ("png", PNG)], 100)[0].png == ""
-    assert len(check_shown("cell", [("text", "a")] * 99, 1000)) == 20
+    assert (
+        check_shown("cell", [("text", "a" * 99), ("png", PNG)], characters=99, room=100)[0].png
+        == ""
+    )
+    assert len(check_shown("cell", [("text", "a")] * 99, characters=99, room=1000)) == 20
 
 
 def test_outputs_stand_in_the_cells_that_showed_them():
@@ -82,12 +85,12 @@ def test_outputs_stand_in_the_cells_that_showed_them():
         cells=[nbformat.v4.new_code_cell("", metadata={"nbgrader": {"grade_id": "double"}})]
     )
     outputs = [
-        *check_shown("double", [("text", "<script>")], 99),
-        *check_shown("extra cell 2", [("png", PNG)], 999),
+        *check_shown("double", [("text", "<script>")], characters=99, room=99),
+        *check_shown("extra cell 2", [("png", PNG)], characters=99, room=999),
     ]
     made = transplant(released, notebook("a = 1", SOLUTION, "b = 2"), DOUBLE)
     result = SubmissionResult(student="x", homework="y", checks=(), outputs=tuple(outputs))
-    write_outcomes(made, result)
+    write_outcomes(made, result, DOUBLE)
     assert [[dict(o) for o in cell.outputs] for cell in made.cells] == [
         [],
         [{"output_type": "stream", "name": "stdout", "text": "<script>"}],

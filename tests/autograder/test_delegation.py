@@ -25,6 +25,8 @@ BREACHES = {
     "a star": ("from torch.nn import *\ndef norm(x):\n    return LayerNorm(4)(x)", 3),
     "its own module": ("import torch.nn.modules.normalization as n\nnorm = n.LayerNorm", 2),
     "an operator": ("def norm(x):\n    return torch.ops.aten.layer_norm(x, (4,))", 2),
+    "the kernel below it": ("def norm(x): return torch.native_layer_norm(x, (4,))", 1),
+    "the operator below it": ("def norm(x): return torch.ops.aten.native_layer_norm(x)", 1),
     "a method of it": ("class norm: pass\nnorm.forward = nn.LayerNorm.forward", 2),
     "setattr": ("class norm: pass\nsetattr(norm, 'forward', nn.LayerNorm.forward)", 2),
     "getattr": ("def norm(x):\n    return getattr(nn, 'LayerNorm')(4)(x)", 2),
@@ -43,6 +45,7 @@ ALLOWED = {
     "isinstance": "def norm(x): return isinstance(x, (nn.LayerNorm, nn.Linear))",
     "a method of one's own": "class norm:\n    def layer_norm(self): return self.layer_norm()",
     "a function of one's own": "def layer_norm(x): return x\ndef norm(x): return layer_norm(x)",
+    "a module of like name": "from torch.nn.utils import rnn\ndef norm(x): rnn.pad_sequence(x)",
     "covered by one's own": "from torch.nn import LayerNorm as norm\ndef norm(x): return x",
     "a text": "def norm(x):\n    '''As nn.LayerNorm.'''\n    return x  # F.layer_norm",
     "no Python": "norm = nn.LayerNorm(",
@@ -62,7 +65,7 @@ def test_code_that_leads_to_a_forbidden_name_is_found_with_its_line(name):
 
 @pytest.mark.parametrize("name", ALLOWED)
 def test_code_that_only_mentions_it_is_not(name):
-    assert read_one(ALLOWED[name]) == ([], [])
+    assert read_one(ALLOWED[name])[:2] == ([], [])
 
 
 def test_changes_to_what_is_not_theirs_and_prying_are_found():
@@ -141,6 +144,17 @@ def test_a_call_that_reading_does_not_see_is_told_and_costs_nothing(grade):
 
 
 @pytest.mark.sandbox
+def test_what_one_exercise_forbids_another_may_call(grade):
+    hidden = "def same(x):\n    return eval('torch.nn.Identity')()(x)"
+    cells = [hidden, ("double", "def double(x):\n    return x + x")]
+    half = ("half", "def half(x):\n    return same(x) / 2")
+    assert delegations(grade(*cells, half, homework=RULED)) == []
+    double = ("double", "def double(x):\n    return 2 * same(x)")
+    (flag,) = delegations(grade(hidden, double, half, homework=RULED))
+    assert flag.line == 2
+
+
+@pytest.mark.sandbox
 def test_a_comparison_in_a_cell_of_ones_own_is_nobodys_business(grade):
     compare = "assert bool((torch.nn.Identity()(torch.ones(2)) * 2 == double(torch.ones(2))).all())"
     result = grade(("double", "def double(x):\n    return x + x"), compare, HALF, homework=RULED)
@@ -156,6 +170,7 @@ def test_a_comparison_in_a_cell_of_ones_own_is_nobodys_business(grade):
         "['x'] * 50",
         "object()",
         "[('torch.nn.Identity', 7, [])]",
+        "[('torch.nn.Identity', 'double', 2, [])]",
         "1 / 0",
         "[0] * 99999",
         "bytes(9)",
@@ -166,6 +181,25 @@ def test_a_report_from_the_students_process_is_not_believed(grade, noted):
     result = grade(("double", "def double(x):\n    return x + x"), forger, HALF, homework=RULED)
     assert result.score == 3
     assert delegations(result) == []
+
+
+GRAMMAR = {
+    "an older grammar": ("from __future__ import barry_as_FLUFL", "if 1 <> 2: pass"),
+    "a transformer": (
+        "ours = lambda lines: ['' if 'no Python' in line else line for line in lines]\n"
+        "get_ipython().input_transformers_post.append(ours)",
+        "no Python",
+    ),
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", GRAMMAR)
+def test_what_cant_be_read_does_not_run(grade, name):
+    change, unreadable = GRAMMAR[name]
+    result = grade(change, ("double", f"{DELEGATED}\n{unreadable}"), HALF, homework=RULED)
+    assert "SyntaxError" in {f.cell: f.message for f in result.cell_failures}["double"]
+    assert result.checks[0].score == 0
 
 
 TROUBLE = {

@@ -4,13 +4,15 @@ import dataclasses
 import json
 import shutil
 
+import nbformat
 import pytest
+from nbgrader.utils import compute_checksum
 from playwright.sync_api import sync_playwright
 
 from autograder.course_config import write_course_config
 from autograder.gradebook import GradebookError, record_in_gradebook
 from autograder.homework import CellKind, read_source_notebook
-from autograder.inert_markup import inert_markup
+from autograder.inert_markup import inert_markup, make_inert
 from autograder.results import CellOutput, Status, SubmissionResult
 from autograder.source import build_source_notebook
 from tests.autograder.conftest import ROOT, notebook
@@ -165,3 +167,13 @@ def test_a_name_that_formgrader_would_take_for_markup_is_refused(tmp_path, name)
 def test_ordinary_text_stays_as_it_is():
     text = "For $a < b$ and `x[i] = y`, see *there*: (1) 2 <= 3, a -> b.\n\n| a | b |\n|---|---|\n"
     assert inert_markup(text) == text
+
+
+def test_the_instructors_text_keeps_its_links_and_a_forged_checksum_keeps_none():
+    text = "Read [on](https://example.org/book)."
+    forged = nbformat.v4.new_markdown_cell(MARKUP, metadata={"nbgrader": {"grade_id": "read-me"}})
+    forged.metadata.nbgrader["checksum"] = compute_checksum(forged)
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text), forged])
+    make_inert(made, {text})
+    assert made.cells[0].source == text
+    assert made.cells[1].source == inert_markup(MARKUP)

@@ -8,7 +8,7 @@ from autograder.preprocessor import configured_judge
 from autograder.worker.isolation import Limits
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
 
-SMALL = Limits(memory_mb=512, scratch_mb=8, processes=40, open_files=64)
+SMALL = Limits(memory_mb=512, scratch_mb=8, processes=40, open_files=64, output_characters=100)
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +52,30 @@ def double(x):
     assert ended["double-values"].score == ended["double-values"].max_score
 
 
+@pytest.mark.sandbox
+def test_beyond_the_limit_on_output_nothing_is_kept_and_nothing_is_lost(judge):
+    source = "for number in range(999):\n    print(number)\ndef double(x):\n    return 2 * x"
+    result = judge.grade(notebook(("double", source)), "ada")
+    assert result.score == 5.0
+    (shown,) = result.outputs
+    assert len(shown.text) == 100
+    assert shown.text.endswith("…")
+
+
+@pytest.mark.sandbox
+def test_kernels_that_ask_what_the_processor_can_do_work(judge):
+    source = """
+import torch
+torch.nn.EmbeddingBag(3, 2)(torch.tensor([[0, 1]]))
+torch.ao.nn.quantized.dynamic.Linear(2, 2)(torch.ones(1, 2))
+def double(x):
+    return 2 * x
+"""
+    result = judge.grade(notebook(("double", source)), "ada")
+    assert result.cell_failures == ()
+    assert result.score == 5.0
+
+
 def test_the_whole_notebook_has_a_limit_of_its_own(sandbox):
     limits = TimeLimits(check_seconds=30.0, submission_seconds=1.0)
     source = "def double(x):\n    while True: pass"
@@ -71,6 +95,7 @@ def test_limits_are_configured_where_nbgrader_is(tmp_path):
         "c.TrustedJudge.scratch_mb = 8\n"
         "c.TrustedJudge.processes = 40\n"
         "c.TrustedJudge.open_files = 64\n"
+        "c.TrustedJudge.output_characters = 100\n"
     )
     configured = configured_judge(tmp_path)
     assert configured.worker_limits == SMALL

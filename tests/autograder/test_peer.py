@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.worker.peer import Peer, Proxy, RemoteError
+from autograder.worker.peer import MAX_BROUGHT, Peer, Proxy, RemoteError
 from autograder.worker.wire import Wire, WireClosed, WireError
 from course_lib.bleu_statistics import BLEUStatistics
 
@@ -197,6 +197,34 @@ def test_only_what_was_handed_over_can_be_called(remote):
 
     with pytest.raises(RemoteError, match="only what was handed over"):
         over(thing._peer, attack)(lambda: None)
+
+
+def test_calls_can_bring_only_so_much(remote):
+    brought = []
+
+    def flood(callback):
+        while True:
+            callback(torch.empty(MAX_BROUGHT // 2, 0))  # nothing on the wire, much to answer with
+
+    with pytest.raises(RemoteError, match="brought over"):
+        remote(flood)(lambda tensor: brought.append(len(tensor)))
+    assert brought == [MAX_BROUGHT // 2] * 2
+
+
+def test_each_call_may_bring_as_much_again(remote):
+    bring = remote(lambda callback: callback(torch.empty(MAX_BROUGHT // 2, 0)))
+    assert [bring(len) for _ in range(4)] == [MAX_BROUGHT // 2] * 4
+
+
+def test_calls_inside_a_call_bring_no_more_than_it_may(remote):
+    def flood(callback):
+        while True:
+            callback(torch.empty(MAX_BROUGHT // 2, 0))
+
+    attack = remote(flood)
+    again = remote(lambda: None)
+    with pytest.raises(RemoteError, match="brought over"):
+        attack(lambda tensor: again())  # judged code that calls the student's in between
 
 
 @pytest.mark.parametrize("error", [TypeError, ValueError, KeyError, NotImplementedError])

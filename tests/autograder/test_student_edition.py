@@ -92,6 +92,8 @@ def root(tmp_path):
     (tmp_path / "course_lib" / "__pycache__").mkdir(parents=True)
     (tmp_path / "course_lib" / "__pycache__" / "layers.pyc").write_bytes(b"secret_of_early")
     (tmp_path / "course_lib" / "py.typed").write_text("")
+    (tmp_path / "course_lib" / "recipes").mkdir()
+    (tmp_path / "course_lib" / "recipes" / "run.py").write_text("import tokenizers\n")
     for name, text in MODULES.items():
         (tmp_path / "course_lib" / f"{name}.py").write_text(text)
     for number, name in enumerate(("early", "late", "Latest"), start=1):
@@ -173,9 +175,10 @@ def test_imports_that_wait_or_are_for_type_checkers_alone_do_no_harm(edition):
         lazy.call(1)
 
 
-def test_other_files_are_copied_but_no_compiled_ones(edition):
+def test_other_files_are_copied_but_no_compiled_ones_and_no_recipes(edition):
     assert (edition / "py.typed").exists()
     assert not list(edition.rglob("__pycache__"))
+    assert not (edition / "recipes").exists()
 
 
 def test_an_edition_replaces_the_one_before(root):

@@ -101,6 +101,11 @@ def test_a_message_over_the_limit_is_not_sent(pair, monkeypatch):
         pair[0].send({"text": "x" * 200})
 
 
+def test_an_expanded_tensor_is_measured_before_it_is_copied(pair):
+    with pytest.raises(WireError, match="too large"):
+        pair[0].send({}, [torch.zeros(1).expand(1 << 50)])
+
+
 def test_a_frame_that_never_ends_meets_the_deadline(pair):
     wire, theirs = pair
     wire.deadline = time.monotonic() + 0.1
