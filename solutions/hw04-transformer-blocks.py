@@ -355,13 +355,17 @@ from course_lib.positional import shift_matrix as reference_matrix
 
 for d_model in (4, 10):
     offset = int(torch.randint(-20, 20, ()))
-    expected = reference_matrix(offset, d_model)
+    moving = shift_matrix(offset, d_model)
+    assert_shape(moving, (d_model, d_model), what="the matrix")
+    if moving.dtype != torch.float64:
+        raise CheckFailure(f"the matrix is {moving.dtype}", hint="the result is float64")
+    # To float32's digits: whether the angles keep more is a check of its own.
+    expected = reference_matrix(offset, d_model).float()
     assert_close(
-        shift_matrix(offset, d_model),
+        moving.float(),
         expected,
         what="the matrix",
-        hint="block i turns by the angle of hand i at position offset: position_angles gives it; "
-        "the result is float64",
+        hint="block i turns by the angle of hand i at position offset: position_angles gives it",
         mistakes={"it moves back: transposed, or the signs of the sines swapped": expected.T},
     )
 hint = "d_model must be positive and even: raise ValueError for anything else"
@@ -503,10 +507,10 @@ assert_raises(ValueError, RotaryPositions(4), torch.randn(3, 4).to(device), offs
 # Attention carries; this layer thinks. Each token for itself, all with the same weights: widen,
 # bend, bring back. See [Feed-forward layers](book:feed-forward#the-formula).
 #
-# The function in the middle has three choices; `F.relu` and `F.gelu` give you all of them (look up
-# `approximate` for the third). Dropout acts on the *inner* activations. `nn.Dropout` knows by
-# itself whether the layer is training (`layer.train()`, `layer.eval()`), if you make it in
-# `__init__`.
+# The function in the middle has three choices, `"relu"`, `"gelu"` and `"gelu_tanh"`; `F.relu` and
+# `F.gelu` give you all of them (look up `approximate` for the third). Dropout acts on the *inner*
+# activations. `nn.Dropout` knows by itself whether the layer is training (`layer.train()`,
+# `layer.eval()`), if you make it in `__init__`.
 
 # %% solution="FeedForward" of="course_lib.feed_forward"
 
@@ -895,7 +899,8 @@ assert_raises(ValueError, LayerNorm, 4, epsilon=0.0, hint=hint)
 # $s = \sqrt{\sigma^2 + \varepsilon}$, so that $y = \hat x \odot g + b$. The loss sends back
 # $u = \partial L / \partial y$, the `upstream` gradient. Then:
 #
-# - $g$ and $b$ serve *all* tokens, so their gradients are sums over all tokens.
+# - $g$ and $b$ serve *all* tokens, so their gradients are sums over all tokens. There may be one
+#   token alone, of shape `(d_model,)`: then nothing is summed.
 # - With $v = u \odot g$ the gradient of $\hat x$, two things happen on the way to $x$. Whoever
 #   moves one entry moves the mean, and with it all entries; and moves the variance, and with it
 #   all entries. What is left is
@@ -908,12 +913,13 @@ assert_raises(ValueError, LayerNorm, 4, epsilon=0.0, hint=hint)
 # [The backward pass by hand](book:layer-normalization#backward-by-hand).
 #
 # **The rule:** by hand means without autograd. A function that leads to anything in
-# `torch.autograd` or `torch.func`, to `torch.enable_grad` or to `torch.set_grad_enabled` loses the
-# points of its tests, which call it under `torch.no_grad()`. To compare yours with autograd's, in a
-# cell of your own, is the best of tests.
+# `torch.autograd` or `torch.func`, to `torch.enable_grad`, `torch.set_grad_enabled` or
+# `torch.inference_mode` loses the points of its tests, which call it under `torch.no_grad()`; nor
+# may it call `backward`. To compare yours with autograd's, in a cell of your own, is the best of
+# tests.
 
 
-# %% solution="layer_norm_backward" forbids="torch.autograd torch.func torch.enable_grad torch.set_grad_enabled"
+# %% solution="layer_norm_backward" forbids="torch.autograd torch.func torch.enable_grad torch.set_grad_enabled torch.inference_mode torch.Tensor.backward"
 def layer_norm_backward(
     upstream: Tensor, x: Tensor, gain: Tensor, *, epsilon: float = 1e-5
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -966,6 +972,14 @@ assert_close(
     },
 )
 assert_close(gradients[2], torch.tensor([4.0, 6.0]).to(device), what="gradient of bias", hint=order)
+with torch.no_grad():
+    alone = layer_norm_backward(upstream[0], x[0], torch.ones(2).to(device), epsilon=1e-12)[1]
+assert_close(
+    alone,
+    torch.tensor([-1.0, 2.0]).to(device),
+    what="gradient of gain of one token alone",
+    hint="reshape(-1, d_model).sum(0) suits any shape; .sum(()) would add up the entries as well",
+)
 ### BEGIN HIDDEN TESTS
 from course_lib.normalization import layer_norm as reference_norm
 

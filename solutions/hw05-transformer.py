@@ -1201,8 +1201,9 @@ assert_equal(
 #
 # The decoder is trained with the true target in front of it. `tgt` begins with a start symbol: the
 # model *reads* all but the last token, and at each it is to say the *next*, so it is scored against
-# all but the first. See [Teacher forcing](book:training#teacher-forcing). Then the five beats of
-# every training loop: forget the old gradients, compute the loss, send it back, clip, step.
+# all but the first. See [Teacher forcing](book:training#teacher-forcing-in-parallel). Then the five
+# beats of every training loop: forget the old gradients, compute the loss, send it back, clip,
+# step.
 #
 # To clip is to scale all gradients down *together*, if the Euclidean norm of all of them is larger
 # than allowed; `nn.utils.clip_grad_norm_` does it. When must it be done to have any effect?
@@ -1266,7 +1267,7 @@ def small_translator(beside):
     return call_beside(Seq2Seq, encoder, decoder, beside=beside).to(device)
 
 
-# %% test="training_step-loss" points=1 read="training#teacher-forcing"
+# %% test="training_step-loss" points=1 read="training#teacher-forcing-in-parallel"
 # The model reads all but the last token and is scored against all but the first
 model = small_translator(beside=training_step)
 src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
@@ -1445,9 +1446,10 @@ if default.norm > 1.01 or (free.norm > 1 and default.norm < 0.97):
 # model write, always its most probable word.
 #
 # Grading draws a fresh model of yours, trains it with *your* `training_step` at the pace of *your*
-# `inverse_sqrt` on 150 batches of 32 sentences, and then has it translate 200 new ones. **At least
-# 90% must be right, every word of them.** A right model gets 99%. It takes one to three seconds;
-# should yours take over 30, it is stopped.
+# `inverse_sqrt` on 300 batches of 32 sentences, and then has it translate 200 new ones. **At least
+# 90% must be right, every word of them.** A right model gets 99%. It takes two to five seconds;
+# should yours take over 30, it is stopped. (Chance decides how a training begins, and one in a
+# hundred begins badly: such a one gets a second try.)
 #
 # This comes last for a reason: it trains only what has passed. If one of the parts is not right
 # yet, the test says which, and asks you to mend that first.
@@ -1543,7 +1545,7 @@ from course_lib.schedules import inverse_sqrt as reference_schedule
 from course_lib.transformer import Transformer as Reference
 from course_lib.transformer import TransformerConfig
 
-STEPS, BATCH, MARK = 150, 32, 0.9
+STEPS, BATCH, MARK = 300, 32, 0.9
 
 
 def mend_first(part):
@@ -1561,7 +1563,6 @@ reference = Reference(config).to(device)
 model = Transformer(len(ENGLISH), len(FRENCH), **sizes).to(device)
 if not 0.1 < model.src_embedding.weight.std().item() < 0.3:
     mend_first("Transformer")
-fresh = model.state_dict()
 model.load_state_dict(reference.state_dict())
 src, tgt = draw_batch(16)
 said = tgt[:, 1:]
@@ -1576,25 +1577,36 @@ if not torch.allclose(
 for step in (0, 7, 30, 99):
     if abs(inverse_sqrt(step, warmup_steps=30) - reference_schedule(step, warmup_steps=30)) > 1e-6:
         mend_first("inverse_sqrt")
-notary, stale = make_notary(model), make_notary(model)
-reported = training_step(model, notary, src, tgt)
-training_step(model, stale, src, tgt)
-if abs(reported - loss.item()) > 1e-4 or (notary.steps, stale.steps) != (1, 1):
+clipped, once, again = (make_notary(model) for _ in range(3))
+reported = training_step(model, clipped, src, tgt)
+for notary in (once, again):  # not clipped: gradients that were kept can't hide
+    training_step(model, notary, src, tgt, clip_norm=1e6)
+if abs(reported - loss.item()) > 1e-4 or (clipped.steps, once.steps) != (1, 1):
     mend_first("training_step")
-if notary.norm > 1.01 or abs(notary.norm - stale.norm) > 1e-3 or notary.norm == 0:
+if not 0 < clipped.norm < 1.01 or not math.isclose(once.norm, again.norm, rel_tol=1e-3):
     mend_first("training_step")
 
-model.load_state_dict(fresh)
-model.train()
-optimizer = call_beside(build_optimizer, model, learning_rate=0.01)
-pace = call_beside(
-    torch.optim.lr_scheduler.LambdaLR, optimizer, lambda step: inverse_sqrt(step, warmup_steps=30)
-)
-for _ in range(STEPS):
-    training_step(model, optimizer, *draw_batch(BATCH))
-    pace.step()
-model.eval()
-share = share_right(model, *draw_batch(200))
+
+def train_anew():
+    """Return the share of new sentences that a new model gets right after its training."""
+    model = Transformer(len(ENGLISH), len(FRENCH), **sizes).to(device)
+    model.train()
+    optimizer = call_beside(build_optimizer, model, learning_rate=0.01)
+    pace = call_beside(
+        torch.optim.lr_scheduler.LambdaLR,
+        optimizer,
+        lambda step: inverse_sqrt(step, warmup_steps=30),
+    )
+    for _ in range(STEPS):
+        training_step(model, optimizer, *draw_batch(BATCH))
+        pace.step()
+    model.eval()
+    return share_right(model, *draw_batch(200))
+
+
+share = train_anew()
+if share < MARK:  # one training in a hundred begins so badly that it needs longer: another try
+    share = train_anew()
 if share < MARK:
     raise CheckFailure(
         f"after {STEPS} steps {share:.0%} of new sentences are right, the mark is {MARK:.0%}",

@@ -243,6 +243,7 @@ for name, result, before, after in zip(
         result,
         torch.cat([before[indices], after], dim=2),
         what=f"{name} after reorder and another token",
+        hint=the_other_way,
         mistakes={"reorder changes nothing": torch.cat([before, after], dim=2)},
     )
 ### BEGIN HIDDEN TESTS

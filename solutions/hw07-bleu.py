@@ -34,7 +34,8 @@
 # - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
 #   So hand in also what is only half done.
 # - **The rule of this homework:** the counting is yours. An exercise that leads to the standard
-#   tool, `sacrebleu` (its `BLEU`, `corpus_bleu` or `sentence_bleu`), loses the points of its tests.
+#   tool, `sacrebleu` (its `BLEU`, `corpus_bleu`, `raw_corpus_bleu` or `sentence_bleu`, or anything
+#   in its `metrics`), loses the points of its tests.
 #   To compare your scores with it in a cell of your own is a good idea.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*.
 #
@@ -86,7 +87,7 @@ def as_pair(result):
 # Sentences are lists of tokens here; `"so so good".split()` makes one. Start with the counts of one
 # sentence. The chapter shows them in [Counting n-grams](book:bleu#ngram-counts).
 
-# %% solution="ngram_counts" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu"
+# %% solution="ngram_counts" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="ngram_counts-values" points=1 read="bleu#ngram-counts"
 # Every run of n tokens is counted, as often as it occurs
@@ -156,7 +157,7 @@ assert_raises(ValueError, ngram_counts, tokens, -1, hint="n = -1 makes no sense:
 # often as it stands in a reference. With several references, take the one that has *this n-gram*
 # most often: see [Clipping](book:bleu#clipping).
 
-# %% solution="count_matches" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu"
+# %% solution="count_matches" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="count_matches-matches" points=1 read="bleu#clipping"
 # An n-gram matches wherever it stands in the reference (nothing repeats: nothing to clip)
@@ -317,7 +318,7 @@ assert_raises(ValueError, count_matches, [word], [], 1, hint=hint)
 # are several references? And what if $c$ is 0? See
 # [Brevity penalty](book:bleu#brevity-penalty).
 
-# %% solution="closest_reference_length" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu"
+# %% solution="closest_reference_length" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="closest_reference_length-closest" points=1 read="bleu#brevity-penalty"
 # The length closest to the candidate's is chosen, and of two equally close ones the shorter
@@ -367,7 +368,7 @@ hint = "no length to choose from: raise ValueError"
 assert_raises(ValueError, closest_reference_length, length, [], hint=hint)
 ### END HIDDEN TESTS
 
-# %% solution="brevity_penalty" of="course_lib.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu"
+# %% solution="brevity_penalty" of="course_lib.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="brevity_penalty-short" points=1 read="bleu#brevity-penalty"
 # A candidate shorter than its reference is punished by exp(1 - r / c)
@@ -456,7 +457,7 @@ assert_raises(ValueError, brevity_penalty, -2, -1, hint=hint)
 # the sums. That is not the mean of the sentences' scores; the chapter shows how much the two differ
 # in [A corpus at once](book:bleu#corpus-bleu).
 
-# %% solution="sentence_statistics" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu"
+# %% solution="sentence_statistics" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="sentence_statistics-counts" points=1 read="bleu#corpus-bleu"
 # The counts of all orders and both lengths are put together
@@ -500,7 +501,7 @@ hint = "BLEU without any order is none: raise ValueError"
 assert_raises(ValueError, sentence_statistics, candidate, references, 0, hint=hint)
 ### END HIDDEN TESTS
 
-# %% solution="sum_statistics" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu"
+# %% solution="sum_statistics" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="sum_statistics-sums" points=1 read="bleu#corpus-bleu"
 # Every number is added up over the sentences, order by order
@@ -565,7 +566,7 @@ assert_raises(ValueError, sum_statistics, [*sentences, shorter], hint=hint)
 # Example for `exp`, with matches `(3, 1, 0, 0)` of totals `(5, 4, 3, 2)`: the precisions are 3/5,
 # 1/4, then (1/2)/3 and (1/4)/2.
 
-# %% solution="smoothed_precisions" of="course_lib.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu"
+# %% solution="smoothed_precisions" of="course_lib.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="smoothed_precisions-none" points=1 read="bleu#bleu-smoothing"
 # Without smoothing: matches divided by totals, up to the last order that has n-grams
@@ -732,7 +733,7 @@ assert_equal(precisions, (0.0, 0.0), what="the precisions without any match", hi
 # `effective_order=True` the mean is taken over the three orders that it has. That is for sentences;
 # a corpus always has 4-grams.
 
-# %% solution="score_statistics" of="course_lib.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu"
+# %% solution="score_statistics" of="course_lib.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="score_statistics-mean" points=1 read="bleu#the-score"
 # The score is 100 times the geometric mean of the precisions (nothing to smooth or to punish)
@@ -941,7 +942,7 @@ def corpus_bleu(candidates, references, **options):
 # finds one. The tests have sentences of up to twenty words: trying all orders would outlast you.
 
 
-# %% solution="reordered" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu"
+# %% solution="reordered" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 def reordered(candidate: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
     """Find another order of a candidate's tokens that BLEU does not like less.
 

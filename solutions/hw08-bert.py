@@ -112,7 +112,8 @@ def assert_share(part, whole, low, high, *, what, hint=""):
 # A vocabulary of 30,000 entries holds *play*, but not *playfulness*. WordPiece writes rare words
 # in pieces that are there: *play ##ful ##ness*. A piece that does not begin a word carries the
 # mark `##` (its name here is `CONTINUATION`), so that *##able* in *payable* is another piece than
-# the word *able*. The chapter tells where the pieces come from: [WordPiece](book:bert#wordpiece).
+# the word *able*. The chapter tells where the pieces come from: [Words in
+# pieces](book:bert#wordpiece).
 #
 # The search is **greedy**: always the longest piece that fits, from the left, and never back. Try
 # *unwanted* on paper, with the pieces of the docstring's first example. And what about a word whose
@@ -206,7 +207,11 @@ assert_equal(
 assert_equal(split_word("", pieces), [], what="an empty word", hint="no letters, no pieces")
 assert_equal(split_word("a", pieces, max_characters=1), ["a"], what="a word of 1, at the limit")
 hint = "max_characters must be at least 1: raise ValueError"
-assert_raises(ValueError, split_word, "", pieces, max_characters=0, hint=hint)
+for word in ("", "a"):
+    assert_raises(ValueError, split_word, word, pieces, max_characters=0, hint=hint)
+hint = "too long is unknown, also when the vocabulary holds the word"
+found = split_word("aaaa", {*pieces, "aaaa"}, max_characters=3)
+assert_equal(found, ["[UNK]"], what="a word of the vocabulary that is too long", hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -447,7 +452,7 @@ changed, labels = as_pair(
     mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0)
 )
 everywhere = torch.ones_like(token_ids)
-hint = "hand corrupt_tokens a fate for each token, drawn evenly from 0 to 1: torch.rand"
+hint = "hand corrupt_tokens a fate for each token, drawn evenly from 0 to 1, in a draw of its own"
 assert_share(changed == 4, everywhere, 0.74, 0.86, what="masked, of the chosen", hint=hint)
 assert_share(changed == token_ids, everywhere, 0.05, 0.15, what="kept, of the chosen", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -483,8 +488,9 @@ if int(put_in.min()) < 12 or int(put_in.max()) > 110:
 # sentence is often about something else, and its topic alone gives it away.
 #
 # Each sentence that has a next one begins one pair. A coin decides: heads, its true next one
-# (label 0); tails, a sentence of another document (label 1). First draw *which* other document,
-# then which of its sentences. `torch.randint(count, (), generator=generator)` draws a number.
+# (label 0); tails, a sentence of another document (label 1). First draw *which* other document
+# (one that holds sentences), then which of its sentences.
+# `torch.randint(count, (), generator=generator)` draws a number.
 
 # %% solution="next_sentence_pairs" of="course_lib.bert_data"
 
@@ -597,12 +603,14 @@ if not 0.33 <= share <= 0.67:
 # ## Part 4: the way in and the way out
 #
 # A token enters BERT as the sum of three vectors: *what* it is, *in which sentence* it stands,
-# and *where*: [BERT's embeddings](book:bert#bert-embeddings). Without the last two, attention
+# and *where*: [What goes in](book:bert#bert-embeddings). Without the last two, attention
 # could not tell the dog that bites the man from the man that bites the dog. The sum is
 # normalised, then dropout is applied.
 #
 # The parts come from earlier homeworks and chapters: `TokenEmbedding`, `LearnedPositions` (which
 # *adds* the positions to what it is given), `LayerNorm`; all sizes stand in the `config`.
+# They refuse what they can't use. `nn.Embedding` is PyTorch's own, so the segments are yours to
+# check.
 
 # %% solution="BertEmbeddings" of="course_lib.bert"
 
@@ -681,6 +689,8 @@ tokens = torch.tensor([[2, 7, 3]]).to(device)
 embeddings = BertEmbeddings(SMALL).to(device)
 hint = "segment_ids must have the shape of token_ids: ValueError"
 assert_raises(ValueError, embeddings, tokens, torch.tensor([[0, 0]]).to(device), hint=hint)
+hint = "segment ids are integers: TypeError for all else, for booleans too"
+assert_raises(TypeError, embeddings, tokens, torch.zeros(1, 3).to(device), hint=hint)
 ### BEGIN HIDDEN TESTS
 config = BertConfig(vocab_size=20, max_length=12, d_model=64, num_heads=2, dropout=0.5)
 dropping = BertEmbeddings(config).to(device)
@@ -690,11 +700,11 @@ zeros = dropping(many) == 0
 assert_share(zeros, torch.ones_like(zeros), 0.4, 0.6, what="zeros in training", hint="dropout last")
 dropping.eval()
 assert_close(dropping(many), dropping(many), what="output, again", hint="no dropout in evaluation")
-assert_raises(ValueError, embeddings, tokens, torch.tensor([[0, 0]]).to(device), hint=hint)
-assert_raises(ValueError, embeddings, tokens, torch.tensor([0, 0, 0]).to(device), hint=hint)
-hint = "segment ids are integers: TypeError"
 assert_raises(TypeError, embeddings, tokens, torch.zeros(1, 3).to(device), hint=hint)
 assert_raises(TypeError, embeddings, tokens, tokens == 0, hint=hint)
+hint = "segment_ids must have the shape of token_ids: ValueError"
+assert_raises(ValueError, embeddings, tokens, torch.tensor([[0, 0]]).to(device), hint=hint)
+assert_raises(ValueError, embeddings, tokens, torch.tensor([0, 0, 0]).to(device), hint=hint)
 if device == "cpu":  # on a GPU an index out of range ends the process
     hint = "segment ids must lie in 0 to num_segments - 1: IndexError"
     assert_raises(IndexError, embeddings, tokens, tokens, hint=hint)
@@ -702,7 +712,7 @@ embeddings(tokens, torch.zeros_like(tokens).int())  # int32 is an integer
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# At the other end, each vector is turned into a guess: [BERT's heads](book:bert#bert-heads). One
+# At the other end, each vector is turned into a guess: [The heads](book:bert#bert-heads). One
 # layer transforms it, and then it is held against the embedding of *every* token: the more alike,
 # the higher the logit. So the matrix that reads tokens is the matrix that guesses them, and it is
 # stored and trained once. In PyTorch two layers share a weight when both hold the same
@@ -728,7 +738,7 @@ actual_state = student.state_dict()
 if set(actual_state) != set(expected_state):
     raise CheckFailure(
         f"the parameters are {sorted(actual_state)}, expected {sorted(expected_state)}",
-        hint="the docstring names the three parts",
+        hint="the docstring names the three parts; each nn.Linear has a bias",
     )
 reference.load_state_dict(expected_state)
 student.load_state_dict(expected_state)
@@ -738,7 +748,7 @@ assert_close(
     student(hidden),
     reference(hidden),
     what="logits",
-    hint="output_projection(norm(gelu(projection(hidden))))",
+    hint="output_projection(norm(gelu(projection(hidden)))); hand epsilon on to the norm",
     mistakes={
         "these are probabilities; return logits": reference(hidden).softmax(-1),
         "these are log-probabilities; return logits": reference(hidden).log_softmax(-1),
@@ -746,6 +756,7 @@ assert_close(
         "the normalisation is missing": output(F.gelu(projected)),
         "the GELU is missing": output(norm(projected)),
         "GELU, not ReLU": output(norm(F.relu(projected))),
+        "GELU itself, not its approximation": output(norm(F.gelu(projected, approximate="tanh"))),
         "the first layer is missing": output(norm(F.gelu(hidden))),
     },
 )
@@ -776,8 +787,10 @@ for _ in range(2):
     )
 student(torch.randn(5, 12).to(device)).square().sum().backward()
 assert_shape(embedding.weight.grad, (30, 12), what="gradient of the embedding", hint=hint)
-bias = student.state_dict()["output_projection.bias"]
-assert_shape(bias, (30,), what="bias of output_projection", hint="each token has a bias of its own")
+bias, hint = student.state_dict().get("output_projection.bias"), "each token has a bias of its own"
+if bias is None:
+    raise CheckFailure("output_projection has no bias", hint=hint)
+assert_shape(bias, (30,), what="bias of output_projection", hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -892,7 +905,7 @@ def expected_logits(tokens, segments, mask):
 
 mask = padding_mask(tokens, 5)
 none = torch.zeros_like(segments)
-hint = "embeddings, encoder with the mask of padding, pooler, classifier"
+hint = "embeddings, encoder with the mask of padding, pooler, classifier; post-norm, with GELU"
 assert_close(
     student(tokens, segments),
     expected_logits(tokens, segments, mask),
@@ -1021,6 +1034,8 @@ batches = [
 hint = "in each step: clear the gradients, forward in training mode, backward, one step of AdamW"
 losses = fine_tune(model, batches, learning_rate=0.05)
 expected = torch.tensor(reference_losses(reference, batches))
+if not bool(expected.isfinite().all()):  # what is not finite would equal whatever is not
+    raise CheckFailure("the model that is to be trained holds numbers that are not finite")
 if not all(type(loss) is float for loss in losses):
     raise CheckFailure("each loss should be a float", hint="loss.item()")
 assert_close(torch.tensor(losses), expected, what="losses", hint=hint)

@@ -15,7 +15,8 @@ DELIGHT = (
     "the green frog does not chase a grey wolf  ->  la grenouille verte ne chasse pas un loup gris"
 )
 
-SEEDS = 2  # each trains a model; all twenty are tried by hand
+SECONDS = 30.0  # it trains
+SEEDS = 2  # each trains a model; `make proof` tries all twenty
 
 LAYER, STACK, WRITER = "EncoderLayer", "Encoder", "DecoderLayer"
 MASKS, MODEL = "translation_masks", "Transformer"

@@ -3,6 +3,8 @@
 Nineteen points are to be had from tests, three from the written question.
 """
 
+from dataclasses import replace
+
 from autograder.results import Status
 
 from .hostile import ALWAYS_RIGHT, PATCHED_SHELL
@@ -801,15 +803,18 @@ MISTAKES: tuple[Submission, ...] = (
         lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
         hint="0 is a token; -100 is what the loss leaves out",
     ),
-    corrupt(
-        "in place",
-        (
-            "changed = token_ids.masked_fill(masked, mask_id)",
-            "labels = token_ids + 0\n    changed = token_ids.masked_fill_(masked, mask_id)",
+    replace(
+        corrupt(
+            "in place",
+            (
+                "changed = token_ids.masked_fill(masked, mask_id)",
+                "labels = token_ids + 0\n    changed = token_ids.masked_fill_(masked, mask_id)",
+            ),
+            (LABELS, "labels.masked_fill(~chosen, NOT_MASKED)"),
+            lost={"corrupt_tokens": "errors", "mask_tokens": "specials"},
+            hint="methods that end in _ and assignments such as x[mask] = y",
         ),
-        (LABELS, "labels.masked_fill(~chosen, NOT_MASKED)"),
-        lost={"corrupt_tokens": "errors", "mask_tokens": "chosen specials fates"},
-        hint="methods that end in _ and assignments such as x[mask] = y",
+        judge_only=True,  # elsewhere the checks' own tensors change, and more checks are lost
     ),
     corrupt(
         "any integers accepted",

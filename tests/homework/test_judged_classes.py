@@ -42,7 +42,7 @@ def test_the_judge_gives_every_submission_its_marks(homework_id, tmp_path):
         homework_id,
         tmp_path,
         root=ROOT,
-        limits=TimeLimits(check_seconds=15),
+        limits=TimeLimits(check_seconds=table.seconds),
         cluster=Cluster(workers=2),
     )
     by_name = {result.student: result for result in results}

@@ -51,6 +51,12 @@ ATTACKS: tuple[Attack, ...] = (
         flagged="extra cell 1, line 5",
     ),
     attack(
+        "kernel",
+        "the kernel below the forbidden function, under torch's private name for it",
+        edits={LAYER: _WRAPPER.replace("F.multi_head_attention_forward", "torch._native_multi_head_attention")},
+        flagged="leads to torch.nn.functional.multi_head_attention_forward",
+    ),
+    attack(
         "withheld",
         "the reference, which the edition withholds",
         edits={

@@ -92,8 +92,8 @@ atexit.register(lambda: 1 / 0)
         extra="""
 import worker.shell, worker.peer, worker.values, worker.recorder, worker.reading
 worker.shell.describe_error = lambda error: {"type_name": "x", "bases": [], "message": "", "traceback": ""}
-worker.recorder.seen = lambda: [("torch.nn.Linear", "x", 1)] * 100
-worker.reading.read = lambda *args: ([], [])
+worker.recorder.seen = lambda: [("torch.nn.Linear", "x", 1, "x")] * 100
+worker.reading.read = lambda *args: ([], [], [])
 """,
         flagged="pries into worker",
     ),
