@@ -27,7 +27,7 @@ CLASS := build/class/$(COURSE_HW)
 GRADES := build/grades/$(COURSE_HW)
 
 LIBRARY := $(shell find course_lib -name '*.py' -o -name '*.mplstyle')
-CHAPTERS := $(shell find book _config.yml _toc.yml -type f -not -path '*/__pycache__/*')
+CHAPTERS := $(shell find book _config.yml _toc.yml benchmarks/runs -type f -not -path '*/__pycache__/*')
 GRADER := $(shell find autograder -type f -not -path '*/__pycache__/*')
 HOMEWORK_SOURCES := $(sort $(wildcard solutions/*.py))
 CLASS_SOURCES := $(wildcard tests/homework/*.py)
@@ -67,8 +67,11 @@ test: $(INSTALLED) test-packages lint $(SITE)/index.html $(STAMPS)/release ## li
 
 # ---- the book ----
 
-.PHONY: book serve
+.PHONY: book serve pdf
 book: $(SITE)/index.html ## build the book into build/book/_build/html
+
+pdf: $(SITE)/index.html ## print the book, all of it, into build/book/book.pdf
+	$(PY) -m scripts.print_book build/book/book.pdf
 
 serve: ## show the built book on http://localhost:8000 (PORT=8000)
 	@test -f $(SITE)/index.html || { echo 'The book is not built yet. First: make book' >&2; exit 2; }
@@ -119,9 +122,21 @@ $(STAMPS)/grades: $(STAMPS)/class $(GRADER) | $(STAMPS)
 	$(PY) -m autograder grade $(COURSE_HW) --submissions $(CLASS) --out $(GRADES) --time-limit 10 \
 	    --book-url ../../../../book/_build/html/book > $@
 
+# ---- what is checked by hand and once a week ----
+
+.PHONY: links notebooks portable
+links: $(SITE)/index.html ## ask every address that the book names whether it is there
+	.venv/bin/jupyter-book build . --path-output build/book --builder custom --custom-builder linkcheck
+
+notebooks: $(SITE)/index.html ## run every chapter's notebook, as readers download it
+	$(PY) -m tests.book.run_notebooks
+
+portable: $(INSTALLED) ## read the chapters with Jupyter Book 2's parser
+	$(PY) -m scripts.portable
+
 # ---- upkeep ----
 
-.PHONY: lint bench map lock
+.PHONY: lint proof bench map lock
 lint: $(INSTALLED) ## ruff, mypy, pydoclint, codespell
 	@$(say) "Code quality"
 	.venv/bin/ruff check .
@@ -129,6 +144,13 @@ lint: $(INSTALLED) ## ruff, mypy, pydoclint, codespell
 	.venv/bin/mypy
 	.venv/bin/pydoclint --quiet course_lib
 	.venv/bin/codespell
+
+proof: $(INSTALLED) bubblewrap $(STAMPS)/release ## the long proofs of the judge and its checks: an hour and a half
+	COURSE_WHOLE_TABLES=1 $(PY) -m pytest tests/homework/test_judged_classes.py
+	COURSE_WHOLE_TABLES=1 $(PY) -m pytest tests/homework/test_every_homework.py -k every_seed
+	$(foreach homework,$(basename $(notdir $(HOMEWORK_SOURCES))),$(PY) -m tests.homework.mutants $(homework) &&) true
+	FUZZ_CASES=2000 $(PY) -m pytest tests/autograder/test_fuzz.py
+	$(PY) -m tests.autograder.kills 30
 
 bench: $(INSTALLED) bubblewrap ## each benchmark, side by side with its peer
 	$(PY) -m benchmarks

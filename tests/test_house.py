@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
+from course_lib import COURSE_MAP
 from scripts.course_map import with_table
 from scripts.lock import direct_requirements, installed_closure, lock
 
@@ -58,7 +59,7 @@ def imported_modules(file: Path) -> set[str]:
         ("autograder", ["autograder", "course_lib"]),
         ("solutions", ["course_lib"]),
         ("book", ["course_lib", "course_book"]),
-        ("scripts", ["course_lib", "scripts"]),
+        ("scripts", ["course_lib", "course_book", "scripts"]),
     ],
 )
 def test_imports_flow_one_way(folder: str, may_import: list[str]) -> None:
@@ -109,6 +110,25 @@ def test_no_file_names_a_folder_of_one_machine() -> None:
             if one_machine.search(line)
         ]
     assert not found, found
+
+
+def test_docstrings_name_chapters_by_their_titles() -> None:
+    pages = {file.stem: file.read_text(encoding="utf-8") for file in (ROOT / "book").glob("*.md")}
+    titles = {re.search(r"^# (.+)$", page, flags=re.MULTILINE)[1] for page in pages.values()}
+    unwritten = {room.chapter for room in COURSE_MAP} - pages.keys()
+    named = [
+        (name, " ".join(title.split()))
+        for name in project_files()
+        if name.startswith("course_lib/") and name.endswith(".py")
+        for title in re.findall(r'chapter\s+"([^"]+)"', (ROOT / name).read_text(encoding="utf-8"))
+    ]
+    assert len(named) > 100
+    wrong = [
+        (name, title)
+        for name, title in named
+        if title not in titles and title.lower().replace(" ", "-") not in unwritten
+    ]
+    assert not wrong, wrong
 
 
 # ---- requirements ----

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = """---
 file_format: mystnb
 kernelspec:
+  display_name: Python 3
   name: python3
 ---
 # Page
@@ -73,22 +74,27 @@ def test_a_change_of_the_library_runs_the_chapter_again(book):
 
 
 def test_the_digest_knows_names_and_contents(tmp_path):
-    first = tmp_path / "one.py"
+    library, runs = tmp_path / "course_lib", tmp_path / "runs"
+    library.mkdir()
+    first = library / "one.py"
     first.write_text("x = 1")
-    digests = [library_digest(tmp_path)]
+    digests = [library_digest(library, runs)]
     first.write_text("x = 2")
-    digests.append(library_digest(tmp_path))
-    first.rename(tmp_path / "two.py")
-    digests.append(library_digest(tmp_path))
-    (tmp_path / "__pycache__").mkdir()
-    (tmp_path / "__pycache__" / "two.cpython-311.pyc").write_bytes(b"x")
-    assert len(set(digests)) == 3
-    assert library_digest(tmp_path) == digests[-1]
+    digests.append(library_digest(library, runs))
+    first.rename(library / "two.py")
+    digests.append(library_digest(library, runs))
+    runs.mkdir()
+    (runs / "summary.json").write_text("{}")
+    digests.append(library_digest(library, runs))
+    (library / "__pycache__").mkdir()
+    (library / "__pycache__" / "two.cpython-311.pyc").write_bytes(b"x")
+    assert len(set(digests)) == 4
+    assert library_digest(library, runs) == digests[-1]
 
 
 def test_a_missing_library_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="course_lib not found at"):
-        library_digest(tmp_path / "course_lib")
+        library_digest(tmp_path / "course_lib", tmp_path / "runs")
 
 
 def test_a_change_of_styles_or_scripts_reaches_the_built_site(site):

@@ -5,13 +5,23 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from course_book import (
+    accessible_html,
+    api,
+    chapter_notebooks,
     choice_directives,
-    citations,
     course_map,
     execution,
+    exercises,
     formulas,
+    homework_table,
     interactive,
+    launch,
     offline,
+    page_dates,
+    previews,
+    published,
+    schedule,
+    status,
 )
 
 
@@ -24,7 +34,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
     Returns:
         The extension's metadata.
     """
-    parts = (execution, offline, formulas, choice_directives, interactive, course_map, citations)
+    parts = (
+        *(execution, formulas, choice_directives, interactive, exercises, course_map),
+        *(api, schedule, homework_table, status),
+        *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),
+    )
     for part in parts:
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Running the chapters: with this Python, with course_lib at hand, and again whenever it changes.
+"""Running the chapters: with this Python, with course_lib at hand, and again when that changes.
 
 jupyter-cache keys a chapter's outputs on its code cells and its kernel alone, and Sphinx builds a
 page again only when the page itself changes. So both are told here what else a page depends on.
@@ -41,11 +41,12 @@ def digest_of_files(files: Iterable[Path], root: Path, extra: Iterable[str] = ()
     return digest.hexdigest()[:16]
 
 
-def library_digest(library: Path) -> str:
+def library_digest(library: Path, runs: Path) -> str:
     """Return a digest of course_lib, of Python and of the packages that it computes with.
 
     Args:
         library: The folder of ``course_lib``.
+        runs: The folder of what long trainings left, which chapters read; it may be missing.
 
     Returns:
         16 hexadecimal digits, that change whenever a chapter's outputs may change.
@@ -57,12 +58,13 @@ def library_digest(library: Path) -> str:
         raise FileNotFoundError(f"course_lib not found at {library}")
     files = [file for file in library.rglob("*") if file.suffix in LIBRARY_SUFFIXES]
     versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
-    return digest_of_files(files, library, [platform.python_version(), *versions])
+    kept = digest_of_files(runs.rglob("*.json"), runs)
+    return digest_of_files(files, library, [kept, platform.python_version(), *versions])
 
 
 def _configure(app: Sphinx, config: Config) -> None:
     root = Path(app.srcdir)
-    config.course_lib_digest = library_digest(root / "course_lib")
+    config.course_lib_digest = library_digest(root / "course_lib", root / "benchmarks" / "runs")
     book = Path(__file__).parents[2]
     config.course_book_digest = digest_of_files((book / "_ext").rglob("*.py"), book)
     looks = [*(book / "_static").rglob("*"), *(book / "_templates").rglob("*")]

@@ -11,13 +11,19 @@ from course_book.bleu_calculator import BLEUCalculator
 from course_book.bottleneck import Bottleneck
 from course_book.depth_profile import DepthProfiles
 from course_book.four_norms import FourNorms
+from course_book.generation_steps import GenerationSteps
 from course_book.gru_gates import GRUGates
 from course_book.kv_cache_steps import KVCacheSteps
+from course_book.label_smoothing import LabelSmoothing
 from course_book.mask_builder import MaskBuilder
 from course_book.mlm_guesser import MLMGuesser
+from course_book.multi_head import MultiHead
+from course_book.picture_reader import PictureReader
 from course_book.position_clocks import PositionClocks
+from course_book.prefix_slider import PrefixSlider
 from course_book.query_key_value import QueryKeyValue
 from course_book.transformer_flow import TransformerFlow
+from course_book.warm_up_schedule import WarmUpSchedule
 from course_book.word_neighbours import WordNeighbours
 
 
@@ -105,6 +111,11 @@ FIGURES: dict[str, Figure] = {
         scripts=("elements.js", "four-norms.js"),
         styles=("four-norms.css",),
     ),
+    "generation-steps": Figure(
+        model=GenerationSteps,
+        scripts=("elements.js", "generation-steps/decoder.js", "generation-steps.js"),
+        styles=("generation-steps.css",),
+    ),
     "gru-gates": Figure(
         model=GRUGates,
         scripts=("elements.js", "gru-gates/cell.js", "gru-gates.js"),
@@ -114,6 +125,11 @@ FIGURES: dict[str, Figure] = {
         model=KVCacheSteps,
         scripts=("elements.js", "kv-cache.js"),
         styles=("kv-cache.css",),
+    ),
+    "label-smoothing": Figure(
+        model=LabelSmoothing,
+        scripts=("elements.js", "label-smoothing.js"),
+        styles=("label-smoothing.css",),
     ),
     "mask-builder": Figure(
         model=MaskBuilder,
@@ -125,10 +141,25 @@ FIGURES: dict[str, Figure] = {
         scripts=("elements.js", "mlm-guesser.js"),
         styles=("mlm-guesser.css",),
     ),
+    "multi-head": Figure(
+        model=MultiHead,
+        scripts=("elements.js", "multi-head.js"),
+        styles=("multi-head.css",),
+    ),
+    "picture-reader": Figure(
+        model=PictureReader,
+        scripts=("elements.js", "picture-reader.js"),
+        styles=("picture-reader.css",),
+    ),
     "position-clocks": Figure(
         model=PositionClocks,
         scripts=("elements.js", "position-clocks.js"),
         styles=("position-clocks.css",),
+    ),
+    "prefix-slider": Figure(
+        model=PrefixSlider,
+        scripts=("elements.js", "prefix-slider.js"),
+        styles=("prefix-slider.css",),
     ),
     "query-key-value": Figure(
         model=QueryKeyValue,
@@ -145,6 +176,11 @@ FIGURES: dict[str, Figure] = {
         model=TransformerFlow,
         scripts=("elements.js", "transformer-flow.js"),
         styles=("transformer-flow.css",),
+    ),
+    "warm-up-schedule": Figure(
+        model=WarmUpSchedule,
+        scripts=("elements.js", "warm-up-schedule.js"),
+        styles=("warm-up-schedule.css",),
     ),
     "word-neighbours": Figure(
         model=WordNeighbours,

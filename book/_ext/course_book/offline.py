@@ -19,6 +19,7 @@ STYLES = (
     "css/content.css",
     "css/choices.css",
     "css/figures.css",
+    "css/previews.css",
     "css/print.css",
 )
 SCRIPTS = ("js/page.js", "js/memory.js", "js/choices.js")

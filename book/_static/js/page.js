@@ -10,12 +10,15 @@
   }
 
   function update() {
+    const counts = {};
     document.querySelectorAll(SCROLLERS).forEach((element) => {
+      const kind = nameOf(element);
+      counts[kind] = (counts[kind] || 0) + 1; // no two places of a page have the same name
       const scrolls = element.scrollWidth > element.clientWidth + 1;
       if (scrolls) {
         element.tabIndex = 0;
         element.setAttribute("role", "region");
-        element.setAttribute("aria-label", `${nameOf(element)}, scrolls sideways`);
+        element.setAttribute("aria-label", `${kind} ${counts[kind]}, scrolls sideways`);
       } else if (element.getAttribute("role") === "region") {
         element.removeAttribute("tabindex");
         element.removeAttribute("role");

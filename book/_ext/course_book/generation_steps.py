@@ -1,0 +1,111 @@
+"""The data of the figure ``generation-steps``, and its table for readers without scripts."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from course_book.html_table import html_table
+
+if TYPE_CHECKING:
+    from course_lib.language_model import DecoderLM
+
+_LIKELIEST = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationSteps:
+    """A small language model, whole, that the page runs.
+
+    Attributes:
+        words: The vocabulary.
+        start: Id of the token that begins a text.
+        end: Id of the token that ends one.
+        num_heads: Number of attention heads.
+        weights: The parameters of a ``DecoderLM`` with learned positions, by their names.
+        note: Where the numbers come from, in a sentence; may be empty.
+    """
+
+    words: tuple[str, ...]
+    start: int
+    end: int
+    num_heads: int
+    weights: dict[str, Any]
+    note: str
+
+    @classmethod
+    def from_json(cls, data: Any) -> "GenerationSteps":
+        """Read and check the data that a chapter put into its page.
+
+        Args:
+            data: What ``json.loads`` returned.
+
+        Returns:
+            The checked data.
+
+        Raises:
+            ValueError: Something is missing, surplus or out of range, or the weights are not those
+                of a ``DecoderLM``.
+        """
+        expected = {"words", "start", "end", "num_heads", "weights", "note"}
+        if not isinstance(data, dict) or set(data) != expected:
+            found = sorted(data) if isinstance(data, dict) else type(data).__name__
+            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
+        words = tuple(data["words"])
+        for name in ("start", "end"):
+            if data[name] not in range(len(words)):
+                raise ValueError(f"{name} must be the id of one of {len(words)} words")
+        figure = cls(**(data | {"words": words}))
+        figure.model()
+        return figure
+
+    def model(self) -> "DecoderLM":
+        """Build the language model from its weights.
+
+        Returns:
+            The model, in evaluation mode and double precision.
+
+        Raises:
+            ValueError: The weights are not those of a ``DecoderLM`` over ``words``.
+        """
+        import torch
+
+        from course_lib.language_model import DecoderConfig, DecoderLM
+
+        try:
+            tensors = {
+                name: torch.tensor(values, dtype=torch.float64)
+                for name, values in self.weights.items()
+            }
+            config = DecoderConfig(
+                vocab_size=len(self.words),
+                max_length=tensors["positions.weight"].size(0),
+                d_model=tensors["embedding.weight"].size(1),
+                num_heads=self.num_heads,
+                d_ff=tensors["layers.0.feed_forward.expansion.weight"].size(0),
+                num_layers=sum(name.endswith("feed_forward.expansion.bias") for name in tensors),
+                dropout=0.0,
+            )
+            model = DecoderLM(config).double().eval()
+            tensors["output_projection.weight"] = tensors["embedding.weight"]
+            model.load_state_dict(tensors)
+        except (KeyError, IndexError, TypeError, RuntimeError) as error:
+            raise ValueError(f"weights must be those of a DecoderLM: {error}") from error
+        return model
+
+    def table(self) -> str:
+        """Return what the model writes by itself, the likeliest token at each step, as HTML."""
+        import torch
+
+        model, tokens, rows = self.model(), [self.start], []
+        while tokens[-1] != self.end and len(tokens) < model.config.max_length:
+            with torch.no_grad():
+                next_token = model(torch.tensor([tokens]))[0, -1].softmax(-1)
+            best = next_token.topk(_LIKELIEST)
+            pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            listed = ", ".join(f"{self.words[token]} {p:.2f}" for token, p in pairs)
+            rows.append([str(len(tokens)), " ".join(self.words[t] for t in tokens), listed])
+            tokens.append(int(best.indices[0]))
+        return html_table(
+            "The text as the model writes it by itself, always the likeliest token.",
+            ["tokens read", "the text so far", "likeliest next tokens"],
+            rows,
+        )

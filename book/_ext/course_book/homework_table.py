@@ -1,0 +1,69 @@
+"""The directive ``homework-table``: what each homework is worth and how long it takes.
+
+Both stand in the homework's source: points on its cells, the time in its introduction.
+"""
+
+import re
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+_TITLE = re.compile(r"^# # Homework \d+: (.+)$", flags=re.MULTILINE)
+_TIME = re.compile(r"^# \*\*Time:\*\* about (.+? hours?)\b", flags=re.MULTILINE)
+_CELL = re.compile(r"^# %% .*?\b(test|written)=\"[^\"]+\" points=([\d.]+)", flags=re.MULTILINE)
+
+
+def homework_row(homework: str, source: str) -> str:
+    """Return a homework's row of the table.
+
+    Args:
+        homework: Its id, such as ``hw03-self-attention``.
+        source: Its source, a py:percent file.
+
+    Returns:
+        A row of a Markdown table.
+
+    Raises:
+        ValueError: It does not say its title or its time, or asks for nothing.
+    """
+    title, time, cells = _TITLE.search(source), _TIME.search(source), _CELL.findall(source)
+    if not (title and time and cells):
+        raise ValueError(f"{homework} must begin with its title, and say its time and its points")
+    points = {kind: sum(float(p) for k, p in cells if k == kind) for kind in ("test", "written")}
+    checks = sum(kind == "test" for kind, _ in cells)
+    return (
+        f"| `{homework}` | {title[1]} | {time[1]} | {checks} "
+        f"| {points['test']:g} | {points['written']:g} |"
+    )
+
+
+class HomeworkTableDirective(SphinxDirective):
+    """All homework."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        lines = [
+            "| Homework | Title | Time | Checks | Points by the judge | Points by hand |",
+            "| --- | --- | --- | --- | --- | --- |",
+        ]
+        for file in sorted((Path(self.env.srcdir) / "solutions").glob("*.py")):
+            self.env.note_dependency(str(file))
+            try:
+                lines.append(homework_row(file.stem, file.read_text("utf-8")))
+            except ValueError as problem:
+                raise self.error(str(problem)) from problem
+        container = nodes.container()
+        self.state.nested_parse(StringList(lines, source=self.env.docname), 0, container)
+        return [container]
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directive.
+
+    Args:
+        app: The Sphinx application.
+    """
+    app.add_directive("homework-table", HomeworkTableDirective)

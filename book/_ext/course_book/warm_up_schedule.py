@@ -1,0 +1,76 @@
+"""The data of the figure ``warm-up-schedule``, and its table for readers without scripts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from course_book.html_table import html_table
+
+_TABLE_UPDATES = (1, 100, 1_000, 4_000, 10_000, 50_000, 100_000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmUpSchedule:
+    """Where the figure starts; its first curve stays there, for comparison.
+
+    Attributes:
+        d_model: Width of the model.
+        warmup_steps: The update that is the peak.
+        steps: Number of updates that are shown.
+        note: How to read it, in a sentence; may be empty.
+    """
+
+    d_model: int
+    warmup_steps: int
+    steps: int
+    note: str
+
+    @classmethod
+    def from_json(cls, data: Any) -> "WarmUpSchedule":
+        """Read and check the data that a chapter put into its page.
+
+        Args:
+            data: What ``json.loads`` returned.
+
+        Returns:
+            The checked data.
+
+        Raises:
+            ValueError: Something is missing, surplus, or out of range.
+        """
+        sizes = ("d_model", "warmup_steps", "steps")
+        expected = {*sizes, "note"}
+        if not isinstance(data, dict) or set(data) != expected:
+            found = sorted(data) if isinstance(data, dict) else type(data).__name__
+            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
+        for name in sizes:
+            if not isinstance(data[name], int) or data[name] < 1:
+                raise ValueError(f"{name} must be a whole number from 1, got {data[name]!r}")
+        return cls(**{name: data[name] for name in sizes}, note=str(data["note"]))
+
+    def rate(self, update: int) -> float:
+        """Return the learning rate of an update, the first being number 1.
+
+        Args:
+            update: Its number.
+
+        Returns:
+            The learning rate.
+        """
+        from course_lib.schedules import inverse_sqrt
+
+        peak = (self.d_model * self.warmup_steps) ** -0.5
+        return peak * inverse_sqrt(update - 1, warmup_steps=self.warmup_steps)
+
+    def table(self) -> str:
+        """Return the learning rate of a few updates as an HTML table."""
+        rows = [
+            [f"{update:,}", f"{self.rate(update):.2e}"]
+            for update in _TABLE_UPDATES
+            if update <= self.steps
+        ]
+        return html_table(
+            f"The learning rate, for d_model {self.d_model} and a warm-up of "
+            f"{self.warmup_steps:,} updates.",
+            ["update", "learning rate"],
+            rows,
+        )

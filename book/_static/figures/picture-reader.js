@@ -1,0 +1,182 @@
+/* The figure "picture-reader": choose a word of a caption and see where the model looked; cover a
+ * place of the picture and read what it says then.
+ *
+ * model: { side, regions, models, pictures: [{ pixels, truth, readings }], note };
+ * readings[model][0] is the caption of the whole picture, readings[model][1 + patch] that of the
+ * picture with a patch covered: { words, weights }, weights[word][region] in thousandths, or null.
+ */
+(function () {
+  "use strict";
+
+  const { make } = window.courseElements;
+  const PATCHES = 4; // along each side
+  const DARKEST = 0.6; // of what gets no weight
+  const WORD_KEYS = { ArrowRight: 1, ArrowLeft: -1 };
+  const PATCH_KEYS = { ...WORD_KEYS, ArrowDown: PATCHES, ArrowUp: -PATCHES };
+  let count = 0;
+
+  class PictureReader {
+    constructor(model, el) {
+      this.model = model;
+      this.covered = null;
+      this.word = 0;
+      const id = `reader-${(count += 1)}`;
+      this.select = make("select", { id },
+        ...model.pictures.map((_, i) => make("option", { value: i }, `Picture ${i + 1}`)));
+      this.select.addEventListener("change", () => this.show());
+      this.radios = model.models.map((name, i) => this.radio(name, i, id));
+      this.canvas = make("canvas", { width: model.side, height: model.side, role: "img" });
+      this.light = make("canvas", {
+        class: "reader-light", width: model.regions, height: model.regions, "aria-hidden": "true",
+      });
+      this.patches = Array.from({ length: PATCHES ** 2 }, (_, i) => this.patch(i));
+      this.caption = make("div", { class: "reader-words", role: "group", "aria-label": "Caption" });
+      this.truth = make("p", { class: "reader-truth" });
+      this.summary = make("p", { class: "reader-summary", "aria-live": "polite" });
+      el.className = "reader";
+      el.append(
+        make("div", { class: "reader-controls" },
+          make("label", { for: id }, "Picture"), this.select,
+          make("fieldset", {}, make("legend", {}, "The decoder gets"),
+            ...this.radios.map(({ element }) => element))),
+        make("div", { class: "reader-board" },
+          make("div", { class: "reader-picture" }, this.canvas, this.light,
+            make("div", { class: "reader-patches", role: "group", "aria-label": "Cover a place" },
+              ...this.patches)),
+          make("div", { class: "reader-text" }, this.caption, this.truth, this.summary)),
+      );
+      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
+      this.show();
+    }
+
+    radio(name, index, id) {
+      const input = make("input", { type: "radio", name: id, id: `${id}-${index}`, value: index });
+      input.checked = index === this.model.models.length - 1;
+      input.addEventListener("change", () => this.update());
+      const element = make("span", {}, input, make("label", { for: `${id}-${index}` }, name));
+      return { input, element };
+    }
+
+    patch(index) {
+      const place = `row ${Math.floor(index / PATCHES) + 1}, column ${(index % PATCHES) + 1}`;
+      const button = make("button", { type: "button", "aria-label": `Cover ${place}` });
+      button.addEventListener("click", () => this.cover(index));
+      button.addEventListener("keydown", (event) => this.move(event, PATCH_KEYS, this.patches, index));
+      button.addEventListener("focus", () => this.makeReachable(this.patches, index));
+      return button;
+    }
+
+    show() {
+      this.picture = this.model.pictures[this.select.value];
+      this.covered = null;
+      this.word = 0;
+      this.makeReachable(this.patches, 0);
+      this.paint();
+      this.canvas.setAttribute("aria-label", `In the picture: ${this.picture.truth.join(" ")}.`);
+      this.update();
+    }
+
+    paint() {
+      const { pixels } = this.picture;
+      const { side } = this.model;
+      const context = this.canvas.getContext("2d");
+      const image = context.createImageData(side, side);
+      for (let i = 0; i < side * side; i += 1) {
+        for (let channel = 0; channel < 3; channel += 1) {
+          const at = 6 * i + 2 * channel;
+          image.data[4 * i + channel] = parseInt(pixels.slice(at, at + 2), 16);
+        }
+        image.data[4 * i + 3] = 255;
+      }
+      context.putImageData(image, 0, 0);
+    }
+
+    cover(index) {
+      this.covered = this.covered === index ? null : index;
+      this.update();
+    }
+
+    /** Arrow keys walk through buttons, of which one at a time is reached by Tab. */
+    move(event, keys, buttons, from) {
+      const to = from + keys[event.key];
+      if (!(to >= 0 && to < buttons.length)) return;
+      event.preventDefault();
+      buttons[to].focus();
+    }
+
+    makeReachable(buttons, index) {
+      buttons.forEach((button, i) => (button.tabIndex = i === index ? 0 : -1));
+    }
+
+    update() {
+      const readings = this.picture.readings[this.radios.findIndex(({ input }) => input.checked)];
+      this.whole = readings[0];
+      this.reading = readings[this.covered === null ? 0 : 1 + this.covered];
+      this.word = Math.max(0, Math.min(this.word, this.reading.words.length - 1));
+      this.patches.forEach((button, i) =>
+        button.setAttribute("aria-pressed", String(i === this.covered)));
+      this.buttons = this.reading.words.map((word, i) => this.wordButton(word, i));
+      this.caption.replaceChildren(...this.buttons);
+      this.truth.textContent = `In the picture: ${this.picture.truth.join(" ")}.`;
+      this.look(this.word);
+    }
+
+    wordButton(word, index) {
+      const button = make("button", { type: "button" }, word);
+      button.addEventListener("click", () => this.look(index));
+      button.addEventListener("focus", () => this.look(index));
+      button.addEventListener("keydown", (event) => this.move(event, WORD_KEYS, this.buttons, index));
+      return button;
+    }
+
+    look(index) {
+      this.word = index;
+      this.makeReachable(this.buttons, index);
+      this.buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === index)));
+      const weights = this.reading.weights && this.reading.weights[index];
+      this.shade(weights);
+      this.summary.textContent = [this.sayCover(), this.sayWord(weights)].filter(Boolean).join(" ");
+    }
+
+    /** Darken each region, the less weight it has. */
+    shade(weights) {
+      const { regions } = this.model;
+      const context = this.light.getContext("2d", { willReadFrequently: true }); // tiny: off the GPU
+      const image = context.createImageData(regions, regions);
+      const most = weights ? Math.max(...weights) : 1;
+      for (let i = 0; i < regions * regions; i += 1) {
+        const share = weights ? weights[i] / most : 1;
+        image.data[4 * i + 3] = Math.round(255 * DARKEST * (1 - share));
+      }
+      context.putImageData(image, 0, 0);
+    }
+
+    sayCover() {
+      if (this.covered === null) return "";
+      const before = this.whole.words.join(" ");
+      return this.reading.words.join(" ") === before
+        ? "One place is covered, and the caption stays the same."
+        : `One place is covered. Before, the caption was: ${before}.`;
+    }
+
+    sayWord(weights) {
+      if (!this.reading.words.length) return "The model says nothing.";
+      const word = `\u201C${this.reading.words[this.word]}\u201D`;
+      if (!weights) {
+        return `For ${word}, as for every word, all ${this.model.regions ** 2} regions count alike: ` +
+          "the decoder gets their mean.";
+      }
+      const { regions } = this.model;
+      const best = weights.indexOf(Math.max(...weights));
+      return `For ${word} it looks most at row ${Math.floor(best / regions) + 1}, ` +
+        `column ${(best % regions) + 1} of ${regions}, with ${Math.round(weights[best] / 10)} % of the weight.`;
+    }
+  }
+
+  window.courseFigures = window.courseFigures || {};
+  window.courseFigures["picture-reader"] = {
+    render({ model, el }) {
+      new PictureReader(model, el);
+    },
+  };
+})();

@@ -1,0 +1,193 @@
+/* The figure "warm-up-schedule": the Transformer's learning rate, by width, warm-up and update.
+ *
+ * model: { d_model, warmup_steps, steps, note }: the curve that stays for comparison.
+ */
+(function () {
+  "use strict";
+
+  const { make, makeSvg } = window.courseElements;
+  const WIDTH = 640;
+  const HEIGHT = 300;
+  const MARGIN = { left: 84, right: 18, top: 14, bottom: 52 };
+  const WIDTHS = [64, 128, 256, 512, 1024, 2048];
+  const WARMUPS = [1, 250, 500, 1000, 2000, 4000, 8000, 16000];
+  const STEPS = [5000, 10000, 20000, 50000, 100000, 300000];
+  const POINTS = 300;
+  const LOWEST = -8; // logarithmic axes: rates from 10^LOWEST to 10^HIGHEST
+  const HIGHEST = 0;
+  const PAUSE = 200; // milliseconds before a change is read out
+  let count = 0;
+
+  /** The paper's equation 3, for the n-th update. */
+  function rate(update, width, warmup) {
+    return width ** -0.5 * Math.min(update ** -0.5, update * warmup ** -1.5);
+  }
+
+  function withOwn(numbers, own) {
+    return numbers.includes(own) ? numbers : [...numbers, own].sort((a, b) => a - b);
+  }
+
+  const short = (number) => (number >= 1000 ? `${number / 1000}k` : String(number));
+  const SUPERSCRIPTS = "\u2070\u00B9\u00B2\u00B3\u2074\u2075\u2076\u2077\u2078";
+  const power = (exponent) => (exponent === 0 ? "1" : `10\u207B${SUPERSCRIPTS[-exponent]}`);
+
+  /** 0.000699, or 1.75 x 10^-7 where that would be mostly zeros. */
+  function written(number) {
+    const exponent = Math.floor(Math.log10(number));
+    if (exponent >= -4) return Number(number.toPrecision(3)).toFixed(2 - exponent);
+    return `${(number / 10 ** exponent).toFixed(2)} \u00B7 ${power(exponent)}`;
+  }
+
+  class WarmUpSchedule {
+    constructor(model, el) {
+      this.model = model;
+      this.width = this.slider("Width d_model", withOwn(WIDTHS, model.d_model), model.d_model);
+      this.warmup = this.slider("Warm-up w", withOwn(WARMUPS, model.warmup_steps), model.warmup_steps);
+      this.steps = this.slider("Updates shown", withOwn(STEPS, model.steps), model.steps);
+      this.isLog = false;
+      this.axes = make("button", { type: "button", class: "schedule-button", "aria-pressed": "false" }, "Logarithmic axes");
+      this.axes.addEventListener("click", () => {
+        this.isLog = !this.isLog;
+        this.axes.setAttribute("aria-pressed", String(this.isLog));
+        this.update();
+      });
+      this.svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
+      this.grid = makeSvg("g");
+      this.paper = makeSvg("polyline", { class: "schedule-curve schedule-curve--paper" });
+      this.curve = makeSvg("polyline", { class: "schedule-curve schedule-curve--own" });
+      this.peak = makeSvg("circle", { class: "schedule-peak", r: 7 });
+      this.svg.append(this.grid, this.paper, this.curve, this.peak);
+      this.summary = make("p", { class: "schedule-summary", "aria-live": "polite" });
+      el.className = "schedule";
+      el.append(
+        make("p", { class: "schedule-title" }, "Learning rate"),
+        this.svg,
+        make(
+          "p",
+          { class: "schedule-legend" },
+          make("span", { class: "schedule-key schedule-key--own" }, "as you set it"),
+          make("span", { class: "schedule-key schedule-key--paper" }, `d_model ${model.d_model}, warm-up ${model.warmup_steps.toLocaleString("en")}`),
+        ),
+        make("div", { class: "schedule-sliders" }, this.width.element, this.warmup.element, this.steps.element),
+        this.axes,
+        this.summary,
+      );
+      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
+      this.update();
+    }
+
+    slider(name, numbers, start) {
+      const id = `schedule-${(count += 1)}`;
+      const input = make("input", { type: "range", id, min: 0, max: numbers.length - 1, step: 1, value: numbers.indexOf(start) });
+      const output = make("output", { for: id });
+      input.addEventListener("input", () => this.update());
+      const element = make("div", { class: "schedule-slider" }, make("label", { for: id }, name), output, input);
+      return { input, output, element, get: () => numbers[Number(input.value)] };
+    }
+
+    x(update) {
+      const part = this.isLog ? Math.log(update) / Math.log(this.last) : update / this.last;
+      return MARGIN.left + (WIDTH - MARGIN.left - MARGIN.right) * part;
+    }
+
+    y(value) {
+      const part = this.isLog ? (Math.log10(value) - LOWEST) / (HIGHEST - LOWEST) : value / this.top;
+      return HEIGHT - MARGIN.bottom - (HEIGHT - MARGIN.top - MARGIN.bottom) * Math.max(part, 0);
+    }
+
+    /** Updates that are drawn: evenly spread on the axis as it is, and both peaks. */
+    updates() {
+      const spread = Array.from({ length: POINTS + 1 }, (_, i) => {
+        const part = i / POINTS;
+        return Math.max(1, Math.round(this.isLog ? this.last ** part : this.last * part));
+      });
+      const peaks = [this.warmup.get(), this.model.warmup_steps].filter((peak) => peak <= this.last);
+      return [...new Set([...spread, ...peaks])].sort((a, b) => a - b);
+    }
+
+    points(updates, width, warmup) {
+      return updates
+        .map((update) => `${this.x(update).toFixed(1)},${this.y(rate(update, width, warmup)).toFixed(1)}`)
+        .join(" ");
+    }
+
+    text(words, x, y, anchor) {
+      const label = makeSvg("text", { class: "schedule-label", x, y, "text-anchor": anchor });
+      label.textContent = words;
+      return label;
+    }
+
+    ticks() {
+      if (this.isLog) {
+        const powers = Array.from({ length: (HIGHEST - LOWEST) / 2 + 1 }, (_, i) => 10 ** (LOWEST + 2 * i));
+        return { rates: powers, updates: [1, 10, 100, 1000, 10000, 100000].filter((n) => n <= this.last) };
+      }
+      const rough = this.top / 4;
+      const unit = 10 ** Math.floor(Math.log10(rough));
+      const step = [1, 2, 5, 10].find((times) => times * unit >= rough) * unit;
+      const rates = [];
+      for (let i = 0; i * step <= this.top; i += 1) rates.push(Number((i * step).toPrecision(3)));
+      return { rates, updates: [0, 1, 2, 3, 4].map((quarter) => (quarter * this.last) / 4) };
+    }
+
+    drawGrid() {
+      const { rates, updates } = this.ticks();
+      const parts = [];
+      rates.forEach((value) => {
+        const y = this.y(value);
+        parts.push(
+          makeSvg("line", { class: "schedule-grid", x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y, y2: y }),
+          this.text(this.isLog ? power(Math.round(Math.log10(value))) : String(value), MARGIN.left - 8, y + 5, "end"),
+        );
+      });
+      updates.forEach((update) => parts.push(this.text(short(update), this.x(update), HEIGHT - MARGIN.bottom + 22, "middle")));
+      parts.push(this.text("update", WIDTH - MARGIN.right, HEIGHT - 4, "end"));
+      this.grid.replaceChildren(...parts);
+    }
+
+    update() {
+      const width = this.width.get();
+      const warmup = this.warmup.get();
+      this.last = this.steps.get();
+      const reached = Math.min(warmup, this.last);
+      const highest = Math.max(
+        rate(reached, width, warmup),
+        rate(Math.min(this.model.warmup_steps, this.last), this.model.d_model, this.model.warmup_steps),
+      );
+      this.top = 1.08 * highest;
+      [this.width, this.warmup, this.steps].forEach(({ input, output, get }) => {
+        output.textContent = get().toLocaleString("en");
+        input.setAttribute("aria-valuetext", get().toLocaleString("en"));
+      });
+      this.drawGrid();
+      const updates = this.updates();
+      this.paper.setAttribute("points", this.points(updates, this.model.d_model, this.model.warmup_steps));
+      this.curve.setAttribute("points", this.points(updates, width, warmup));
+      const peak = rate(warmup, width, warmup);
+      this.peak.style.display = warmup <= this.last ? "" : "none";
+      this.peak.setAttribute("cx", this.x(reached).toFixed(1));
+      this.peak.setAttribute("cy", this.y(rate(reached, width, warmup)).toFixed(1));
+      const end = rate(this.last, width, warmup);
+      this.svg.dataset.peak = peak;
+      this.svg.dataset.end = end;
+      this.tell(
+        `The first update has ${written(rate(1, width, warmup))}, the peak, ` +
+          `update ${warmup.toLocaleString("en")}, ${written(peak)}. ` +
+          `Update ${this.last.toLocaleString("en")} has ${written(end)}.`,
+      );
+    }
+
+    tell(sentence) {
+      clearTimeout(this.pause);
+      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
+      if (!this.summary.textContent) this.summary.textContent = sentence;
+    }
+  }
+
+  window.courseFigures = window.courseFigures || {};
+  window.courseFigures["warm-up-schedule"] = {
+    render({ model, el }) {
+      new WarmUpSchedule(model, el);
+    },
+  };
+})();

@@ -1,0 +1,83 @@
+/* Shows what a link to the glossary or the bibliography leads to, while it is pointed at or has the
+ * focus. The pointer may enter the preview; Escape closes it.
+ *
+ * Reads the <template> elements of book/_ext/course_book/previews.py.
+ */
+(function () {
+  "use strict";
+
+  const PATIENCE = 250; // milliseconds before it opens and closes, so that passing by shows nothing
+  const GAP = 8; // pixels between the link and its preview, and from the window's edge
+
+  const entries = new Map(
+    [...document.querySelectorAll("template[data-course-preview]")].map((template) => [
+      template.dataset.coursePreview,
+      template,
+    ]),
+  );
+  const box = document.createElement("div");
+  box.className = "course-preview";
+  box.id = "course-preview";
+  box.setAttribute("role", "tooltip");
+  box.hidden = true;
+  document.querySelector(".bd-article").append(box);
+  let shownFor = null;
+  let timer = 0;
+
+  function linkAt(target) {
+    const link = target.closest?.(".bd-article a[href]");
+    return link && entries.has(link.getAttribute("href")) ? link : null;
+  }
+
+  /** Below the link where there is room, else above; never beyond the window. */
+  function place(link) {
+    const at = link.getClientRects()[0];
+    const width = document.documentElement.clientWidth;
+    const height = document.documentElement.clientHeight;
+    const below = at.bottom + GAP + box.offsetHeight <= height;
+    const top = below ? at.bottom + GAP : at.top - GAP - box.offsetHeight;
+    box.style.top = `${Math.max(GAP, top)}px`;
+    box.style.left = `${Math.max(GAP, Math.min(at.left, width - box.offsetWidth - GAP))}px`;
+  }
+
+  function show(link) {
+    hide();
+    box.replaceChildren(entries.get(link.getAttribute("href")).content.cloneNode(true));
+    box.hidden = false;
+    place(link);
+    link.setAttribute("aria-describedby", box.id);
+    shownFor = link;
+  }
+
+  function hide() {
+    clearTimeout(timer);
+    box.hidden = true;
+    shownFor?.removeAttribute("aria-describedby");
+    shownFor = null;
+  }
+
+  function soon(action) {
+    clearTimeout(timer);
+    timer = setTimeout(action, PATIENCE);
+  }
+
+  document.addEventListener("pointerover", (event) => {
+    if (event.pointerType === "touch") return; // a tap follows the link
+    const link = linkAt(event.target);
+    if (link && link !== shownFor) soon(() => show(link));
+    else if (link || box.contains(event.target)) clearTimeout(timer);
+    else if (shownFor && document.activeElement !== shownFor) soon(hide);
+    else clearTimeout(timer);
+  });
+  document.addEventListener("focusin", (event) => {
+    const link = linkAt(event.target);
+    if (link?.matches(":focus-visible")) show(link);
+  });
+  document.addEventListener("focusout", (event) => {
+    if (event.target === shownFor) hide();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hide();
+  });
+  window.addEventListener("scroll", () => shownFor && place(shownFor), { passive: true });
+})();

@@ -1,0 +1,16 @@
+"""Run every chapter's notebook:  python -m tests.book.run_notebooks [CHAPTER ...]
+
+By hand and once a week: together they take as long as a build from scratch. The book is built.
+"""
+
+import sys
+import time
+
+from tests.book.conftest import SITE
+from tests.book.test_chapter_notebooks import CHAPTERS, run_notebook
+
+if __name__ == "__main__":
+    for chapter in sys.argv[1:] or CHAPTERS:
+        begun = time.perf_counter()
+        run_notebook(SITE / "_sources" / "book" / f"{chapter}.ipynb")
+        print(f"{chapter:24s}{time.perf_counter() - begun:6.1f} s", flush=True)

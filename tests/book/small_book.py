@@ -1,0 +1,72 @@
+"""A book of three pages with the real configuration, published at addresses that are given."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PAGES = {
+    "intro": """---
+jupytext:
+  text_representation: {extension: .md, format_name: myst}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
+
+# A <small> chapter
+
+The {term}`loss` is what *training* lowers, as {cite:t}`vaswani2017attention` do.
+A {term}`loss` again.
+
+## A section
+
+```{code-cell} ipython3
+print(1 + 1)
+```
+""",
+    "glossary": """# Glossary
+
+```{glossary}
+loss
+  How wrong a model is, in nats; see {doc}`intro`. For two tokens $-\\log p$.
+```
+""",
+    "bibliography": "# Bibliography\n\n```{bibliography}\n```\n",
+}
+
+
+def build_small_book(
+    folder: Path, *, base: str = "", repository: str = "", **services: str
+) -> Path:
+    """Build the book, its code not run.
+
+    Args:
+        folder: Where; must not exist.
+        base: Address of the site.
+        repository: Address of the repository.
+        services: Addresses of ``launch_buttons``.
+
+    Returns:
+        The folder of the built pages.
+    """
+    config = yaml.safe_load((ROOT / "_config.yml").read_text())
+    config["html"]["baseurl"] = base
+    config["repository"]["url"] = repository
+    config["launch_buttons"] |= services
+    config["execute"]["execute_notebooks"] = "off"
+    toc = {"format": "jb-book", "root": "book/intro"}
+    toc["chapters"] = [{"file": f"book/{name}"} for name in ("glossary", "bibliography")]
+
+    (folder / "book").mkdir(parents=True)
+    for name in ("_ext", "_static", "_templates", "references.bib"):
+        (folder / "book" / name).symlink_to(ROOT / "book" / name)
+    (folder / "course_lib").symlink_to(ROOT / "course_lib")
+    (folder / "_config.yml").write_text(yaml.safe_dump(config))
+    (folder / "_toc.yml").write_text(yaml.safe_dump(toc))
+    for name, text in PAGES.items():
+        (folder / "book" / f"{name}.md").write_text(text)
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-n"]
+    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert built.returncode == 0, built.stderr[-5000:]
+    return folder / "_build" / "html"

@@ -1,0 +1,53 @@
+"""Two pages printed as one book: nothing folded, nothing that only a pointer could use."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from scripts.print_book import ROOT, assembled, book_pages, print_book
+
+pytestmark = pytest.mark.browser
+
+PAGES = ["notation", "feed-forward"]
+
+
+def test_pages_stand_together_unfolded_and_linked(chromium, site):
+    page = assembled(chromium, site, PAGES)
+    page.emulate_media(media="print")
+    assert page.locator("main > article > section > h1").count() == 2
+    ids = page.eval_on_selector_all("[id]", "parts => parts.map((part) => part.id)")
+    assert len(ids) == len(set(ids))
+    links = page.eval_on_selector_all(
+        "article a[href^='#notation--'], article a[href^='#feed-forward--']",
+        "links => links.map((link) => link.getAttribute('href').slice(1))",
+    )
+    assert links
+    assert set(links) <= set(ids)
+    assert page.locator("main details:not([open]), main script, main template").count() == 0
+    assert page.locator(".course-choices__reveal > div").first.is_visible()
+    assert page.locator(".admonition.solution p").last.is_visible()
+    assert page.locator(".course-interactive table").first.is_visible()
+    assert not page.locator("button:visible, input[type=range]:visible, .headerlink:visible").all()
+    page.context.close()
+
+
+def test_a_pdf_has_pages_and_an_outline(site, tmp_path):
+    file = tmp_path / "folder" / "book.pdf"
+    # In a process of its own, as by hand: the tests' browser is open in this one.
+    command = [sys.executable, "-m", "scripts.print_book", str(file), *PAGES]
+    subprocess.run(command, cwd=ROOT, check=True, timeout=300)
+    content = file.read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert 10 < len(re.findall(rb"/Type /Page\b", content)) < 60
+    assert b"/Outlines" in content
+
+
+def test_a_page_that_is_not_built_is_named(site, tmp_path):
+    with pytest.raises(FileNotFoundError, match="page 'nowhere' is not built"):
+        print_book(site, ["nowhere"], tmp_path / "book.pdf")
+
+
+def test_all_pages_of_the_contents_are_printed(site):
+    assert set(book_pages()) == {path.stem for path in site.glob("book/*.html")}

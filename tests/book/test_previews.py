@@ -1,0 +1,71 @@
+"""What terms and citations lead to, shown on the spot, by pointer and keyboard, from a file too."""
+
+import pytest
+
+from tests.book.small_book import build_small_book
+from tests.book.watched_page import opened
+
+pytestmark = pytest.mark.browser
+
+TERM = "a[href='glossary.html#term-loss']"
+
+
+@pytest.fixture(scope="module")
+def page(chromium, tmp_path_factory):
+    built = build_small_book(tmp_path_factory.mktemp("previews") / "book")
+    with opened(chromium, (built / "book" / "intro.html").as_uri()) as watched:
+        yield watched.page
+    assert watched.problems == []
+
+
+@pytest.fixture
+def preview(page):
+    page.mouse.move(0, 0)
+    page.keyboard.press("Escape")
+    page.evaluate("document.activeElement.blur()")
+    box = page.locator("#course-preview")
+    box.wait_for(state="hidden")
+    return box
+
+
+def test_pointing_at_a_term_shows_its_meaning(page, preview):
+    link = page.locator(TERM).first
+    link.hover()
+    preview.wait_for(state="visible")
+    assert "How wrong a model is, in nats" in preview.inner_text()
+    assert preview.locator(".katex").count() == 1
+    assert preview.locator("a, [id]").count() == 0
+    assert link.get_attribute("aria-describedby") == "course-preview"
+    preview.hover()  # the pointer may enter it
+    page.wait_for_timeout(400)
+    assert preview.is_visible()
+    page.mouse.move(0, 0)
+    preview.wait_for(state="hidden")
+    assert link.get_attribute("aria-describedby") is None
+
+
+def test_focus_shows_a_publication_and_escape_closes_it(page, preview):
+    page.locator(TERM).first.focus()
+    page.keyboard.press("Tab")
+    preview.wait_for(state="visible")
+    assert "Attention is all you need" in preview.inner_text()
+    assert preview.inner_text().endswith("https://arxiv.org/abs/1706.03762.")
+    page.keyboard.press("Escape")
+    preview.wait_for(state="hidden")
+
+
+def test_the_preview_stays_within_the_window(page, preview):
+    page.set_viewport_size({"width": 320, "height": 500})
+    page.locator(TERM).last.hover()
+    preview.wait_for(state="visible")
+    box = preview.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 320
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= 500
+
+
+def test_links_still_lead_there(page, preview):
+    page.locator(TERM).first.click()
+    assert page.url.endswith("glossary.html#term-loss")
+    assert page.locator("template[data-course-preview]").count() == 0
