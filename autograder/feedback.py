@@ -1,10 +1,12 @@
 """The page that a student gets back: marks, what went wrong in words, where to read on."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
+from autograder.book_headings import name_in_words
 from autograder.homework import CellKind, Homework
 from autograder.pages import render_page
 from autograder.results import CheckResult, Status, SubmissionResult
@@ -44,8 +46,8 @@ class _Reading:
     """A place in the book.
 
     Attributes:
-        chapter: In words.
-        section: In words; may be empty.
+        chapter: Its heading.
+        section: Its heading; may be empty.
         address: Where it is; empty if the page is not told where the book is.
     """
 
@@ -105,7 +107,9 @@ def render_feedback(result: SubmissionResult, homework: Homework, *, book_url: s
         # one mistake often fails several checks: its traceback is shown once
         first_with={check.traceback: number for number, check in reversed(checks)},
         first_open=open_checks[0] if open_checks else None,
-        readings={check.read: _reading(check.read, book_url) for _, check in checks},
+        readings={
+            check.read: _reading(check.read, homework.headings, book_url) for _, check in checks
+        },
     )
 
 
@@ -152,17 +156,12 @@ def _exercise_titles(homework: Homework) -> dict[str, str]:
     return titles
 
 
-def _reading(read: str, book_url: str) -> _Reading | None:
+def _reading(read: str, headings: Mapping[str, tuple[str, str]], book_url: str) -> _Reading | None:
     match = _READ.fullmatch(read)
     if match is None:
         return None
-    chapter, section = match[1], match[2] or ""
-    address = f"{book_url.rstrip('/')}/{chapter}.html" + (f"#{section}" if section else "")
-    return _Reading(
-        chapter=_words(chapter), section=_words(section), address=address if book_url else ""
-    )
-
-
-def _words(slug: str) -> str:
-    text = slug.replace("-", " ").replace("_", " ").strip()
-    return text[:1].upper() + text[1:]
+    chapter, anchor = match[1], match[2] or ""
+    address = f"{book_url.rstrip('/')}/{chapter}.html" + (f"#{anchor}" if anchor else "")
+    # Results of an earlier grading may lead to places that the homework no longer names.
+    title, section = headings.get(read) or (name_in_words(chapter), name_in_words(anchor))
+    return _Reading(chapter=title, section=section, address=address if book_url else "")

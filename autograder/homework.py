@@ -2,7 +2,8 @@
 
 import enum
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
@@ -58,11 +59,14 @@ class Homework:
         id: Name of the nbgrader assignment and of the notebook, such as ``hw03-self-attention``.
         title: The notebook's first heading.
         cells: All cells, in order.
+        headings: Those of the chapter and of the section of each ``read``; a place that is missing
+            is called by its name.
     """
 
     id: str
     title: str
     cells: tuple[Cell, ...]
+    headings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def checks(self) -> tuple[Cell, ...]:

@@ -824,6 +824,7 @@ for epsilon in (1e-6, 2.0):
             ),
             "the gain is missing": x / (square + epsilon).sqrt(),
             "the root is missing": x / (square + epsilon) * gain,
+            "epsilon is missing: add it to the mean square": x / square.sqrt() * gain,
             "epsilon is added to the root; add it to the mean square": (
                 x / (square.sqrt() + epsilon) * gain
             ),

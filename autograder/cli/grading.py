@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from autograder.atomic_write import staging
+from autograder.book_headings import with_headings
 from autograder.class_outputs import write_outputs
 from autograder.clean_text import one_line
 from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
@@ -239,6 +240,7 @@ def write_everything(
     """
     with told_in_one_line(HomeworkError):
         graded = read_source_notebook(build_source_notebook(plan.homework_id, ROOT))
+        graded = with_headings(graded, ROOT)
         try:
             with staging(plan.out) as stage:
                 write_outputs(

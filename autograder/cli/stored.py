@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from autograder.atomic_write import staging, write_atomically
+from autograder.book_headings import with_headings
 from autograder.class_outputs import write_feedback
 from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
 from autograder.cli.options import BookUrl, Graded, HomeworkName
@@ -81,4 +82,5 @@ def stored_results(homework: str, out: Path) -> tuple[list[SubmissionResult], Ho
     results = ResultStore(out / "results" / homework_id).read_all()
     if not results:
         raise BadInputError(f"{out} holds no results of {homework_id}: grade it first")
-    return results, read_source_notebook(build_source_notebook(homework_id, ROOT))
+    graded = read_source_notebook(build_source_notebook(homework_id, ROOT))
+    return results, with_headings(graded, ROOT)

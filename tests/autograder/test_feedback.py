@@ -71,6 +71,13 @@ def test_says_marks_message_hint_traceback_and_where_to_read():
     assert "To be graded by hand" in words
 
 
+def test_where_to_read_is_said_in_the_headings_of_the_book():
+    headings = {"doubling#twice-as-much": ("On doubling", "All of it, <b>twice</b>")}
+    homework = dataclasses.replace(HOMEWORK, headings=headings)
+    page = render_feedback(result("ada", Status.ERROR, Status.FAIL), homework)
+    assert "chapter On doubling, section “All of it, <b>twice</b>”" in words_of(page)
+
+
 def test_a_traceback_that_comes_twice_is_shown_once():
     made = result("ada", Status.ERROR, Status.ERROR, traceback=TRACEBACK)
     page = render_feedback(made, HOMEWORK)
