@@ -1,6 +1,7 @@
 """The house rules: the map is true, the pins are exact, each package imports only what it may."""
 
 import ast
+import importlib
 import re
 import shutil
 import subprocess
@@ -17,6 +18,8 @@ from packaging.utils import canonicalize_name
 from course_lib import COURSE_MAP
 from scripts.course_map import with_table
 from scripts.lock import direct_requirements, installed_closure, lock
+from tests.homework.tables import load_table, tabled_homeworks
+from tests.homework.test_hostile import GROUPS
 
 ROOT = Path(__file__).parent.parent
 OUR_PACKAGES = (
@@ -217,6 +220,16 @@ def test_readme_names_only_targets_that_make_has() -> None:
     named = set(re.findall(r"(?:`|^)make ([a-z]+)", text, flags=re.MULTILINE))
     assert {"course", "test", "serve", "grade", "release"} <= named
     assert named <= targets, named - targets
+
+
+def test_readme_counts_no_more_submissions_than_there_are() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (hostile,) = re.findall(r"over ([\d,]+) hostile ones", text)
+    (small,) = re.findall(r"over ([\d,]+) small submissions", text)
+    tables = [load_table(homework).submissions for homework in tabled_homeworks()]
+    groups = [importlib.import_module(f"tests.homework.hostile.{name}") for name in GROUPS]
+    assert sum(len(group.ATTACKS) for group in groups) > int(hostile.replace(",", ""))
+    assert sum(len(table) for table in tables) > int(small.replace(",", ""))
 
 
 # ---- what is shipped ----

@@ -23,7 +23,5 @@ def test_homework_does_link_to_the_book():
 
 @pytest.mark.parametrize(("chapter", "anchor"), links(), ids=lambda part: part or "top")
 def test_the_place_is_there(site, chapter, anchor):
-    if not (ROOT / "book" / f"{chapter}.md").is_file():
-        pytest.skip(f"the chapter {chapter} is still to be written")
     page = (site / "book" / f"{chapter}.html").read_text(encoding="utf-8")
     assert not anchor or f'id="{anchor}"' in page
