@@ -34,12 +34,16 @@
 #   contract: shapes, masks, errors. You may add cells, and functions and methods of your own.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
 #   like; a cell that stays silent is content. When one complains, read its last line first: it is
-#   a hint.
+#   a hint, or the error that your own code raised.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
-#   shapes. It asks for nothing that the docstring does not promise.
+#   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
 # - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
 #   So hand in also what is only half done.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*.
+#
+# **The rule of this homework:** what you hand in is yours. The chapter imports the finished pieces
+# from `course_lib`; your copy of it leaves them out, and work that leads to them loses the points
+# of its tests.
 #
 # **If you are stuck,** print shapes. Nearly every mistake in attention is a dimension in the wrong
 # place. Then look at [Common mistakes](book:self-attention#common-mistakes) in the chapter.
@@ -69,7 +73,7 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # ## Part 1: scaled dot-product attention
 #
 # Each **query** asks something, each **key** says what there is to be found, each **value** is what
-# you get. A query and a key fit as well as their dot product is large:
+# you get. The larger the dot product of a query and a key, the better they fit:
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
@@ -84,7 +88,8 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # - A mask acts on the scores, **before** the softmax: see
 #   [Masks in attention](book:self-attention#masks-in-attention). True means *may attend*.
 # - A query that may attend to nothing has a row of $-\infty$ alone, whose softmax is NaN. The
-#   docstring says what belongs there instead.
+#   docstring says what belongs there instead. No NaN may come back with the gradient either:
+#   `masked_fill` and `torch.where` stop it there, adding $-\infty$ to the scores does not.
 #
 # You may write out the formula, or call PyTorch's own `F.scaled_dot_product_attention` where it
 # helps. It does not hand out weights, so the formula is needed anyway.
@@ -115,18 +120,18 @@ assert_shape(pair[1], (3, 4, 2, 7), what="weights", hint="a weight for each quer
 
 # %% test="scaled_dot_product_attention-values" points=1 read="self-attention#the-matrix-form"
 # The output averages the values by the softmax of the scores (head_dim 1: nothing to scale)
-query = torch.tensor([[1.0]]).to(device)
-key = torch.tensor([[math.log(3.0)], [0.0]]).to(device)
-value = torch.tensor([[8.0], [4.0]]).to(device)
+query = torch.tensor([[[1.0]]]).to(device)  # (batch, query_len, head_dim), all three 1
+key = torch.tensor([[[math.log(3.0)], [0.0]]]).to(device)
+value = torch.tensor([[[8.0], [4.0]]]).to(device)
 # The scores are log 3 and 0, so the weights are 3/4 and 1/4, and the output 6 + 1.
 assert_close(
     scaled_dot_product_attention(query, key, value),
-    torch.tensor([[7.0]]).to(device),
+    torch.tensor([[[7.0]]]).to(device),
     what="output",
     mistakes={
-        "the softmax runs over the queries, not over the keys": torch.tensor([[12.0]]).to(device),
-        "the softmax is missing": torch.tensor([[8.0 * math.log(3.0)]]).to(device),
-        "divided by the root of key_len; take that of head_dim": torch.tensor([[6.739993]]).to(
+        "the softmax runs over the queries, not over the keys": torch.tensor([[[12.0]]]).to(device),
+        "the softmax is missing": torch.tensor([[[8.0 * math.log(3.0)]]]).to(device),
+        "divided by the root of key_len; take that of head_dim": torch.tensor([[[6.739993]]]).to(
             device
         ),
     },
@@ -290,11 +295,17 @@ for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alo
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-gradients" points=1 read="self-attention#the-matrix-form"
-# Gradients flow to query, key and value (head_dim 1)
+# Gradients flow to query, key and value, also past a query that sees nothing (head_dim 1)
 query, key, value = (torch.randn(3, 4, 1).to(device).requires_grad_() for _ in range(3))
 scaled_dot_product_attention(query, key, value).sum().backward()
 for name, tensor in (("query", query), ("key", key), ("value", value)):
     assert_shape(tensor.grad, (3, 4, 1), what=f"gradient of {name}", hint="do not detach")
+mask = torch.tensor([[True], [False], [True], [True]]).expand(4, 4).to(device)
+scaled_dot_product_attention(query, key, value, mask).sum().backward()
+not_finite = "with a query that sees nothing, the gradient of the query is not finite"
+fill = "hide scores with masked_fill or torch.where; an added -inf lets the NaN flow back"
+if not bool(query.grad.isfinite().all()):
+    raise CheckFailure(not_finite, hint=fill)
 ### BEGIN HIDDEN TESTS
 from course_lib.attention import scaled_dot_product_attention as reference_attention
 
@@ -324,13 +335,12 @@ for return_weights in (False, True):
         assert_close(theirs, ours, what=f"gradient of {name}", hint=hint)
 
 query, key, value = (torch.randn(3, 4, 2).to(device).requires_grad_() for _ in range(3))
-mask = torch.tensor([[True], [False], [True], [True]]).expand(4, 4).to(device)
 for return_weights in (False, True):
     result = scaled_dot_product_attention(query, key, value, mask, return_weights=return_weights)
     (result[0] if return_weights else result).sum().backward()
     assert_shape(query.grad, query.shape, what="gradient of the query")
     if not bool(query.grad.isfinite().all()):
-        raise CheckFailure("with a query that sees nothing, its gradient is NaN", hint="see masks")
+        raise CheckFailure(not_finite, hint=fill)
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-inputs" points=1 read="self-attention#common-mistakes"
@@ -502,7 +512,7 @@ assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hin
 # *it* stands for. So `d_model` is cut into `num_heads` slices, each slice attends on its own, and
 # the results are laid side by side again and mixed:
 #
-# 1. project `query`, `key` and `value` with one `nn.Linear` each;
+# 1. project `query`, `key` and `value` with one `nn.Linear` each, newly made: copies start alike;
 # 2. cut each into heads: `(batch, len, d_model)` to `(batch, num_heads, len, head_dim)`;
 # 3. attend, with **your** `scaled_dot_product_attention`: it takes all heads at once;
 # 4. join the heads, back to `(batch, len, d_model)`;
@@ -513,9 +523,13 @@ assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hin
 # draws the borders anew. Which number must end up beside which?
 #
 # The names of the four projections stand in the docstring. The tests copy weights into them, so
-# that your layer and ours can be compared number by number.
+# that your layer and ours can be compared number by number. The columns of which it speaks are
+# those of what a projection returns; in the `weight` of an `nn.Linear` they are the rows.
 #
-# **The rule of this part:** the layer is yours. A `MultiHeadAttention` that leads to PyTorch's
+# If part 1 is not done yet, call `F.scaled_dot_product_attention` for the time being. It gives no
+# weights, but most tests of this part do not ask for them.
+#
+# **The rule of this part:** the layer is yours, too. A `MultiHeadAttention` that leads to PyTorch's
 # `nn.MultiheadAttention` or `F.multi_head_attention_forward` loses the points of its tests.
 # Comparing your layer with them in a cell of your own is a good idea.
 
@@ -523,10 +537,14 @@ assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hin
 
 # %% test="MultiHeadAttention-parameters" points=1 read="self-attention#multi-head-preview"
 # The layer has its four projections, and refuses heads that do not fit
-layer = MultiHeadAttention(8, 2)
+layer, unbiased = MultiHeadAttention(8, 2), MultiHeadAttention(8, 2, bias=False)
 for name in ("query", "key", "value", "output"):
     projection = getattr(layer, f"{name}_projection")
     assert_shape(projection.weight, (8, 8), what=f"weight of {name}_projection")
+    assert_shape(projection.bias, (8,), what=f"bias of {name}_projection")
+    if getattr(unbiased, f"{name}_projection").bias is not None:
+        in_words = f"with bias=False {name}_projection has a bias all the same"
+        raise CheckFailure(in_words, hint="hand bias on to each nn.Linear")
 assert_raises(ValueError, MultiHeadAttention, 8, 3, hint="8 is not divisible by 3: ValueError")
 ### BEGIN HIDDEN TESTS
 from course_lib.attention import MultiHeadAttention as ReferenceLayer
@@ -555,12 +573,12 @@ if torch.equal(actual["query_projection.weight"], actual["key_projection.weight"
 # %% test="MultiHeadAttention-shape" points=1 read="self-attention#multi-head-preview"
 # The output is as wide as the input, with one row for each query
 layer = MultiHeadAttention(8, 2).to(device)
-tokens = torch.randn(3, 5, 8).to(device)
-assert_shape(layer(tokens, tokens, tokens), (3, 5, 8), what="output")
+asking, asked = torch.randn(3, 2, 8).to(device), torch.randn(3, 5, 8).to(device)
+hint = "query and key may differ in length: take each length from its own tensor"
+assert_shape(layer(asking, asked, asked), (3, 2, 8), what="output", hint=hint)
 ### BEGIN HIDDEN TESTS
 layer = MultiHeadAttention(12, 3).to(device)
 asking, asked = torch.randn(2, 4, 12).to(device), torch.randn(2, 7, 12).to(device)
-hint = "query and key may differ in length: take each length from its own tensor"
 assert_shape(layer(asking, asked, asked), (2, 4, 12), what="output of cross-attention", hint=hint)
 ### END HIDDEN TESTS
 
@@ -573,6 +591,8 @@ assert_close(
     layer(token, token, token),
     layer.output_projection(layer.value_projection(token)),
     what="output for a single token",
+    hint="if the tests of part 1 pass: only the value reaches the output here, through "
+    "value_projection, then output_projection",
     mistakes={
         "output_projection is not used": layer.value_projection(token),
         "value_projection is not used": layer.output_projection(token),
@@ -590,7 +610,8 @@ assert_close(
     student(query, key, value),
     reference(query, key, value),
     what="output for a single key",
-    hint="only the value reaches the output: through value_projection, then output_projection",
+    hint="if the checks of part 1 pass: only the value reaches the output here, through "
+    "value_projection, then output_projection",
     mistakes={
         "output_projection is not used": projected,
         "value_projection is not used": reference.output_projection(value),
@@ -602,16 +623,13 @@ assert_close(
 
 # %% test="MultiHeadAttention-heads" points=1 read="self-attention#multi-head-preview"
 # Each head attends on its own, within its own columns
-layer = MultiHeadAttention(4, 2, bias=False).to(device)
-eye = torch.eye(4)
-layer.load_state_dict(
-    {
-        "query_projection.weight": 5 * eye,  # large scores: a head takes what fits best, no other
-        "key_projection.weight": 5 * eye,
-        "value_projection.weight": eye,
-        "output_projection.weight": eye,
-    }
-)
+layer = MultiHeadAttention(4, 2).to(device)
+state = {name: torch.zeros_like(tensor) for name, tensor in layer.state_dict().items()}
+eye = torch.eye(4).to(device)  # a projection that changes nothing; 5 * eye makes large scores,
+# so that a head takes what fits best, and no other
+state["query_projection.weight"] = state["key_projection.weight"] = 5 * eye
+state["value_projection.weight"] = state["output_projection.weight"] = eye
+layer.load_state_dict(state)
 tokens = torch.tensor([[[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0]]]).to(device)
 value = torch.tensor([[[0.0, 0.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0]]]).to(device)
 # Head 0 reads columns 0 and 1: both tokens look the same to it, so it averages 0 and 2.
@@ -622,6 +640,8 @@ assert_close(
     layer(tokens, tokens, value),
     torch.tensor([[[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0]]]).to(device),
     what="output",
+    hint="if the tests of part 1 pass: head h reads the columns from h * head_dim up to "
+    "(h + 1) * head_dim of what each projection returns",
     mistakes={
         "the heads are not apart: each should see its own columns alone": value,
         "before you join the heads, transpose(1, 2) back": wrongly_joined,
@@ -633,12 +653,14 @@ from course_lib.attention import MultiHeadAttention as ReferenceLayer
 
 # Queries and keys are signs, and scores large: a head spreads its weight evenly over the tokens
 # that look the same in its columns. Neither scaling nor the axis of the softmax changes that.
-reference = ReferenceLayer(8, 4, bias=False).to(device)
+reference = ReferenceLayer(8, 4).to(device)
 state = reference.state_dict()
+for name in ("query_projection.bias", "key_projection.bias", "output_projection.bias"):
+    state[name] = torch.zeros(8).to(device)
 state["query_projection.weight"] = state["key_projection.weight"] = 5 * torch.eye(8).to(device)
 state["output_projection.weight"] = torch.eye(8).to(device)
 reference.load_state_dict(state)
-student = MultiHeadAttention(8, 4, bias=False).to(device)
+student = MultiHeadAttention(8, 4).to(device)
 student.load_state_dict(state)
 tokens = (2.0 * torch.randint(2, (3, 6, 8)) - 1.0).to(device)
 value = torch.randn(3, 6, 8).to(device)
@@ -674,7 +696,8 @@ assert_close(
     student(tokens, tokens, value),
     reference(tokens, tokens, value),
     what="output",
-    hint="head h reads the columns from h * head_dim up to (h + 1) * head_dim of each projection",
+    hint="if the checks of part 1 pass: head h reads the columns from h * head_dim up to "
+    "(h + 1) * head_dim of what each projection returns",
     mistakes={
         no_heads: undivided,
         not_back: attended[slices].reshape(3, 6, 8),

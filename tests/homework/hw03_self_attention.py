@@ -551,7 +551,7 @@ MISTAKES: tuple[Submission, ...] = (
             ATTENTION: "values mask gradients",
             "MultiHeadAttention": "projections heads values gradients",
         },
-        hint="the softmax runs over the heads",
+        hint="the softmax runs over the queries",
     ),
     attention(
         "hidden scores set to zero",
@@ -630,6 +630,15 @@ MISTAKES: tuple[Submission, ...] = (
         "masked in place in the weights that softmax keeps",
         ("weights = weights.masked_fill(~mask, 0.0)", "weights.masked_fill_(~mask, 0.0)"),
         lost="gradients",
+    ),
+    attention(
+        "hidden by an added -inf, whose NaN flows back",
+        (
+            "scores = scores.masked_fill(~mask, -math.inf)",
+            "scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)",
+        ),
+        lost="gradients",
+        hint="an added -inf lets the NaN flow back",
     ),
     attention(
         "always float32",
@@ -942,8 +951,8 @@ MISTAKES: tuple[Submission, ...] = (
             "self.output_projection = nn.Linear(d_model, d_model, bias=bias)",
             "self.output_projection = nn.Linear(d_model, d_model)",
         ),
-        lost="parameters heads",
-        hint="four nn.Linear with the docstring's names; hand bias on to",
+        lost="parameters",
+        hint="hand bias on to each nn.Linear",
     ),
     layer(
         "projections copied from the first",
