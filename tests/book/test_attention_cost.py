@@ -16,11 +16,11 @@ DATA = {"lengths": [16, 32], "widths": [64, 128], "heads": [1, 8], "start": [16,
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"lengths": [32, 16]}, "lengths must hold ascending positive numbers"),
-        ({"widths": [0, 64]}, "widths must hold ascending positive numbers"),
+        ({"lengths": [32, 16]}, "lengths must hold ascending numbers"),
+        ({"widths": [0, 64]}, "each of widths must be a whole number from 1"),
         ({"heads": [1, 7]}, "heads must divide the smallest width"),
         ({"start": [16, 65, 8]}, "start must be among widths"),
-        ({"start": [16]}, "start must hold a length"),
+        ({"start": [16]}, "start must hold 3 sizes"),
         ({"surplus": 1}, "expected an object with"),
     ],
 )

@@ -16,9 +16,10 @@ DATA = {"x": [0, 1, 2], "y": [0, 1, 0], "units": [[0, 1], [1, -2]], "bias": 0, "
     [
         ({"x": [0, 2, 1]}, "x must hold ascending numbers"),
         ({"y": [0, 1]}, "y must hold 3 numbers"),
-        ({"units": []}, "units must hold one to six pairs"),
-        ({"units": [[3, 1]]}, "a unit must be"),
-        ({"bias": "0"}, "bias must be a number"),
+        ({"units": []}, "units must hold 1 to 6 pairs"),
+        ({"units": [[3, 1]]}, "where a unit bends must be a finite number from 0 to 2"),
+        ({"units": [[1]]}, "a unit must hold 2 numbers"),
+        ({"bias": "0"}, "bias must be a finite number"),
         ({"surplus": 1}, "expected an object with"),
     ],
 )

@@ -27,12 +27,18 @@ def model():
     ("break_it", "message"),
     [
         (lambda d: d.pop("note"), "expected an object with"),
-        (lambda d: d.update(depths=[4, 2]), "ascending"),
-        (lambda d: d["profiles"].pop("pre"), "profiles must hold"),
-        (lambda d: d["profiles"].update(pre=[]), "one profile a depth"),
+        (lambda d: d.update(depths=[4, 2]), "depths must hold ascending numbers"),
+        (lambda d: d["profiles"].pop("pre"), r"profiles: expected .* missing: \['pre'\]"),
+        (lambda d: d["profiles"].update(pre=[]), "pre must hold 1 profiles"),
         (lambda d: d["profiles"]["pre"][0].update(sizes=[1.0]), "pre sizes must hold 3 numbers"),
-        (lambda d: d["profiles"]["pre"][0].update(gradients=[0, 1]), "positive numbers"),
-        (lambda d: d["profiles"]["pre"][0].update(gradients=[math.nan, 1]), "positive numbers"),
+        (
+            lambda d: d["profiles"]["pre"][0].update(gradients=[0, 1]),
+            "must hold finite numbers above 0",
+        ),
+        (
+            lambda d: d["profiles"]["pre"][0].update(gradients=[math.nan, 1]),
+            "must hold finite numbers above 0",
+        ),
     ],
 )
 def test_wrong_data_are_refused(break_it, message):

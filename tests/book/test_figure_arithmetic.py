@@ -152,15 +152,23 @@ AN_EXAMPLE = {"source": "A", "context": [0.5], "written": "A"}
 @pytest.mark.parametrize(
     ("model", "data", "message"),
     [
-        (GRUGates, a_gru() | {"input_bias": [0.0]}, "input_bias must be 9"),
+        (GRUGates, a_gru() | {"input_bias": [0.0]}, "input_bias must hold 9 numbers"),
         (GRUGates, a_gru() | {"swaps": {"w0": "w9"}}, "embedded"),
         (GRUGates, {}, "expected an object"),
-        (BeamSearch, a_tree(widest=5), "there must be 10 words"),
-        (BeamSearch, a_tree() | {"sentences": []}, "at least one"),
-        (BLEUCalculator, {"examples": [], "note": ""}, "at least one"),
+        (BeamSearch, a_tree(widest=5), "must hold at least 10 words"),
+        (BeamSearch, a_tree() | {"sentences": []}, "sentences must hold at least 1"),
+        (BLEUCalculator, {"examples": [], "note": ""}, "examples must hold at least 1"),
         (BLEUCalculator, {"examples": [{"name": "n"}], "note": ""}, "candidate"),
-        (Bottleneck, {"examples": [[AN_EXAMPLE]], "right": [], "note": ""}, "share for each"),
-        (WordNeighbours, {"words": ["a", "b"], "vectors": {"x": [[1.0]]}, "note": ""}, "each word"),
+        (
+            Bottleneck,
+            {"examples": [[AN_EXAMPLE]], "right": [], "note": ""},
+            "must hold 1 numbers",
+        ),
+        (
+            WordNeighbours,
+            {"words": ["a", "b"], "vectors": {"x": [[1.0]]}, "note": ""},
+            "x must hold 2 rows",
+        ),
         (
             Bottleneck,
             {"examples": [[AN_EXAMPLE | {"source": "AB"}]], "right": [1.0], "note": ""},

@@ -14,7 +14,7 @@ DATA = {"entries": [1.0, 0.0, 0.0, 0.0], "epsilon": 0.01, "note": ""}
     [
         ({"entries": [1.0]}, "entries must hold 2 to 8 numbers"),
         ({"entries": ["1", 2]}, "entries must hold finite numbers"),
-        ({"epsilon": 0}, "epsilon must be a positive number"),
+        ({"epsilon": 0}, "epsilon must be a finite number above 0"),
         ({"surplus": 1}, "expected an object with"),
     ],
 )

@@ -31,7 +31,7 @@ DATA = a_model()
     ("changes", "message"),
     [
         ({"surplus": 1}, "expected an object with"),
-        ({"end": 5}, "end must be the id of one of 5 words"),
+        ({"end": 5}, "end must be a whole number from 0 to 4"),
         ({"words": ["a", "b"]}, "weights must be those of a DecoderLM"),
         ({"num_heads": 3}, "divisible by num_heads"),
         ({"weights": {}}, "weights must be those of a DecoderLM"),

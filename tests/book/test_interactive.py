@@ -73,12 +73,12 @@ def test_what_is_wrong_is_an_error_of_the_build(build_page, page, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"words": ["a"]}, "at least two"),
-        ({"head_dim": 0}, "positive integer"),
-        ({"query": [[1.0, 0.0]]}, "one vector for each"),
-        ({"key": [[1.0], [1.0]]}, "vectors of 2 numbers"),
+        ({"words": ["a"]}, "words must hold at least 2"),
+        ({"head_dim": 0}, "head_dim must be a whole number from 1"),
+        ({"query": [[1.0, 0.0]]}, "query must hold 2 rows"),
+        ({"key": [[1.0], [1.0]]}, "each row of key must hold 2 numbers"),
         ({"key": [[1.0, float("nan")], [1.0, 0.0]]}, "finite"),
-        ({"value": [[0.0] * 7] * 2}, "1 to 6 entries"),
+        ({"value": [[0.0] * 7] * 2}, "width of value must be a whole number from 1 to 6"),
         ({"colour": "red"}, "expected an object"),
     ],
 )

@@ -17,10 +17,13 @@ DATA = {
     ("changes", "message"),
     [
         ({"surplus": 1}, "expected an object with"),
-        ({"prompt": 0}, "prompt must be from 1 to 7"),
-        ({"prompt": 8}, "prompt must be from 1 to 7"),
-        ({"models": []}, "at least one model"),
-        ({"models": [{"name": "x", "num_layers": 0, "kv_width": 1}]}, "must be whole numbers"),
+        ({"prompt": 0}, "prompt must be a whole number from 1 to 7"),
+        ({"prompt": 8}, "prompt must be a whole number from 1 to 7"),
+        ({"models": []}, "models must hold at least 1 models"),
+        (
+            {"models": [{"name": "x", "num_layers": 0, "kv_width": 1}]},
+            "num_layers must be a whole number",
+        ),
     ],
 )
 def test_wrong_data_are_refused(changes, message):

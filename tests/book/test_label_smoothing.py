@@ -14,10 +14,10 @@ DATA = {"smoothing": 0.1, "vocab_size": 1000, "lead": 5, "note": ""}
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"smoothing": 0.6}, "smoothing must be from 0 to 0.5"),
-        ({"smoothing": "0.1"}, "smoothing must be from 0 to 0.5"),
+        ({"smoothing": 0.6}, "smoothing must be a finite number from 0 to 0.5"),
+        ({"smoothing": "0.1"}, "smoothing must be a finite number from 0 to 0.5"),
         ({"vocab_size": 1}, "vocab_size must be a whole number from 2"),
-        ({"lead": -1}, "lead must be from 0 to 16"),
+        ({"lead": -1}, "lead must be a finite number from 0 to 16"),
         ({"surplus": 1}, "expected an object with"),
     ],
 )

@@ -24,9 +24,9 @@ DATA = {
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"words": ["a"]}, "words must hold 3 to 8 tokens"),
-        ({"padding": [3]}, "padding must hold positions"),
-        ({"x": [[1.0, 0.0]]}, "x must have 3 rows"),
+        ({"words": ["a"]}, "words must hold 3 to 8 texts"),
+        ({"padding": [3]}, "each position of padding must be a whole number from 0 to 2"),
+        ({"x": [[1.0, 0.0]]}, "x must hold 3 rows"),
         ({"key": [[1.0], [0.0]]}, "each row of key must hold 2 numbers"),
         ({"surplus": 1}, "expected an object with"),
     ],

@@ -15,8 +15,8 @@ DATA = {"models": ["both sides", "left side only"], "sentences": [SENTENCE], "no
     ("changes", "message"),
     [
         ({"surplus": 1}, "expected an object with"),
-        ({"models": ["one"]}, "two models or more"),
-        ({"sentences": []}, "a sentence or more"),
+        ({"models": ["one"]}, "models must hold at least 2 texts"),
+        ({"sentences": []}, "sentences must hold at least 1"),
         ({"sentences": [SENTENCE | {"guesses": [GUESSES]}]}, "for each of 2 models"),
         ({"sentences": [SENTENCE | {"words": ["the"]}]}, "for each of 1 words"),
         ({"sentences": [SENTENCE | {"guesses": [GUESSES, [[["a", 2.0]]] * 2]}]}, "probabilities"),

@@ -28,8 +28,8 @@ DATA = {
     ("changes", "message"),
     [
         ({"surplus": 1}, "expected an object with"),
-        ({"sentences": []}, "there must be a question, a word and a sentence"),
-        ({"base": []}, "base must have 1 rows"),
+        ({"sentences": []}, "sentences must hold at least 1"),
+        ({"base": []}, "base must hold 1 rows"),
         ({"vocabulary": ["cats", "see"]}, "each row of base must hold 2 numbers"),
         ({"vocabulary": ["cats", "see", "cows"]}, "words must be of the vocabulary"),
     ],
@@ -44,11 +44,14 @@ def test_wrong_data_are_refused(changes, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"start": 3}, "start must be from 0 to 2"),
-        ({"weights": []}, "weights must hold at least one head"),
-        ({"weights": [[[1.0]]]}, "weights must have 3 rows"),
-        ({"weights": [torch.eye(3).tolist()]}, "votes must have 1 rows"),
-        ({"asked": [SENTENCE["asked"][0] | {"answer": 7}]}, "answer must be from 0 to 2"),
+        ({"start": 3}, "start must be a whole number from 0 to 2"),
+        ({"weights": []}, "weights must hold at least 1 heads"),
+        ({"weights": [[[1.0]]]}, "weights must hold 3 rows"),
+        ({"weights": [torch.eye(3).tolist()]}, "votes must hold 1 rows"),
+        (
+            {"asked": [SENTENCE["asked"][0] | {"answer": 7}]},
+            "answer must be a whole number from 0",
+        ),
     ],
 )
 def test_wrong_sentences_are_refused(changes, message):

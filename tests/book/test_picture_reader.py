@@ -31,15 +31,15 @@ DATA = {
     ("changes", "message"),
     [
         ({"surplus": 1}, "expected an object with"),
-        ({"models": []}, "a model or more"),
-        ({"pictures": []}, "a picture or more"),
+        ({"models": []}, "models must hold at least 1"),
+        ({"pictures": []}, "pictures must hold at least 1"),
         ({"regions": 6}, "4 patches must divide"),
         ({"models": ["one"]}, "17 captions for each of 1 models"),
         ({"pictures": [PICTURE | {"pixels": "80"}]}, "6144 hexadecimal digits"),
         ({"pictures": [PICTURE | {"readings": [UNSEEN, SEEN[1:]]}]}, "17 captions"),
         (
             {"pictures": [PICTURE | {"readings": [UNSEEN, [SEEN[0] | {"words": ["red"]}] * 17]}]},
-            "64 numbers for each of 1 words",
+            "weights must hold 1 rows",
         ),
         (
             {"pictures": [PICTURE | {"readings": [UNSEEN, [HALF_LOST] * 17]}]},

@@ -15,8 +15,8 @@ DATA = {"d_model": 16, "base": 10_000, "length": 200, "note": ""}
     ("changes", "message"),
     [
         ({"d_model": 7}, "d_model must be even"),
-        ({"d_model": "16"}, "d_model must be even"),
-        ({"base": 1}, "base must be a number above 1"),
+        ({"d_model": "16"}, "d_model must be a whole number from 4 to 32"),
+        ({"base": 1}, "base must be a finite number above 1"),
         ({"length": 1}, "length must be a whole number from 2"),
         ({"surplus": 1}, "expected an object with"),
     ],

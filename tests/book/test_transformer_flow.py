@@ -39,7 +39,7 @@ def good_data():
     ("changes", "message"),
     [
         ({"surplus": 1}, "expected an object with"),
-        ({"sizes": SIZES | {"batch": 0}}, "sizes must be whole numbers"),
+        ({"sizes": SIZES | {"batch": 0}}, "batch must be a whole number from 1"),
         ({"sizes": SIZES | {"num_heads": 5}}, "divisible by num_heads"),
         ({"sizes": SIZES | {"src_len": 7}}, "shapes must be"),
         ({"weights": {}}, "weights must be"),

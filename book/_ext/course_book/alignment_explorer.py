@@ -3,50 +3,35 @@
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_fields, require_list, require_matrix
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlignmentExplorer:
+class AlignmentExplorer(FigureData):
     """Pairs of sequences, where a model looked, and where it should have.
 
     Attributes:
         examples: Objects with ``name``; ``src`` and ``tgt``, lists of words; ``weights``, for each
             target word a number for each source word, 0 to 1, that sum to 1; ``truth``, pairs of a
             source and a target position.
-        note: Where the numbers come from, in a sentence; may be empty.
     """
 
     examples: list[dict[str, Any]]
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "AlignmentExplorer":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or of the wrong shape.
-        """
-        if not isinstance(data, dict) or set(data) != {"examples", "note"} or not data["examples"]:
-            raise ValueError("expected an object with examples, at least one, and note")
-        for example in data["examples"]:
-            if set(example) != {"name", "src", "tgt", "weights", "truth"}:
-                raise ValueError(f"an example has name, src, tgt, weights, truth; got {example!r}")
-            shape = [len(row) for row in example["weights"]]
-            if shape != [len(example["src"])] * len(example["tgt"]):
-                raise ValueError(f"{example['name']}: weights must have a row for each target word")
-            if not all(abs(sum(row) - 1) < 0.02 for row in example["weights"]):
-                raise ValueError(f"{example['name']}: the weights of a row must sum to 1")
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        for example in require_list("examples", data["examples"], "examples"):
+            require_fields(example, ("name", "src", "tgt", "weights", "truth"), "an example")
+            name, sources, targets = example["name"], len(example["src"]), len(example["tgt"])
+            rows = require_matrix(f"{name}: weights", example["weights"], targets, sources)
+            if not all(abs(sum(row) - 1) < 0.02 for row in rows):
+                raise ValueError(f"{name}: the weights of a row must sum to 1")
             for i, j in example["truth"]:
-                if not (0 <= i < len(example["src"]) and 0 <= j < len(example["tgt"])):
-                    raise ValueError(f"{example['name']}: truth names places that are not there")
-        return cls(**data)
+                if not (0 <= i < sources and 0 <= j < targets):
+                    raise ValueError(f"{name}: truth names places that are not there")
+        return {}
 
     def table(self) -> str:
         """Return each target word's heaviest source word and its true ones as an HTML table."""

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_ascending, require_list, require_whole
 
 CHOICES = ("lengths", "widths", "heads")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionCost:
+class AttentionCost(FigureData):
     """What the sliders of the calculator offer.
 
     Attributes:
@@ -17,56 +19,31 @@ class AttentionCost:
         widths: Widths of a token's vector, ascending.
         heads: Numbers of heads, ascending; each divides the smallest width.
         start: The length, width and number of heads at first.
-        note: What is counted, in a sentence; may be empty.
     """
 
     lengths: tuple[int, ...]
     widths: tuple[int, ...]
     heads: tuple[int, ...]
     start: tuple[int, int, int]
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "AttentionCost":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or out of range.
-        """
-        expected = {*CHOICES, "start", "note"}
-        if not isinstance(data, dict) or set(data) != expected:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
-        for name in CHOICES:
-            offered = data[name]
-            if (
-                not isinstance(offered, list)
-                or len(offered) < 2
-                or not all(isinstance(size, int) and size > 0 for size in offered)
-                or offered != sorted(set(offered))
-            ):
-                raise ValueError(f"{name} must hold ascending positive numbers, got {offered!r}")
-        if any(data["widths"][0] % heads for heads in data["heads"]):
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        offered = {
+            name: tuple(
+                require_whole(f"each of {name}", size, 1)
+                for size in require_list(name, data[name], "sizes", 2)
+            )
+            for name in CHOICES
+        }
+        for name, sizes in offered.items():
+            require_ascending(name, sizes)
+        if any(offered["widths"][0] % heads for heads in offered["heads"]):
             raise ValueError(f"heads must divide the smallest width, got {data['heads']!r}")
-        start = data["start"]
-        if not isinstance(start, list) or len(start) != len(CHOICES):
-            raise ValueError(f"start must hold a length, a width and heads, got {start!r}")
+        start = require_list("start", data["start"], "sizes", len(CHOICES), len(CHOICES))
         for name, size in zip(CHOICES, start, strict=True):
-            if size not in data[name]:
+            if size not in offered[name]:
                 raise ValueError(f"start must be among {name}, got {size!r}")
-        return cls(
-            lengths=tuple(data["lengths"]),
-            widths=tuple(data["widths"]),
-            heads=tuple(data["heads"]),
-            start=(start[0], start[1], start[2]),
-            note=str(data["note"]),
-        )
+        return offered | {"start": tuple(start)}
 
     def table(self) -> str:
         """Return the costs of each length, at the first width and number of heads, as HTML."""

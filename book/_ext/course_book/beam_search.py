@@ -4,14 +4,16 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_fields, require_list, require_whole
 
 _OTHERS = 1000
 """Words that share the probability which ``next`` leaves over: none of them is ever chosen."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class BeamSearch:
+class BeamSearch(FigureData):
     """Sentences, and what a model says may follow each beginning of their translations.
 
     Attributes:
@@ -20,41 +22,21 @@ class BeamSearch:
         widest: The widest beam that ``next`` suffices for.
         end: The word that ends a sentence.
         max_steps: Most words to write, the end among them.
-        note: Where the numbers come from, in a sentence; may be empty.
     """
 
     sentences: list[dict[str, Any]]
     widest: int
     end: str
     max_steps: int
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "BeamSearch":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or not enough for the widest beam.
-        """
-        if not isinstance(data, dict) or set(data) != set(cls.__annotations__):
-            raise ValueError(f"expected an object with {sorted(cls.__annotations__)}")
-        if not data["sentences"]:
-            raise ValueError("sentences must hold at least one")
-        for sentence in data["sentences"]:
-            if set(sentence) != {"name", "source", "truth", "next"}:
-                raise ValueError(f"a sentence has name, source, truth, next; got {set(sentence)}")
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        widest = require_whole("widest", data["widest"], 1)
+        for sentence in require_list("sentences", data["sentences"], "sentences"):
+            require_fields(sentence, ("name", "source", "truth", "next"), "a sentence")
             for beginning, followers in sentence["next"].items():
-                if len(followers) < 2 * data["widest"]:
-                    raise ValueError(
-                        f"after {beginning!r} there must be {2 * data['widest']} words"
-                    )
-        return cls(**data)
+                require_list(f"what follows {beginning!r}", followers, "words", 2 * widest)
+        return {}
 
     def best(self, sentence: dict[str, Any], width: int, alpha: float) -> tuple[str, float]:
         """Return what ``course_lib.beam_search`` finds, and its log-probability.

@@ -1,14 +1,15 @@
 """The data of the figure ``bend-curve``, and its table for readers without scripts."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_ascending, require_list, require_number, require_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
-class BendCurve:
+class BendCurve(FigureData):
     """A curve, and the ReLU units that shall follow it.
 
     Attributes:
@@ -16,51 +17,29 @@ class BendCurve:
         y: Its heights there.
         units: For each unit where it bends, within ``x``, and the slope that it adds there.
         bias: What is added to the sum of all units.
-        note: How to read it, in a sentence; may be empty.
     """
 
     x: tuple[float, ...]
     y: tuple[float, ...]
     units: tuple[tuple[float, float], ...]
     bias: float
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "BendCurve":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or out of range.
-        """
-        expected = {"x", "y", "units", "bias", "note"}
-        if not isinstance(data, dict) or set(data) != expected:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
-        x, y, units, bias = data["x"], data["y"], data["units"], data["bias"]
-        if not _are_numbers(x) or len(x) < 2 or x != sorted(set(x)):
-            raise ValueError(f"x must hold ascending numbers, got {x!r}")
-        if not _are_numbers(y) or len(y) != len(x):
-            raise ValueError(f"y must hold {len(x)} numbers, got {y!r}")
-        if not isinstance(units, list) or not 1 <= len(units) <= 6:
-            raise ValueError(f"units must hold one to six pairs, got {units!r}")
-        for unit in units:
-            if not _are_numbers(unit) or len(unit) != 2 or not x[0] <= unit[0] <= x[-1]:
-                raise ValueError(f"a unit must be [a place within x, a slope], got {unit!r}")
-        if not _are_numbers([bias]):
-            raise ValueError(f"bias must be a number, got {bias!r}")
-        return cls(
-            x=tuple(x),
-            y=tuple(y),
-            units=tuple((bend, slope) for bend, slope in units),
-            bias=bias,
-            note=str(data["note"]),
-        )
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        x = require_numbers("x", data["x"], 2)
+        require_ascending("x", x)
+        units = [
+            require_numbers("a unit", unit, 2, 2)
+            for unit in require_list("units", data["units"], "pairs", 1, 6)
+        ]
+        for bend, _ in units:
+            require_number("where a unit bends", bend, x[0], x[-1])
+        return {
+            "x": x,
+            "y": require_numbers("y", data["y"], len(x), len(x)),
+            "units": tuple(units),
+            "bias": require_number("bias", data["bias"]),
+        }
 
     def table(self) -> str:
         """Return the curve and the sum of the units at a few places as an HTML table."""
@@ -77,9 +56,3 @@ class BendCurve:
 
     def _sum_at(self, x: float) -> float:
         return self.bias + sum(slope * max(0.0, x - bend) for bend, slope in self.units)
-
-
-def _are_numbers(values: Any) -> bool:
-    return isinstance(values, list) and all(
-        isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in values
-    )

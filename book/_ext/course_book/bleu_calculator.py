@@ -3,40 +3,27 @@
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_fields, require_list, require_texts
 
 
 @dataclass(frozen=True, kw_only=True)
-class BLEUCalculator:
+class BLEUCalculator(FigureData):
     """Examples to begin with; the reader writes others.
 
     Attributes:
         examples: Objects with ``name``, ``candidate`` and ``references``, a list of texts.
-        note: Where the numbers come from, in a sentence; may be empty.
     """
 
     examples: list[dict[str, Any]]
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "BLEUCalculator":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing or surplus.
-        """
-        if not isinstance(data, dict) or set(data) != {"examples", "note"} or not data["examples"]:
-            raise ValueError("expected an object with examples, at least one, and note")
-        for example in data["examples"]:
-            if set(example) != {"name", "candidate", "references"} or not example["references"]:
-                raise ValueError(f"an example has name, candidate, references; got {example!r}")
-        return cls(**data)
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        for example in require_list("examples", data["examples"], "examples"):
+            require_fields(example, ("name", "candidate", "references"), "an example")
+            require_texts("references", example["references"])
+        return {}
 
     def table(self) -> str:
         """Return each example's counts and score as an HTML table."""

@@ -3,54 +3,39 @@
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_fields, require_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bottleneck:
+class Bottleneck(FigureData):
     """Sequences of growing length, the one vector that each became, and what was written from it.
 
     Attributes:
         examples: For each length, from 1 on, a list of objects with ``source`` and ``written``,
             texts of one letter a token, and ``context``, numbers between -1 and 1.
         right: For each length the share of sequences that are written without a mistake.
-        note: Where the numbers come from, in a sentence; may be empty.
     """
 
     examples: list[list[dict[str, Any]]]
     right: list[float]
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "Bottleneck":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or of the wrong shape.
-        """
-        if not isinstance(data, dict) or set(data) != {"examples", "right", "note"}:
-            raise ValueError("expected an object with examples, right and note")
-        if len(data["right"]) != len(data["examples"]):
-            raise ValueError("right must hold a share for each length")
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        lengths = len(data["examples"])
+        require_numbers("right", data["right"], lengths, lengths, low=0, high=1)
         widths = set()
         for length, group in enumerate(data["examples"], start=1):
             for example in group:
-                if set(example) != {"source", "context", "written"}:
-                    raise ValueError(f"an example has source, context, written; got {example!r}")
+                require_fields(example, ("source", "context", "written"), "an example")
                 if len(example["source"]) != length:
                     raise ValueError(f"sources must have {length} tokens, got {example['source']}")
-                if not all(-1 <= number <= 1 for number in example["context"]):
-                    raise ValueError("a context must hold numbers between -1 and 1")
+                require_numbers("a context", example["context"], low=-1, high=1)
                 widths.add(len(example["context"]))
         if len(widths) != 1:
             raise ValueError(f"all contexts must be equally wide, got {sorted(widths)}")
-        return cls(**data)
+        return {}
 
     def table(self) -> str:
         """Return an example for each length as an HTML table."""

@@ -1,62 +1,50 @@
 """The data of the figure ``depth-profile``, and its table for readers without scripts."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import (
+    require_ascending,
+    require_fields,
+    require_list,
+    require_numbers,
+    require_whole,
+)
 
 STACKINGS = ("plain", "residual", "post", "pre")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DepthProfiles:
+class DepthProfiles(FigureData):
     """What flows through stacks of several depths.
 
     Attributes:
         depths: Numbers of layers, ascending.
         profiles: For each stacking and depth, the sizes of the stream (``depth + 1`` numbers) and
             the gradients (``depth`` numbers), all positive.
-        note: Where the numbers come from, in a sentence; may be empty.
     """
 
     depths: tuple[int, ...]
     profiles: dict[str, tuple[dict[str, list[float]], ...]]
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "DepthProfiles":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or no positive number.
-        """
-        expected = {"depths", "profiles", "note"}
-        if not isinstance(data, dict) or set(data) != expected:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
-        depths, profiles = data["depths"], data["profiles"]
-        if not isinstance(depths, list) or not depths or depths != sorted(set(depths)):
-            raise ValueError(f"depths must be ascending numbers of layers, got {depths!r}")
-        if not isinstance(profiles, dict) or set(profiles) != set(STACKINGS):
-            raise ValueError(f"profiles must hold {STACKINGS}")
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        require_list("depths", data["depths"], "numbers of layers")
+        depths = tuple(require_whole("each of depths", depth, 1) for depth in data["depths"])
+        require_ascending("depths", depths)
+        profiles = require_fields(data["profiles"], STACKINGS, "profiles")
         for stacking, measured in profiles.items():
-            if len(measured) != len(depths):
-                raise ValueError(f"{stacking} must have one profile a depth")
+            require_list(stacking, measured, "profiles", len(depths), len(depths))
             for depth, profile in zip(depths, measured, strict=True):
-                _check(f"{stacking} sizes", profile["sizes"], depth + 1)
-                _check(f"{stacking} gradients", profile["gradients"], depth)
-        return cls(
-            depths=tuple(depths),
-            profiles={name: tuple(measured) for name, measured in profiles.items()},
-            note=str(data["note"]),
-        )
+                require_fields(profile, ("sizes", "gradients"), stacking)
+                for key, count in (("sizes", depth + 1), ("gradients", depth)):
+                    require_numbers(f"{stacking} {key}", profile[key], count, count, above=0)
+        return {
+            "depths": depths,
+            "profiles": {name: tuple(measured) for name, measured in profiles.items()},
+        }
 
     def table(self) -> str:
         """Return both ends of each profile as an HTML table."""
@@ -74,13 +62,6 @@ class DepthProfiles:
             ["stack", "size, bottom", "size, top", "gradient, bottom", "gradient, top"],
             rows,
         )
-
-
-def _check(name: str, numbers: Any, count: int) -> None:
-    if not isinstance(numbers, list) or len(numbers) != count:
-        raise ValueError(f"{name} must hold {count} numbers")
-    if not all(isinstance(n, int | float) and math.isfinite(n) and n > 0 for n in numbers):
-        raise ValueError(f"{name} must hold positive numbers, got {numbers!r}")
 
 
 def _short(number: float) -> str:

@@ -1,7 +1,6 @@
 """The interactive figures of the book, by name: who checks their data, and what draws them."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
 
 from course_book.alignment_explorer import AlignmentExplorer
 from course_book.attention_cost import AttentionCost
@@ -10,6 +9,7 @@ from course_book.bend_curve import BendCurve
 from course_book.bleu_calculator import BLEUCalculator
 from course_book.bottleneck import Bottleneck
 from course_book.depth_profile import DepthProfiles
+from course_book.figure_data import FigureData
 from course_book.four_norms import FourNorms
 from course_book.generation_steps import GenerationSteps
 from course_book.gru_gates import GRUGates
@@ -25,34 +25,6 @@ from course_book.query_key_value import QueryKeyValue
 from course_book.transformer_flow import TransformerFlow
 from course_book.warm_up_schedule import WarmUpSchedule
 from course_book.word_neighbours import WordNeighbours
-
-
-class FigureData(Protocol):
-    """What a figure shows, checked."""
-
-    @property
-    def note(self) -> str:
-        """Where the numbers come from, in a sentence; may be empty."""
-        ...
-
-    @classmethod
-    def from_json(cls, data: Any) -> Self:
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: The data are not what the figure draws.
-        """
-        ...
-
-    def table(self) -> str:
-        """Return the data as HTML, for readers without scripts."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

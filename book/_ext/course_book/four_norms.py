@@ -1,51 +1,29 @@
 """The data of the figure ``four-norms``, and its table for readers without scripts."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_number, require_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
-class FourNorms:
+class FourNorms(FigureData):
     """A vector, and what four normalisations make of it.
 
     Attributes:
         entries: The vector that the figure begins with, 2 to 8 numbers.
         epsilon: What all four add.
-        note: How to read it, in a sentence; may be empty.
     """
 
     entries: tuple[float, ...]
     epsilon: float
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "FourNorms":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or out of range.
-        """
-        expected = {"entries", "epsilon", "note"}
-        if not isinstance(data, dict) or set(data) != expected:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
-        entries, epsilon = data["entries"], data["epsilon"]
-        if not isinstance(entries, list) or not 2 <= len(entries) <= 8:
-            raise ValueError(f"entries must hold 2 to 8 numbers, got {entries!r}")
-        if not all(isinstance(n, int | float) and math.isfinite(n) for n in entries):
-            raise ValueError(f"entries must hold finite numbers, got {entries!r}")
-        if not isinstance(epsilon, int | float) or not epsilon > 0:
-            raise ValueError(f"epsilon must be a positive number, got {epsilon!r}")
-        return cls(entries=tuple(entries), epsilon=epsilon, note=str(data["note"]))
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        require_number("epsilon", data["epsilon"], above=0)
+        return {"entries": require_numbers("entries", data["entries"], 2, 8)}
 
     def table(self) -> str:
         """Return the vector and what becomes of it as an HTML table."""

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_texts, require_whole
 
 if TYPE_CHECKING:
     from course_lib.language_model import DecoderLM
@@ -12,7 +14,7 @@ _LIKELIEST = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerationSteps:
+class GenerationSteps(FigureData):
     """A small language model, whole, that the page runs.
 
     Attributes:
@@ -21,7 +23,6 @@ class GenerationSteps:
         end: Id of the token that ends one.
         num_heads: Number of attention heads.
         weights: The parameters of a ``DecoderLM`` with learned positions, by their names.
-        note: Where the numbers come from, in a sentence; may be empty.
     """
 
     words: tuple[str, ...]
@@ -29,33 +30,14 @@ class GenerationSteps:
     end: int
     num_heads: int
     weights: dict[str, Any]
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "GenerationSteps":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus or out of range, or the weights are not those
-                of a ``DecoderLM``.
-        """
-        expected = {"words", "start", "end", "num_heads", "weights", "note"}
-        if not isinstance(data, dict) or set(data) != expected:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
-        words = tuple(data["words"])
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        words = require_texts("words", data["words"])
         for name in ("start", "end"):
-            if data[name] not in range(len(words)):
-                raise ValueError(f"{name} must be the id of one of {len(words)} words")
-        figure = cls(**(data | {"words": words}))
-        figure.model()
-        return figure
+            require_whole(name, data[name], 0, len(words) - 1)
+        cls(**data | {"words": words}).model()
+        return {"words": words}
 
     def model(self) -> "DecoderLM":
         """Build the language model from its weights.

@@ -6,13 +6,15 @@ Dimensions: n words; d_embedding; d_hidden units.
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_matrix, require_number, require_numbers, require_texts
 
 Matrix = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GRUGates:
+class GRUGates(FigureData):
     """A small GRU that reads a sentence and says at each word whether its subject is plural.
 
     Attributes:
@@ -25,7 +27,6 @@ class GRUGates:
         hidden_bias: ``(3 * d_hidden,)``.
         output_weight: ``(d_hidden,)``, from the state to the logit of "plural".
         output_bias: Its bias.
-        note: Where the numbers come from, in a sentence; may be empty.
     """
 
     words: tuple[str, ...]
@@ -37,41 +38,19 @@ class GRUGates:
     hidden_bias: tuple[float, ...]
     output_weight: tuple[float, ...]
     output_bias: float
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "GRUGates":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or of the wrong shape.
-        """
-        expected = set(cls.__annotations__)
-        if not isinstance(data, dict) or set(data) != expected:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
-        needed = {*data["words"], *data["swaps"].values()}
-        if len(data["words"]) < 2 or not needed <= data["embedding"].keys():
-            raise ValueError("words must be at least two, and each, with its swap, embedded")
-        d_hidden = len(data["output_weight"])
-        d_embedding = len(data["embedding"][data["words"][0]])
-        shapes = {
-            "input_weight": (3 * d_hidden, d_embedding),
-            "hidden_weight": (3 * d_hidden, d_hidden),
-        }
-        for name, (rows, columns) in shapes.items():
-            if len(data[name]) != rows or any(len(row) != columns for row in data[name]):
-                raise ValueError(f"{name} must be {rows} rows of {columns} numbers")
-        for name in ("input_bias", "hidden_bias"):
-            if len(data[name]) != 3 * d_hidden:
-                raise ValueError(f"{name} must be {3 * d_hidden} numbers")
-        return cls(**data)
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        words = require_texts("words", data["words"], 2)
+        if not {*words, *data["swaps"].values()} <= data["embedding"].keys():
+            raise ValueError("words, each with its swap, must be embedded")
+        d_embedding = len(data["embedding"][words[0]])
+        d_hidden = len(require_numbers("output_weight", data["output_weight"]))
+        require_number("output_bias", data["output_bias"])
+        for name, width in (("input", d_embedding), ("hidden", d_hidden)):
+            require_matrix(f"{name}_weight", data[f"{name}_weight"], 3 * d_hidden, width)
+            require_numbers(f"{name}_bias", data[f"{name}_bias"], 3 * d_hidden, 3 * d_hidden)
+        return {}
 
     def read(self) -> tuple[list[list[float]], list[float]]:
         """Return each word's update gates, ``(n, d_hidden)``, and what is thought after it."""

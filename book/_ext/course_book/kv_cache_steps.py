@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_fields, require_list, require_texts, require_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,49 +24,28 @@ class CachedModel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KVCacheSteps:
+class KVCacheSteps(FigureData):
     """A text that is written step by step, and models that may write it.
 
     Attributes:
         words: The tokens of the text, at least two.
         prompt: How many of them are given, the others are written; at least one.
         models: The models to choose from, the first one to begin with.
-        note: Where the numbers come from, in a sentence; may be empty.
     """
 
     words: tuple[str, ...]
     prompt: int
     models: tuple[CachedModel, ...]
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "KVCacheSteps":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or out of range.
-        """
-        expected = {"words", "prompt", "models", "note"}
-        if not isinstance(data, dict) or set(data) != expected:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
-        words, prompt = tuple(data["words"]), data["prompt"]
-        if not isinstance(prompt, int) or not 1 <= prompt < len(words):
-            raise ValueError(f"prompt must be from 1 to {len(words) - 1}, got {prompt!r}")
-        if not data["models"]:
-            raise ValueError("models must hold at least one model, got none")
-        for model in data["models"]:
-            sizes = (model["num_layers"], model["kv_width"])
-            if any(not isinstance(size, int) or size < 1 for size in sizes):
-                raise ValueError(f"num_layers and kv_width must be whole numbers from 1: {model}")
-        models = tuple(CachedModel(**model) for model in data["models"])
-        return cls(words=words, prompt=prompt, models=models, note=str(data["note"]))
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        words = require_texts("words", data["words"], 2)
+        require_whole("prompt", data["prompt"], 1, len(words) - 1)
+        for model in require_list("models", data["models"], "models"):
+            require_fields(model, CachedModel.__annotations__, "a model")
+            for name in ("num_layers", "kv_width"):
+                require_whole(name, model[name], 1)
+        return {"words": words, "models": tuple(CachedModel(**model) for model in data["models"])}
 
     def table(self) -> str:
         """Return what each step computes and keeps as an HTML table."""

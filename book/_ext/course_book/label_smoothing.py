@@ -3,52 +3,33 @@
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_number, require_whole
 
 _TABLE_LEADS = (0, 2, 4, 6, 8, 10, 12, 14)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelSmoothing:
+class LabelSmoothing(FigureData):
     """Where the figure starts.
 
     Attributes:
         smoothing: Share that is spread over all words, from 0 to 0.5.
         vocab_size: Number of words, at least 2.
         lead: By how much the right word's logit is larger than each other, 0 to 16.
-        note: How to read it, in a sentence; may be empty.
     """
 
     smoothing: float
     vocab_size: int
     lead: float
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "LabelSmoothing":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or out of range.
-        """
-        expected = {"smoothing", "vocab_size", "lead", "note"}
-        if not isinstance(data, dict) or set(data) != expected:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
-        smoothing, vocab_size, lead = data["smoothing"], data["vocab_size"], data["lead"]
-        if not isinstance(smoothing, int | float) or not 0 <= smoothing <= 0.5:
-            raise ValueError(f"smoothing must be from 0 to 0.5, got {smoothing!r}")
-        if not isinstance(vocab_size, int) or vocab_size < 2:
-            raise ValueError(f"vocab_size must be a whole number from 2, got {vocab_size!r}")
-        if not isinstance(lead, int | float) or not 0 <= lead <= 16:
-            raise ValueError(f"lead must be from 0 to 16, got {lead!r}")
-        return cls(smoothing=smoothing, vocab_size=vocab_size, lead=lead, note=str(data["note"]))
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        require_number("smoothing", data["smoothing"], 0, 0.5)
+        require_whole("vocab_size", data["vocab_size"], 2)
+        require_number("lead", data["lead"], 0, 16)
+        return {}
 
     def table(self) -> str:
         """Return the loss with and without smoothing at a few leads as an HTML table."""

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_fields, require_list, require_texts
 
 Guesses = tuple[tuple[str, float], ...]
 
@@ -23,41 +25,25 @@ class GuessedSentence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MLMGuesser:
+class MLMGuesser(FigureData):
     """What the figure shows.
 
     Attributes:
         models: Names of the models, two or more.
         sentences: Sentences with the models' guesses.
-        note: Where the numbers come from, in a sentence; may be empty.
     """
 
     models: tuple[str, ...]
     sentences: tuple[GuessedSentence, ...]
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "MLMGuesser":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing or surplus, or a guess is no probability.
-        """
-        expected = {"models", "sentences", "note"}
-        if not isinstance(data, dict) or set(data) != expected:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
-        models = tuple(data["models"])
-        if len(models) < 2 or not data["sentences"]:
-            raise ValueError("two models or more, and a sentence or more, are expected")
-        sentences = tuple(_read_sentence(sentence, models) for sentence in data["sentences"])
-        return cls(models=models, sentences=sentences, note=str(data["note"]))
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        models = require_texts("models", data["models"], 2)
+        sentences = require_list("sentences", data["sentences"], "sentences")
+        return {
+            "models": models,
+            "sentences": tuple(_read_sentence(sentence, models) for sentence in sentences),
+        }
 
     def table(self) -> str:
         """Return each model's first guess for each word as HTML tables, one a sentence."""
@@ -77,7 +63,8 @@ class MLMGuesser:
 
 
 def _read_sentence(data: Any, models: tuple[str, ...]) -> GuessedSentence:
-    words = tuple(data["words"])
+    require_fields(data, GuessedSentence.__annotations__, "a sentence")
+    words = require_texts("words", data["words"])
     guesses = tuple(
         tuple(tuple((str(word), float(p)) for word, p in best) for best in of_model)
         for of_model in data["guesses"]

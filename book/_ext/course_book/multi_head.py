@@ -1,10 +1,17 @@
 """The data of the figure ``multi-head``, and its table for readers without scripts."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import (
+    require_fields,
+    require_list,
+    require_matrix,
+    require_texts,
+    require_whole,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +49,7 @@ class ReadSentence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiHead:
+class MultiHead(FigureData):
     """A trained layer of several heads, which can be switched off.
 
     Attributes:
@@ -50,40 +57,26 @@ class MultiHead:
         vocabulary: The words that can be an answer.
         base: For each question the logit of each word before any head has spoken.
         sentences: What it reads.
-        note: Where the numbers come from, in a sentence; may be empty.
     """
 
     questions: tuple[str, ...]
     vocabulary: tuple[str, ...]
     base: tuple[tuple[float, ...], ...]
     sentences: tuple[ReadSentence, ...]
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "MultiHead":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or of the wrong size.
-        """
-        questions, vocabulary, base, sentences, note = _fields(
-            data, "data", ("questions", "vocabulary", "base", "sentences", "note")
-        )
-        if not questions or not vocabulary or not sentences:
-            raise ValueError("there must be a question, a word and a sentence at least")
-        return cls(
-            questions=tuple(questions),
-            vocabulary=tuple(vocabulary),
-            base=_numbers("base", base, len(questions), len(vocabulary)),
-            sentences=tuple(_sentence(each, questions, vocabulary) for each in sentences),
-            note=str(note),
-        )
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        questions = require_texts("questions", data["questions"])
+        vocabulary = require_texts("vocabulary", data["vocabulary"])
+        return {
+            "questions": questions,
+            "vocabulary": vocabulary,
+            "base": require_matrix("base", data["base"], len(questions), len(vocabulary)),
+            "sentences": tuple(
+                _sentence(each, questions, vocabulary)
+                for each in require_list("sentences", data["sentences"], "sentences")
+            ),
+        }
 
     def answer(self, asked: Asked, switched_off: int | None = None) -> str:
         """Return the word that wins, perhaps with one head switched off."""
@@ -115,58 +108,27 @@ class MultiHead:
         )
 
 
-def _fields(data: Any, where: str, names: tuple[str, ...]) -> tuple[Any, ...]:
-    if not isinstance(data, dict) or set(data) != set(names):
-        found = sorted(data) if isinstance(data, dict) else type(data).__name__
-        raise ValueError(f"{where}: expected an object with {sorted(names)}, got {found}")
-    return tuple(data[name] for name in names)
-
-
-def _sentence(data: Any, questions: list[str], vocabulary: list[str]) -> ReadSentence:
-    words, start, weights, asked = _fields(data, "sentence", ("words", "start", "weights", "asked"))
+def _sentence(data: Any, questions: tuple[str, ...], vocabulary: tuple[str, ...]) -> ReadSentence:
+    require_fields(data, ReadSentence.__annotations__, "a sentence")
+    words = require_texts("words", data["words"])
     unknown = set(words) - set(vocabulary)
     if unknown:
         raise ValueError(f"words must be of the vocabulary, got {sorted(unknown)}")
-    _place("start", start, len(words))
-    if not weights:
-        raise ValueError("weights must hold at least one head")
+    length, heads = len(words), require_list("weights", data["weights"], "heads")
+    votes_shape = (len(heads), len(vocabulary))
     return ReadSentence(
-        words=tuple(words),
-        start=start,
-        weights=tuple(_numbers("weights", head, len(words), len(words)) for head in weights),
-        asked=tuple(
-            _asked(each, len(words), len(questions), (len(weights), len(vocabulary)))
-            for each in asked
-        ),
+        words=words,
+        start=require_whole("start", data["start"], 0, length - 1),
+        weights=tuple(require_matrix("weights", head, length, length) for head in heads),
+        asked=tuple(_asked(each, length, len(questions), votes_shape) for each in data["asked"]),
     )
 
 
 def _asked(data: Any, length: int, num_questions: int, votes_shape: tuple[int, int]) -> Asked:
-    place, question, answer, votes = _fields(
-        data, "asked", ("place", "question", "answer", "votes")
-    )
-    _place("place", place, length)
-    _place("question", question, num_questions)
-    _place("answer", answer, length)
+    require_fields(data, Asked.__annotations__, "asked")
     return Asked(
-        place=place,
-        question=question,
-        answer=answer,
-        votes=_numbers("votes", votes, *votes_shape),
+        place=require_whole("place", data["place"], 0, length - 1),
+        question=require_whole("question", data["question"], 0, num_questions - 1),
+        answer=require_whole("answer", data["answer"], 0, length - 1),
+        votes=require_matrix("votes", data["votes"], *votes_shape),
     )
-
-
-def _place(name: str, place: Any, length: int) -> None:
-    if not isinstance(place, int) or not 0 <= place < length:
-        raise ValueError(f"{name} must be from 0 to {length - 1}, got {place!r}")
-
-
-def _numbers(name: str, rows: Any, height: int, width: int) -> tuple[tuple[float, ...], ...]:
-    if not isinstance(rows, list) or len(rows) != height:
-        raise ValueError(f"{name} must have {height} rows, got {rows!r}")
-    for row in rows:
-        if len(row) != width or not all(
-            isinstance(v, int | float) and math.isfinite(v) for v in row
-        ):
-            raise ValueError(f"each row of {name} must hold {width} numbers, got {row!r}")
-    return tuple(tuple(row) for row in rows)

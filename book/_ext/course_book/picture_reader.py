@@ -4,12 +4,18 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import (
+    require_fields,
+    require_list,
+    require_matrix,
+    require_texts,
+    require_whole,
+)
 
 PATCHES = 4
 """Places along each side that can be covered."""
-
-_EXPECTED = {"side", "regions", "models", "pictures", "note"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +29,7 @@ class Reading:
     """
 
     words: tuple[str, ...]
-    weights: tuple[tuple[int, ...], ...] | None
+    weights: tuple[tuple[float, ...], ...] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +48,7 @@ class ReadPicture:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PictureReader:
+class PictureReader(FigureData):
     """What the figure shows.
 
     Attributes:
@@ -50,43 +56,25 @@ class PictureReader:
         regions: Regions along each side.
         models: Names of the models.
         pictures: The pictures, one or more.
-        note: Where the captions come from, in a sentence; may be empty.
     """
 
     side: int
     regions: int
     models: tuple[str, ...]
     pictures: tuple[ReadPicture, ...]
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "PictureReader":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or of the wrong size.
-        """
-        if not isinstance(data, dict) or set(data) != _EXPECTED:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(_EXPECTED)}, got {found}")
-        side, regions, models = data["side"], data["regions"], tuple(data["models"])
-        if not models or not data["pictures"]:
-            raise ValueError("a model or more, and a picture or more, are expected")
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        side, regions = require_whole("side", data["side"], 1), data["regions"]
+        require_whole("regions", regions, 1)
         if side % regions or regions % PATCHES:
             raise ValueError(f"{PATCHES} patches must divide {regions=}, and these {side=}")
+        models = require_texts("models", data["models"])
         pictures = tuple(
             _read_picture(picture, side=side, regions=regions, num_models=len(models))
-            for picture in data["pictures"]
+            for picture in require_list("pictures", data["pictures"], "pictures")
         )
-        return cls(
-            side=side, regions=regions, models=models, pictures=pictures, note=str(data["note"])
-        )
+        return {"models": models, "pictures": pictures}
 
     def table(self) -> str:
         """Return each picture's true caption and those of the models as an HTML table."""
@@ -106,6 +94,7 @@ class PictureReader:
 
 
 def _read_picture(data: Any, *, side: int, regions: int, num_models: int) -> ReadPicture:
+    require_fields(data, ReadPicture.__annotations__, "a picture")
     if not re.fullmatch(rf"[0-9a-f]{{{6 * side * side}}}", data["pixels"]):
         raise ValueError(f"pixels must be {6 * side * side} hexadecimal digits")
     readings = tuple(
@@ -115,16 +104,17 @@ def _read_picture(data: Any, *, side: int, regions: int, num_models: int) -> Rea
     count = 1 + PATCHES**2
     if len(readings) != num_models or any(len(of_model) != count for of_model in readings):
         raise ValueError(f"readings must hold {count} captions for each of {num_models} models")
-    return ReadPicture(pixels=data["pixels"], truth=tuple(data["truth"]), readings=readings)
+    return ReadPicture(
+        pixels=data["pixels"], truth=require_texts("truth", data["truth"]), readings=readings
+    )
 
 
 def _read_reading(data: Any, *, regions: int) -> Reading:
-    words = tuple(data["words"])
+    require_fields(data, Reading.__annotations__, "a reading")
+    words = require_texts("words", data["words"], 0)
     if data["weights"] is None:
         return Reading(words=words, weights=None)
-    weights = tuple(tuple(row) for row in data["weights"])
-    if len(weights) != len(words) or any(len(row) != regions**2 for row in weights):
-        raise ValueError(f"weights must hold {regions**2} numbers for each of {len(words)} words")
+    weights = require_matrix("weights", data["weights"], len(words), regions**2)
     for row in weights:  # each is rounded, so the sum may be off by half a unit a region
         if min(row) < 0 or abs(sum(row) - 1000) > regions**2 / 2:
             raise ValueError(f"weights must be thousandths that sum to 1000, got {sum(row)}")

@@ -4,52 +4,34 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_number, require_whole
 
 _TABLE_POSITIONS = (0, 1, 2, 3, 10, 50, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PositionClocks:
+class PositionClocks(FigureData):
     """What the figure shows: one clock for each pair of dimensions.
 
     Attributes:
         d_model: Width of the position vectors; even, 4 to 32.
         base: The slowest clock takes almost ``2 pi base`` tokens a turn.
         length: Number of positions that can be chosen.
-        note: How to read it, in a sentence; may be empty.
     """
 
     d_model: int
     base: float
     length: int
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "PositionClocks":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or out of range.
-        """
-        expected = {"d_model", "base", "length", "note"}
-        if not isinstance(data, dict) or set(data) != expected:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
-        d_model, base, length = data["d_model"], data["base"], data["length"]
-        if not isinstance(d_model, int) or d_model % 2 or not 4 <= d_model <= 32:
-            raise ValueError(f"d_model must be even, from 4 to 32, got {d_model!r}")
-        if not isinstance(base, int | float) or not base > 1:
-            raise ValueError(f"base must be a number above 1, got {base!r}")
-        if not isinstance(length, int) or length < 2:
-            raise ValueError(f"length must be a whole number from 2, got {length!r}")
-        return cls(d_model=d_model, base=base, length=length, note=str(data["note"]))
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        if require_whole("d_model", data["d_model"], 4, 32) % 2:
+            raise ValueError(f"d_model must be even, got {data['d_model']}")
+        require_number("base", data["base"], above=1)
+        require_whole("length", data["length"], 2)
+        return {}
 
     def table(self) -> str:
         """Return the clocks' angles at a few positions as an HTML table."""

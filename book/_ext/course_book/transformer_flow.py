@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_fields, require_whole
 
 STAGES = {
     "src": "source tokens",
@@ -24,7 +26,7 @@ _SIZES = ("batch", "src_len", "tgt_len", "d_model", "num_heads", "d_ff", "tgt_vo
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransformerFlow:
+class TransformerFlow(FigureData):
     """The shapes that a Transformer's tensors had on one batch.
 
     Attributes:
@@ -32,51 +34,28 @@ class TransformerFlow:
             ``tgt_vocab_size`` of the run; the figure starts from them.
         shapes: For each stage, the shape of what it gave.
         weights: For each of the three attentions, the shape of its weights.
-        note: Where the numbers come from, in a sentence; may be empty.
     """
 
     sizes: dict[str, int]
     shapes: dict[str, tuple[int, ...]]
     weights: dict[str, tuple[int, ...]]
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "TransformerFlow":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing or surplus, or a shape does not follow from the sizes.
-        """
-        expected = set(cls.__annotations__)
-        if not isinstance(data, dict) or set(data) != expected:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
-        sizes = data["sizes"]
-        if set(sizes) != set(_SIZES) or any(
-            not isinstance(size, int) or size < 1 for size in sizes.values()
-        ):
-            raise ValueError(f"sizes must be whole numbers from 1 for {_SIZES}, got {sizes}")
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        sizes = require_fields(data["sizes"], _SIZES, "sizes")
+        for name, size in sizes.items():
+            require_whole(name, size, 1)
         if sizes["d_model"] % sizes["num_heads"]:
             raise ValueError(f"d_model must be divisible by num_heads, got {sizes}")
-        for name, expected_shapes in (
-            ("shapes", expected_stage_shapes(sizes)),
-            ("weights", expected_weight_shapes(sizes)),
-        ):
-            found_shapes = {stage: tuple(shape) for stage, shape in data[name].items()}
-            if found_shapes != expected_shapes:
-                raise ValueError(f"{name} must be {expected_shapes}, got {found_shapes}")
-        return cls(
-            sizes=sizes,
-            shapes={stage: tuple(data["shapes"][stage]) for stage in STAGES},
-            weights={stage: tuple(shape) for stage, shape in data["weights"].items()},
-            note=str(data["note"]),
-        )
+        expected = {
+            "shapes": expected_stage_shapes(sizes),
+            "weights": expected_weight_shapes(sizes),
+        }
+        for name, shapes in expected.items():
+            found = {stage: tuple(shape) for stage, shape in data[name].items()}
+            if found != shapes:
+                raise ValueError(f"{name} must be {shapes}, got {found}")
+        return expected
 
     def table(self) -> str:
         """Return the stages and their shapes as an HTML table."""

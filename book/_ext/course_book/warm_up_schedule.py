@@ -3,49 +3,32 @@
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_whole
 
 _TABLE_UPDATES = (1, 100, 1_000, 4_000, 10_000, 50_000, 100_000)
 
 
 @dataclass(frozen=True, kw_only=True)
-class WarmUpSchedule:
+class WarmUpSchedule(FigureData):
     """Where the figure starts; its first curve stays there, for comparison.
 
     Attributes:
         d_model: Width of the model.
         warmup_steps: The update that is the peak.
         steps: Number of updates that are shown.
-        note: How to read it, in a sentence; may be empty.
     """
 
     d_model: int
     warmup_steps: int
     steps: int
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "WarmUpSchedule":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or out of range.
-        """
-        sizes = ("d_model", "warmup_steps", "steps")
-        expected = {*sizes, "note"}
-        if not isinstance(data, dict) or set(data) != expected:
-            found = sorted(data) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"expected an object with {sorted(expected)}, got {found}")
-        for name in sizes:
-            if not isinstance(data[name], int) or data[name] < 1:
-                raise ValueError(f"{name} must be a whole number from 1, got {data[name]!r}")
-        return cls(**{name: data[name] for name in sizes}, note=str(data["note"]))
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        for name in ("d_model", "warmup_steps", "steps"):
+            require_whole(name, data[name], 1)
+        return {}
 
     def rate(self, update: int) -> float:
         """Return the learning rate of an update, the first being number 1.

@@ -6,44 +6,31 @@ Dimensions: n words; d_embedding.
 from dataclasses import dataclass
 from typing import Any
 
+from course_book.figure_data import FigureData
 from course_book.html_table import html_table
+from course_book.json_checks import require_matrix, require_texts
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordNeighbours:
+class WordNeighbours(FigureData):
     """Words and their vectors.
 
     Attributes:
         words: The n words, at least two.
         vectors: By the name of the method, n vectors of one width.
-        note: Where the numbers come from, in a sentence; may be empty.
     """
 
     words: list[str]
     vectors: dict[str, list[list[float]]]
-    note: str
 
     @classmethod
-    def from_json(cls, data: Any) -> "WordNeighbours":
-        """Read and check the data that a chapter put into its page.
-
-        Args:
-            data: What ``json.loads`` returned.
-
-        Returns:
-            The checked data.
-
-        Raises:
-            ValueError: Something is missing, surplus, or of the wrong shape.
-        """
-        if not isinstance(data, dict) or set(data) != {"words", "vectors", "note"}:
-            raise ValueError("expected an object with words, vectors and note")
-        if len(data["words"]) < 2 or not data["vectors"]:
-            raise ValueError("there must be two words and one table of vectors at least")
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        words = require_texts("words", data["words"], 2)
+        if not data["vectors"]:
+            raise ValueError("vectors must hold at least one table, got none")
         for name, table in data["vectors"].items():
-            if len(table) != len(data["words"]) or len({len(row) for row in table}) != 1:
-                raise ValueError(f"{name} must hold a vector of one width for each word")
-        return cls(**data)
+            require_matrix(name, table, len(words))
+        return {}
 
     def nearest(self, name: str, word: int, count: int) -> list[tuple[str, float]]:
         """Return the words used most like one, by one method, and their cosines."""
