@@ -25,6 +25,7 @@ from .worker.peer import RemoteError
 
 _HIDDEN = re.compile(r"^\s*### (BEGIN|END) HIDDEN TESTS", re.MULTILINE)
 _DECIMAL = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+")
+_CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
 _MAX_MESSAGE = 400
 _MAX_WORDS = 4_000  # of a check's own message
 
@@ -135,8 +136,7 @@ def _explain(error: Exception, cell: Cell, file: str) -> dict[str, Any]:
 
 def _explain_remote(error: RemoteError, cell: Cell, hidden: bool) -> dict[str, Any]:
     if isinstance(error, NotImplementedError):
-        message = f"{cell.exercise} is not written yet."
-        return {"status": Status.FAIL, "message": message}
+        return {"status": Status.FAIL, "message": _unwritten(error, cell)}
     message = error.message
     if hidden:  # hidden inputs are numbers: shapes may be told, values not
         message = _DECIMAL.sub("…", message)
@@ -147,6 +147,14 @@ def _explain_remote(error: RemoteError, cell: Cell, hidden: bool) -> dict[str, A
         "hint": limit_hint(error.type_name, error.message),
         "traceback": error.traceback,
     }
+
+
+def _unwritten(error: RemoteError, cell: Cell) -> str:
+    """Name the exercise whose stub was called: not always the one that is checked."""
+    cells = _CELL.findall(error.traceback)
+    if not cells or cells[-1] == cell.exercise:
+        return f"{cell.exercise} is not written yet."
+    return f"{cells[-1]} is not written yet, and {cell.exercise} needs it here."
 
 
 def _cut(text: str) -> str:

@@ -145,14 +145,15 @@ def _group(result: SubmissionResult, homework: Homework) -> list[_Exercise]:
 
 
 def _exercise_titles(homework: Homework) -> dict[str, str]:
-    """Give each exercise the heading that stands last before its solution cell."""
+    """Give each exercise the heading before it, or its own name if another has that already."""
     titles: dict[str, str] = {}
     heading = ""
     for cell in homework.cells:
         if cell.kind is CellKind.TEXT and cell.title:
             heading = cell.title
         elif cell.kind is CellKind.SOLUTION:
-            titles[cell.grade_id] = heading or cell.grade_id
+            taken = heading in titles.values()
+            titles[cell.grade_id] = cell.grade_id if taken else heading or cell.grade_id
     return titles
 
 

@@ -1,10 +1,12 @@
 """Grading one notebook: cell kinds, partial credit, crashes, and what the student is told."""
 
+import dataclasses
 import json
 import socket
 
 import pytest
 
+from autograder.homework import Cell, CellKind
 from autograder.judge import Judge, TimeLimits
 from autograder.results import Status, SubmissionResult
 from autograder.sandbox import SandboxError, Worker
@@ -77,6 +79,16 @@ def test_blank_work_is_met_kindly(grade):
     assert result.score == 0
     assert result.checks[0].message == "double is not written yet."
     assert result.checks[0].traceback == ""
+
+
+def test_what_is_not_written_is_named_also_when_another_exercise_calls_it(grade):
+    stub = ("factor_of", "def factor_of(x):\n    raise NotImplementedError('write me')")
+    asked = Cell(kind=CellKind.SOLUTION, grade_id="factor_of", source="")
+    homework = dataclasses.replace(DOUBLE, cells=(asked, *DOUBLE.cells))
+    double = ("double", "def double(x):\n    return factor_of(x) * x")
+    result = grade(stub, double, homework=homework)
+    assert result.score == 0
+    assert result.checks[0].message == "factor_of is not written yet, and double needs it here."
 
 
 @pytest.mark.parametrize("cells", [(), (("other", "x = 1"),)], ids=["empty", "foreign"])
