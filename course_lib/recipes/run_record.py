@@ -3,7 +3,6 @@
 import dataclasses
 import datetime
 import json
-import os
 import platform
 import shlex
 import sys
@@ -13,10 +12,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from torch import nn
 
+from course_lib.data_parallel import process_count
+from course_lib.recipes.whole_file import whole_file
 from course_lib.training import TrainingHistory
 
 Recipe = TypeVar("Recipe")
+
+
+class RunError(ValueError):
+    """A run that can't be begun, gone on with, or used; the message says why."""
 
 
 def write_json(path: Path, data: object) -> None:
@@ -30,14 +36,29 @@ def write_json(path: Path, data: object) -> None:
         OSError: It can't be written; what was there before still is.
     """
     text = json.dumps(data, indent=1, ensure_ascii=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}-{os.getpid()}")
-    try:
+    with whole_file(path) as unfinished:
         unfinished.write_text(f"{text}\n", encoding="utf-8")
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a file of a run.
+
+    Args:
+        path: The file, in the run's folder.
+
+    Returns:
+        What it holds.
+
+    Raises:
+        RunError: It is not there, or no JSON.
+    """
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunError(f"no run in {path.parent}: {path.name}: {error.strerror}") from error
+    except ValueError as error:
+        raise RunError(f"{path} is no JSON: {error}") from error
+    return found
 
 
 def keep_recipe(folder: Path, recipe: Any, **others: object) -> None:
@@ -49,20 +70,44 @@ def keep_recipe(folder: Path, recipe: Any, **others: object) -> None:
         others: What else decides the outcome, such as the seed.
 
     Raises:
-        ValueError: The folder holds a run of another recipe.
+        RunError: The folder holds a run of another recipe, or its record is spoilt.
+        OSError: It can't be written.
     """
     path = folder / "recipe.json"
     wanted = dataclasses.asdict(recipe) | others
     if not path.exists():
         write_json(path, wanted)
         return
-    noted = json.loads(path.read_text(encoding="utf-8"))
+    noted = read_json(path)
     for name in wanted.keys() | noted.keys():
         if noted.get(name) != wanted.get(name):
-            raise ValueError(
-                f"{folder} holds a run with {name}={noted.get(name)!r}, "
-                f"this one has {wanted.get(name)!r}: name another folder"
+            raise RunError(
+                f"{folder} holds a run with {name}={noted.get(name)!r}, this one has "
+                f"{wanted.get(name)!r}: name another folder, or remove this one"
             )
+
+
+def kept_recipe(folder: Path, kind: type[Recipe], *others: str) -> tuple[Recipe, dict[str, Any]]:
+    """Read what a folder's run is.
+
+    Args:
+        folder: Of the run.
+        kind: The recipe's class.
+        others: Names of what else ``keep_recipe`` noted.
+
+    Returns:
+        The recipe, and the others by name.
+
+    Raises:
+        RunError: There is no run, or its record is spoilt.
+    """
+    path = folder / "recipe.json"
+    noted = read_json(path)
+    try:
+        found = {name: noted.pop(name) for name in others}
+        return kind(**noted), found
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunError(f"{path} is no recipe: {error}") from error
 
 
 def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
@@ -117,7 +162,36 @@ def circumstances(device: torch.device) -> dict[str, object]:
     }
 
 
-def history_data(history: TrainingHistory) -> dict[str, object]:
+def training_record(
+    history: TrainingHistory, model: nn.Module, recipe: Any, *, seed: int, device: torch.device
+) -> dict[str, Any]:
+    """Say what was trained, how far, and what it took.
+
+    Args:
+        history: What ``train`` returned.
+        model: That was trained.
+        recipe: A dataclass of plain values, ``steps`` among them.
+        seed: Of the run.
+        device: That it ran on.
+
+    Returns:
+        Plain data.
+    """
+    return {
+        "steps": len(history.losses),
+        "finished": len(history.losses) == recipe.steps,
+        "evaluations": history_data(history)["evaluations"],
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "wall_seconds": round(history.seconds, 1),
+        "cpu_seconds": round(history.cpu_seconds, 1),
+        "processes": process_count(),
+        "seed": seed,
+        "recipe": dataclasses.asdict(recipe),
+        **circumstances(device),
+    }
+
+
+def history_data(history: TrainingHistory) -> dict[str, Any]:
     """Give a history as plain data, to four digits behind the point.
 
     Args:

@@ -13,6 +13,7 @@ from course_lib.recipes.language_modelling.characters import Stretches, characte
 from course_lib.recipes.language_modelling.cli import app
 from course_lib.recipes.language_modelling.presets import PRESETS, Recipe
 from course_lib.recipes.run_record import with_settings
+from tests.course_lib.power_cut import cut_off_at
 
 CPU = torch.device("cpu")
 SMALL = Recipe(
@@ -37,15 +38,8 @@ def real_text(course_data, monkeypatch):
 
 def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(tmp_path, monkeypatch):
     whole = run.run_training(SMALL, tmp_path / "whole", seed=3, device=CPU, progress=False)
-    draw = Stretches.draw
-
-    def power_cut(self, count, seed):
-        if seed == 3 * 1_000_003 + 5:
-            raise InterruptedError
-        return draw(self, count, seed)
-
     with monkeypatch.context() as patched:
-        patched.setattr(Stretches, "draw", power_cut)
+        cut_off_at(patched, Stretches, 3 * 1_000_003 + 5)
         with pytest.raises(InterruptedError):
             run.run_training(SMALL, tmp_path / "cut", seed=3, device=CPU, progress=False)
     torch.manual_seed(99)
@@ -97,14 +91,14 @@ def test_the_commands_train_in_low_precision_and_write(tmp_path):
     assert written[0].output.startswith("ROMEO:")
     assert len(written[0].output) == len("ROMEO:") + 20 + 1
     for arguments, message in (
-        (["sample", str(tmp_path)], "folder must hold recipe.json"),
+        (["sample", str(tmp_path)], "no run in"),
         (["sample", folder, "--prompt", "日"], "prompt must be made of the text's characters"),
         (["train", folder, "--set", "steps=none"], "steps must be of type int"),
         (["train", folder, "--set", "steps=7"], "steps must"),
     ):
         result = CliRunner().invoke(app, arguments)
-        assert result.exit_code == 1
-        assert message in str(result.exception)
+        assert result.exit_code == 2
+        assert message in result.stderr
 
 
 @pytest.mark.gpu

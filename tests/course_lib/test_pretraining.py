@@ -4,15 +4,17 @@ import json
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from course_lib.bert_data import NOT_MASKED, BertInput
 from course_lib.bert_heads import BertForPreTraining, PreTrainingLogits, pretraining_loss
 from course_lib.corpus_readers import MinimalPair
-from course_lib.recipes.pretraining import finetune, pretrain
+from course_lib.recipes.epoch_batches import EpochBatches
+from course_lib.recipes.pretraining import cli, finetune, pretrain
 from course_lib.recipes.pretraining.batches import (
     Example,
-    ExampleBatches,
     collate,
+    length_of,
     mask_batch,
     paired_examples,
 )
@@ -25,6 +27,7 @@ from course_lib.recipes.pretraining.tasks import (
 from course_lib.recipes.pretraining.texts import WordMemory, halves, learn_vocabulary, speeches
 from course_lib.recipes.run_record import with_settings
 from course_lib.wordpiece import WordPiece
+from tests.course_lib.power_cut import cut_off_at
 
 CPU = torch.device("cpu")
 RECIPE = Recipe(
@@ -56,15 +59,8 @@ def folder(tmp_path_factory):
 
 
 def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(folder, tmp_path, monkeypatch):
-    draw = ExampleBatches.draw
-
-    def power_cut(self, number):
-        if number == 5:
-            raise InterruptedError
-        return draw(self, number)
-
     options = {"seed": 2, "device": CPU, "progress": False, "documents": DOCUMENTS}
-    monkeypatch.setattr(ExampleBatches, "draw", power_cut)
+    cut_off_at(monkeypatch, EpochBatches, 5)
     with pytest.raises(InterruptedError):
         pretrain.run_pretraining(RECIPE, tmp_path, **options)
     monkeypatch.undo()
@@ -130,6 +126,32 @@ def test_fine_tuning_compares_both_starts_and_does_nothing_twice(folder, monkeyp
     monkeypatch.delattr(finetune, "train")  # whatever is trained again fails
     again = finetune.run_finetuning(RECIPE, folder, [task], seeds=2, device=CPU)
     assert again["tasks"] == summary["tasks"]
+
+
+def test_the_commands_pretrain_and_fine_tune(tmp_path, monkeypatch):
+    monkeypatch.setattr(pretrain, "read_documents", lambda: DOCUMENTS)
+    task = intents("two", [("a cat", "x"), ("a dog", "y")], [("a cat", "x")], epochs=1)
+    monkeypatch.setattr(cli, "read_tasks", lambda recipe: [task])
+    settings = [f"{name}={getattr(RECIPE, name)}" for name in RECIPE.__dataclass_fields__]
+    options = [word for setting in settings[:-1] for word in ("--set", setting)]
+    ran = CliRunner().invoke(cli.app, ["pretrain", str(tmp_path), "--device", "cpu", *options])
+    assert ran.exit_code == 0, ran.output
+    assert "of pairs apart after 6 steps" in ran.stdout
+    command = ["finetune", str(tmp_path), "--seeds", "2", "--set", "finetuning_rate=0.1"]
+    ran = CliRunner().invoke(cli.app, command)
+    assert ran.exit_code == 0, ran.output
+    assert "two, accuracy: pre-trained" in ran.stdout
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["recipe"]["finetuning_rate"] == 0.1
+    assert len(summary["tasks"]["two"]["accuracy"]["random"]["values"]) == 2
+    for arguments, message in (
+        (["finetune", str(tmp_path / "none")], "no run in"),
+        (["finetune", str(tmp_path), "--seeds", "0"], "seeds must be at least 1, got 0"),
+        (["pretrain", str(tmp_path), "--seed", "5", *options], "name another folder"),
+    ):
+        ran = CliRunner().invoke(cli.app, arguments)
+        assert (ran.exit_code, ran.stdout) == (2, "")
+        assert message in ran.stderr
 
 
 def test_the_pretrained_start_has_the_folders_weights(folder, monkeypatch):
@@ -204,21 +226,11 @@ def test_no_sentence_is_both_trained_on_and_tested():
     assert [text.text for text in task.test] == ["good 7", "bad 7"]
 
 
-def test_every_epoch_has_every_example_once_in_another_order(folder):
+def test_the_length_of_an_example_is_what_it_takes_in_a_batch(folder):
     vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
     words = WordMemory(WordPiece(vocabulary=vocabulary))
-    examples = paired_examples(DOCUMENTS, words, vocabulary, max_length=16, seed=1)
-    batches = ExampleBatches(examples, max_tokens=128, seed=0, device=CPU)
-    epochs = []
-    for epoch in range(2):
-        rows = []
-        for place in range(batches.per_epoch):
-            batch = batches.draw(epoch * batches.per_epoch + place)
-            assert batch.token_ids.numel() <= 128
-            rows += [[i for i in row if i] for row in batch.token_ids.tolist()]
-        epochs.append(rows)
-    assert epochs[0] != epochs[1]
-    assert sorted(epochs[0]) == sorted(epochs[1]) == sorted(e.input.token_ids for e in examples)
+    for example in paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1):
+        assert collate([example], CPU).token_ids.shape == (1, length_of(example))
 
 
 @pytest.mark.parametrize(

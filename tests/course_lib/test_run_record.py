@@ -6,7 +6,14 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from course_lib.recipes.run_record import circumstances, keep_recipe, with_settings, write_json
+from course_lib.recipes.run_record import (
+    RunError,
+    circumstances,
+    keep_recipe,
+    kept_recipe,
+    with_settings,
+    write_json,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +48,28 @@ def test_a_folder_holds_one_recipe(tmp_path):
     keep_recipe(folder, Recipe(), seed=1)
     keep_recipe(folder, Recipe(), seed=1)
     assert json.loads((folder / "recipe.json").read_text())["steps"] == 3
-    with pytest.raises(ValueError, match="holds a run with steps=3, this one has 4: name another"):
+    with pytest.raises(RunError, match="holds a run with steps=3, this one has 4: name another"):
         keep_recipe(folder, Recipe(steps=4), seed=1)
-    with pytest.raises(ValueError, match="holds a run with seed=1, this one has 2"):
+    with pytest.raises(RunError, match="holds a run with seed=1, this one has 2"):
         keep_recipe(folder, Recipe(), seed=2)
+
+
+def test_a_recipe_is_read_as_it_was_noted(tmp_path):
+    keep_recipe(tmp_path, Recipe(steps=4), seed=1, text="abc")
+    assert kept_recipe(tmp_path, Recipe, "seed", "text") == (
+        Recipe(steps=4), {"seed": 1, "text": "abc"}
+    )  # fmt: skip
+    with pytest.raises(RunError, match=r"recipe\.json is no recipe: .*'text'"):
+        kept_recipe(tmp_path, Recipe, "seed")
+    (tmp_path / "recipe.json").write_text('{"steps": 4}')
+    with pytest.raises(RunError, match=r"recipe\.json is no recipe: 'seed'"):
+        kept_recipe(tmp_path, Recipe, "seed")
+    (tmp_path / "recipe.json").write_text("{")
+    for action in (lambda: kept_recipe(tmp_path, Recipe), lambda: keep_recipe(tmp_path, Recipe())):
+        with pytest.raises(RunError, match=r"recipe\.json is no JSON"):
+            action()
+    with pytest.raises(RunError, match=r"no run in .*none: recipe\.json: No such file"):
+        kept_recipe(tmp_path / "none", Recipe)
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):

@@ -1,6 +1,5 @@
 """Does the recipe train, stop, go on, score and translate, and say what is wrong when it can't?"""
 
-import functools
 import json
 import os
 import random
@@ -15,25 +14,21 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from course_lib.batching import Batch
 from course_lib.bleu import corpus_bleu
 from course_lib.download import DownloadError
+from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.needs import require
 from course_lib.recipes.translation import cli, evaluation, training_run
 from course_lib.recipes.translation.averaging import average_weights, best_steps
 from course_lib.recipes.translation.presets import PRESETS, Recipe
-from course_lib.recipes.translation.run_folder import (
-    RunError,
-    RunFolder,
-    load_weights,
-    put_weights,
-    save_weights,
-)
+from course_lib.recipes.translation.run_folder import RunFolder
 from course_lib.recipes.translation.scoring import score
-from course_lib.recipes.translation.sentence_batches import SentenceBatches, in_order
+from course_lib.recipes.translation.sentence_batches import collate, in_order, length_of
 from course_lib.recipes.translation.subwords import END_ID, PAD_ID, START_ID, Subwords
-from course_lib.recipes.translation.translation_models import batch_logits, build_model, mean_loss
+from course_lib.recipes.translation.translation_models import build_model, mean_loss
 from course_lib.recipes.translation.translator import Translator, load_translator
+from course_lib.recipes.weights import load_weights
+from tests.course_lib.power_cut import cut_off_at
 
 ROOT = Path(__file__).parents[2]
 WORDS = {"A": "Ein", "man": "Mann", "dog": "Hund", "runs": "läuft", "and": "und", "sits": "sitzt"}
@@ -60,17 +55,25 @@ def tiny_pairs(split, src="en", tgt="de"):
     return [(" ".join(words), " ".join(WORDS[word] for word in words)) for words in sources]
 
 
+def read_tiny_pairs(patch):
+    for module in (training_run, evaluation, cli):
+        patch.setattr(module, "read_multi30k", tiny_pairs)
+
+
 @pytest.fixture
 def tiny_corpus(monkeypatch):
-    for module in (training_run, evaluation, cli):
-        monkeypatch.setattr(module, "read_multi30k", tiny_pairs)
+    read_tiny_pairs(monkeypatch)
 
 
-def command(*arguments, settings=TINY, **options):
+def words_of(settings):
+    return [word for setting in settings for word in ("--set", setting)]
+
+
+def command(*arguments, settings=TINY, device="cpu", **options):
     arguments = [str(argument) for argument in arguments]
     if arguments[0] == "train":
-        arguments += [word for setting in settings for word in ("--set", setting)]
-    return CliRunner().invoke(cli.app, [*arguments, "--device", "cpu"], **options)
+        arguments += words_of(settings)
+    return CliRunner().invoke(cli.app, [*arguments, "--device", device], **options)
 
 
 def train(folder, *arguments, **options):
@@ -82,8 +85,7 @@ def trained(tmp_path_factory):
     """One finished run; tests that change it take a copy."""
     folder = tmp_path_factory.mktemp("trained")
     with pytest.MonkeyPatch.context() as patch:
-        for module in (training_run, evaluation, cli):
-            patch.setattr(module, "read_multi30k", tiny_pairs)
+        read_tiny_pairs(patch)
         assert train(folder).exit_code == 0
     return folder
 
@@ -139,13 +141,8 @@ def test_the_best_weights_are_averaged(trained):
     assert mean_loss(translator.model, [batch], "cpu") > 0
 
 
-def interrupt_at(number, monkeypatch):
-    def draw(batches, wanted, original=SentenceBatches.draw):
-        if wanted == number:
-            raise KeyboardInterrupt
-        return original(batches, wanted)
-
-    monkeypatch.setattr(SentenceBatches, "draw", draw)
+def interrupt_at(number, patch):
+    cut_off_at(patch, EpochBatches, number, error=KeyboardInterrupt)
 
 
 def test_an_interrupted_run_goes_on_to_the_bit(tiny_corpus, trained, tmp_path, monkeypatch):
@@ -154,7 +151,7 @@ def test_an_interrupted_run_goes_on_to_the_bit(tiny_corpus, trained, tmp_path, m
             interrupt_at(number, patch)
             stopped = train(tmp_path / "parts")
         assert stopped.exit_code == 130
-        assert "goes on from the last evaluation" in stopped.stderr
+        assert "The same command goes on" in stopped.stderr
     assert train(tmp_path / "parts").exit_code == 0
     assert outcome(tmp_path / "parts") == outcome(trained)
 
@@ -169,15 +166,15 @@ def test_a_killed_run_goes_on_to_the_bit(tiny_corpus, tmp_path):
     settings = [*TINY, "steps=4000", "evaluate_every=5", "patience=0", "averaged=1"]
     program = (
         "import sys; from tests.course_lib import test_translation_recipe as tests\n"
-        "from course_lib.recipes.translation import cli, evaluation, training_run\n"
-        "for module in (training_run, evaluation, cli): module.read_multi30k = tests.tiny_pairs\n"
-        "cli.app()"
+        "tests.read_tiny_pairs(tests.pytest.MonkeyPatch())\n"
+        "tests.cli.app()"
     )
-    words = [word for setting in settings for word in ("--set", setting)]
     folder = tmp_path / "killed"
-    arguments = ["train", "--out", str(folder), "--device", "cpu", "--threads", "1", *words]
+    arguments = ["train", "--out", str(folder), "--device", "cpu", "--threads", "1"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    child = subprocess.Popen([sys.executable, "-c", program, *arguments], env=environment)
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments, *words_of(settings)], env=environment
+    )
     deadline = time.monotonic() + 60
     while not (folder / "weights" / "step-000015.safetensors").exists():
         assert child.poll() is None
@@ -213,11 +210,10 @@ def test_an_unfinished_run_can_be_used_and_says_so(tiny_corpus, tmp_path, monkey
     assert summary["weights_of_steps"] == [8]
     assert "12: **the run is not finished**" in (tmp_path / "README.md").read_text()
     monkeypatch.undo()
-    for module in (training_run, evaluation, cli):
-        monkeypatch.setattr(module, "read_multi30k", tiny_pairs)
+    read_tiny_pairs(monkeypatch)
     assert train(tmp_path).exit_code == 0
     assert json.loads((tmp_path / "summary.json").read_text())["finished"]
-    monkeypatch.setattr(training_run, "SentenceBatches", None)
+    monkeypatch.setattr(training_run, "EpochBatches", None)
     assert train(tmp_path).exit_code == 0  # nothing is left to do but to score
 
 
@@ -237,9 +233,7 @@ def test_translates_line_by_line(trained, tmp_path):
 @pytest.mark.gpu
 def test_runs_on_a_gpu_compiled_in_half_precision(tiny_corpus, tmp_path):
     changes = ["precision=bfloat16", "compiled=true"]
-    words = [word for setting in TINY + changes for word in ("--set", setting)]
-    arguments = ["train", "--out", str(tmp_path), "--device", "cuda", *words]
-    ran = CliRunner().invoke(cli.app, arguments)
+    ran = train(tmp_path, settings=TINY + changes, device="cuda")
     assert ran.exit_code == 0, ran.output
     (_, first), *_, (_, last) = json.loads((tmp_path / "history.json").read_text())[
         "validation_loss"
@@ -343,14 +337,6 @@ def test_a_folder_without_a_run_is_told(tmp_path):
     assert "no run in" in ran.stderr
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_gpu_that_is_not_here_is_told(trained):
-    arguments = ["translate", str(trained), "--device", "cuda"]
-    ran = CliRunner().invoke(cli.app, arguments, input="A man")
-    assert ran.exit_code == 2
-    assert "PyTorch sees no CUDA device" in ran.stderr
-
-
 def test_missing_packages_are_named_with_their_command():
     require("torch")
     with pytest.raises(SystemExit, match=r"needs no_such_package\. Install with:\n    pip install"):
@@ -376,33 +362,10 @@ def test_subwords_give_any_text_back():
     assert subwords.decode([START_ID, *encoded[0], END_ID, PAD_ID]) == texts[0]
 
 
-@pytest.fixture(scope="module")
-def pairs():
-    generator = random.Random(0)
-    return [
-        ([10 + number] * generator.randint(1, 9), [10 + number] * generator.randint(1, 9))
-        for number in range(50)
-    ]
-
-
-def test_an_epoch_holds_every_pair_once_in_an_order_of_its_own(pairs):
-    batches = SentenceBatches(pairs, max_tokens=40, seed=1)
-
-    def epoch(number, batches=batches):
-        drawn = [batches.draw(number * batches.per_epoch + i) for i in range(batches.per_epoch)]
-        assert all(batch.src.numel() <= 40 and batch.tgt_output.numel() <= 40 for batch in drawn)
-        return [int(token) for batch in drawn for token in batch.src[:, 0]]
-
-    assert sorted(epoch(0)) == sorted(epoch(3)) == list(range(10, 60))
-    assert epoch(0) != epoch(1)
-    assert epoch(0) != epoch(0, SentenceBatches(pairs, max_tokens=40, seed=2))
-    late = SentenceBatches(pairs, max_tokens=40, seed=1).draw(2 * batches.per_epoch + 1)
-    assert torch.equal(late.src, batches.draw(2 * batches.per_epoch + 1).src)
-
-
-def test_batches_need_pairs():
-    with pytest.raises(ValueError, match="at least one pair"):
-        SentenceBatches([], max_tokens=40, seed=1)
+@pytest.mark.parametrize("pair", [([5], [6]), ([5, 6, 7], [8]), ([5], [6, 7, 8, 9]), ([], [])])
+def test_the_length_of_a_pair_is_what_it_takes_in_a_batch(pair):
+    batch = collate([pair])
+    assert length_of(pair) == max(batch.src.size(1), batch.tgt_output.size(1))
 
 
 def test_averages_weights_and_chooses_the_best_moments():
@@ -418,36 +381,12 @@ def test_averages_weights_and_chooses_the_best_moments():
         average_weights([first, {"a": torch.zeros(2)}])
 
 
-@functools.cache
-def tiny_recipe(architecture="transformer"):
-    return Recipe(
-        architecture=architecture, d_model=16, num_heads=2, d_ff=16, num_layers=1, dropout=0.5
-    )
-
-
-@pytest.mark.parametrize("architecture", ["transformer", "gru"])
-def test_weights_come_back_shared_as_they_were(tmp_path, architecture):
-    recipe = tiny_recipe(architecture)
-    torch.manual_seed(0)
-    model, other = build_model(recipe, 30), build_model(recipe, 30)
-    save_weights(model, tmp_path / "model.safetensors")
-    put_weights(other, load_weights(tmp_path / "model.safetensors"))
-    batch = Batch.collate([([5, 6, 7], [8, 9])], pad_id=0, start_id=1, end_id=2)
-    assert torch.equal(batch_logits(model.eval(), batch), batch_logits(other.eval(), batch))
-    if architecture == "transformer":
-        assert other.output_projection.weight is other.src_embedding.weight
-    for wrong in (build_model(recipe, 31), build_model(Recipe(d_model=8, num_layers=2), 30)):
-        with pytest.raises(RunError, match="of another model"):
-            put_weights(wrong, load_weights(tmp_path / "model.safetensors"))
-    with pytest.raises(RunError, match="of another model"):
-        put_weights(other, dict(list(load_weights(tmp_path / "model.safetensors").items())[1:]))
-
-
 @pytest.mark.parametrize("architecture", ["transformer", "gru"])
 def test_a_translation_does_not_depend_on_its_neighbours(architecture):
     subwords = Subwords.train([src for pair in tiny_pairs("train") for src in pair], vocab_size=280)
     torch.manual_seed(0)
-    translator = Translator(build_model(tiny_recipe(architecture), len(subwords)), subwords)
+    recipe = Recipe(architecture=architecture, d_model=16, num_heads=2, d_ff=16, num_layers=1)
+    translator = Translator(build_model(recipe, len(subwords)), subwords)
     sentences = ["A man", "A dog runs and sits and runs", "", "man"]
     options = {"beam_size": 3, "length_alpha": 1.0}
     together = translator.translate(sentences, **options)

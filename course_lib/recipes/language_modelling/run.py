@@ -5,25 +5,30 @@ A folder holds ``recipe.json``, ``checkpoint.pt`` from which the run is taken up
 """
 
 import functools
-import json
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from course_lib.corpus_readers import read_tiny_shakespeare
-from course_lib.data_parallel import process_count, process_number, wait_for_processes
+from course_lib.data_parallel import process_number, wait_for_processes
 from course_lib.decoding import sample
 from course_lib.language_model import DecoderLM
 from course_lib.recipes.language_modelling.characters import Stretches, characters_of
 from course_lib.recipes.language_modelling.presets import Recipe
-from course_lib.recipes.run_record import circumstances, history_data, keep_recipe, write_json
+from course_lib.recipes.run_record import (
+    history_data,
+    keep_recipe,
+    kept_recipe,
+    training_record,
+    write_json,
+)
+from course_lib.recipes.weights import load_weights, put_weights, save_weights
 from course_lib.recomputing_model import RecomputingModel
 from course_lib.schedules import warmup_cosine
-from course_lib.training import TrainingHistory, train
+from course_lib.training import train
 from course_lib.vocabulary import Vocabulary
 
 VALIDATION_BATCH = 128
@@ -45,7 +50,7 @@ def run_training(
         What ``summary.json`` holds.
 
     Raises:
-        ValueError: The folder holds a run of another recipe.
+        RunError: The folder holds a run of another recipe.
         DownloadError: The text could not be had.
     """
     training_text, validation_text = read_tiny_shakespeare()
@@ -75,9 +80,15 @@ def run_training(
         checkpoint=folder / "checkpoint.pt",
         progress=progress,
     )
-    summary = _summary(history, model, recipe, seed, device)
+    step, best = min(history.evaluations, key=lambda evaluation: evaluation[1])
+    summary = {
+        "what": "tiny Shakespeare, characters: mean loss over the validation text",
+        "validation_loss_nats": round(best, 4),
+        "at_step": step,
+        **training_record(history, model, recipe, seed=seed, device=device),
+    }
     if process_number() == 0:
-        save_file(_without_repeats(model), folder / "model.safetensors")
+        save_weights(model, folder / "model.safetensors")
         write_json(folder / "history.json", history_data(history))
         write_json(folder / "summary.json", summary)
         text = write_text(folder, length=500, seed=seed, device=device)
@@ -142,7 +153,7 @@ def write_text(
         The prompt and what follows.
 
     Raises:
-        FileNotFoundError: The folder holds no trained model.
+        RunError: The folder holds no trained model.
         ValueError: The prompt is empty or has a character that the model does not know, or a
             number is out of range.
     """
@@ -174,46 +185,10 @@ def load_model(folder: Path, device: torch.device) -> tuple[DecoderLM, Vocabular
         The model, in evaluation mode, and its characters.
 
     Raises:
-        FileNotFoundError: The folder holds no trained model.
+        RunError: The folder holds no trained model.
     """
-    for name in ("recipe.json", "model.safetensors"):
-        if not (folder / name).is_file():
-            raise FileNotFoundError(f"folder must hold {name}, {folder} does not: train first")
-    noted = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
-    characters = noted.pop("characters")
-    del noted["seed"]
-    model = DecoderLM(Recipe(**noted).model_config(len(characters)))
-    tensors = load_file(folder / "model.safetensors")
-    tensors["output_projection.weight"] = tensors["embedding.weight"]
-    model.load_state_dict(tensors)
-    return model.to(device).eval(), characters_of(characters)
-
-
-def _without_repeats(model: DecoderLM) -> dict[str, Tensor]:
-    """Give the weights, but not the output projection's, which are the embedding's."""
-    return {
-        name: tensor.contiguous()
-        for name, tensor in model.state_dict().items()
-        if name != "output_projection.weight"
-    }
-
-
-def _summary(
-    history: TrainingHistory, model: nn.Module, recipe: Recipe, seed: int, device: torch.device
-) -> dict[str, Any]:
-    step, best = min(history.evaluations, key=lambda evaluation: evaluation[1])
-    return {
-        "what": "tiny Shakespeare, characters: mean loss over the validation text",
-        "validation_loss_nats": round(best, 4),
-        "at_step": step,
-        "steps": len(history.losses),
-        "finished": len(history.losses) == recipe.steps,
-        "evaluations": history_data(history)["evaluations"],
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "wall_seconds": round(history.seconds, 1),
-        "cpu_seconds": round(history.cpu_seconds, 1),
-        "processes": process_count(),
-        "seed": seed,
-        "recipe": {name: getattr(recipe, name) for name in recipe.__dataclass_fields__},
-        **circumstances(device),
-    }
+    recipe, others = kept_recipe(folder, Recipe, "seed", "characters")
+    vocabulary = characters_of(others["characters"])
+    model = DecoderLM(recipe.model_config(len(vocabulary)))
+    put_weights(model, load_weights(folder / "model.safetensors"))
+    return model.to(device).eval(), vocabulary

@@ -1,8 +1,4 @@
-"""Inputs of BERT in batches, each known by its number alone.
-
-So a run that is taken up again at step n draws what it would have drawn. Dimensions: batch; length
-(tokens).
-"""
+"""Inputs of BERT in batches. Dimensions: batch; length (tokens)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from course_lib.batching import pad_sequences, token_batches
+from course_lib.batching import pad_sequences
 from course_lib.bert_data import BertInput, join_sentences, mask_tokens, next_sentence_pairs
 from course_lib.recipes.pretraining.texts import Document, WordMemory
 from course_lib.vocabulary import Vocabulary
@@ -95,54 +91,16 @@ def paired_examples(
     ]
 
 
-class ExampleBatches:
-    """Examples in batches of similar length, shuffled anew in each epoch.
+def length_of(example: Example) -> int:
+    """Count the tokens of an example.
 
     Args:
-        examples: At least one.
-        max_tokens: Tokens of a batch, padding included.
-        seed: Of the shuffling.
-        device: Where batches are to lie.
+        example: The example.
 
-    Attributes:
-        per_epoch: Number of batches that hold every example once.
-
-    Raises:
-        ValueError: There are no examples, or one is longer than ``max_tokens``.
+    Returns:
+        All that BERT reads, special tokens included.
     """
-
-    def __init__(
-        self, examples: Sequence[Example], *, max_tokens: int, seed: int, device: torch.device
-    ) -> None:
-        if not examples:
-            raise ValueError("examples must hold at least one, got none")
-        self._examples = examples
-        self._lengths = [len(example.input.token_ids) for example in examples]
-        self._max_tokens = max_tokens
-        self._seed = seed
-        self._device = device
-        self._epoch = -1
-        self._order: list[list[int]] = []
-        # Which lengths go together does not depend on the shuffling, so all epochs are as long.
-        self.per_epoch = len(token_batches(self._lengths, max_tokens=max_tokens))
-
-    def draw(self, number: int) -> LabelledBatch:
-        """Give a batch.
-
-        Args:
-            number: From 0; the first ``per_epoch`` are the first epoch, and so on.
-
-        Returns:
-            The batch.
-        """
-        epoch, place = divmod(number, self.per_epoch)
-        if epoch != self._epoch:
-            generator = torch.Generator().manual_seed(self._seed * 10_007 + epoch)
-            self._order = token_batches(
-                self._lengths, max_tokens=self._max_tokens, generator=generator
-            )
-            self._epoch = epoch
-        return collate([self._examples[index] for index in self._order[place]], self._device)
+    return len(example.input.token_ids)
 
 
 def collate(examples: Sequence[Example], device: torch.device) -> LabelledBatch:

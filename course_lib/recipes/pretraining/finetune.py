@@ -4,9 +4,9 @@ Beside the files of ``pretrain.py`` a folder then holds ``finetuning/``, a file 
 and seed, and ``summary.json``, their means and what pre-training gains.
 """
 
+import dataclasses
 import functools
 import itertools
-import json
 import re
 import statistics
 from collections.abc import Sequence
@@ -19,17 +19,13 @@ from torch import Tensor, nn
 
 from course_lib.bert_data import join_sentences
 from course_lib.bert_heads import BertForSequenceClassification
-from course_lib.recipes.pretraining.batches import (
-    Example,
-    ExampleBatches,
-    LabelledBatch,
-    collate,
-)
+from course_lib.recipes.epoch_batches import EpochBatches
+from course_lib.recipes.pretraining.batches import Example, LabelledBatch, collate, length_of
 from course_lib.recipes.pretraining.presets import Recipe
 from course_lib.recipes.pretraining.pretrain import load_pretrained
 from course_lib.recipes.pretraining.tasks import LabelledText, Task
 from course_lib.recipes.pretraining.texts import WordMemory
-from course_lib.recipes.run_record import circumstances, history_data, write_json
+from course_lib.recipes.run_record import circumstances, history_data, read_json, write_json
 from course_lib.schedules import warmup_cosine
 from course_lib.training import TrainingConfig, train
 from course_lib.vocabulary import Vocabulary
@@ -75,7 +71,7 @@ def run_finetuning(
         What ``summary.json`` holds.
 
     Raises:
-        FileNotFoundError: The folder holds no pre-trained model.
+        RunError: The folder holds no pre-trained model.
         ValueError: ``seeds`` is smaller than 1.
     """
     if seeds < 1:
@@ -90,8 +86,7 @@ def run_finetuning(
             )
             write_json(path, result)
         write_json(folder / "summary.json", summarise(folder, recipe, device))
-    summary: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return summary
+    return read_json(folder / "summary.json")
 
 
 def fine_tune(
@@ -119,7 +114,7 @@ def fine_tune(
         Plain data: the score, and what it cost.
 
     Raises:
-        FileNotFoundError: The folder holds no pre-trained model.
+        RunError: The folder holds no pre-trained model.
     """
     pretrained = load_pretrained(folder, recipe, device)
     vocabulary = Vocabulary.read(folder / "vocab.txt")
@@ -128,7 +123,7 @@ def fine_tune(
         [label_example(text, words, vocabulary, recipe.max_length) for text in part]
         for part in (task.training, task.test)
     )
-    batches = ExampleBatches(training, max_tokens=recipe.max_tokens, seed=seed, device=device)
+    batches = EpochBatches(training, length_of, max_tokens=recipe.max_tokens, seed=seed)
     steps = task.epochs * batches.per_epoch
 
     torch.manual_seed(seed)
@@ -137,7 +132,7 @@ def fine_tune(
         model.bert.load_state_dict(pretrained.bert.state_dict())
     history = train(
         model,
-        batches.draw,
+        lambda number: collate(batches.draw(number), device),
         label_loss,
         TrainingConfig(
             steps=steps,
@@ -160,7 +155,7 @@ def fine_tune(
         "test_texts": len(test),
         "epochs": task.epochs,
         "steps": steps,
-        "last_losses": history_data(history)["losses"][-5:],  # type: ignore[index]
+        "last_losses": history_data(history)["losses"][-5:],
         "finetuning_rate": recipe.finetuning_rate,
         "wall_seconds": round(history.seconds, 1),
         "cpu_seconds": round(history.cpu_seconds, 1),
@@ -244,11 +239,8 @@ def summarise(folder: Path, recipe: Recipe, device: torch.device) -> dict[str, A
     Returns:
         By task and start means and spreads over the seeds, and what pre-training gains.
     """
-    results = [
-        json.loads(path.read_text(encoding="utf-8"))
-        for path in sorted((folder / "finetuning").glob("*.json"))
-    ]
-    pretraining = json.loads((folder / "pretraining.json").read_text(encoding="utf-8"))
+    results = [read_json(path) for path in sorted((folder / "finetuning").glob("*.json"))]
+    pretraining = read_json(folder / "pretraining.json")
     tasks: dict[str, Any] = {}
     for name in sorted({result["task"] for result in results}):
         measures = [
@@ -264,7 +256,7 @@ def summarise(folder: Path, recipe: Recipe, device: torch.device) -> dict[str, A
         "total_cpu_seconds": round(
             pretraining["cpu_seconds"] + sum(r["cpu_seconds"] for r in results), 1
         ),
-        "recipe": {name: getattr(recipe, name) for name in recipe.__dataclass_fields__},
+        "recipe": dataclasses.asdict(recipe),
         **circumstances(device),
     }
 

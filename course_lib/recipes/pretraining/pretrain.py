@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from course_lib.bert_data import NOT_MASKED
 from course_lib.bert_heads import BertForPreTraining
-from course_lib.data_parallel import process_count, process_number, wait_for_processes
+from course_lib.data_parallel import process_number, wait_for_processes
+from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.pretraining.batches import (
     Example,
-    ExampleBatches,
     MaskedBatch,
     collate,
+    length_of,
     mask_batch,
     paired_examples,
 )
@@ -31,9 +31,11 @@ from course_lib.recipes.pretraining.texts import (
     learn_vocabulary,
     read_documents,
 )
-from course_lib.recipes.run_record import circumstances, history_data, keep_recipe, write_json
+from course_lib.recipes.run_record import history_data, keep_recipe, training_record, write_json
+from course_lib.recipes.weights import load_weights, put_weights, save_weights
+from course_lib.recipes.whole_file import whole_file
 from course_lib.schedules import warmup_cosine
-from course_lib.training import TrainingConfig, TrainingHistory, train
+from course_lib.training import TrainingConfig, train
 from course_lib.vocabulary import Vocabulary
 from course_lib.wordpiece import WordPiece
 
@@ -80,7 +82,8 @@ def run_pretraining(
         What ``pretraining.json`` holds.
 
     Raises:
-        ValueError: The folder holds a run of another recipe, or there is too little text.
+        RunError: The folder holds a run of another recipe.
+        ValueError: There is too little text.
         DownloadError: A corpus could not be had.
     """
     documents = read_documents() if documents is None else documents
@@ -90,7 +93,7 @@ def run_pretraining(
     wait_for_processes()
     vocabulary = Vocabulary.read(folder / "vocab.txt")
     training, held_out = _examples(documents, vocabulary, recipe, seed)
-    batches = ExampleBatches(training, max_tokens=recipe.max_tokens, seed=seed, device=device)
+    batches = EpochBatches(training, length_of, max_tokens=recipe.max_tokens, seed=seed)
 
     torch.manual_seed(seed)
     model = BertForPreTraining(recipe.model_config(len(vocabulary))).to(device)
@@ -98,7 +101,9 @@ def run_pretraining(
         model.bert.compile()
     history = train(
         model,
-        lambda number: mask_batch(batches.draw(number), vocabulary, seed * 1_000_003 + number),
+        lambda number: mask_batch(
+            collate(batches.draw(number), device), vocabulary, seed * 1_000_003 + number
+        ),
         guessing_loss,
         TrainingConfig(
             steps=recipe.steps,
@@ -117,14 +122,15 @@ def run_pretraining(
         progress=progress,
     )
     guesses = guess(model, held_out, vocabulary, recipe, device)
-    summary = _summary(history, guesses, model, len(training), recipe, seed, device)
+    summary = {
+        "what": "pre-training on captions, plays and questions; guesses on held-out documents",
+        "text": "Multi30k train.en, tiny Shakespeare (first nine tenths), Banking77 train",
+        "examples": len(training),
+        **{name: round(value, 4) for name, value in guesses._asdict().items()},
+        **training_record(history, model, recipe, seed=seed, device=device),
+    }
     if process_number() == 0:
-        tensors = model.state_dict()
-        del tensors["masked_language_model.output_projection.weight"]  # it is the embedding's
-        save_file(
-            {name: tensor.contiguous() for name, tensor in tensors.items()},
-            folder / "model.safetensors",
-        )
+        save_weights(model, folder / "model.safetensors")
         write_json(folder / "history.json", history_data(history))
         write_json(folder / "pretraining.json", summary)
     return summary
@@ -167,7 +173,7 @@ def guess(
     was_training = model.training
     model.eval()
     sums, tokens = torch.zeros(4, dtype=torch.float64), 0
-    ordered = sorted(held_out, key=lambda example: len(example.input.token_ids))
+    ordered = sorted(held_out, key=length_of)
     size = max(1, recipe.max_tokens // recipe.max_length)
     for start in range(0, len(ordered), size):
         batch = mask_batch(collate(ordered[start : start + size], device), vocabulary, start)
@@ -199,17 +205,11 @@ def load_pretrained(folder: Path, recipe: Recipe, device: torch.device) -> BertF
         The model.
 
     Raises:
-        FileNotFoundError: The folder holds no trained model.
+        RunError: The folder holds no trained model.
     """
-    for name in ("vocab.txt", "model.safetensors"):
-        if not (folder / name).is_file():
-            raise FileNotFoundError(f"folder must hold {name}, {folder} does not: pretrain first")
+    weights = load_weights(folder / "model.safetensors")
     model = BertForPreTraining(recipe.model_config(len(Vocabulary.read(folder / "vocab.txt"))))
-    tensors = load_file(folder / "model.safetensors")
-    tensors["masked_language_model.output_projection.weight"] = tensors[
-        "bert.embeddings.tokens.weight"
-    ]
-    model.load_state_dict(tensors)
+    put_weights(model, weights)
     return model.to(device)
 
 
@@ -234,7 +234,8 @@ def _keep_vocabulary(folder: Path, documents: list[Document], recipe: Recipe) ->
     if not path.exists():
         texts = (stretch for document in documents for stretch in document)
         vocabulary = learn_vocabulary(texts, recipe.vocab_size)
-        path.write_text("\n".join(vocabulary.tokens) + "\n", encoding="utf-8")
+        with whole_file(path) as unfinished:
+            unfinished.write_text("\n".join(vocabulary.tokens) + "\n", encoding="utf-8")
 
 
 def _examples(
@@ -249,30 +250,3 @@ def _examples(
         for part in (training, held_out)
     )
     return first, second
-
-
-def _summary(
-    history: TrainingHistory,
-    guesses: Guesses,
-    model: nn.Module,
-    num_examples: int,
-    recipe: Recipe,
-    seed: int,
-    device: torch.device,
-) -> dict[str, Any]:
-    return {
-        "what": "pre-training on captions, plays and questions; guesses on held-out documents",
-        "text": "Multi30k train.en, tiny Shakespeare (first nine tenths), Banking77 train",
-        "examples": num_examples,
-        **{name: round(value, 4) for name, value in guesses._asdict().items()},
-        "steps": len(history.losses),
-        "finished": len(history.losses) == recipe.steps,
-        "evaluations": history_data(history)["evaluations"],
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "wall_seconds": round(history.seconds, 1),
-        "cpu_seconds": round(history.cpu_seconds, 1),
-        "processes": process_count(),
-        "seed": seed,
-        "recipe": {name: getattr(recipe, name) for name in recipe.__dataclass_fields__},
-        **circumstances(device),
-    }

@@ -2,7 +2,7 @@
 
 from course_lib.recipes.needs import require
 
-require("tokenizers", "sacrebleu", "safetensors", "typer", "rich")
+require("tokenizers", "sacrebleu", "safetensors", "typer")
 
 from course_lib.recipes.translation.cli import app  # noqa: E402
 

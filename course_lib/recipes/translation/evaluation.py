@@ -8,7 +8,7 @@ import torch
 
 from course_lib.corpus_readers import Multi30kSplit, read_multi30k
 from course_lib.plotting import plot_curves
-from course_lib.recipes.run_record import circumstances
+from course_lib.recipes.run_record import circumstances, read_json, write_json
 from course_lib.recipes.translation.averaging import best_steps
 from course_lib.recipes.translation.model_card import model_card
 from course_lib.recipes.translation.run_folder import RunFolder
@@ -72,7 +72,7 @@ def evaluate_run(
     summary["validation_loss"] = round(loss, 5)
     name = split if beam_size == recipe.beam_size else f"{split}, beam {beam_size}"
     summary["scores"][name] = scored
-    folder.write("summary.json", summary)
+    write_json(folder.path / "summary.json", summary)
     (folder.path / "README.md").write_text(model_card(summary), encoding="utf-8")
     _draw(folder)
     return summary
@@ -82,13 +82,14 @@ def _summary(folder: RunFolder) -> dict[str, Any]:
     """Put together what the folder knows; scores are those of earlier evaluations."""
     progress = folder.progress()
     history = folder.write_history(progress)
-    earlier = folder.read("summary.json") if (folder.path / "summary.json").exists() else {}
+    written = folder.path / "summary.json"
+    earlier = read_json(written) if written.exists() else {}
     if earlier.get("steps_done") != history["steps"]:
         earlier = {}  # of an unfinished run that has gone on since
     losses = progress["evaluations"]
     recipe, finished = folder.recipe(), folder.model.exists()
     return {
-        "recipe": folder.read("recipe.json"),
+        "recipe": read_json(folder.path / "recipe.json"),
         "finished": finished,
         "steps_done": history["steps"],
         "stopped_early": finished and history["steps"] < recipe.steps,
@@ -96,14 +97,14 @@ def _summary(folder: RunFolder) -> dict[str, Any]:
         "weights_of_steps": best_steps(losses, recipe.averaged if finished else 1),
         "cpu_seconds": round(progress["cpu_seconds"], 1),
         "wall_seconds": round(progress["seconds"], 1),
-        **folder.read("circumstances.json"),
+        **read_json(folder.path / "circumstances.json"),
         "scores": cast(dict[str, Any], earlier.get("scores", {})),
     }
 
 
 def _draw(folder: RunFolder) -> None:
     """Draw training and validation loss."""
-    history = folder.read("history.json")
+    history = read_json(folder.path / "history.json")
     every = history["steps_in_a_mean"]
     losses = history["training_loss"]
     steps = [min((number + 0.5) * every, history["steps"]) for number in range(len(losses))]

@@ -16,25 +16,18 @@ A run goes on from ``state.pt``; a finished model needs no more than the recipe,
 ``model.safetensors``.
 """
 
-import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from course_lib.recipes.run_record import keep_recipe, write_json
+from course_lib.recipes.run_record import RunError, kept_recipe, write_json
 from course_lib.recipes.translation.presets import Recipe
+from course_lib.recipes.weights import load_weights, save_weights
 
 _POINTS = 400  # most losses in history.json
-
-
-class RunError(Exception):
-    """A run that can't be begun, gone on with, or used; the message says why."""
 
 
 class RunFolder:
@@ -65,25 +58,6 @@ class RunFolder:
         """The averaged weights' file."""
         return self.path / "model.safetensors"
 
-    def begin(self, preset: str, recipe: Recipe, seed: int) -> None:
-        """Make the folder, or see that the run in it is this one.
-
-        Args:
-            preset: What the recipe is called.
-            recipe: What is trained.
-            seed: Of weights, dropout and batches.
-
-        Raises:
-            RunError: It holds another run, or can't be written.
-        """
-        try:
-            (self.path / "weights").mkdir(parents=True, exist_ok=True)
-            keep_recipe(self.path, recipe, preset=preset, seed=seed)
-        except ValueError as error:
-            raise RunError(f"{error} with --out, or remove this one") from error
-        except OSError as error:
-            raise RunError(f"{self.path} can't be written: {error.strerror}") from error
-
     def recipe(self) -> Recipe:
         """Read what was trained here.
 
@@ -93,42 +67,8 @@ class RunFolder:
         Raises:
             RunError: There is no run, or its record is spoilt.
         """
-        noted = self.read("recipe.json")
-        values = {name: value for name, value in noted.items() if name not in ("preset", "seed")}
-        try:
-            return Recipe(**values)
-        except (TypeError, ValueError) as error:
-            raise RunError(f"{self.path / 'recipe.json'} is no recipe: {error}") from error
-
-    def read(self, name: str) -> dict[str, Any]:
-        """Read a JSON file.
-
-        Args:
-            name: Its name in the folder.
-
-        Returns:
-            What it holds.
-
-        Raises:
-            RunError: It is not there, or no JSON.
-        """
-        path = self.path / name
-        try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise RunError(f"no run in {self.path}: {name}: {error.strerror}") from error
-        except ValueError as error:
-            raise RunError(f"{path} is no JSON: {error}") from error
-        return found
-
-    def write(self, name: str, content: Mapping[str, Any]) -> None:
-        """Write a JSON file, whole or not at all.
-
-        Args:
-            name: Its name in the folder.
-            content: Plain data.
-        """
-        write_json(self.path / name, content)
+        recipe, _ = kept_recipe(self.path, Recipe, "preset", "seed")
+        return recipe
 
     def keep_weights(self, model: nn.Module, step: int) -> None:
         """Keep the weights after some updates.
@@ -192,68 +132,11 @@ class RunFolder:
             "validation_loss": [[step, round(value, 5)] for step, value in progress["evaluations"]],
             "unit": "nats a token; training with smoothing and dropout, validation without",
         }
-        self.write("history.json", history)
+        write_json(self.path / "history.json", history)
         return history
 
     def _weights_at(self, step: int) -> Path:
         return self.path / "weights" / f"step-{step:06d}.safetensors"
-
-
-def save_weights(model: nn.Module, path: Path) -> None:
-    """Write a model's weights, those that are shared once, whole or not at all.
-
-    Args:
-        model: Whose.
-        path: The file, safetensors.
-    """
-    seen: set[int] = set()
-    tensors = {}
-    for name, tensor in model.state_dict().items():
-        if tensor.data_ptr() not in seen:
-            tensors[name] = tensor.detach().cpu().contiguous()
-        seen.add(tensor.data_ptr())
-    unfinished = path.with_name(f".{path.name}-{os.getpid()}")
-    save_file(tensors, unfinished)
-    unfinished.replace(path)
-
-
-def load_weights(path: Path) -> dict[str, Tensor]:
-    """Read weights.
-
-    Args:
-        path: The file, safetensors.
-
-    Returns:
-        Tensors by name.
-
-    Raises:
-        RunError: It is not there, or no safetensors.
-    """
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise RunError(f"{path} holds no weights: {error}") from error
-
-
-def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Give a model its weights; those that it shares need to be there once.
-
-    Args:
-        model: Gets them.
-        weights: Tensors by name.
-
-    Raises:
-        RunError: They are of another model.
-    """
-    own = model.state_dict()
-    pointers = {own[name].data_ptr() for name in weights if name in own}
-    missing = [name for name, tensor in own.items() if tensor.data_ptr() not in pointers]
-    wrong = [name for name in weights if name not in own or own[name].shape != weights[name].shape]
-    if missing or wrong:
-        raise RunError(
-            f"these weights are of another model: {(missing + wrong)[:3]} do not fit the recipe"
-        )
-    model.load_state_dict(dict(weights), strict=False)
 
 
 def _mean(values: list[float]) -> float:

@@ -4,12 +4,13 @@ Byte-pair encoding on bytes, by the ``tokenizers`` package: ``course_lib.byte_pa
 how it works, this one is faster. Any text can be written in it, and comes back whole.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from course_lib.recipes.whole_file import whole_file
 
 PAD, START, END = "[PAD]", "[START]", "[END]"
 PAD_ID, START_ID, END_ID = 0, 1, 2
@@ -90,10 +91,12 @@ class Subwords:
 
         Args:
             path: The file.
+
+        Raises:
+            OSError: It can't be written; what was there before still is.
         """
-        unfinished = path.with_name(f".{path.name}-{os.getpid()}")
-        unfinished.write_text(self._tokenizer.to_str(), encoding="utf-8")
-        unfinished.replace(path)
+        with whole_file(path) as unfinished:
+            unfinished.write_text(self._tokenizer.to_str(), encoding="utf-8")
 
     def __len__(self) -> int:
         return self._tokenizer.get_vocab_size()

@@ -11,21 +11,19 @@ from torch import Tensor, nn
 from course_lib.batching import Batch
 from course_lib.corpus_readers import read_multi30k
 from course_lib.losses import label_smoothed_cross_entropy
-from course_lib.recipes.run_record import circumstances
+from course_lib.recipes.epoch_batches import EpochBatches
+from course_lib.recipes.run_record import circumstances, keep_recipe, write_json
 from course_lib.recipes.translation.averaging import average_weights, best_steps
 from course_lib.recipes.translation.presets import Recipe
-from course_lib.recipes.translation.run_folder import (
-    RunFolder,
-    put_weights,
-    save_weights,
-)
-from course_lib.recipes.translation.sentence_batches import IdPair, SentenceBatches, in_order
+from course_lib.recipes.translation.run_folder import RunFolder
+from course_lib.recipes.translation.sentence_batches import IdPair, collate, in_order, length_of
 from course_lib.recipes.translation.subwords import PAD_ID, Subwords
 from course_lib.recipes.translation.translation_models import (
     batch_logits,
     build_model,
     mean_loss,
 )
+from course_lib.recipes.weights import put_weights, save_weights
 from course_lib.schedules import inverse_sqrt
 from course_lib.training import TrainingConfig, train
 
@@ -53,23 +51,24 @@ def train_run(
         progress: Show a progress bar; None shows it where a person is watching, on a terminal.
 
     Raises:
-        RunError: The folder holds another run, or can't be written.
+        RunError: The folder holds another run.
+        OSError: The folder can't be written.
         DownloadError: The corpus could not be had.
         DivergenceError: The loss became infinite or NaN.
     """
     training_text = read_multi30k("train", recipe.src, recipe.tgt)
     validation_text = read_multi30k("val", recipe.src, recipe.tgt)
-    folder.begin(preset, recipe, seed)
+    keep_recipe(folder.path, recipe, preset=preset, seed=seed)
     if folder.model.exists():
         return
-    folder.write("circumstances.json", circumstances(device))
+    write_json(folder.path / "circumstances.json", circumstances(device))
     subwords = _vocabulary(folder, recipe, training_text)
 
-    batches = SentenceBatches(
+    batches = EpochBatches(
         _encode(subwords, training_text, longest=recipe.max_tokens - 1),
+        length_of,
         max_tokens=recipe.max_tokens,
         seed=seed,
-        device=device,
     )
     validation = in_order(
         _encode(subwords, validation_text, longest=_VALIDATION_TOKENS - 1),
@@ -89,7 +88,7 @@ def train_run(
 
     train(
         model,
-        batches.draw,
+        lambda number: collate(batches.draw(number)).to(device),
         partial(_smoothed_loss, smoothing=recipe.smoothing),
         _config(recipe),
         schedule=partial(inverse_sqrt, warmup_steps=recipe.warmup_steps),

@@ -8,15 +8,12 @@ from torch import nn
 
 from course_lib.beam_search import beam_search
 from course_lib.length_penalty import PowerPenalty
+from course_lib.recipes.run_record import RunError
 from course_lib.recipes.translation.averaging import best_steps
-from course_lib.recipes.translation.run_folder import (
-    RunError,
-    RunFolder,
-    load_weights,
-    put_weights,
-)
+from course_lib.recipes.translation.run_folder import RunFolder
 from course_lib.recipes.translation.subwords import END_ID, START_ID, Subwords
 from course_lib.recipes.translation.translation_models import begin, build_model
+from course_lib.recipes.weights import load_weights, put_weights
 
 _MAX_TOKENS = 1500  # of a batch of sources
 _LONGEST = 400  # tokens of a source; far more than any caption has

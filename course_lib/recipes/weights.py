@@ -1,0 +1,72 @@
+"""A model's weights in a safetensors file; a tensor that several layers share is there once."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from course_lib.recipes.run_record import RunError
+from course_lib.recipes.whole_file import whole_file
+
+
+def save_weights(model: nn.Module, path: Path) -> None:
+    """Write a model's weights, whole or not at all.
+
+    Args:
+        model: Whose.
+        path: The file; its folder is made if it is not there.
+
+    Raises:
+        OSError: It can't be written; what was there before still is.
+    """
+    seen: set[int] = set()
+    tensors = {}
+    for name, tensor in model.state_dict().items():
+        if tensor.data_ptr() not in seen:
+            tensors[name] = tensor.cpu().contiguous()
+        seen.add(tensor.data_ptr())
+    with whole_file(path) as unfinished:
+        save_file(tensors, unfinished)
+
+
+def load_weights(path: Path) -> dict[str, Tensor]:
+    """Read weights.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Tensors by name, on the CPU.
+
+    Raises:
+        RunError: It is not there, or no safetensors.
+    """
+    if not path.is_file():
+        raise RunError(f"{path} is not there: train first")
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise RunError(f"{path} holds no weights: {error}") from error
+
+
+def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Give a model its weights; those that it shares need to be there once.
+
+    Args:
+        model: Gets them.
+        weights: Tensors by name.
+
+    Raises:
+        RunError: They are of another model.
+    """
+    own = model.state_dict()
+    pointers = {own[name].data_ptr() for name in weights if name in own}
+    missing = [name for name, tensor in own.items() if tensor.data_ptr() not in pointers]
+    wrong = [name for name in weights if name not in own or own[name].shape != weights[name].shape]
+    if missing or wrong:
+        raise RunError(
+            f"these weights are of another model: {(missing + wrong)[:3]} do not fit the recipe"
+        )
+    model.load_state_dict(dict(weights), strict=False)
