@@ -79,8 +79,9 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # \qquad c = \sum_i \alpha_i h_i$$
 #
 # [The alignment model](book:bahdanau-attention#alignment-model) in the chapter says where the
-# formula comes from. In the code $s$ is a **query**, $h_1, \dots, h_n$ are the **memory**, and the
-# $U h_i$ are the **keys**. Five things to keep in mind:
+# formula comes from (there the vectors are rows, so it reads $sW+h_iU$). In the code $s$ is a
+# **query**, $h_1, \dots, h_n$ are the **memory**, and the $U h_i$ are the **keys**. Five things to
+# keep in mind:
 #
 # - There may be several queries at once, so each *pair* of a query and a key has a score. Let
 #   broadcasting make the pairs: `(batch, query_len, 1, d)` and `(batch, 1, key_len, d)`.
@@ -88,7 +89,8 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # - The context averages the memory, not the keys.
 # - A mask acts on the scores, **before** the softmax. True means *may attend*. A query that may
 #   attend to nothing has a row of $-\infty$ alone, whose softmax is NaN; the docstring says what
-#   belongs there instead.
+#   belongs there instead. No NaN may come back with the gradient either: `masked_fill` and
+#   `torch.where` keep it out of the scores, adding $-\infty$ does not.
 # - $U h_i$ is the same at every step of a decoder. So a caller may hand the keys over, and then
 #   they are not computed again.
 
@@ -100,6 +102,12 @@ layer = AdditiveAttention(d_query=3, d_memory=4, d_attention=5)
 assert_shape(layer.query_projection.weight, (5, 3), what="weight of query_projection")
 assert_shape(layer.key_projection.weight, (5, 4), what="weight of key_projection")
 assert_shape(layer.score.weight, (1, 5), what="weight of score")
+names = sorted(layer.state_dict())
+if len(names) != 3:
+    raise CheckFailure(
+        f"the parameters are {names}, expected three weights",
+        hint="three nn.Linear with the docstring's names, each with bias=False",
+    )
 assert_raises(ValueError, AdditiveAttention, 0, 4, 5, hint="a width of 0: raise ValueError")
 ### BEGIN HIDDEN TESTS
 from course_lib.additive_attention import AdditiveAttention as ReferenceLayer
@@ -198,7 +206,13 @@ assert_rows_sum_to_one(weights)
 # Where all the memory is the same, so is every average of it.
 same = memory[:, :1].expand(-1, 7, -1)
 average = same[:, :1].expand(-1, 6, -1)
-assert_close(layer(query, same), average, what="contexts where all the memory is the same")
+assert_close(
+    layer(query, same),
+    average,
+    what="contexts where all the memory is the same",
+    hint="the context is weights @ memory",
+    mistakes={"the keys are averaged; average the memory": layer.key_projection(average)},
+)
 ### BEGIN HIDDEN TESTS
 layer = AdditiveAttention(6, 6, 6).to(device)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
@@ -275,10 +289,12 @@ for mask in (per_query.to(device), per_key.to(device)):
     contexts, weights = layer(query, memory, mask, return_weights=True)
     assert_close(weights, expected_weights, what="weights", mistakes=mistakes)
     mistakes = {words: wrong @ memory for words, wrong in mistakes.items()}
+    hint = "the context is weights @ memory"
     expected = expected_weights @ memory
-    assert_close(contexts, expected, what="contexts with return_weights", mistakes=mistakes)
+    what = "contexts with return_weights"
+    assert_close(contexts, expected, what=what, hint=hint, mistakes=mistakes)
     contexts = layer(query, memory, mask)
-    assert_close(contexts, expected, what="contexts", mistakes=mistakes)
+    assert_close(contexts, expected, what="contexts", hint=hint, mistakes=mistakes)
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-no-keys" points=1 read="bahdanau-attention#padding-in-attention"
@@ -315,12 +331,16 @@ for result, width, what in ((weights, 5, "weights"), (contexts, 6, "context")):
 # Keys that are handed over are used as they are
 layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
 query, memory = torch.randn(2, 6, 5).to(device), torch.randn(2, 7, 5).to(device)
-keys = layer.key_projection(memory)
+other = torch.randn(2, 7, 5).to(device)  # the keys of another memory show which ones are used
+keys = layer.key_projection(other)
+_, own_weights = layer(query, memory, return_weights=True)
+_, weights = layer(query, memory, keys=keys, return_weights=True)
 assert_close(
-    layer(query, memory, keys=keys),
-    layer(query, memory),
-    what="contexts with the keys handed over",
+    weights,
+    layer(query, other, return_weights=True)[1],
+    what="weights with the keys handed over",
     hint="only where keys is None, compute them from the memory",
+    mistakes={"the keys that are handed over are not used": own_weights},
 )
 ### BEGIN HIDDEN TESTS
 layer = AdditiveAttention(6, 6, 6).to(device)
@@ -330,8 +350,11 @@ other_keys = torch.randn(3, 5, 6).to(device)  # no projection of this memory
 _, with_keys = layer(query, memory, keys=other_keys, return_weights=True)
 contexts = layer(query, memory, keys=other_keys)
 _, without = layer(query, memory, return_weights=True)
-expected = torch.softmax(layer.align(query, other_keys).detach(), dim=-1)
 _, twice = layer(query, other_keys, return_weights=True)
+# A layer whose key_projection changes nothing says what weights belong to these keys.
+plain = AdditiveAttention(6, 6, 6).to(device)
+plain.load_state_dict({**layer.state_dict(), "key_projection.weight": torch.eye(6)})
+_, expected = plain(query, other_keys, return_weights=True)
 assert_close(
     with_keys,
     expected,
@@ -365,7 +388,7 @@ for name, tensor in (
 ):
     assert_shape(tensor.grad, tensor.shape, what=f"gradient of {name}", hint="do not detach")
 ### BEGIN HIDDEN TESTS
-hint = "if the check of the values passes: detach(), .data and numpy() cut the gradient"
+hint = "detach(), .data and numpy() cut the gradient"
 layer = AdditiveAttention(6, 6, 6).to(device)
 query, memory = torch.randn(3, 4, 6), torch.randn(3, 5, 6)
 upstream = torch.randn(3, 4, 6).to(device)
@@ -387,17 +410,25 @@ def by_hand(query, memory):
     return torch.softmax(scores, dim=-1) @ memory
 
 
-gradients = []
+runs = []
 for attend in (by_hand, in_one, with_weights):
     leaves = [tensor.clone().to(device).requires_grad_() for tensor in (query, memory)]
-    loss = (attend(*leaves) * upstream).sum()
-    if not loss.requires_grad:
+    contexts = attend(*leaves)
+    assert_shape(contexts, (3, 4, 6), what="contexts")
+    if not contexts.requires_grad:
         raise CheckFailure("no gradient flows back", hint=hint)
-    loss.backward()
-    gradients.append([leaf.grad for leaf in leaves])
-for actual in gradients[1:]:
-    for name, ours, theirs in zip(("query", "memory"), gradients[0], actual, strict=True):
-        assert_close(theirs, ours, what=f"gradient of the {name}", hint=hint)
+    (contexts * upstream).sum().backward()
+    runs.append((contexts.detach(), *(leaf.grad for leaf in leaves)))
+expected, *slopes = runs[0]
+for contexts, *actual in runs[1:]:
+    right = torch.allclose(contexts, expected, atol=1e-5)
+    for name, ours, theirs in zip(("query", "memory"), slopes, actual, strict=True):
+        what = f"gradient of the {name}"
+        assert_shape(theirs, ours.shape, what=what, hint=hint)
+        if right:  # else the check of the values has something to say
+            assert_close(theirs, ours, what=what, hint=hint)
+        elif not bool(theirs.isfinite().all()) or bool((theirs == 0).all()):
+            raise CheckFailure(f"no {what} flows back", hint=hint)
 layer = AdditiveAttention(6, 6, 6).to(device)
 (layer(query.to(device), memory.to(device)) * upstream).sum().backward()
 for name in ("query_projection", "key_projection", "score"):
@@ -409,7 +440,8 @@ mask = torch.tensor([[True], [False], [True], [True]]).expand(3, 4, 5).to(device
 leaf = query.clone().to(device).requires_grad_()
 layer(leaf, memory.to(device), mask).sum().backward()
 if not bool(leaf.grad.isfinite().all()):
-    raise CheckFailure("with a query that sees nothing, its gradient is NaN", hint="see the masks")
+    hint = "set hidden scores by masked_fill or where: they keep NaN out, adding -inf does not"
+    raise CheckFailure("with a query that sees nothing, its gradient is NaN", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-errors" points=1 read="bahdanau-attention#bahdanau-common-mistakes"
@@ -444,8 +476,8 @@ assert_keeps_inputs(
 # \text{logits of } y_t = V\,[s_t; y_{t-1}; c_t]$$
 #
 # So the query is the state *before* the step: the decoder decides where to look before it reads
-# what it wrote last. [A context for each step](book:bahdanau-attention#context-for-each-step) has
-# the picture.
+# what it wrote last. [A context for each step](book:bahdanau-attention#context-for-each-step) says
+# why.
 #
 # The encoder hands over an `Encoded`, with three fields: `memory`, `(batch, src_len, d_memory)`;
 # `context`, `(batch, d_memory)`, for the first state; and `mask`, `(batch, src_len)`, True where
@@ -455,12 +487,16 @@ assert_keeps_inputs(
 # `Encoded(memory=m, context=c, mask=k)`; `replace(state, hidden=new)` makes one that differs in one
 # field.
 #
-# The cell is the one that you wrote in homework 1: `cell(x, hidden)`, what it reads first. The mask
-# lacks a dimension for the queries; the attention wants one.
+# The cell is the one that you wrote in homework 1: `GRUCell(d_input, d_hidden)` makes it, and
+# `cell(x, hidden)` takes what it reads first, though the docstring's formula names the state first.
+# The mask lacks a dimension for the queries; the attention wants one. Of the errors,
+# `nn.Embedding` raises the `IndexError` by itself; the others are yours to raise.
 #
 # `forward` is the same as several steps in a row from the start: write one loop, use it twice. The
 # tests hold your decoder against its own parts, so a slip in your attention costs you nothing here
-# as long as it runs.
+# as long as it runs. What you see of the tests of the state and of the logits looks at shapes only;
+# the hidden part looks at the numbers. So hold your loop against the formulas, also for what comes
+# first in each bracket.
 
 # %% solution="AttentionDecoder" of="course_lib.additive_attention"
 
@@ -565,7 +601,8 @@ decoder = AttentionDecoder(11, d_embedding=3, d_hidden=6, d_memory=6).to(device)
 state = make_state(decoder, 2, 5, 6, 6)
 logits, new_state = decoder.step(torch.tensor([[7], [0]]).to(device), state)
 assert_shape(new_state.hidden, (2, 6), what="the new state")
-assert_close(new_state.memory, state.memory, what="memory of the new state")
+hint = "memory, keys and mask stay as they are: replace(state, hidden=...)"
+assert_close(new_state.memory, state.memory, what="memory of the new state", hint=hint)
 ### BEGIN HIDDEN TESTS
 decoder = AttentionDecoder(7, 6, 6, 6).to(device)
 decoder.attention.load_state_dict(
@@ -609,7 +646,7 @@ assert_close(
 )
 for name in ("memory", "keys", "mask"):
     what = f"{name} of the new state"
-    assert_close(getattr(new_state, name), getattr(state, name), what=what, hint="it stays")
+    assert_close(getattr(new_state, name), getattr(state, name), what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="AttentionDecoder-logits" points=1 read="bahdanau-attention#context-for-each-step"
@@ -683,7 +720,8 @@ encoded = make_encoded(2, 5, 6)
 logits = decoder(torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device), encoded)
 assert_shape(logits, (2, 3, 11), what="logits")
 first, _ = decoder.step(torch.tensor([[1], [1]]).to(device), decoder.start(encoded))
-assert_close(logits[:, :1], first, what="logits of the first token")
+hint = "begin with start(encoded); then step by step with tgt[:, t], handing the state on"
+assert_close(logits[:, :1], first, what="logits of the first token", hint=hint)
 ### BEGIN HIDDEN TESTS
 decoder = AttentionDecoder(7, 6, 6, 6).to(device)
 decoder.output.load_state_dict(
@@ -756,7 +794,17 @@ _, first = decoder.attention(
     keys=begin.keys,
     return_weights=True,
 )
-assert_close(weights[:, :1], first, what="weights of the first step")
+_, unmasked = decoder.attention(
+    begin.hidden[:, None], encoded.memory, keys=begin.keys, return_weights=True
+)
+wants = "hand it state.mask, (batch, src_len), with a dimension more: (batch, 1, src_len)"
+assert_close(
+    weights[:, :1],
+    first,
+    what="weights of the first step",
+    hint=f"the query of the attention is the state before the step; {wants}",
+    mistakes={f"the attention looks at padding; {wants}": unmasked},
+)
 ### BEGIN HIDDEN TESTS
 decoder = AttentionDecoder(7, 6, 6, 6).to(device)
 decoder.attention.load_state_dict(
@@ -806,7 +854,7 @@ tgt = torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device)
 before, after = decoder(tgt, encoded), decoder(tgt, changed)
 assert_shape(before, (2, 3, 11), what="logits")
 if not looks_at_padding(decoder, encoded, changed):
-    hint = "hand the mask to the attention"
+    hint = "hand the attention state.mask, (batch, src_len), with a dimension more"
     assert_close(after, before, what="logits after a change of padding", hint=hint)
 ### BEGIN HIDDEN TESTS
 decoder = AttentionDecoder(7, 6, 6, 6).to(device)
@@ -854,10 +902,11 @@ for sizes in ((0, 3, 4, 6), (11, 0, 4, 6), (11, 3, 0, 6), (11, 3, 4, 0), (11, -3
 # ## Part 3: did it look where it should?
 #
 # Weights make handsome pictures, and one sees in them what one hopes to see. Better to count. In
-# some tasks the truth is known: each letter of a pig-latin word *is* one of the letters of the
-# word, and we know which. The **alignment error** is the share of queries whose heaviest key is
-# another one: [Known alignments](book:bahdanau-attention#known-alignments). Some queries have no
-# true key: *ay* comes from nowhere. They are marked -1, and do not count.
+# [tasks with a known alignment](book:bahdanau-attention#known-alignments) the truth is at hand:
+# each letter of a pig-latin word *is* one of the letters of the word, and we know which. The
+# **alignment error** is the share of queries whose heaviest key is not the true one:
+# [Alignment heatmaps](book:bahdanau-attention#alignment-heatmaps). Some queries have no true key:
+# *ay* comes from nowhere. They are marked -1, and do not count.
 
 
 # %% solution="alignment_error" forbids="course_lib.alignment.alignment_error course_lib.alignment.misplaced_weight"
@@ -886,7 +935,7 @@ def alignment_error(weights: Tensor, alignment: Tensor) -> float:
     ### END SOLUTION
 
 
-# %% test="alignment_error-values" points=1 read="bahdanau-attention#known-alignments"
+# %% test="alignment_error-values" points=1 read="bahdanau-attention#alignment-heatmaps"
 # The error is the share of queries whose heaviest key is not the true one
 weights = torch.tensor([[[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.2, 0.5, 0.3], [0.4, 0.3, 0.3]]])
 error = alignment_error(weights.to(device), torch.tensor([[0, 2, 0, 0]]).to(device))
@@ -899,6 +948,7 @@ assert_close(
         "this is the number of the wrong ones; divide by how many there are": torch.tensor(1.0),
         "this is a percentage; return a share, 0 to 1": torch.tensor(25.0),
         "this is the weight that lies elsewhere; count heaviest keys": torch.tensor(0.525),
+        "key 0 is a key like any other; only -1 does not count": torch.tensor(0.0),
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -926,11 +976,14 @@ assert_close(
         "this is the weight that lies elsewhere; count heaviest keys": (
             1 - weights.gather(-1, alignment[..., None]).mean()
         ).cpu(),
+        "key 0 is a key like any other; only -1 does not count": (
+            wrong[alignment.cpu() > 0].float().mean()
+        ),
     },
 )
 ### END HIDDEN TESTS
 
-# %% test="alignment_error-uncounted" points=1 read="bahdanau-attention#known-alignments"
+# %% test="alignment_error-uncounted" points=1 read="bahdanau-attention#alignment-heatmaps"
 # Queries without a true key do not count
 weights = torch.tensor([[[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.2, 0.5, 0.3], [0.4, 0.3, 0.3]]])
 error = alignment_error(weights.to(device), torch.tensor([[0, 0, -1, -1]]).to(device))
@@ -966,7 +1019,7 @@ assert_close(
 )
 ### END HIDDEN TESTS
 
-# %% test="alignment_error-errors" points=1 read="bahdanau-attention#known-alignments"
+# %% test="alignment_error-errors" points=1 read="bahdanau-attention#alignment-heatmaps"
 # What does not fit is refused, and what is given is left as it is
 weights = torch.softmax(torch.randn(2, 4, 3), dim=-1).to(device)
 nowhere = torch.full((2, 4), -1).to(device)
@@ -986,7 +1039,9 @@ assert_keeps_inputs(alignment_error, weights, torch.tensor([[0, 1, -1, -1]] * 2)
 # %% [markdown]
 # ## Part 4: read a picture
 #
-# Run the last cell first: it draws the picture that the question is about.
+# Run the last cell first: it draws the picture that the question is about. The chapter reads such
+# pictures in [Alignment heatmaps](book:bahdanau-attention#alignment-heatmaps), and tests what they
+# say in [The word next door](book:bahdanau-attention#next-door).
 
 # %% [markdown] written="reading-the-picture" points=3 read="bahdanau-attention#alignment-heatmaps"
 # ### What the picture says, and what it does not
@@ -995,8 +1050,8 @@ assert_keeps_inputs(alignment_error, weights, torch.tensor([[0, 1, -1, -1]] * 2)
 # answer in eight sentences or fewer. (1) Describe the picture row by row: where does the network
 # look, where does it jump, and what does it do in the rows that have no true letter? (2) The error
 # that is printed counts heaviest keys only. Name something in your picture that it does not see,
-# and say how you would measure it. (3) Somebody concludes: "The weights explain why it writes *y*."
-# Which experiment with the memory would test that?
+# and say how you would measure it. (3) Somebody concludes: "The weights explain why it writes the
+# *y* of *ay*." Which experiment with the memory would test that?
 #
 # ### BEGIN SOLUTION
 # For `school`: the first rows look at *o*, *o*, *l*, one after the other, along
