@@ -152,7 +152,7 @@ class AttentionDecoder(nn.Module):
 
         s_0 = tanh(W c)                           the bridge, from the context of the whole
         c_t = attention(s_{t-1}, memory)          a context of its own for each step
-        s_t = cell(s_{t-1}, [y_{t-1}; c_t])
+        s_t = cell([y_{t-1}; c_t], s_{t-1})
         logits of y_t = V [s_t; y_{t-1}; c_t]
 
     with y the token's embedding and [;] one vector after the other.

@@ -488,7 +488,7 @@ assert_keeps_inputs(
 # field.
 #
 # The cell is the one that you wrote in homework 1: `GRUCell(d_input, d_hidden)` makes it, and
-# `cell(x, hidden)` takes what it reads first, though the docstring's formula names the state first.
+# `cell(x, hidden)` takes what it reads first, then the state.
 # The mask lacks a dimension for the queries; the attention wants one. Of the errors,
 # `nn.Embedding` raises the `IndexError` by itself; the others are yours to raise.
 #

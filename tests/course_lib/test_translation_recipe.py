@@ -73,7 +73,8 @@ def command(*arguments, settings=TINY, device="cpu", **options):
     arguments = [str(argument) for argument in arguments]
     if arguments[0] == "train":
         arguments += words_of(settings)
-    return CliRunner().invoke(cli.app, [*arguments, "--device", device], **options)
+    where = [] if device is None else ["--device", device]
+    return CliRunner().invoke(cli.app, [*arguments, *where], **options)
 
 
 def train(folder, *arguments, **options):

@@ -1,4 +1,4 @@
-"""The commands: train, evaluate, translate."""
+"""The commands: train, evaluate, analyse, translate."""
 
 import sys
 from pathlib import Path
@@ -19,6 +19,7 @@ from course_lib.recipes.command_line import (
     recipe_app,
 )
 from course_lib.recipes.run_record import RunError
+from course_lib.recipes.translation.analysis import analyse_run
 from course_lib.recipes.translation.evaluation import evaluate_run
 from course_lib.recipes.translation.presets import PRESETS
 from course_lib.recipes.translation.run_folder import RunFolder
@@ -82,6 +83,35 @@ def evaluate(
             bleu, signature = entry[kind]["bleu"], entry[kind]["signature"]
             typer.echo(f"{test_set} {kind}: {bleu:.2f}  {signature}")
     typer.echo(f"Written to {folder.path}")
+
+
+@app.command()
+def analyse(
+    run: Folder,
+    split: Annotated[str, typer.Option(help=f"One of {', '.join(_SPLITS)}.")] = _TEST,
+    sentences: Annotated[
+        list[int] | None,
+        typer.Option("--sentence", min=1, help="Line whose attention to show. Again for more."),
+    ] = None,
+) -> None:
+    """Look closer at the translations of a test set; write analysis.json. Evaluate it first."""
+    with computing("cpu", 0):
+        analysis = analyse_run(RunFolder(run), cast(Multi30kSplit, split), sentences or [])
+    typer.echo("words of a source     sentences   BLEU   length")
+    for row in analysis["by_length"]:
+        typer.echo(
+            f"{row['from_words']:>4} and more {row['sentences']:>17} {row['bleu']:>7.2f}"
+            f" {row['length_ratio']:>7.2f}"
+        )
+    typer.echo("times in training         words   found")
+    for row in analysis["by_frequency"]:
+        typer.echo(f"{row['from_count']:>4} and more {row['words']:>17} {row['recall']:>7.1%}")
+    said = analysis["said_twice"]
+    typer.echo(
+        f"Two words said twice: {said['translations']:.1%} of the translations, "
+        f"{said['references']:.1%} of the references"
+    )
+    typer.echo(f"Written to {run / 'analysis.json'}")
 
 
 @app.command()

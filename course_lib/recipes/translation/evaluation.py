@@ -63,9 +63,7 @@ def evaluate_run(
         "wall_seconds": round(time.perf_counter() - wall, 1),
         "command": circumstances(device)["command"],
     }
-    texts = folder.path / "translations"
-    texts.mkdir(exist_ok=True)
-    (texts / f"{split}.txt").write_text("\n".join(translations) + "\n", encoding="utf-8")
+    folder.write_translations(split, translations)
 
     loss = validation_loss(translator.model, translator.subwords, recipe, device)
     summary["parameters"] = sum(weight.numel() for weight in translator.model.parameters())

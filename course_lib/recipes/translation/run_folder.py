@@ -9,6 +9,7 @@
     history.json         losses, thinned
     curves.svg           the same, drawn
     translations/        what the model made of a test set, a line a sentence
+    analysis.json        what the scores don't say, once it was asked for
     summary.json         scores, time, versions, command
     README.md            the model card
 
@@ -16,7 +17,7 @@ A run goes on from ``state.pt``; a finished model needs no more than the recipe,
 ``model.safetensors``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from torch import Tensor, nn
 from course_lib.recipes.run_record import RunError, kept_recipe, write_json
 from course_lib.recipes.translation.presets import Recipe
 from course_lib.recipes.weights import load_weights, save_weights
+from course_lib.recipes.whole_file import whole_file
 
 _POINTS = 400  # most losses in history.json
 
@@ -93,6 +95,36 @@ class RunFolder:
         """
         return load_weights(self._weights_at(step))
 
+    def write_translations(self, split: str, translations: Sequence[str]) -> None:
+        """Write what the model made of a test set.
+
+        Args:
+            split: The test set.
+            translations: A line each.
+        """
+        path = self._translations_of(split)
+        path.parent.mkdir(exist_ok=True)
+        with whole_file(path) as unfinished:
+            unfinished.write_text("\n".join(translations) + "\n", encoding="utf-8")
+
+    def translations(self, split: str) -> list[str]:
+        """Read what the model made of a test set.
+
+        Args:
+            split: The test set.
+
+        Returns:
+            A line each.
+
+        Raises:
+            RunError: It was not evaluated on that set.
+        """
+        path = self._translations_of(split)
+        try:
+            return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        except FileNotFoundError as error:
+            raise RunError(f"{path} is not there: evaluate the run on {split} first") from error
+
     def progress(self) -> dict[str, Any]:
         """Read how far the run has come.
 
@@ -134,6 +166,9 @@ class RunFolder:
         }
         write_json(self.path / "history.json", history)
         return history
+
+    def _translations_of(self, split: str) -> Path:
+        return self.path / "translations" / f"{split}.txt"
 
     def _weights_at(self, step: int) -> Path:
         return self.path / "weights" / f"step-{step:06d}.safetensors"

@@ -15,6 +15,8 @@ from course_lib.recipes.whole_file import whole_file
 PAD, START, END = "[PAD]", "[START]", "[END]"
 PAD_ID, START_ID, END_ID = 0, 1, 2
 
+_SPACE = "Ġ"  # how pieces of bytes write the space at which a word begins
+
 
 class Subwords:
     """A trained vocabulary.
@@ -112,6 +114,22 @@ class Subwords:
         """
         encoded = self._tokenizer.encode_batch(list(sentences), add_special_tokens=False)
         return [entry.ids for entry in encoded]
+
+    def words(self, token_ids: Sequence[int]) -> list[tuple[str, int]]:
+        """Put the pieces of words together again.
+
+        Args:
+            token_ids: Of a text, without start and end.
+
+        Returns:
+            Each word, with what stands at it without a space, and the number of its pieces.
+        """
+        groups: list[list[int]] = []
+        for token_id in token_ids:
+            if not groups or str(self._tokenizer.id_to_token(token_id)).startswith(_SPACE):
+                groups.append([])
+            groups[-1].append(token_id)
+        return [(self.decode(group), len(group)) for group in groups]
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Turn token ids into a sentence.
