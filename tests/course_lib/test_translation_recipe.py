@@ -131,6 +131,23 @@ def test_a_run_leaves_everything_that_its_readers_need(tiny_corpus, tmp_path, se
     assert set(summary["scores"]) == {"test_2016_flickr", "test_2017_flickr, beam 1"}
 
 
+def test_kept_weights_are_evaluated_beside_the_runs_own(tiny_corpus, trained, tmp_path):
+    run = shutil.copytree(trained, tmp_path / "run")
+    before = outcome(run)
+    ran = command("evaluate", run, "--step", 8, "--beam-size", 2)
+    assert ran.exit_code == 0, ran.output
+    assert outcome(run) == before
+    scores = json.loads((run / "summary.json").read_text())["scores"]
+    assert set(scores) == {"test_2016_flickr", "test_2016_flickr, beam 2, step 8"}
+    history = dict(before[1]["validation_loss"])
+    found = scores["test_2016_flickr, beam 2, step 8"]["validation_loss"]
+    assert found == pytest.approx(history[8], abs=2e-5)
+    assert (run / "translations" / "test_2016_flickr, beam 2, step 8.txt").exists()
+    missing = command("evaluate", run, "--step", 7)
+    assert missing.exit_code == 2
+    assert "step-000007.safetensors is not there" in missing.output
+
+
 def test_the_best_weights_are_averaged(trained):
     folder = RunFolder(trained)
     steps = json.loads((trained / "summary.json").read_text())["weights_of_steps"]

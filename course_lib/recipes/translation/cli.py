@@ -63,6 +63,10 @@ def evaluate(
     device: Device = "auto",
     threads: Threads = 0,
     beam_size: Beam = None,
+    step: Annotated[
+        int | None,
+        typer.Option(min=1, help="Take the weights kept after so many updates, by themselves."),
+    ] = None,
 ) -> None:
     """Translate a test set and score it with sacreBLEU; write summary, curves and model card.
 
@@ -74,7 +78,7 @@ def evaluate(
         name = cast(Multi30kSplit, split)
         with _bar(len(read_multi30k(name, recipe.src, recipe.tgt))) as bar:
             summary = evaluate_run(
-                folder, name, device=own, beam_size=beam_size, on_done=bar.update
+                folder, name, device=own, beam_size=beam_size, step=step, on_done=bar.update
             )
     if not summary["finished"]:
         typer.echo(f"The run is not finished: {summary['steps_done']} steps are done.")

@@ -23,11 +23,13 @@ def evaluate_run(
     *,
     device: torch.device,
     beam_size: int | None = None,
+    step: int | None = None,
     on_done: Callable[[int], object] = lambda count: None,
 ) -> dict[str, Any]:
     """Translate a test set with what a run has come to, and write down how it went.
 
-    Writes ``translations/<split>.txt``, ``summary.json``, ``history.json``, ``curves.svg`` and
+    Writes ``translations/<name>.txt``, where the name is that of the test set and says what is not
+    as in the recipe, ``summary.json``, ``history.json``, ``curves.svg`` and
     ``README.md``. What other test sets gave stays in the summary.
 
     Args:
@@ -35,6 +37,7 @@ def evaluate_run(
         split: The test set.
         device: On what.
         beam_size: Of the search; the recipe's if None.
+        step: Evaluate the weights that were kept after so many updates; the run's own if None.
         on_done: Called with the number of sentences after each batch.
 
     Returns:
@@ -46,7 +49,7 @@ def evaluate_run(
     """
     recipe = folder.recipe()
     summary = _summary(folder)  # before the weights are used: the run may be going on meanwhile
-    translator = load_translator(folder, device)
+    translator = load_translator(folder, device, step=step)
     pairs = read_multi30k(split, recipe.src, recipe.tgt)
     beam_size = recipe.beam_size if beam_size is None else beam_size
     cpu, wall = time.process_time(), time.perf_counter()
@@ -63,17 +66,22 @@ def evaluate_run(
         "wall_seconds": round(time.perf_counter() - wall, 1),
         "command": circumstances(device)["command"],
     }
-    folder.write_translations(split, translations)
+    name = _name(split, None if beam_size == recipe.beam_size else beam_size, step)
+    folder.write_translations(name, translations)
 
     loss = validation_loss(translator.model, translator.subwords, recipe, device)
     summary["parameters"] = sum(weight.numel() for weight in translator.model.parameters())
-    summary["validation_loss"] = round(loss, 5)
-    name = split if beam_size == recipe.beam_size else f"{split}, beam {beam_size}"
-    summary["scores"][name] = scored
+    summary["scores"][name] = scored | {"validation_loss": round(loss, 5)}
     write_json(folder.path / "summary.json", summary)
     (folder.path / "README.md").write_text(model_card(summary), encoding="utf-8")
     _draw(folder)
     return summary
+
+
+def _name(split: str, beam_size: int | None, step: int | None) -> str:
+    """Name an evaluation: the test set, and what is not as in the recipe."""
+    beam = "" if beam_size is None else f", beam {beam_size}"
+    return split + beam + ("" if step is None else f", step {step}")
 
 
 def _summary(folder: RunFolder) -> dict[str, Any]:

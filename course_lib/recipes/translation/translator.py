@@ -92,12 +92,15 @@ def _groups(numbers: list[int], length_of: Callable[[int], int]) -> Iterator[lis
         yield from (same[start : start + size] for start in range(0, len(same), size))
 
 
-def load_translator(folder: RunFolder, device: torch.device | str = "cpu") -> Translator:
+def load_translator(
+    folder: RunFolder, device: torch.device | str = "cpu", *, step: int | None = None
+) -> Translator:
     """Load what a run has come to: averaged weights at its end, the best ones before.
 
     Args:
         folder: The run.
         device: Where to put the model.
+        step: Load the weights that were kept after so many updates instead.
 
     Returns:
         The translator.
@@ -111,7 +114,9 @@ def load_translator(folder: RunFolder, device: torch.device | str = "cpu") -> Tr
     except (OSError, ValueError) as error:
         raise RunError(f"{folder.path} has no vocabulary: {error}") from error
     model = build_model(recipe, len(subwords))
-    if folder.model.exists():
+    if step is not None:
+        weights = folder.kept_weights(step)
+    elif folder.model.exists():
         weights = load_weights(folder.model)
     else:
         evaluations = folder.progress()["evaluations"]
