@@ -8,7 +8,7 @@
 #
 # Here you write all of it: the cells that remember, the encoder that reads, the decoder that
 # writes, and the searches that choose among all that it could write. In the last cell your network
-# becomes the stonemason, in a few seconds, and carves years that it has never seen.
+# becomes the stonemason, and carves years that it has never seen.
 #
 # | part | what you write | points |
 # |---|---|---|
@@ -33,10 +33,10 @@
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, order, errors. You may add cells, and functions and methods of your own.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
-#   like; a cell that stays silent is content. When one complains, read its last line first: it is
-#   a hint.
+#   like; a cell that stays silent is content. When one complains, read its last line first: mostly
+#   it is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
-#   shapes. It asks for nothing that the docstring does not promise.
+#   shapes. It asks for nothing that the text and the docstring do not promise.
 # - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
 #   So hand in also what is only half done.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*.
@@ -44,9 +44,9 @@
 # **The rule of this homework:** what you hand in is yours. A cell, an encoder or a decoder that
 # leads to PyTorch's `nn.RNN`, `nn.RNNCell`, `nn.GRU`, `nn.GRUCell` or to the functions beneath them
 # (`torch.rnn_tanh`, `torch.rnn_tanh_cell`, `torch.gru`, `torch.gru_cell`) loses the points of its
-# tests; so does a search that leads to those of `course_lib`: `greedy`, `beam_search`, `diagnose`,
-# `score_sequences`. Comparing your work with them in a cell of your own is a good idea, and some
-# tests here do just that.
+# tests; so does a cell that leads to `course_lib`'s `RNNCell` or `GRUCell`, and a search that leads
+# to its `greedy`, `beam_search`, `diagnose` or `score_sequences`. Comparing your work with them in
+# a cell of your own is a good idea, and some tests here do just that.
 #
 # **If you are stuck,** print shapes, and try one sequence of two steps with paper and pencil.
 
@@ -76,9 +76,10 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 #
 # $$h' = \tanh(W x + U h + b)$$
 #
-# The chapter begins with it, in [The plain cell](book:recurrent-networks#plain-cell). Two
-# `nn.Linear` do the work; each has a bias of its own, which is one more than the formula needs and
-# the same as in PyTorch, so that your cell and PyTorch's can be compared number by number.
+# See [The plain cell](book:recurrent-networks#plain-cell) in the chapter *Recurrent networks*.
+# (There a vector is a row, and $x W$ is what $W x$ is here.) Two `nn.Linear` do the work; each has
+# a bias of its own, which is one more than the formula needs and the same as in PyTorch, so that
+# your cell and PyTorch's can be compared number by number.
 
 # %% solution="RNNCell" of="course_lib.recurrent_cells" forbids="torch.nn.RNN torch.nn.RNNCell torch.rnn_tanh torch.rnn_tanh_cell"
 
@@ -140,6 +141,7 @@ assert_close(
         "the last state is not used": torch.tanh(from_input),
         "the input is not used": torch.tanh(from_hidden),
     },
+    hint="one tanh, around the sum of both projections: W reads x, U the state",
 )
 ### BEGIN HIDDEN TESTS
 theirs = nn.RNNCell(6, 6).double().to(device)
@@ -202,8 +204,8 @@ for name, ours_grad, theirs_grad in zip(
 # $$r = \sigma(W_r x + U_r h) \qquad z = \sigma(W_z x + U_z h)$$
 # $$n = \tanh\bigl(W_n x + r \odot (U_n h)\bigr) \qquad h' = (1 - z) \odot n + z \odot h$$
 #
-# [Gates](book:recurrent-networks#gated-recurrent-unit) in the chapter says what each is good for.
-# Three things to keep in mind:
+# [The gated recurrent unit](book:recurrent-networks#gated-recurrent-unit) in the chapter says what
+# each is good for. Three things to keep in mind:
 #
 # - Texts disagree on which side $z$ stands. Here, as in PyTorch, $z$ near 1 **keeps** the old
 #   state.
@@ -266,6 +268,7 @@ assert_close(
         "z and 1 - z have changed places": torch.tensor([[0.75 * 0.5 + 0.25 * 8.0]]).to(device),
         "the gates are cut in another order; it is r, z, n": torch.tensor([[4.25]]).to(device),
     },
+    hint="h' = (1 - z) * n + z * h, with a sigmoid for z and a tanh for n",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.recurrent_cells import GRUCell as ReferenceCell
@@ -330,6 +333,7 @@ assert_close(
         / 2,
         "the reset gate does nothing": (torch.tensor([[4.0, 8.0]]).tanh().to(device) + hidden) / 2,
     },
+    hint="n = tanh(W_n x + r * (U_n h)); if the check of the update gate fails too, begin there",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.recurrent_cells import GRUCell as ReferenceCell
@@ -449,8 +453,8 @@ for name, ours_grad, theirs_grad in zip(
 # ```
 #
 # See [Both directions](book:recurrent-networks#both-directions) and
-# [Padding](book:recurrent-networks#padding-and-lengths) in the chapter. Three things go wrong
-# easily:
+# [Sequences of different lengths](book:recurrent-networks#padding-and-lengths) in the chapter.
+# Three things go wrong easily:
 #
 # - $b_1$ belongs **beside** $f_1$, although it was computed last.
 # - The backward cell meets the padding *first*. A state must pass through padding unchanged: at
@@ -517,8 +521,9 @@ def read_both_ways(
 ) -> tuple[Tensor, Tensor]:
     """Read sequences in both directions, layer upon layer.
 
-    Every state starts from zeros. At padding a state stays what it was, and the memory is zero. So
-    what comes out for a sequence does not depend on what it is padded with, nor to what length.
+    Every state starts from zeros, of the dtype and on the device of ``x``. At padding a state stays
+    what it was, and the memory is zero. So what comes out for a sequence does not depend on what it
+    is padded with, nor to what length.
 
     Args:
         x: ``(batch, len, d_input)``, float32 or float64, filled up at the end.
@@ -561,8 +566,10 @@ memory, context = attempt(read_both_ways, x, lengths, layers, 4)
 assert_shape(memory, (2, 5, 8), what="memory")
 forward_cell, backward_cell = layers[0]
 first = forward_cell(x[:, 0], torch.zeros(2, 4).to(device))
-assert_close(memory[:, 0, :4], first, what="the forward state at the first step")
-assert_close(memory[:, 1, :4], forward_cell(x[:, 1], first), what="the one at the second step")
+hint = "the forward half comes first: begin with zeros, and hand each state on to the next step"
+assert_close(memory[:, 0, :4], first, what="the forward state at the first step", hint=hint)
+second = forward_cell(x[:, 1], first)
+assert_close(memory[:, 1, :4], second, what="the forward state at the second step", hint=hint)
 
 
 ### BEGIN HIDDEN TESTS
@@ -626,13 +633,15 @@ states = [backward_cell(x[:, 4], torch.zeros(2, 4).to(device))]  # of the steps 
 for t in (3, 2, 1, 0):
     states.append(backward_cell(x[:, t], states[-1]))
 in_reading_order = "the states stand in the order of reading; put each beside its own step"
+hint = "the backward cell begins with zeros at the last step, and reads to the left"
 assert_close(
     memory[:, 4, 4:],
     states[0],
     what="the backward state at the last step",
     mistakes={in_reading_order: states[4]},
+    hint=hint,
 )
-assert_close(memory[:, 0, 4:], states[4], what="the backward state at the first step")
+assert_close(memory[:, 0, 4:], states[4], what="the backward state at the first step", hint=hint)
 
 
 ### BEGIN HIDDEN TESTS
@@ -688,8 +697,11 @@ layers = make_layers(1, d_input=3, d_hidden=4)
 x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([3, 5]).to(device)
 memory, context = attempt(read_both_ways, x, lengths, layers, 4)
 alone, _ = attempt(read_both_ways, x[:1, :3], lengths[:1], layers, 4)
-assert_close(memory[:1, :3], alone, what="the memory of a sequence that is padded")
-assert_close(memory[:1, 3:], torch.zeros(1, 2, 8).to(device), what="the memory at padding")
+hint = "the backward cell meets the padding first: at padding, keep the old state"
+assert_close(memory[:1, :3], alone, what="the memory of a sequence that is padded", hint=hint)
+nothing = torch.zeros(1, 2, 8).to(device)
+hint = "set the memory to zero where there is padding"
+assert_close(memory[:1, 3:], nothing, what="the memory at padding", hint=hint)
 ### BEGIN HIDDEN TESTS
 layers = make_layers(2, d_input=8, d_hidden=4)
 lengths = torch.tensor([5, 1, 7, 4])[torch.randperm(4)]
@@ -701,7 +713,10 @@ for row, length in zip(range(4), lengths.tolist(), strict=True):
     expected, _ = attempt(read_both_ways, x[alone, :length], lengths[alone].to(device), layers, 4)
     assert_shape(expected, (1, length, 8), what="memory of one sequence")
     if bool((expected == 0).all()):
-        raise CheckFailure("the memory is zero where there is something to remember")
+        raise CheckFailure(
+            "the memory is zero where there is something to remember",
+            hint="step t, counted from 0, is real where t < the sequence's length",
+        )
     hint = "the backward cell meets the padding first: at padding, keep the old state"
     assert_close(memory[alone, :length], expected, what="memory of a padded sequence", hint=hint)
     nothing = torch.zeros(1, 7 - length, 8).to(device)
@@ -720,8 +735,12 @@ assert_close(
     torch.cat([memory[:, 4, :4], memory[:, 0, 4:]], dim=-1),
     what="context",
     mistakes={
-        "both halves are taken at the last step; backwards, the last is the first": memory[:, 4],
+        "both halves are taken at the last step; backwards, the last is the first "
+        "(or the backward states are not beside their own steps: see the test of these)": memory[
+            :, 4
+        ],
     },
+    hint="the forward state at the last real step, and then the backward state at the first step",
 )
 ### BEGIN HIDDEN TESTS
 layers = make_layers(2, d_input=8, d_hidden=4)
@@ -732,7 +751,10 @@ for used in (torch.tensor([6, 6, 6]), lengths):
     assert_shape(memory, (3, 6, 8), what="memory")
     assert_shape(context, (3, 8), what="context")
     if bool((context == 0).all()):
-        raise CheckFailure("the context is zero where there is something to remember")
+        raise CheckFailure(
+            "the context is zero where there is something to remember",
+            hint="it joins the last state of each direction, and those are not zero",
+        )
     rows, last = torch.arange(3), used - 1
     at_last, at_first = memory[rows, last], memory[:, 0]
     assert_close(
@@ -763,7 +785,13 @@ x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([5, 5]).to(device)
 below, _ = attempt(read_both_ways, x, lengths, layers[:1], 4)
 expected, _ = attempt(read_both_ways, below, lengths, layers[1:], 4)
 memory, context = attempt(read_both_ways, x, lengths, layers, 4)
-assert_close(memory, expected, what="memory of two layers", mistakes={"one layer only": below})
+assert_close(
+    memory,
+    expected,
+    what="memory of two layers",
+    mistakes={"one layer only": below},
+    hint="a layer starts from zeros, and reads the memory of the layer below",
+)
 ### BEGIN HIDDEN TESTS
 layers = make_layers(3, d_input=8, d_hidden=4)  # x is as wide as a memory
 x, lengths = torch.randn(2, 5, 8).to(device), torch.tensor([5, 5]).to(device)
@@ -802,8 +830,9 @@ assert_close(
 # ## Part 3: write
 #
 # The decoder is a language model with a **context**: at each step it reads the token written last
-# and the context, and says what may come next. [The decoder](book:sequence-to-sequence#the-decoder)
-# in the chapter has the picture.
+# and the context, and says what may come next. In the chapter *Sequence to sequence*,
+# [Two networks and one vector](book:sequence-to-sequence#two-networks) has the picture and
+# [The decoder](book:sequence-to-sequence#the-decoder) the formula.
 #
 # While it learns, it does not read what it has written itself, which at first is nonsense. It reads
 # the true tokens, whatever it would have guessed:
@@ -907,7 +936,8 @@ decoder = Decoder(vocab_size=11, d_embedding=3, d_hidden=4, d_memory=6).to(devic
 assert_shape(decoder.embedding.weight, (11, 3), what="weight of embedding")
 assert_shape(decoder.bridge.weight, (4, 6), what="weight of bridge")
 assert_shape(decoder.output.weight, (11, 4 + 3 + 6), what="weight of output")
-assert_shape(decoder.start(torch.randn(2, 6).to(device)), (2, 4), what="the first state")
+hint = "the bridge makes the first state from the context"
+assert_shape(decoder.start(torch.randn(2, 6).to(device)), (2, 4), what="the first state", hint=hint)
 ### BEGIN HIDDEN TESTS
 decoder = Decoder(7, 5, 5, 5).to(device)
 for name, shape in (
@@ -946,8 +976,9 @@ assert_close(
 decoder = Decoder(vocab_size=11, d_embedding=3, d_hidden=4, d_memory=6).to(device)
 context, state = torch.randn(2, 6).to(device), torch.randn(2, 4).to(device)
 logits, new_state = decoder.step(torch.tensor([7, 0]).to(device), state, context)
-assert_shape(logits, (2, 11), what="logits")
-assert_shape(new_state, (2, 4), what="the new state")
+hint = "step returns the logits first, and then the new state"
+assert_shape(logits, (2, 11), what="logits", hint=hint)
+assert_shape(new_state, (2, 4), what="the new state", hint=hint)
 ### BEGIN HIDDEN TESTS
 decoder = Decoder(7, 5, 5, 5).to(device)
 tokens = torch.randint(7, (4,)).to(device)
@@ -998,9 +1029,11 @@ assert_close(
 decoder = Decoder(vocab_size=11, d_embedding=3, d_hidden=4, d_memory=6).to(device)
 context = torch.randn(2, 6).to(device)
 logits = decoder(torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device), context)
-assert_shape(logits, (2, 3, 11), what="logits")
+hint = "one row of logits for each token of tgt; stack them along dim=1"
+assert_shape(logits, (2, 3, 11), what="logits", hint=hint)
 first, _ = decoder.step(torch.tensor([1, 1]).to(device), decoder.start(context), context)
-assert_close(logits[:, 0], first, what="logits of the first token")
+hint = "the first step reads tgt[:, 0], and goes on from start(context)"
+assert_close(logits[:, 0], first, what="logits of the first token", hint=hint)
 ### BEGIN HIDDEN TESTS
 decoder = Decoder(7, 5, 5, 5).to(device)
 with torch.no_grad():  # the first tokens have not faded by the last step
@@ -1063,7 +1096,7 @@ if slope is None or not bool(slope.abs().sum() > 0):
 #
 # A decoder gives each sequence a probability, and there are more sequences than atoms in the sea.
 # Which one should it write? **Greedy search** takes the most probable token, again and again.
-# **Beam search** keeps several beginnings in play. The chapter tells the story in
+# **Beam search** keeps several beginnings in play. The chapter *Decoding* tells the story in
 # [Greedy search](book:decoding#greedy-search) and [Beam search](book:decoding#beam-search).
 #
 # All your searches need of a model is one function: give it the beginnings of some sequences, one a
@@ -1208,9 +1241,11 @@ assert_equal(
         "the end token is a token too: keep it": "the cat",
         "the start token is not written: leave it out": "<start> the cat <end>",
     },
+    hint="take the largest logit at each step, and stop after the end token",
 )
 short, _ = attempt(greedy_search, telegrams, start_id=START, eos_id=END, max_new_tokens=2)
-assert_equal(len(short), 2, what="the number of tokens when two are allowed")
+hint = "stop at max_new_tokens too"
+assert_equal(len(short), 2, what="the number of tokens when two are allowed", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.greedy_search import greedy as reference_search
 from course_lib.recomputing_model import RecomputingModel
@@ -1271,7 +1306,10 @@ assert_close(
         "the end token counts too": torch.tensor(math.log(0.5 * 0.35)),
         "only the last token counts; add up all": torch.tensor(math.log(0.9)),
         "this is the mean; add up": torch.tensor(math.log(probability) / 3),
+        # After "the" all logits are larger by 9.
+        "these are logits; take their log_softmax": torch.tensor(math.log(probability) + 9.0),
     },
+    hint="the test of the tokens comes first; then add up the log_softmax of each of them",
 )
 ### BEGIN HIDDEN TESTS
 for limit, ends_at in ((3, 9), (12, 5)):
@@ -1319,10 +1357,14 @@ for limit, ends_at in ((3, 9), (12, 5)):
 # 3. **Go on.** The `beam_size` most probable candidates that do *not* end stay in play, or all of
 #    them where there are fewer.
 #
+# Then comes the next length, up to `max_new_tokens`. Stop sooner only where nothing in play can
+# still get among the best `beam_size` results. (The chapter's search is asked for one result, and
+# may stop as soon as nothing can beat that.)
+#
 # Each token makes a sequence less probable, so what is short wins too easily. The results are
-# therefore ranked by log-probability over length to the power `alpha`:
-# [Length normalisation](book:decoding#length-normalisation). It comes into play at the very end,
-# nowhere before: candidates of one length need no normalising.
+# therefore ranked by log-probability over length to the power `alpha`: see
+# [Short is cheap](book:decoding#length-normalisation). It comes into play at the very end, nowhere
+# before: candidates of one length need no normalising.
 
 
 # %% solution="beam_search" forbids="course_lib.greedy_search.greedy course_lib.beam_search.beam_search course_lib.diagnosis.score_sequences"
@@ -1331,7 +1373,7 @@ def beam_search(
 ):
     """Look for the sequences with the highest score, log-probability over length to the alpha.
 
-    Each length goes as above: extend, set aside, go on.
+    Each length goes as above, up to ``max_new_tokens``: extend, set aside, go on.
 
     Args:
         next_logits: The model. Called as ``next_logits(tokens)`` with the beginnings in play,
@@ -1378,7 +1420,12 @@ assert_equal(
     " ".join(WORDS[token] for token in pairs_in(results)[0][0]),
     "a cat <end>",  # 0.4 * 0.9 * 0.9, more than anything that begins with "the"
     what="the best sentence",
-    mistakes={"this is one path alone: keep two beginnings in play": "the cat <end>"},
+    mistakes={
+        "this is one path alone: keep two beginnings in play": "the cat <end>",
+        "the start token is not written: leave it out": "<start> a cat <end>",
+        "the end token is a token too: keep it": "a cat",
+    },
+    hint="add up log_softmax; set aside what ends, at any length; return the results best first",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.beam_search import beam_search as reference_search
@@ -1445,14 +1492,15 @@ results = attempt(
 )
 sentences = [" ".join(WORDS[token] for token in tokens) for tokens in written_by(results)]
 # Two words are allowed: all three are cut short, and have the probabilities 0.36, 0.175 and 0.118.
-assert_equal(sentences, ["a cat", "the cat", "the a"], what="the sentences of two words")
+hint = "at the last length, the beam_size most probable candidates are the results; best first"
+assert_equal(sentences, ["a cat", "the cat", "the a"], what="the sentences of two words", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.beam_search import beam_search as reference_search
 from course_lib.length_penalty import PowerPenalty
 from course_lib.recomputing_model import RecomputingModel
 
 # First: where one of the best two ends, two others go on. Second: what ends counts only among the
-# best two. Third: only the best two of all go on.
+# best two. Third: only the best two of all go on. Fourth: the best ends after two others.
 a, b, c, d, e, f = (2 + torch.randperm(6)).tolist()
 room = {(START, END): 0.4, (START, a): 0.35, (START, b): 0.2, (b, c): 0.9, (c, END): 0.9}
 narrow_gate = {
@@ -1460,10 +1508,12 @@ narrow_gate = {
     (e, END): 0.95, (c, END): 0.2, (d, END): 0.2,
 }  # fmt: skip
 too_late = {(START, a): 0.5, (START, b): 0.3, (START, END): 0.18, (a, c): 0.4, (c, END): 0.8}
+third = {(START, a): 0.6, (START, END): 0.3, (a, c): 0.75, (a, END): 0.2, (c, END): 0.9}
 for language, beam_size, limit in (
     (language_of(8, room, boastful=[a]), 2, 5),
     (language_of(8, too_late), 2, 3),
     (language_of(8, narrow_gate), 2, 5),
+    (language_of(8, third), 2, 5),
     (random_language(3, sharpness=1.0), 5, 5),
     (random_language(6, sharpness=1.0), 5, 4),
     (random_language(5, ends_at=9), 4, 1),
@@ -1489,10 +1539,19 @@ for language, beam_size, limit in (
             "a sequence goes on after the end token",
             hint="what is finished leaves the beam and is not extended",
         )
+    # What it asked the model about tells where it went wrong.
+    longest, seconds = max(language.asked, default=0), len(language.asked.get(2, ()))
+    can_go_on = min(beam_size, rule(torch.tensor([[START]]).to(device)).size(1) - 1)
+    why = ""
+    if tokens != expected and longest < limit:
+        why = "the search stopped too soon: what was in play could still get among the results"
+    elif tokens != expected and limit > 1 and seconds < can_go_on:
+        why = "what is finished takes no room: the beam_size best that do not end stay in play"
     if len(tokens) < len(expected):
         raise CheckFailure(
             f"there are {len(tokens)} results, expected {len(expected)}",
-            hint="finished sequences are kept; at the last length, the beam_size best go too; and "
+            hint=why
+            or "finished sequences are kept; at the last length, the beam_size best go too; and "
             "what is finished leaves room for others to stay in play",
         )
     if len(tokens) > len(expected):
@@ -1504,7 +1563,7 @@ for language, beam_size, limit in (
     if sorted(tokens) == sorted(expected) and tokens != expected:
         raise CheckFailure("the results are not in order", hint="best first")
     hint = "three steps for each length: extend, set aside, go on; do it on paper for a beam of two"
-    assert_equal(tokens, expected, what="results", hint=hint)
+    assert_equal(tokens, expected, what="results", hint=why or hint)
 ### END HIDDEN TESTS
 
 # %% test="beam_search-pruning" points=1 read="decoding#beam-search"
@@ -1514,7 +1573,10 @@ results = attempt(
     beam_search, telegrams, beam_size=2, start_id=START, eos_id=END, max_new_tokens=5, alpha=0.0
 )
 if telegrams.most_in_play > 2:
-    raise CheckFailure(f"{telegrams.most_in_play} beginnings are in play, with a beam of 2")
+    raise CheckFailure(
+        f"{telegrams.most_in_play} beginnings are in play, with a beam of 2",
+        hint="keep the beam_size best of all candidates, not of each beginning",
+    )
 ### BEGIN HIDDEN TESTS
 for vocab_size, beam_size in ((8, 3), (12, 5), (8, 1)):
     language = random_language(vocab_size, ends_at=7)
@@ -1566,6 +1628,7 @@ assert_close(
         "the start token does not count in the length": torch.tensor(total / 4),
         "divided by max_new_tokens; take each one's own length": torch.tensor(total / 5),
     },
+    hint="each score is log-probability / length ** alpha; the best comes first",
 )
 
 
@@ -1635,7 +1698,7 @@ for alpha, expected in ((0.0, [END]), (1.0, [2, 3, 4, END])):
 # - It likes its own output as much or better: the **model** is at fault. However well you search,
 #   it would not choose the reference.
 #
-# See [Search or model?](book:decoding#search-or-model) in the chapter.
+# See [Search or model: who is at fault?](book:decoding#search-or-model) in the chapter.
 
 
 # %% solution="diagnose" forbids="course_lib.diagnosis.diagnose course_lib.diagnosis.score_sequences"
@@ -1643,7 +1706,7 @@ def diagnose(next_logits, *, output: list[int], reference: list[int], start_id: 
     """Say whether the search or the model is at fault for an output.
 
     Args:
-        next_logits: The model, as for ``beam_search``.
+        next_logits: The model, as for ``greedy_search``.
         output: The tokens that a search returned, without the start token.
         reference: The tokens of a right answer, without the start token.
         start_id: The token that every sequence begins with.
@@ -1679,7 +1742,14 @@ assert_close(
     torch.tensor(float(of_reference)),
     torch.tensor(math.log(0.4 * 0.9 * 0.9)),
     what="score of 'a cat <end>'",
-    mistakes={"the two scores have changed places": torch.tensor(math.log(0.5 * 0.35 * 0.9))},
+    mistakes={
+        "the two scores have changed places": torch.tensor(math.log(0.5 * 0.35 * 0.9)),
+        "the first token counts too": torch.tensor(math.log(0.9 * 0.9)),
+        "the last token counts too": torch.tensor(math.log(0.4 * 0.9)),
+        "only the last token counts; add up all": torch.tensor(math.log(0.9)),
+        "with alpha 0 length does not count": torch.tensor(math.log(0.4 * 0.9 * 0.9) / 3),
+    },
+    hint="for each token, log_softmax of the logits after all tokens before it, start_id first",
 )
 ### BEGIN HIDDEN TESTS
 for alpha in (0.0, 0.7, 1.0):
@@ -1730,15 +1800,15 @@ for alpha in (0.0, 0.7, 1.0):
 # %% test="diagnose-verdict" points=1 read="decoding#search-or-model"
 # The verdict names what is at fault
 cat, the_cat = [3, 4, END], [2, 4, END]  # the model likes "a cat" better than "the cat"
-for output, reference, expected in (
-    (the_cat, cat, "search"),
-    (cat, the_cat, "model"),
-    (cat, cat, "none"),
+for output, reference, expected, hint in (
+    (the_cat, cat, "search", "the model likes the reference better, so the search is at fault"),
+    (cat, the_cat, "model", "the model likes its own output better, so the model is at fault"),
+    (cat, cat, "none", "the output is the reference: nothing is at fault"),
 ):
     verdict, _, _ = attempt(
         diagnose, telegrams, output=output, reference=reference, start_id=START, alpha=0.0
     )
-    assert_equal(verdict, expected, what="the verdict")
+    assert_equal(verdict, expected, what="the verdict", hint=hint)
 ### BEGIN HIDDEN TESTS
 # After any tokens the model likes token 2 best, then 3, then 4 and 5 alike; log-softmax is done.
 odds = torch.tensor([0.01, 0.19, 0.4, 0.2, 0.1, 0.1]).log().to(device)
@@ -1837,7 +1907,7 @@ for language, output, reference, alpha, expected, hint in (
 # Below, everything comes together. Your `read_both_ways` reads the digits of a year with your
 # `GRUCell`s, your `Decoder` learns to carve it, with teacher forcing, and your searches let it
 # write. It never sees the years of the last test; nobody tells it that there are such things as
-# subtraction or place value. It takes about ten seconds.
+# subtraction or place value. It takes ten seconds, or thirty on a busy machine.
 #
 # Afterwards, add a cell of your own: `carve(2025)`, the year you were born in, any number from 1 to
 # 3999. What does it do with 4000, or with 0?

@@ -846,13 +846,22 @@ BEAM_MISTAKES = (
     beam("nothing is dropped", IN_PLAY, "[c for c in candidates if c[1][-1] != eos_id]",
          "best results pruning"),
     beam("the best of each beginning", IN_PLAY,
-         "[c for b in in_play for c in "
-         "[c for c in candidates if c[1][:-1] == b[1] and c[1][-1] != eos_id][:beam_size]]",
+         "[]\n        kept = {}\n        for c in candidates:\n"
+         "            group = kept.setdefault(tuple(c[1][:-1]), [])\n"
+         "            if c[1][-1] != eos_id and len(group) < beam_size:\n"
+         "                group.append(c)\n                in_play.append(c)",
          "best results pruning"),
     beam("what is finished is extended", IN_PLAY, "candidates[:beam_size]", "best results"),
     beam("what is finished takes room", IN_PLAY,
          "[c for c in candidates[:beam_size] if c[1][-1] != eos_id]\n"
-         "        if not in_play:\n            break", "results"),
+         "        if not in_play:\n            break", "results", "what is finished takes no room"),
+    beam("stops when the beam is full of results", IN_PLAY,
+         f"{IN_PLAY}\n        if len(results) >= beam_size:\n            break",
+         "results normalisation", "the search stopped too soon"),
+    beam("stops when nothing can beat the best", IN_PLAY,
+         f"{IN_PLAY}\n        best_left = in_play[0][0] / max_new_tokens**alpha\n"
+         "        if results and max(results)[0] >= best_left:\n            break", "results",
+         "the search stopped too soon"),
     beam("every ending counts", f"for total, tokens in {COUNTING}:",
          "for total, tokens in candidates:", "results"),
     beam("nothing unfinished at the limit", "tokens[-1] == eos_id or length == max_new_tokens",
