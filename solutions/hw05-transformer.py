@@ -23,7 +23,8 @@
 # | 6 | a question, answered in words | 3 |
 #
 # **Time:** about three hours if you have read the chapters
-# [The Transformer](book:transformer) and [Training](book:training); parts 1 to 3 take half of it.
+# [The Transformer](book:transformer) and [Training a Transformer](book:training); parts 1 to 3 take
+# half of it.
 # Nothing here needs a GPU: the model learns in seconds.
 #
 # **Afterwards you can** build the Transformer of the paper from its blocks, say which mask belongs
@@ -86,10 +87,10 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # attention and a feed-forward layer, each on its residual road. See
 # [The encoder](book:transformer#transformer-encoder).
 #
-# `Residual` takes the sublayer as a function of one argument; a `lambda` hands the mask in. Which
-# of the layer's settings belongs to which block? The docstring says it of each. Use its names for
-# the attributes: the tests copy weights into them, so that your layer and ours can be compared
-# number by number.
+# Each `Residual` has a `LayerNorm` of its own. It takes the sublayer as a function of one argument;
+# a `lambda` hands the mask in. Which of the layer's settings belongs to which block? The docstring
+# says it of each. Use its names for the attributes: the tests copy weights into them, so that your
+# layer and ours can be compared number by number.
 #
 # **The rule of this homework:** the Transformer is yours. A solution that leads to PyTorch's
 # `nn.TransformerEncoderLayer`, `nn.TransformerEncoder`, `nn.TransformerDecoderLayer`,
@@ -130,6 +131,13 @@ def same_parameters(student, reference, hint):
         different = sorted(set(ours.items()) ^ set(theirs.items()))[0][0]
         raise CheckFailure(f"the parameters differ from what is expected: {different}", hint=hint)
     student.load_state_dict(reference.state_dict())
+    kept = student.state_dict()
+    for name, parameter in reference.state_dict().items():
+        if not torch.equal(kept[name], parameter):
+            raise CheckFailure(
+                f"{name} is one and the same as a parameter of another block",
+                hint="make each block anew: each residual has a LayerNorm of its own",
+            )
 
 
 names = "make the blocks that the docstring lists under Attributes, with these names and sizes"
@@ -222,9 +230,11 @@ assert_raises(ValueError, EncoderLayer, 8, 2, 16, norm_position="middle", hint=h
 # %% [markdown]
 # ### A stack of them
 #
-# Layers share their shape, not their weights: each is made anew. After post-norm layers everything
-# is normalised; after pre-norm layers the sum is not, so one last norm follows. `final_norm`,
-# imported above, knows: it gives back the norm that you hand it, or the identity.
+# Layers share their shape, not their weights: each is made anew, and an `nn.ModuleList` holds them.
+# The blocks refuse every setting that is out of range but one: that there is at least one layer,
+# you check yourself. After post-norm layers everything is normalised; after pre-norm layers the sum
+# is not, so one last norm follows. `final_norm`, imported above, knows: it gives back the norm that
+# you hand it, or the identity.
 
 # %% solution="Encoder" of="course_lib.transformer_stacks" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder"
 
@@ -249,6 +259,7 @@ assert_close(
         ),
     },
 )
+assert_raises(ValueError, Encoder, 0, 8, 2, 16, hint="num_layers is at least 1: raise ValueError")
 ### BEGIN HIDDEN TESTS
 sizes = (2, 12, 3, 20)  # layers, d_model, heads, d_ff
 x = torch.randn(2, 5, 12).to(device)
@@ -304,7 +315,9 @@ assert_close(inner(x), bent, what="feed_forward of a layer with gelu", hint="han
 default = Encoder(1, 4, 2, 8).layers[0].attention_residual
 settings = (default.dropout.p, default.norm.epsilon, default.norm_position)
 assert_equal(settings, (0.0, 1e-5, "post"), what="settings that are not given")
-assert_raises(ValueError, Encoder, 0, 8, 2, 16, hint="num_layers is at least 1: ValueError")
+for num_layers in (0, -1):
+    hint = "num_layers is at least 1: raise ValueError"
+    assert_raises(ValueError, Encoder, num_layers, 8, 2, 16, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -448,6 +461,13 @@ for norm_position in ("post", "pre"):
         different = sorted(set(student.state_dict()) ^ set(reference.state_dict()))[0]
         raise CheckFailure(f"a parameter is missing, or should not be: {different}", hint=names)
     student.load_state_dict(reference.state_dict())
+    kept = student.state_dict()
+    for name, parameter in reference.state_dict().items():
+        if not torch.equal(kept[name], parameter):
+            raise CheckFailure(
+                f"{name} is one and the same as a parameter of another block",
+                hint="make each block anew: each residual has a LayerNorm of its own",
+            )
     mistakes = {
         "the look at the source is missing": ((0, "own"), (2, "think")),
         "the self-attention is missing": ((1, "look"), (2, "think")),
@@ -541,7 +561,8 @@ assert_close(before[:, :1], first_alone, what="the first token, alone", hint="ma
 # from them: no one looks at padding, and the target does not look ahead. `padding_mask` and
 # `causal_mask`, imported above, are the ones that you wrote in homework 3; they combine with `&`.
 # The encoder's self-attention and the decoder's look at the source need the same mask. See
-# [Three attentions, two masks](book:transformer#masks-together).
+# [Three attentions, two masks](book:transformer#masks-together). (The chapter says why the target's
+# padding might be left to the causal mask. Here it is hidden too.)
 
 
 # %% solution="translation_masks"
@@ -679,7 +700,7 @@ def start_small(model):
 # Now the model. Four things to keep in mind:
 #
 # - Embeddings are *scaled*: `TokenEmbedding(..., scaled=True)`. See
-#   [Embeddings and positions](book:transformer#embeddings-and-positions).
+#   [The way in](book:transformer#embeddings-and-positions).
 # - Positions are added on both sides. Sinusoids have no weights, so one `SinusoidalPositions`
 #   serves both.
 # - The logits are what comes out: no softmax, the loss takes logits.
@@ -763,6 +784,9 @@ class Transformer(nn.Module):
 model = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=2).to(device)
 src, tgt = torch.randint(1, 11, (3, 5)).to(device), torch.randint(1, 13, (3, 4)).to(device)
 assert_shape(model(src, tgt), (3, 4, 13), what="the logits", hint="one row a target token")
+for name in ("src_embedding", "tgt_embedding"):
+    if getattr(model, name).weight.std().item() > 2 * 8**-0.5:
+        raise CheckFailure(f"{name} does not start small", hint="call start_small(self) last")
 ### BEGIN HIDDEN TESTS
 from course_lib.transformer import Transformer as Reference
 from course_lib.transformer import TransformerConfig
@@ -1077,7 +1101,13 @@ each = label_smoothed_cross_entropy(logits, targets, reduction="none")
 assert_shape(each, (2, 3), what="the losses without a reduction")
 total = label_smoothed_cross_entropy(logits, targets, reduction="sum")
 assert_close(total, each.sum(), what="the sum of the losses")
-assert_raises(ValueError, label_smoothed_cross_entropy, logits, targets, reduction="avg")
+call = label_smoothed_cross_entropy
+hint = "there is no such reduction: raise ValueError"
+assert_raises(ValueError, call, logits, targets, reduction="avg", hint=hint)
+hint = "targets have the shape of logits without its last dimension: else raise ValueError"
+assert_raises(ValueError, call, logits, targets[:, :2], hint=hint)
+hint = "logits of no dimension have no vocabulary: raise ValueError"
+assert_raises(ValueError, call, torch.tensor(1.0), torch.tensor(0), hint=hint)
 ### BEGIN HIDDEN TESTS
 logits, targets = torch.randn(3, 4, 7).to(device), torch.randint(1, 7, (3, 4)).to(device)
 targets[1, 2:] = 0
@@ -1093,10 +1123,11 @@ whole = label_smoothed_cross_entropy(logits, targets, reduction="none")
 assert_close(flat.view(3, 4), whole, what="the losses, one row of targets", hint=hint)
 single = label_smoothed_cross_entropy(logits[0, 0], targets[0, 0], reduction="none")
 assert_close(single, whole[0, 0], what="the loss of a single target", hint=hint)
-hint = "compare the sizes, the share and the reduction yourself: raise ValueError"
-call = label_smoothed_cross_entropy
+hint = "targets have the shape of logits without its last dimension: else raise ValueError"
 assert_raises(ValueError, call, logits, targets[:, :2], hint=hint)
+hint = "logits of no dimension have no vocabulary: raise ValueError"
 assert_raises(ValueError, call, torch.tensor(1.0), torch.tensor(0), hint=hint)
+hint = "check the share and the reduction yourself: raise ValueError"
 for smoothing in (1.0, -0.1):
     assert_raises(ValueError, call, logits, targets, smoothing=smoothing, hint=hint)
 assert_raises(ValueError, call, logits, targets, reduction="", hint=hint)
@@ -1110,12 +1141,13 @@ for index in (7, -1):
 #
 # A Transformer's first steps are its most dangerous ones: nothing in it is of the right size yet.
 # So the learning rate rises evenly to its peak, and from there falls with the root of the steps.
-# See [Warm-up](book:training#warm-up). The docstring gives it away; mind that `step` counts the
-# updates already *done*, so that the first is update number 1.
+# See [Adam, and the first steps](book:training#warm-up) for the reason and
+# [The schedule, derived](book:training#the-schedule) for the formula. The docstring gives it away;
+# mind that `step` counts the updates already *done*, so that the first is update number 1.
 
 # %% solution="inverse_sqrt" of="course_lib.schedules"
 
-# %% test="inverse_sqrt-rise" points=1 read="training#warm-up"
+# %% test="inverse_sqrt-rise" points=1 read="training#the-schedule"
 # The rate rises evenly, from the first update on, to its peak
 rates = [inverse_sqrt(step, warmup_steps=4) for step in range(4)]
 assert_equal(
@@ -1154,7 +1186,7 @@ assert_raises(ValueError, inverse_sqrt, -1, warmup_steps=4, hint=hint)
 assert_raises(ValueError, inverse_sqrt, 3, warmup_steps=0, hint=hint)
 ### END HIDDEN TESTS
 
-# %% test="inverse_sqrt-fall" points=1 read="training#warm-up"
+# %% test="inverse_sqrt-fall" points=1 read="training#the-schedule"
 # After the peak the rate falls with the root of the updates
 rates = [inverse_sqrt(step, warmup_steps=4) for step in (15, 35, 63)]
 assert_equal(
@@ -1201,9 +1233,9 @@ assert_equal(
 #
 # The decoder is trained with the true target in front of it. `tgt` begins with a start symbol: the
 # model *reads* all but the last token, and at each it is to say the *next*, so it is scored against
-# all but the first. See [Teacher forcing](book:training#teacher-forcing-in-parallel). Then the five
-# beats of every training loop: forget the old gradients, compute the loss, send it back, clip,
-# step.
+# all but the first. See [Teacher forcing](book:training#teacher-forcing-in-parallel) in the chapter
+# on training. Then the five beats of every training loop: forget the old gradients, compute the
+# loss, send it back, clip, step.
 #
 # To clip is to scale all gradients down *together*, if the Euclidean norm of all of them is larger
 # than allowed; `nn.utils.clip_grad_norm_` does it. When must it be done to have any effect?
@@ -1309,7 +1341,7 @@ for padding in (0, 4):  # at first there is none
         expected,
         what="the loss of a batch with padding" if padding else "the loss",
         hint="the model reads tgt[:, :-1], the loss compares with tgt[:, 1:]; smoothing and pad_id "
-        "go to the loss",
+        "go to the loss; if that fails its own tests, mend it first",
         mistakes={
             "padding leaks into the loss: ignore_index=pad_id": (
                 reference_loss(logits, said, smoothing=smoothing)
@@ -1396,7 +1428,13 @@ src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).t
 notary = make_notary(model)
 training_step(model, notary, src, tgt, clip_norm=0.01)
 if notary.norm > 0.0101:
-    raise CheckFailure("gradients are larger than clip_norm", hint="clip before step()")
+    entries = [each.abs().max() for each in notary.gradients.values() if each is not None]
+    raise CheckFailure(
+        "when the optimizer steps, gradients are larger than clip_norm",
+        hint="clip after backward() and before step()"
+        if max(entries) > 0.0101
+        else "the norm is that of all gradients together, not of each",
+    )
 ### BEGIN HIDDEN TESTS
 model = small_translator(beside=training_step)
 src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)

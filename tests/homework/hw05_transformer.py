@@ -682,6 +682,7 @@ LAYER_MISTAKES = (
         ),
         lost="values",
         also=NONE,
+        hint="a LayerNorm of its own",
     ),
     wrong(
         LAYER,
@@ -947,6 +948,18 @@ WRITER_MISTAKES = (
         ),
         lost="values",
         also=NONE,
+    ),
+    wrong(
+        WRITER,
+        "one norm shared by all roads",
+        (
+            '        for name in ("self_attention",',
+            '        norm = LayerNorm(d_model)\n        for name in ("self_attention",',
+        ),
+        ("Residual(LayerNorm(d_model), norm", "Residual(norm, norm"),
+        lost="values",
+        also=NONE,
+        hint="a LayerNorm of its own",
     ),
     wrong(
         WRITER,
@@ -1400,6 +1413,23 @@ LOSS_MISTAKES = (
         ('if reduction not in ("mean", "sum", "none"):', "if False:"),
         lost="reduction",
         also=NONE,
+        hint="there is no such reduction",
+    ),
+    wrong(
+        LOSS,
+        "any shapes let through",
+        (" or logits.shape[:-1] != targets.shape:", ":"),
+        lost="reduction",
+        also=NONE,
+        hint="without its last dimension",
+    ),
+    wrong(
+        LOSS,
+        "logits of no dimension let through",
+        ("if logits.dim() == 0 or ", "if "),
+        lost="reduction",
+        also=NONE,
+        hint="logits of no dimension",
     ),
     wrong(
         LOSS,
@@ -1591,22 +1621,27 @@ STEP_MISTAKES = (
         lost="update clipping learns",
         hint="backward() first",
     ),
-    bad_step("not clipped", (CLIP, ""), lost="clipping learns", hint="clip before step()"),
+    bad_step("not clipped", (CLIP, ""), lost="clipping learns", hint="clip after backward()"),
     bad_step(
         "clipped before the backward pass",
         (CLIP, ""),
         (BACK, CLIP + BACK),
         lost="clipping learns",
-        hint="clip before step()",
+        hint="clip after backward()",
     ),
     bad_step(
         "clipped after the step",
         (CLIP, ""),
         (UPDATE, UPDATE + CLIP),
         lost="clipping learns",
-        hint="clip before step()",
+        hint="and before step()",
     ),
-    bad_step("values clipped", ("clip_grad_norm_(", "clip_grad_value_("), lost="clipping learns"),
+    bad_step(
+        "values clipped",
+        ("clip_grad_norm_(", "clip_grad_value_("),
+        lost="clipping learns",
+        hint="all gradients together",
+    ),
     bad_step(
         "each parameter clipped",
         (
@@ -1615,6 +1650,7 @@ STEP_MISTAKES = (
             "    nn.utils.clip_grad_norm_(parameter, clip_norm)\n",
         ),
         lost="clipping learns",
+        hint="all gradients together",
     ),
     bad_step("clipped to 1 whatever is asked for", ("clip_norm)\n", "1.0)\n"), lost="clipping"),
     bad_step(
