@@ -107,6 +107,22 @@ def test_does_not_scroll_sideways(visit):
         visit.page.set_viewport_size(DESKTOP)
 
 
+NUMBERS_ON_FORMULAS = """() => [...document.querySelectorAll('div.math > .eqno')].filter(number => {
+    const formula = number.parentElement.querySelector('.katex-display');
+    return formula.getBoundingClientRect().right > number.getBoundingClientRect().left;
+}).map(number => number.textContent)"""
+
+
+@pytest.mark.parametrize("visit", PAGES, indirect=True)
+def test_a_formulas_number_stands_beside_it(visit):
+    try:
+        for width in (320, DESKTOP["width"]):
+            visit.page.set_viewport_size({"width": width, "height": 800})
+            assert visit.page.evaluate(NUMBERS_ON_FORMULAS) == [], width
+    finally:
+        visit.page.set_viewport_size(DESKTOP)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_works_from_a_folder(chromium, site, page):
     with opened(chromium, (site / page).as_uri(), viewport=DESKTOP) as watched:
