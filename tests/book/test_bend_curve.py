@@ -46,7 +46,7 @@ def figure(chromium, served):
 
 
 def error_of(figure) -> float:
-    return float(re.search(r"error ([\d.]+),", figure.locator(".bend-summary").inner_text())[1])
+    return float(re.search(r"error ([\d.]+),", figure.locator(".course-summary").inner_text())[1])
 
 
 @pytest.mark.browser

@@ -75,7 +75,7 @@ def test_bytes_are_those_of_the_formula(figure):
     figure.get_by_role("button", name="with a cache").click()
     figure.locator("select").select_option(label="7 billion parameters, 32 heads")
     sliders = figure.locator("input[type=range]")
-    for slider, value in zip(sliders.all(), (1, 3, 12), strict=True):  # 2 bytes, 8 texts, 4096
+    for slider, value in zip(sliders.all(), (1, 3, 4), strict=True):  # 2 bytes, 8 texts, 4096
         slider.fill(str(value))
     token = kv_cache_bytes(1, 1, 32, 4096, bytes_per_number=2)
     total = kv_cache_bytes(8, 4096, 32, 4096, bytes_per_number=2)

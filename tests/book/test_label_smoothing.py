@@ -61,7 +61,7 @@ def test_the_dot_is_the_loss_and_the_line_its_lowest_point(figure):
         assert float(dot.get_attribute("data-loss")) == pytest.approx(expected, rel=1e-9), number
         figure.page.wait_for_timeout(300)
         best = math.log((1 - share) * vocab_size / share + 1)
-        words = figure.locator(".smooth-summary").inner_text()
+        words = figure.locator(".course-summary").inner_text()
         assert f"{loss_at(best, share, vocab_size):.3f}, at a lead of {best:.1f}" in words
 
 

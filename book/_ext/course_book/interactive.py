@@ -18,7 +18,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
-from course_book.figures import FIGURES
+from course_book.figures import FIGURES, SHARED_SCRIPTS
 
 logger = logging.getLogger(__name__)
 
@@ -136,13 +136,15 @@ def _add_scripts(
     if doctree is None:
         return
     names = {node["figure"] for node in doctree.findall(interactive_figure)}
+    if not names:
+        return
+    scripts = [f"figures/{script}" for script in SHARED_SCRIPTS]
     for name in sorted(names):
-        for script in FIGURES[name].scripts:
-            app.add_js_file(f"figures/{script}", loading_method="defer")
-        for style in FIGURES[name].styles:
-            app.add_css_file(f"figures/{style}", priority=950)
-    if names:
-        app.add_js_file("js/figures.js", loading_method="defer")
+        scripts += [f"figures/{name}/{part}" for part in FIGURES[name].parts]
+        scripts.append(f"figures/{name}.js")
+        app.add_css_file(f"figures/{name}.css", priority=950)
+    for script in [*scripts, "js/figures.js"]:
+        app.add_js_file(script, loading_method="defer")
 
 
 def setup(app: Sphinx) -> None:

@@ -7,31 +7,29 @@
   "use strict";
 
   const { make, makeSvg } = window.courseElements;
-  const STEP = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
+  const { Summary, makeButton, makeSelect, placeByKey } = window.courseControls;
   const ROW = 44; // pixels from a word to the next
   let count = 0;
 
   class AlignmentExplorer {
     constructor(model, el) {
       this.model = model;
-      const id = `align-${(count += 1)}`;
-      this.select = make("select", { id },
-        ...model.examples.map(({ name }, i) => make("option", { value: i }, name)));
-      this.select.addEventListener("change", () => this.show());
-      this.truth = make("input", { type: "checkbox", id: `${id}-truth`, checked: "" });
+      const names = model.examples.map(({ name }) => name);
+      const { label, select } = makeSelect("Example", Object.entries(names), () => this.show());
+      this.select = select;
+      this.truth = make("input", { type: "checkbox", id: `align-truth-${(count += 1)}`, checked: "" });
       this.truth.addEventListener("change", () => this.update());
       this.src = make("ol", { class: "align-words", "aria-label": "Source" });
       this.tgt = make("div", { class: "align-words", role: "group", "aria-label": "Target" });
       this.svg = makeSvg("svg", { class: "align-lines", "aria-hidden": "true" });
-      this.summary = make("p", { class: "align-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "align";
       el.append(
         make("div", { class: "align-controls" },
-          make("label", { for: id }, "Example"), this.select,
-          make("span", {}, this.truth, make("label", { for: `${id}-truth` }, "show the truth"))),
+          label, select,
+          make("span", {}, this.truth, make("label", { for: this.truth.id }, "show the truth"))),
         make("div", { class: "align-board" }, this.src, this.svg, this.tgt),
-        this.summary,
-        make("p", { class: "course-interactive__note" }, model.note),
+        this.summary.element,
       );
       new ResizeObserver(() => this.drawLines()).observe(this.svg);
       this.show();
@@ -60,18 +58,12 @@
     }
 
     makeButton(word, index) {
-      const button = make("button", { type: "button" }, word);
+      const button = makeButton(word, () => this.keep(index), "course-word");
       button.addEventListener("mouseenter", () => this.choose(index));
       button.addEventListener("mouseleave", () => this.choose(this.kept));
-      button.addEventListener("click", () => this.keep(index));
       button.addEventListener("focus", () => this.keep(index));
       button.addEventListener("keydown", (event) => {
-        const last = this.buttons.length - 1;
-        const ends = { Home: 0, End: last };
-        const target = event.key in STEP ? index + STEP[event.key] : ends[event.key];
-        if (target === undefined) return;
-        event.preventDefault();
-        this.buttons[Math.min(Math.max(target, 0), last)].focus();
+        this.buttons[placeByKey(event, index, this.buttons.length)]?.focus();
       });
       return button;
     }
@@ -94,7 +86,7 @@
       });
       this.sources.forEach((word, i) => word.style.setProperty("--weight", weights[i]));
       this.drawLines();
-      this.summary.textContent = this.sentence(weights);
+      this.summary.say(this.sentence(weights));
     }
 
     drawLines() {
@@ -130,10 +122,5 @@
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["alignment-explorer"] = {
-    render({ model, el }) {
-      new AlignmentExplorer(model, el);
-    },
-  };
+  window.courseFigures["alignment-explorer"] = AlignmentExplorer;
 })();

@@ -5,8 +5,8 @@
 (function () {
   "use strict";
 
-  const { make } = window.courseElements;
-  const PAUSE = 200; // milliseconds before a change is read out
+  const { make, grouped } = window.courseElements;
+  const { Slider, Summary } = window.courseControls;
   const PREFIXES = ["", "K", "M", "G", "T", "P", "E"];
   const PARTS = [
     ["scores", "Attention: scores and averages, 4 n\u00B2 d", ({ n, d }) => 4 * n * n * d],
@@ -14,7 +14,6 @@
     ["feed-forward", "Feed-forward layer, 16 n d\u00B2", ({ n, d }) => 16 * n * d * d],
     ["recurrent", "For comparison a GRU layer, 12 n d\u00B2", ({ n, d }) => 12 * n * d * d],
   ];
-  let count = 0;
 
   /** Three digits and a prefix: 1.05 M; bytes count by 1024. */
   function short(number, base = 1000) {
@@ -39,26 +38,20 @@
       this.bars = PARTS.map(([name, words]) => this.bar(name, words));
       this.memory = make("p", { class: "cost-memory" });
       this.steps = make("p", { class: "cost-memory" });
-      this.summary = make("p", { class: "cost-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "cost";
       el.append(
-        make("div", { class: "cost-sliders" }, ...Object.values(this.sliders).map(({ element }) => element)),
+        make("div", { class: "course-sliders" }, ...Object.values(this.sliders).map(({ element }) => element)),
         make("div", { class: "cost-bars" }, ...this.bars.map(({ element }) => element)),
         this.memory,
         this.steps,
-        this.summary,
+        this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.update();
     }
 
-    slider(name, sizes, start) {
-      const id = `cost-${(count += 1)}`;
-      const input = make("input", { type: "range", id, min: 0, max: sizes.length - 1, step: 1, value: sizes.indexOf(start) });
-      const output = make("output", { for: id });
-      input.addEventListener("input", () => this.update());
-      const element = make("div", { class: "cost-slider" }, make("label", { for: id }, name), output, input);
-      return { input, output, element, get: () => sizes[Number(input.value)] };
+    slider(name, values, value) {
+      return new Slider(name, () => this.update(), { values, value });
     }
 
     bar(name, words) {
@@ -77,10 +70,9 @@
 
     update() {
       const sizes = {};
-      Object.entries(this.sliders).forEach(([letter, { get, output, input }]) => {
-        sizes[letter] = get();
-        output.textContent = get().toLocaleString("en");
-        input.setAttribute("aria-valuetext", get().toLocaleString("en"));
+      Object.entries(this.sliders).forEach(([letter, slider]) => {
+        sizes[letter] = slider.get();
+        slider.show();
       });
       const costs = PARTS.map(([, , cost]) => cost(sizes));
       const largest = Math.max(...costs);
@@ -92,25 +84,14 @@
       const bytes = 4 * sizes.h * sizes.n * sizes.n;
       this.memory.textContent = `Weights written out: 4 h n\u00B2 = ${short(bytes, 1024)}B. Fused kernel: none of them.`;
       this.memory.dataset.value = bytes;
-      this.steps.textContent = `Steps that must wait for one another: attention 1, GRU ${sizes.n.toLocaleString("en")}.`;
+      this.steps.textContent = `Steps that must wait for one another: attention 1, GRU ${grouped(sizes.n)}.`;
       const share = costs[0] / (costs[0] + costs[1] + costs[2]);
-      this.tell(
-        `At length ${sizes.n.toLocaleString("en")} and width ${sizes.d.toLocaleString("en")} the part that is quadratic in n ` +
-          `takes ${(100 * share).toFixed(0)}% of the layer's operations. It takes half from n = 6 d = ${(6 * sizes.d).toLocaleString("en")} on.`,
+      this.summary.tell(
+        `At length ${grouped(sizes.n)} and width ${grouped(sizes.d)} the part that is quadratic in n ` +
+          `takes ${(100 * share).toFixed(0)}% of the layer's operations. It takes half from n = 6 d = ${grouped(6 * sizes.d)} on.`,
       );
-    }
-
-    tell(sentence) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = sentence;
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["attention-cost"] = {
-    render({ model, el }) {
-      new AttentionCost(model, el);
-    },
-  };
+  window.courseFigures["attention-cost"] = AttentionCost;
 })();

@@ -6,53 +6,38 @@
   "use strict";
 
   const { make, makeSvg, signed } = window.courseElements;
+  const { Slider, Summary, makeSelect } = window.courseControls;
   const { search } = window.courseBeamSearch;
   const COLUMN = 99; // pixels from a step to the next
   const ROW = 34;
   const BOX = { width: 79, height: 26 };
-  let count = 0;
 
   const join = (words) => words.join(" ").replaceAll("' ", "'").replace(" .", ".");
 
   class BeamSearch {
     constructor(model, el) {
       this.model = model;
-      const id = `beam-${(count += 1)}`;
-      this.source = make("select", { id: `${id}-source` }, ...model.sentences.map(({ name, source }, i) =>
-        make("option", { value: i }, `${source} (${name})`)));
-      this.width = this.slider(`${id}-width`, { min: 1, max: model.widest, step: 1, value: 1 });
-      this.alpha = this.slider(`${id}-alpha`, { min: 0, max: 1.5, step: 0.1, value: 1 });
-      this.shown = this.slider(`${id}-step`, { min: 1, max: 1, step: 1, value: 1 });
-      this.source.addEventListener("change", () => this.run());
-      this.width.input.addEventListener("input", () => this.run());
-      this.alpha.input.addEventListener("input", () => this.run());
-      this.shown.input.addEventListener("input", () => this.draw());
+      const sources = model.sentences.map(({ name, source }) => `${source} (${name})`);
+      const { label, select } = makeSelect("Source", Object.entries(sources), () => this.run());
+      this.source = select;
+      this.width = new Slider("Beam width", () => this.run(), { min: 1, max: model.widest, value: 1 });
+      this.alpha = new Slider("Length penalty \u03b1", () => this.run(), { max: 1.5, step: 0.1, value: 1 });
+      this.shown = new Slider("Step", () => this.draw(), { min: 1, max: 1, value: 1 });
       this.svg = makeSvg("svg", { class: "beam-tree", "aria-hidden": "true" });
       this.scroller = make("div", { class: "course-scroll beam-scroll", role: "region", tabindex: 0,
         "aria-label": "Steps of the search, scrolls sideways" }, this.svg);
       this.results = make("tbody");
-      this.summary = make("p", { class: "beam-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "beam";
       el.append(
-        make("div", { class: "beam-source" },
-          make("label", { for: this.source.id }, "Source"), this.source),
+        make("div", { class: "beam-source" }, label, select),
         make("div", { class: "beam-controls" },
-          this.control("Beam width", this.width), this.control("Length penalty \u03b1", this.alpha),
-          this.control("Step", this.shown)),
+          this.width.element, this.alpha.element, this.shown.element),
         this.scroller,
-        this.summary,
+        this.summary.element,
         make("div", { class: "course-scroll" }, this.makeTable()),
-        make("p", { class: "course-interactive__note" }, model.note),
       );
       this.run();
-    }
-
-    slider(id, attributes) {
-      return { input: make("input", { type: "range", id, ...attributes }), output: make("output", { for: id }) };
-    }
-
-    control(name, { input, output }) {
-      return make("div", {}, make("label", { for: input.id }, name), output, input);
     }
 
     makeTable() {
@@ -67,19 +52,19 @@
     run() {
       const { sentences, end, max_steps: maxSteps } = this.model;
       this.sentence = sentences[this.source.value];
-      const width = Number(this.width.input.value);
-      const alpha = Number(this.alpha.input.value);
+      const width = this.width.get();
+      const alpha = this.alpha.get();
       this.found = search(this.sentence.next, { width, alpha, end, maxSteps });
-      this.width.output.textContent = width;
-      this.alpha.output.textContent = alpha.toFixed(1);
+      this.width.show();
+      this.alpha.show(alpha.toFixed(1));
       this.shown.input.max = this.found.steps.length;
-      this.shown.input.value = this.found.steps.length;
+      this.shown.set(this.found.steps.length);
       this.draw();
     }
 
     draw() {
-      const step = Number(this.shown.input.value);
-      this.shown.output.textContent = `${step} of ${this.found.steps.length}`;
+      const step = this.shown.get();
+      this.shown.show(`${step} of ${this.found.steps.length}`);
       const steps = this.found.steps.slice(0, step);
       const rows = Math.max(...steps.map((column) => column.length));
       const size = { width: steps.length * COLUMN, height: rows * ROW + 4 };
@@ -112,11 +97,12 @@
         }));
       }
       this.svg.append(makeSvg("rect", { class: name, x, y, rx: 6, ...BOX }));
-      const text = makeSvg("text", { class: name, x: x + BOX.width / 2, y: y + 12 });
-      text.textContent = candidate.word === this.model.end ? "end" : candidate.word;
-      const total = makeSvg("text", { class: `${name} beam-total`, x: x + BOX.width / 2, y: y + 23 });
-      total.textContent = signed(candidate.total);
-      this.svg.append(text, total);
+      const middle = x + BOX.width / 2;
+      const word = candidate.word === this.model.end ? "end" : candidate.word;
+      this.svg.append(
+        makeSvg("text", { class: name, x: middle, y: y + 12 }, word),
+        makeSvg("text", { class: `${name} beam-total`, x: middle, y: y + 23 }, signed(candidate.total)),
+      );
     }
 
     tell(step) {
@@ -131,17 +117,12 @@
       const done = step === this.found.steps.length;
       const first = this.found.results[0];
       const right = join(first.words.filter((word) => word !== this.model.end)) === this.sentence.truth;
-      this.summary.textContent = done
+      this.summary.say(done
         ? `The search returns the first line below, which is ${right ? "right" : "wrong"}` +
           `${right ? "." : `: right would be \u201c${this.sentence.truth}\u201d`}`
-        : `${results.length} finished so far. The search goes on.`;
+        : `${results.length} finished so far. The search goes on.`);
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["beam-search"] = {
-    render({ model, el }) {
-      new BeamSearch(model, el);
-    },
-  };
+  window.courseFigures["beam-search"] = BeamSearch;
 })();

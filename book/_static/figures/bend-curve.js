@@ -6,13 +6,12 @@
   "use strict";
 
   const { make, makeSvg, signed } = window.courseElements;
+  const { Slider, Summary, makeButton } = window.courseControls;
   const WIDTH = 640;
   const HEIGHT = 300;
   const MARGIN = 16;
   const TALLEST = 1.9; // heights beyond +-TALLEST times the curve's own are cut off
   const STEEPEST = 4;
-  const PAUSE = 200; // milliseconds before a change is read out
-  let count = 0;
 
   /** The layer's output at x: one hinge a unit. */
   function layer(units, bias, x) {
@@ -58,7 +57,7 @@
       this.tall = TALLEST * Math.max(...model.y.map(Math.abs));
       this.units = model.units.map((unit) => [...unit]);
       this.bias = model.bias;
-      this.svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
+      this.svg = makeSvg("svg", { class: "course-chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
       this.svg.append(
         makeSvg("line", { class: "bend-axis", x1: 0, x2: WIDTH, y1: this.toY(0), y2: this.toY(0) }),
         makeSvg("polyline", { class: "bend-curve", points: this.points(model.x, model.y) }),
@@ -69,20 +68,16 @@
       this.sliders = [];
       const rows = this.units.map((unit, index) => this.unitRow(index));
       const biasSlider = this.slider("b\u2082, the level", -STEEPEST / 2, STEEPEST / 2, () => this.bias, (v) => (this.bias = v));
-      this.summary = make("p", { class: "bend-summary", "aria-live": "polite" });
-      const best = make("button", { type: "button", class: "bend-button" }, "Best slopes");
-      best.addEventListener("click", () => this.solve());
-      const reset = make("button", { type: "button", class: "bend-button" }, "Start again");
-      reset.addEventListener("click", () => this.reset());
+      this.summary = new Summary();
       el.className = "bend";
       el.append(
         this.svg,
-        make("p", { class: "bend-legend" }, make("span", { class: "bend-key bend-key--curve" }, "the curve"), make("span", { class: "bend-key bend-key--sum" }, "the layer")),
+        make("p", { class: "course-legend" }, make("span", { class: "bend-key--curve" }, "the curve"), make("span", { class: "bend-key--sum" }, "the layer")),
         make("div", { class: "bend-units" }, ...rows, make("div", { class: "bend-unit" }, biasSlider)),
-        make("div", { class: "bend-buttons" }, best, reset),
-        this.summary,
+        make("div", { class: "course-pills" },
+          makeButton("Best slopes", () => this.solve()), makeButton("Start again", () => this.reset())),
+        this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.update();
     }
 
@@ -110,15 +105,12 @@
     }
 
     slider(name, min, max, get, set) {
-      const id = `bend-${(count += 1)}`;
-      const input = make("input", { type: "range", id, min, max, step: 0.01, value: get() });
-      const output = make("output", { for: id });
-      input.addEventListener("input", () => {
-        set(Number(input.value));
+      const slider = new Slider(name, () => {
+        set(slider.get());
         this.update();
-      });
-      this.sliders.push({ input, output, get });
-      return make("div", { class: "bend-slider" }, make("label", { for: id }, name), output, input);
+      }, { min, max, step: 0.01, value: get() });
+      this.sliders.push({ slider, get });
+      return slider.element;
     }
 
     solve() {
@@ -149,26 +141,14 @@
         dot.setAttribute("cx", this.toX(bend).toFixed(1));
         dot.setAttribute("cy", this.toY(layer(this.units, this.bias, bend)).toFixed(1));
       });
-      this.sliders.forEach(({ input, output, get }) => {
-        input.value = get();
-        output.textContent = signed(get());
-        input.setAttribute("aria-valuetext", signed(get()));
+      this.sliders.forEach(({ slider, get }) => {
+        slider.set(get());
+        slider.show(signed(get()));
       });
       const bends = this.units.filter(([, slope]) => Math.abs(slope) > 0.005).length;
-      this.tell(`Mean squared error ${this.error().toFixed(4)}, with ${bends} ${bends === 1 ? "unit" : "units"} in use.`);
-    }
-
-    tell(sentence) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = sentence;
+      this.summary.tell(`Mean squared error ${this.error().toFixed(4)}, with ${bends} ${bends === 1 ? "unit" : "units"} in use.`);
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["bend-curve"] = {
-    render({ model, el }) {
-      new BendCurve(model, el);
-    },
-  };
+  window.courseFigures["bend-curve"] = BendCurve;
 })();

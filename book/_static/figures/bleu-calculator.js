@@ -6,6 +6,7 @@
   "use strict";
 
   const { make } = window.courseElements;
+  const { Radios, makeSelect } = window.courseControls;
   const { tokenize, score } = window.courseBLEU;
   const NAMES = ["words", "pairs", "triples", "fours"];
   const PAUSE = 400; // milliseconds before a change is read out
@@ -14,43 +15,32 @@
   class BLEUCalculator {
     constructor(model, el) {
       this.model = model;
-      this.order = 2;
       const id = `bleu-${(count += 1)}`;
-      this.select = make("select", { id },
-        ...model.examples.map(({ name }, i) => make("option", { value: i }, name)));
-      this.select.addEventListener("change", () => this.load());
-      this.candidate = make("textarea", { id: `${id}-candidate`, rows: 2, spellcheck: "false" });
-      this.references = make("textarea", { id: `${id}-references`, rows: 3, spellcheck: "false" });
+      const names = model.examples.map(({ name }) => name);
+      const { label, select } = makeSelect("Example", Object.entries(names), () => this.load());
+      this.select = select;
+      this.candidate = make("textarea", { class: "course-field", id: `${id}-candidate`, rows: 2, spellcheck: "false" });
+      this.references = make("textarea", { class: "course-field", id: `${id}-references`, rows: 3, spellcheck: "false" });
       [this.candidate, this.references].forEach((field) =>
         field.addEventListener("input", () => this.update()));
-      this.orders = make("fieldset", { class: "bleu-orders" }, make("legend", {}, "Mark"),
-        ...NAMES.map((name, i) => this.makeOrder(`${id}-order`, name, i + 1)));
+      this.orders = new Radios("Mark", NAMES, 1, () => this.update());
       this.tokens = make("p", { class: "bleu-tokens" });
       this.rows = make("tbody");
       this.result = make("p", { class: "bleu-result" });
       this.summary = make("p", { class: "course-unseen", "aria-live": "polite" });
       el.className = "bleu";
       el.append(
-        this.field("Example", this.select), this.field("Candidate", this.candidate),
+        make("div", { class: "bleu-field" }, label, select),
+        this.field("Candidate", this.candidate),
         this.field("References, one a line", this.references),
-        this.orders, this.tokens, this.makeTable(), this.result, this.summary,
-        make("p", { class: "course-interactive__note" }, model.note),
+        this.orders.element, this.tokens, this.makeTable(), this.result, this.summary,
       );
       this.load();
     }
 
     field(name, input) {
-      return make("div", { class: "bleu-field" }, make("label", { for: input.id }, name), input);
-    }
-
-    makeOrder(group, name, n) {
-      const input = make("input", { type: "radio", name: group, id: `${group}-${n}`, value: n });
-      input.checked = n === this.order;
-      input.addEventListener("change", () => {
-        this.order = n;
-        this.update();
-      });
-      return make("span", {}, input, make("label", { for: input.id }, name));
+      return make("div", { class: "bleu-field" },
+        make("label", { class: "course-label", for: input.id }, name), input);
     }
 
     makeTable() {
@@ -66,6 +56,10 @@
       this.candidate.value = candidate;
       this.references.value = references.join("\n");
       this.update();
+    }
+
+    get order() {
+      return this.orders.get() + 1;
     }
 
     update() {
@@ -109,10 +103,5 @@
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["bleu-calculator"] = {
-    render({ model, el }) {
-      new BLEUCalculator(model, el);
-    },
-  };
+  window.courseFigures["bleu-calculator"] = BLEUCalculator;
 })();

@@ -6,13 +6,18 @@
   "use strict";
 
   const { make } = window.courseElements;
-  let count = 0;
+  const { Slider, Summary, makeButton } = window.courseControls;
 
   class Bottleneck {
     constructor(model, el) {
       this.model = model;
-      this.length = 4;
       this.number = 0;
+      const lengths = { min: 1, max: model.examples.length, value: 4 };
+      this.slider = new Slider("Tokens of the source ", () => this.update(), lengths);
+      this.slider.input.before(makeButton("Another source", () => {
+        this.number += 1;
+        this.update();
+      }, "course-word"));
       this.source = make("p", { class: "neck-tokens neck-source" });
       this.context = make("div", { class: "neck-context", "aria-hidden": "true" });
       this.columns = model.examples[0][0].context.map(() => {
@@ -21,36 +26,16 @@
         return bar;
       });
       this.written = make("p", { class: "neck-tokens neck-written" });
-      this.summary = make("p", { class: "neck-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "neck";
       el.append(
-        this.makeControls(),
+        this.slider.element,
         this.part("The encoder reads", this.source),
         this.part(`The context: ${this.columns.length} numbers`, this.context),
         this.part("The decoder writes it backwards", this.written),
-        this.summary,
-        make("p", { class: "course-interactive__note" }, model.note),
+        this.summary.element,
       );
       this.update();
-    }
-
-    makeControls() {
-      const id = `neck-length-${(count += 1)}`;
-      this.input = make("input", {
-        type: "range", id, min: 1, max: this.model.examples.length, step: 1, value: this.length,
-      });
-      this.output = make("output", { for: id });
-      this.input.addEventListener("input", () => {
-        this.length = Number(this.input.value);
-        this.update();
-      });
-      const another = make("button", { type: "button", class: "neck-another" }, "Another source");
-      another.addEventListener("click", () => {
-        this.number += 1;
-        this.update();
-      });
-      return make("div", { class: "neck-controls" },
-        make("label", { for: id }, "Tokens of the source "), this.output, another, this.input);
     }
 
     part(title, content) {
@@ -58,10 +43,11 @@
     }
 
     update() {
-      const group = this.model.examples[this.length - 1];
+      const length = this.slider.get();
+      const group = this.model.examples[length - 1];
       const { source, context, written } = group[this.number % group.length];
       const truth = [...source].reverse();
-      this.output.textContent = this.length;
+      this.slider.show();
       this.source.replaceChildren(...[...source].map((token) => make("span", {}, token)));
       this.columns.forEach((bar, i) => {
         bar.style.setProperty("--part", Math.abs(context[i]).toFixed(3));
@@ -71,10 +57,10 @@
       const right = truth.filter((token, i) => token === written[i]).length;
       this.written.replaceChildren(
         ...Array.from({ length: places }, (_, i) => this.makeToken(written[i], truth[i])));
-      const share = (100 * this.model.right[this.length - 1]).toFixed(0);
-      const tokens = this.length === 1 ? "token" : "tokens";
-      this.summary.textContent = `${right} of ${this.length} ${tokens} right. Of all sequences of ` +
-        `${this.length}, ${share}% come out without a mistake.`;
+      const share = (100 * this.model.right[length - 1]).toFixed(0);
+      const tokens = length === 1 ? "token" : "tokens";
+      this.summary.say(`${right} of ${length} ${tokens} right. Of all sequences of ` +
+        `${length}, ${share}% come out without a mistake.`);
     }
 
     /** A written token; where it is wrong, the right one stands below. */
@@ -87,10 +73,5 @@
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures.bottleneck = {
-    render({ model, el }) {
-      new Bottleneck(model, el);
-    },
-  };
+  window.courseFigures["bottleneck"] = Bottleneck;
 })();

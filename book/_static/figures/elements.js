@@ -1,20 +1,24 @@
-/* Making elements, writing numbers: what every figure needs. */
+/* Making elements, writing numbers: what every figure needs. A figure registers its class here:
+ * window.courseFigures[name] = class { constructor(model, el) {...} }.
+ */
 (function () {
   "use strict";
 
   const SVG = "http://www.w3.org/2000/svg";
+  const SUPERSCRIPTS = "\u2070\u00B9\u00B2\u00B3\u2074\u2075\u2076\u2077\u2078\u2079";
 
-  function make(tag, attributes = {}, ...children) {
-    const element = document.createElement(tag);
+  function fill(element, attributes, children) {
     Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
     element.append(...children);
     return element;
   }
 
-  function makeSvg(tag, attributes = {}) {
-    const element = document.createElementNS(SVG, tag);
-    Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
-    return element;
+  function make(tag, attributes = {}, ...children) {
+    return fill(document.createElement(tag), attributes, children);
+  }
+
+  function makeSvg(tag, attributes = {}, ...children) {
+    return fill(document.createElementNS(SVG, tag), attributes, children);
   }
 
   /** A number with its sign; a true minus, and no "-0.00". */
@@ -24,5 +28,17 @@
     return `${number < 0 ? "\u2212" : "+"}${text}`;
   }
 
-  window.courseElements = { make, makeSvg, signed };
+  /** A number with commas: 10,000. */
+  function grouped(number) {
+    return number.toLocaleString("en");
+  }
+
+  /** 10 with a whole number as its exponent. */
+  function powerOfTen(exponent) {
+    const raised = [...String(exponent)].map((digit) => SUPERSCRIPTS[digit] ?? "\u207B");
+    return `10${raised.join("")}`;
+  }
+
+  window.courseElements = { make, makeSvg, signed, grouped, powerOfTen };
+  window.courseFigures = {};
 })();

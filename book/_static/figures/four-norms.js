@@ -6,10 +6,10 @@
   "use strict";
 
   const { make, signed } = window.courseElements;
+  const { Slider, Summary, makeSelect } = window.courseControls;
   const REACH = 3; // an entry goes from -REACH to REACH; bars are drawn to 2.2
   const FULL = 2.2;
-  const PAUSE = 200; // milliseconds before a change is read out
-  let count = 0;
+  const SCALES = [["10", "all times 10"], ["1", "as they are"], ["0.1", "all divided by 10"], ["0.01", "all divided by 100"]];
 
   const mean = (numbers) => numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
   const squares = (numbers) => numbers.map((number) => number * number);
@@ -63,72 +63,37 @@
   class FourNorms {
     constructor(model, el) {
       this.model = model;
-      this.sliders = model.entries.map((entry, index) => this.makeSlider(entry, index));
-      this.scale = this.makeScale();
+      this.sliders = model.entries.map((value, index) => new Slider(
+        `Entry ${index + 1}`, () => this.update(), { min: -REACH, max: REACH, step: 0.1, value },
+      ));
+      const { label, select } = makeSelect("Take the numbers", SCALES, () => this.update());
+      this.scale = select;
+      this.scale.value = "1";
       this.rows = NORMS.map(([name, , isRight]) => new Bars(name, isRight, model.entries.length));
-      this.summary = make("p", { class: "norms-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "norms";
       el.append(
-        make("div", { class: "norms-sliders" }, ...this.sliders.map(({ element }) => element)),
-        this.scale.element,
+        make("div", { class: "course-sliders" }, ...this.sliders.map(({ element }) => element)),
+        make("div", { class: "norms-scale" }, label, select),
         ...this.rows.map(({ element }) => element),
-        this.summary,
+        this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.update();
     }
 
-    makeSlider(entry, index) {
-      const id = `norms-${(count += 1)}`;
-      const input = make("input", { type: "range", id, min: -REACH, max: REACH, step: 0.1, value: entry });
-      const output = make("output", { for: id });
-      input.addEventListener("input", () => this.update());
-      const element = make(
-        "div",
-        { class: "norms-slider" },
-        make("label", { for: id }, `Entry ${index + 1}`),
-        output,
-        input,
-      );
-      return { input, output, element };
-    }
-
-    makeScale() {
-      const id = `norms-${(count += 1)}`;
-      const select = make("select", { id });
-      [["10", "all times 10"], ["1", "as they are"], ["0.1", "all divided by 10"], ["0.01", "all divided by 100"]].forEach(
-        ([value, words]) => select.append(make("option", { value }, words)),
-      );
-      select.value = "1";
-      select.addEventListener("change", () => this.update());
-      const element = make("div", { class: "norms-scale" }, make("label", { for: id }, "Take the numbers"), select);
-      return { select, element };
-    }
-
     update() {
-      const scale = Number(this.scale.select.value);
-      const moved = this.sliders.map(({ input }) => Number(input.value));
-      this.sliders.forEach(({ output }, index) => (output.textContent = signed(moved[index], 1)));
+      const scale = Number(this.scale.value);
+      const moved = this.sliders.map((slider) => slider.get());
+      this.sliders.forEach((slider, index) => slider.show(signed(moved[index], 1)));
       const x = moved.map((number) => number * scale);
       const middle = mean(x);
       const deviations = x.map((number) => number - middle);
       const results = NORMS.map(([, compute]) => compute(deviations, x, this.model.epsilon));
       this.rows.forEach((row, index) => row.set(results[index]));
       const words = NORMS.map(([name], index) => `${name} ${signed(results[index][0])}`).join(", ");
-      this.tell(`Of the first entry, ${signed(x[0])}, they make: ${words}.`);
-    }
-
-    tell(sentence) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = sentence;
+      this.summary.tell(`Of the first entry, ${signed(x[0])}, they make: ${words}.`);
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["four-norms"] = {
-    render({ model, el }) {
-      new FourNorms(model, el);
-    },
-  };
+  window.courseFigures["four-norms"] = FourNorms;
 })();

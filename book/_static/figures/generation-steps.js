@@ -6,9 +6,8 @@
   "use strict";
 
   const { make } = window.courseElements;
+  const { Counts, Summary, makeButton, makeSelect } = window.courseControls;
   const SHOWN = 6; // words to choose from
-  const PAUSE = 200; // milliseconds before a change is read out
-  let count = 0;
 
   class GenerationSteps {
     constructor(model, el) {
@@ -18,21 +17,19 @@
       this.text = make("ol", { class: "steps-text" });
       this.bars = make("ol", { class: "steps-bars" });
       this.table = make("table", { class: "steps-table" });
-      this.counts = make("dl", { class: "steps-counts" });
-      this.summary = make("p", { class: "steps-summary", "aria-live": "polite" });
-      this.likeliest = this.button("Take the likeliest", () => this.append(this.order[0]));
-      this.chance = this.button("Draw by chance", () => this.append(this.draw()));
-      this.back = this.button("Take back", () => this.cut(this.tokens.length - 1));
-      this.again = this.button("Start again", () => this.cut(1));
-      this.other = this.choice("Any word");
-      this.appendAny = this.button("Append", () => this.append(Number(this.other.select.value)));
-      this.shade = this.choice("Show");
-      this.shade.select.append(...this.views().map((name, i) => make("option", { value: i }, name)));
-      this.shade.select.addEventListener("change", () => this.drawTable());
+      this.counts = new Counts();
+      this.summary = new Summary();
+      this.likeliest = makeButton("Take the likeliest", () => this.append(this.order[0]));
+      this.chance = makeButton("Draw by chance", () => this.append(this.draw()));
+      this.back = makeButton("Take back", () => this.cut(this.tokens.length - 1));
+      this.again = makeButton("Start again", () => this.cut(1));
+      this.other = makeSelect("Any word", [], () => {});
+      this.appendAny = makeButton("Append", () => this.append(Number(this.other.select.value)));
+      this.shade = makeSelect("Show", Object.entries(this.views()), () => this.drawTable());
       el.className = "steps";
       el.append(
         this.text,
-        make("div", { class: "steps-buttons" }, this.likeliest, this.chance, this.back, this.again),
+        make("div", { class: "course-pills" }, this.likeliest, this.chance, this.back, this.again),
         make(
           "div",
           { class: "steps-halves" },
@@ -45,23 +42,11 @@
           ),
           make("div", {}, make("div", { class: "steps-other" }, this.shade.label, this.shade.select), this.table),
         ),
-        this.counts,
-        this.summary,
+        this.counts.element,
+        this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.update();
       this.append(this.order[0]); // the first word is no choice yet: begin where there is one
-    }
-
-    button(words, act) {
-      const button = make("button", { type: "button", class: "steps-button" }, words);
-      button.addEventListener("click", act);
-      return button;
-    }
-
-    choice(name) {
-      const id = `steps-${(count += 1)}`;
-      return { label: make("label", { for: id }, name), select: make("select", { id }) };
     }
 
     views() {
@@ -107,7 +92,7 @@
       this.drawBars(stopped);
       this.drawTable();
       this.drawCounts();
-      this.tell(this.sentence(stopped));
+      this.summary.tell(this.sentence(stopped));
     }
 
     drawText() {
@@ -179,16 +164,11 @@
 
     drawCounts() {
       const now = this.read.length;
-      const facts = [
+      this.counts.show([
         ["now", "tokens read in this step", now],
         ["all", "tokens read so far", (now * (now + 1)) / 2],
         ["different", "of these, different ones", now],
-      ];
-      this.counts.replaceChildren(
-        ...facts.map(([id, name, value]) =>
-          make("div", {}, make("dt", {}, name), make("dd", { "data-count": id }, String(value))),
-        ),
-      );
+      ]);
     }
 
     sentence(stopped) {
@@ -207,18 +187,7 @@
       if (rounded === 100 && p < 0.9995) return ">99 %";
       return rounded === 0 && p > 0 ? "<1 %" : `${rounded} %`;
     }
-
-    tell(sentence) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = sentence;
-    }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["generation-steps"] = {
-    render({ model, el }) {
-      new GenerationSteps(model, el);
-    },
-  };
+  window.courseFigures["generation-steps"] = GenerationSteps;
 })();

@@ -8,8 +8,8 @@
   "use strict";
 
   const { make, makeSvg, signed } = window.courseElements;
+  const { Summary, makeButton, placeByKey } = window.courseControls;
   const { read } = window.courseGRU;
-  const STEP = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
   const HEIGHT = 56; // of a row, in units of the drawing
   const CENTRE = 32;
   const thickness = (gate) => 0.6 + 9.4 * gate;
@@ -48,31 +48,28 @@
       this.chosen = this.words.findIndex((word) => word in model.swaps);
       this.rows = this.words.map((_, index) => this.makeRow(index));
       this.numbers = make("div", { class: "gru-numbers course-scroll" });
-      this.summary = make("p", { class: "gru-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "gru";
       el.append(
         make("p", { class: "gru-how" },
           "Press a word to see its numbers. Press \u21c4 to exchange a noun."),
         this.makeTable(),
-        this.summary,
+        this.summary.element,
         this.numbers,
-        make("p", { class: "course-interactive__note" }, model.note),
       );
       this.update();
     }
 
     makeRow(index) {
       const row = {
-        word: make("button", { type: "button", class: "gru-word" }),
+        word: makeButton("", () => this.choose(index), "course-word gru-word"),
         cells: this.model.output_weight.map(() => new Cell()),
         plural: make("td", { class: "gru-plural" }),
       };
-      row.word.addEventListener("click", () => this.choose(index));
       row.word.addEventListener("keydown", (event) => this.onKey(event, index));
       const heading = make("th", { scope: "row" }, row.word);
       if (this.words[index] in this.model.swaps) {
-        row.swap = make("button", { type: "button", class: "gru-swap" }, "\u21c4");
-        row.swap.addEventListener("click", () => this.swap(index));
+        row.swap = makeButton("\u21c4", () => this.swap(index), "course-word gru-swap");
         heading.append(row.swap);
       }
       row.element = make("tr", {}, heading,
@@ -92,12 +89,8 @@
     }
 
     onKey(event, index) {
-      const last = this.rows.length - 1;
-      const ends = { Home: 0, End: last };
-      const target = event.key in STEP ? index + STEP[event.key] : ends[event.key];
-      if (target === undefined) return;
-      event.preventDefault();
-      const reached = Math.min(Math.max(target, 0), last);
+      const reached = placeByKey(event, index, this.rows.length);
+      if (reached === undefined) return;
       this.choose(reached);
       this.rows[reached].word.focus();
     }
@@ -128,7 +121,7 @@
         row.plural.textContent = `${(100 * plural).toFixed(0)}%`;
       });
       this.showNumbers(steps[this.chosen].units);
-      this.summary.textContent = this.sentence(steps);
+      this.summary.say(this.sentence(steps));
     }
 
     showNumbers(units) {
@@ -157,10 +150,5 @@
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["gru-gates"] = {
-    render({ model, el }) {
-      new GRUGates(model, el);
-    },
-  };
+  window.courseFigures["gru-gates"] = GRUGates;
 })();

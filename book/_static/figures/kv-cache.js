@@ -6,14 +6,12 @@
 (function () {
   "use strict";
 
-  const { make } = window.courseElements;
+  const { make, grouped } = window.courseElements;
+  const { Counts, Slider, Summary, makeButton, makeSelect } = window.courseControls;
   const WIDTHS = [4, 2, 1]; // bytes a number: float32, half precision, eight bits
-  const SHORTEST = 8; // powers of two, tokens
-  const LONGEST = 17;
-  const MOST_TEXTS = 6; // power of two
+  const TEXTS = [1, 2, 4, 8, 16, 32, 64];
+  const LENGTHS = Array.from({ length: 10 }, (_, i) => 2 ** (8 + i)); // tokens
   const BEAT = 900; // milliseconds a step when it plays by itself
-  const PAUSE = 200; // milliseconds before a change is read out
-  let count = 0;
 
   /** Bytes as a person would say them: 1.5 KiB, 4 GiB. */
   function written(bytes) {
@@ -38,45 +36,40 @@
         [true, "with a cache"],
       ].map(([cached, words]) => this.mode(cached, words));
       this.text = make("ol", { class: "kv-text" });
-      this.counts = make("dl", { class: "kv-counts" });
-      this.back = this.button("Back", () => this.go(this.step - 1));
-      this.next = this.button("Next word", () => this.go(this.step + 1));
-      this.play = this.button("Play", () => this.toggle());
-      this.select = this.choice();
-      this.width = this.slider("Bytes a number", 0, WIDTHS.length - 1, 0, (value) => WIDTHS[value]);
-      this.texts = this.slider("Texts at a time", 0, MOST_TEXTS, 0, (value) => 2 ** value);
-      this.length = this.slider("Tokens of a long text", SHORTEST, LONGEST, 13, (value) => 2 ** value);
+      this.counts = new Counts();
+      this.back = makeButton("Back", () => this.go(this.step - 1));
+      this.next = makeButton("Next word", () => this.go(this.step + 1));
+      this.play = makeButton("Play", () => this.toggle());
+      const names = model.models.map(({ name }) => name);
+      const { label, select } = makeSelect("Model", Object.entries(names), () => this.update());
+      this.select = select;
+      this.width = this.slider("Bytes a number", WIDTHS, 4);
+      this.texts = this.slider("Texts at a time", TEXTS, 1);
+      this.length = this.slider("Tokens of a long text", LENGTHS, 8192);
       this.total = make("p", { class: "kv-total" });
-      this.summary = make("p", { class: "kv-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "kv";
       el.append(
-        make("div", { class: "kv-buttons", role: "group", "aria-label": "Cache" }, ...this.modes),
+        make("div", { class: "course-pills", role: "group", "aria-label": "Cache" }, ...this.modes),
         this.text,
-        make("div", { class: "kv-buttons" }, this.back, this.next, this.play),
-        this.counts,
-        this.summary,
+        make("div", { class: "course-pills" }, this.back, this.next, this.play),
+        this.counts.element,
+        this.summary.element,
         make(
           "div",
-          { class: "kv-sliders" },
-          this.select.element,
+          { class: "course-sliders" },
+          make("div", { class: "course-slider" }, label, select),
           this.width.element,
           this.texts.element,
           this.length.element,
         ),
         this.total,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.update();
     }
 
-    button(words, act) {
-      const button = make("button", { type: "button", class: "kv-button" }, words);
-      button.addEventListener("click", act);
-      return button;
-    }
-
     mode(cached, words) {
-      const button = this.button(words, () => {
+      const button = makeButton(words, () => {
         this.cached = cached;
         this.update();
       });
@@ -84,30 +77,8 @@
       return button;
     }
 
-    choice() {
-      const id = `kv-${(count += 1)}`;
-      const select = make(
-        "select",
-        { id },
-        ...this.model.models.map(({ name }, index) => make("option", { value: index }, name)),
-      );
-      select.addEventListener("change", () => this.update());
-      const element = make("div", { class: "kv-slider" }, make("label", { for: id }, "Model"), select);
-      return { element, get: () => this.model.models[Number(select.value)] };
-    }
-
-    slider(name, min, max, value, meaning) {
-      const id = `kv-${(count += 1)}`;
-      const input = make("input", { type: "range", id, min, max, step: 1, value });
-      const output = make("output", { for: id });
-      const get = () => meaning(Number(input.value));
-      const show = () => {
-        output.textContent = get().toLocaleString("en");
-        input.setAttribute("aria-valuetext", get().toLocaleString("en"));
-      };
-      input.addEventListener("input", () => this.update());
-      const element = make("div", { class: "kv-slider" }, make("label", { for: id }, name), output, input);
-      return { element, get, show };
+    slider(name, values, value) {
+      return new Slider(name, () => this.update(), { values, value });
     }
 
     go(step) {
@@ -144,7 +115,7 @@
     }
 
     bytes(length, texts) {
-      const { num_layers: layers, kv_width: wide } = this.select.get();
+      const { num_layers: layers, kv_width: wide } = this.model.models[this.select.value];
       return 2 * texts * length * layers * wide * this.width.get();
     }
 
@@ -160,28 +131,23 @@
       this.next.disabled = this.step === this.last;
       [this.width, this.texts, this.length].forEach((slider) => slider.show());
       this.drawText(held, computed);
-      const facts = [
+      this.counts.show([
         ["now", "keys computed in this step, each layer", computed],
         ["all", "computed so far", sum],
         ["kept", "bytes kept, all layers", this.cached ? written(this.bytes(held, 1)) : "none"],
-      ];
-      this.counts.replaceChildren(
-        ...facts.map(([id, name, value]) =>
-          make("div", {}, make("dt", {}, name), make("dd", { "data-count": id }, String(value))),
-        ),
-      );
-      const { name } = this.select.get();
+      ]);
+      const { name } = this.model.models[this.select.value];
       const texts = this.texts.get();
       const long = this.length.get();
       this.total.replaceChildren(
         `${name}: `,
         make("strong", { "data-count": "token" }, written(this.bytes(1, 1))),
         " a token; for ",
-        `${texts === 1 ? "one text" : `${texts} texts`} of ${long.toLocaleString("en")} tokens `,
+        `${texts === 1 ? "one text" : `${texts} texts`} of ${grouped(long)} tokens `,
         make("strong", { "data-count": "total" }, written(this.bytes(long, texts))),
         ".",
       );
-      this.tell(
+      this.summary.tell(
         `${this.cached ? "With" : "Without"} a cache: to write \u201C${this.model.words[held]}\u201D ` +
           `keys and values of ${computed} ${computed === 1 ? "token" : "tokens"} are computed` +
           `${this.cached && this.step > 0 ? `, and those of ${held - 1} are there` : ""}.`,
@@ -201,18 +167,7 @@
       });
       this.text.replaceChildren(...items);
     }
-
-    tell(sentence) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = sentence;
-    }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["kv-cache"] = {
-    render({ model, el }) {
-      new KVCache(model, el);
-    },
-  };
+  window.courseFigures["kv-cache"] = KVCache;
 })();

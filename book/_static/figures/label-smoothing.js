@@ -5,15 +5,14 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg } = window.courseElements;
+  const { make, makeSvg, powerOfTen } = window.courseElements;
+  const { Slider, Summary } = window.courseControls;
   const WIDTH = 640;
   const HEIGHT = 300;
   const MARGIN = { left: 46, right: 14, top: 12, bottom: 52 };
   const LONGEST = 16; // the largest lead
   const POINTS = 160;
   const VOCABULARIES = [2, 10, 100, 1000, 10000, 37000, 100000];
-  const PAUSE = 200; // milliseconds before a change is read out
-  let count = 0;
 
   /** -log p of the right word and of each other, by the right word's lead. */
   function costs(lead, size) {
@@ -37,8 +36,7 @@
   function written(number) {
     if (number >= 0.001 || number === 0) return number.toFixed(4);
     const power = Math.floor(Math.log10(number));
-    const raised = [...String(-power)].map((digit) => "\u2070\u00B9\u00B2\u00B3\u2074\u2075\u2076\u2077\u2078\u2079"[digit]).join("");
-    return `${(number / 10 ** power).toFixed(1)} \u00B7 10\u207B${raised}`;
+    return `${(number / 10 ** power).toFixed(1)} \u00B7 ${powerOfTen(power)}`;
   }
 
   class LabelSmoothing {
@@ -46,10 +44,10 @@
       const sizes = VOCABULARIES.includes(model.vocab_size)
         ? VOCABULARIES
         : [...VOCABULARIES, model.vocab_size].sort((a, b) => a - b);
-      this.lead = this.slider("Lead", 0, LONGEST, 0.1, model.lead, Number);
-      this.smoothing = this.slider("Smoothing \u03B5", 0, 0.5, 0.01, model.smoothing, Number);
-      this.size = this.slider("Vocabulary V", 0, sizes.length - 1, 1, sizes.indexOf(model.vocab_size), (value) => sizes[value]);
-      this.svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
+      this.lead = this.slider("Lead", { max: LONGEST, step: 0.1, value: model.lead });
+      this.smoothing = this.slider("Smoothing \u03B5", { max: 0.5, step: 0.01, value: model.smoothing });
+      this.size = this.slider("Vocabulary V", { values: sizes, value: model.vocab_size });
+      this.svg = makeSvg("svg", { class: "course-chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
       this.grid = makeSvg("g");
       this.best = makeSvg("line", { class: "smooth-best" });
       this.plain = makeSvg("polyline", { class: "smooth-curve smooth-curve--plain" });
@@ -57,33 +55,27 @@
       this.dot = makeSvg("circle", { class: "smooth-dot", r: 7 });
       this.svg.append(this.grid, this.best, this.plain, this.smoothed, this.dot);
       this.cells = {};
-      this.summary = make("p", { class: "smooth-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "smooth";
       el.append(
-        make("p", { class: "smooth-title" }, "Loss of a word (nats)"),
+        make("p", { class: "course-chart-title" }, "Loss of a word (nats)"),
         this.svg,
         make(
           "p",
-          { class: "smooth-legend" },
-          make("span", { class: "smooth-key smooth-key--smoothed" }, "with smoothing"),
-          make("span", { class: "smooth-key smooth-key--plain" }, "without"),
-          make("span", { class: "smooth-key smooth-key--best" }, "its lowest point"),
+          { class: "course-legend" },
+          make("span", { class: "smooth-key--smoothed" }, "with smoothing"),
+          make("span", { class: "smooth-key--plain" }, "without"),
+          make("span", { class: "smooth-key--best" }, "its lowest point"),
         ),
-        make("div", { class: "smooth-sliders" }, this.lead.element, this.smoothing.element, this.size.element),
+        make("div", { class: "course-sliders" }, this.lead.element, this.smoothing.element, this.size.element),
         this.table(),
-        this.summary,
+        this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.update();
     }
 
-    slider(name, min, max, step, value, read) {
-      const id = `smooth-${(count += 1)}`;
-      const input = make("input", { type: "range", id, min, max, step, value });
-      const output = make("output", { for: id });
-      input.addEventListener("input", () => this.update());
-      const element = make("div", { class: "smooth-slider" }, make("label", { for: id }, name), output, input);
-      return { input, output, element, get: () => read(Number(input.value)) };
+    slider(name, range) {
+      return new Slider(name, () => this.update(), range);
     }
 
     table() {
@@ -106,9 +98,7 @@
     }
 
     text(words, x, y, anchor) {
-      const label = makeSvg("text", { class: "smooth-label", x, y, "text-anchor": anchor });
-      label.textContent = words;
-      return label;
+      return makeSvg("text", { class: "course-chart-label", x, y, "text-anchor": anchor }, words);
     }
 
     drawGrid() {
@@ -117,7 +107,7 @@
       for (let cost = 0; cost <= this.highest; cost += step) {
         const y = this.y(cost);
         parts.push(
-          makeSvg("line", { class: "smooth-grid", x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y, y2: y }),
+          makeSvg("line", { class: "course-chart-grid", x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y, y2: y }),
           this.text(String(cost), MARGIN.left - 8, y + 5, "end"),
         );
       }
@@ -139,9 +129,9 @@
       const lead = this.lead.get();
       const smoothing = this.smoothing.get();
       const size = this.size.get();
-      this.show(this.lead, lead.toFixed(1));
-      this.show(this.smoothing, smoothing.toFixed(2));
-      this.show(this.size, size.toLocaleString("en"));
+      this.lead.show(lead.toFixed(1));
+      this.smoothing.show(smoothing.toFixed(2));
+      this.size.show();
       this.highest = 1.05 * Math.max(Math.log(size), loss(LONGEST, size, smoothing));
       this.drawGrid();
       this.plain.setAttribute("points", this.points(size, 0));
@@ -157,7 +147,7 @@
       this.cells["other-target"].textContent = written(smoothing / size);
       this.cells["right-model"].textContent = written(Math.exp(-right));
       this.cells["other-model"].textContent = written(Math.exp(-other));
-      this.tell(
+      this.summary.tell(
         `The word costs ${now.toFixed(3)} nats; without smoothing ${right.toFixed(3)}. ` +
           (smoothing > 0
             ? `The least is ${loss(best, size, smoothing).toFixed(3)}, at a lead of ${best.toFixed(1)}.`
@@ -175,23 +165,7 @@
       this.best.setAttribute("y1", MARGIN.top);
       this.best.setAttribute("y2", HEIGHT - MARGIN.bottom);
     }
-
-    show({ input, output }, words) {
-      output.textContent = words;
-      input.setAttribute("aria-valuetext", words);
-    }
-
-    tell(sentence) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = sentence;
-    }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["label-smoothing"] = {
-    render({ model, el }) {
-      new LabelSmoothing(model, el);
-    },
-  };
+  window.courseFigures["label-smoothing"] = LabelSmoothing;
 })();

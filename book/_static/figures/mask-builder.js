@@ -6,8 +6,8 @@
   "use strict";
 
   const { make } = window.courseElements;
+  const { Slider, Summary, makeButton } = window.courseControls;
   const MOST_LAYERS = 4;
-  const PAUSE = 200; // milliseconds before a change is read out
   const PRESETS = [
     ["causal and no padding", (t, s, padding) => s <= t && !padding.includes(s)],
     ["causal", (t, s) => s <= t],
@@ -16,7 +16,6 @@
     ["one too far", (t, s) => s <= t + 1],
     ["upside down", (t, s) => s > t],
   ];
-  let count = 0;
 
   /** Zero is written as 0 only where it is exactly zero. */
   function written(amount) {
@@ -31,32 +30,25 @@
       this.at = [0, 0];
       this.cells = [];
       this.leaks = [];
-      const id = `mask-${(count += 1)}`;
-      this.input = make("input", { type: "range", id, min: 1, max: MOST_LAYERS, step: 1, value: 1 });
-      this.output = make("output", { for: id });
-      this.input.addEventListener("input", () => this.update());
-      this.summary = make("p", { class: "mask-summary", "aria-live": "polite" });
-      this.buttons = PRESETS.map(([name, rule]) => {
-        const button = make("button", { type: "button", class: "mask-button" }, name);
-        button.addEventListener("click", () => {
-          this.mask = this.preset(rule);
-          this.update();
-        });
-        return button;
-      });
+      const layers = { min: 1, max: MOST_LAYERS, value: 1 };
+      this.layers = new Slider("Layers", () => this.update(), layers);
+      this.summary = new Summary();
+      this.buttons = PRESETS.map(([name, rule]) => makeButton(name, () => {
+        this.mask = this.preset(rule);
+        this.update();
+      }));
       el.className = "mask";
       el.append(
-        make("div", { class: "mask-buttons", role: "group", "aria-label": "Masks to begin with" }, ...this.buttons),
+        make("div", { class: "course-pills", role: "group", "aria-label": "Masks to begin with" }, ...this.buttons),
         make(
           "div",
           { class: "mask-tables" },
           this.table("The mask: may attend", (t, s) => this.maskCell(t, s)),
           this.table("The leak: output depends on input", (t, s) => this.leakCell(t, s)),
         ),
-        make("div", { class: "mask-slider" }, make("label", { for: id }, "Layers"), this.output, this.input),
-        this.summary,
+        this.layers.element,
+        this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.update();
     }
 
@@ -87,12 +79,11 @@
     }
 
     maskCell(t, s) {
-      const cell = make("button", { type: "button", class: "mask-cell" });
-      cell.addEventListener("click", () => {
+      const cell = makeButton("", () => {
         this.mask[t][s] = !this.mask[t][s];
         this.at = [t, s];
         this.update();
-      });
+      }, "mask-cell");
       cell.addEventListener("keydown", (event) => this.move(event, t, s));
       (this.cells[t] = this.cells[t] || [])[s] = cell;
       return cell;
@@ -130,13 +121,13 @@
     }
 
     update() {
-      const layers = Number(this.input.value);
+      const layers = this.layers.get();
       this.showMask();
       this.buttons.forEach((button, index) => {
         const same = this.preset(PRESETS[index][1]).every((row, t) => row.every((may, s) => may === this.mask[t][s]));
         button.setAttribute("aria-pressed", String(same));
       });
-      this.output.textContent = layers;
+      this.layers.show();
       const measured = window.courseLeak(this.model, this.mask, layers);
       const largest = Math.max(...measured.flat());
       let leaks = 0;
@@ -157,24 +148,13 @@
       );
       const empty = this.mask.filter((row) => !row.some(Boolean)).length;
       const stack = `${layers} ${layers === 1 ? "layer" : "layers"}`;
-      this.tell(
+      this.summary.tell(
         (leaks
           ? `${stack}: ${leaks} ${leaks === 1 ? "leak" : "leaks"}, the largest ${written(worst)}.`
           : `${stack}: no leak.`) + (empty ? ` ${empty} ${empty === 1 ? "query sees" : "queries see"} nothing.` : ""),
       );
     }
-
-    tell(sentence) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = sentence;
-    }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["mask-builder"] = {
-    render({ model, el }) {
-      new MaskBuilder(model, el);
-    },
-  };
+  window.courseFigures["mask-builder"] = MaskBuilder;
 })();

@@ -7,45 +7,31 @@
   "use strict";
 
   const { make } = window.courseElements;
+  const { Radios, Summary, makeButton, makeSelect } = window.courseControls;
   const STEP = { ArrowRight: 1, ArrowLeft: -1 };
-  let count = 0;
 
   class MLMGuesser {
     constructor(model, el) {
       this.model = model;
-      const id = `guesser-${(count += 1)}`;
-      this.select = make("select", { id },
-        ...model.sentences.map(({ words }, i) => make("option", { value: i }, words.join(" "))));
-      this.select.addEventListener("change", () => this.show());
-      this.radios = model.models.map((name, i) => this.radio(name, i, id));
+      const sentences = model.sentences.map(({ words }) => words.join(" "));
+      const { label, select } = makeSelect("Sentence", Object.entries(sentences), () => this.show());
+      this.select = select;
+      this.radios = new Radios("The model sees", model.models, 0, () => this.update());
       this.sentence = make("div", { class: "guesser-words", role: "group", "aria-label": "Hide a word" });
       this.bars = make("ol", { class: "guesser-bars", "aria-hidden": "true" });
-      this.summary = make("p", { class: "guesser-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "guesser";
       el.append(
-        make("div", { class: "guesser-controls" },
-          make("label", { for: id }, "Sentence"), this.select,
-          make("fieldset", {}, make("legend", {}, "The model sees"),
-            ...this.radios.map(({ element }) => element))),
-        this.sentence, this.bars, this.summary,
+        make("div", { class: "guesser-controls" }, label, select, this.radios.element),
+        this.sentence, this.bars, this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.show();
-    }
-
-    radio(name, index, id) {
-      const input = make("input", { type: "radio", name: id, id: `${id}-${index}`, value: index });
-      input.checked = index === 0;
-      input.addEventListener("change", () => this.update());
-      const element = make("span", {}, input, make("label", { for: `${id}-${index}` }, name));
-      return { input, element };
     }
 
     show() {
       const { words } = this.model.sentences[this.select.value];
       this.buttons = words.map((word, i) => {
-        const button = make("button", { type: "button", class: "guesser-word" }, word);
-        button.addEventListener("click", () => this.hide(i));
+        const button = makeButton(word, () => this.hide(i), "guesser-word");
         button.addEventListener("keydown", (event) => this.move(event, i));
         return button;
       });
@@ -68,7 +54,7 @@
     }
 
     update() {
-      const chosen = this.radios.findIndex(({ input }) => input.checked);
+      const chosen = this.radios.get();
       const { words, guesses } = this.model.sentences[this.select.value];
       const best = guesses[chosen][this.place];
       const truth = words[this.place];
@@ -79,8 +65,8 @@
       });
       this.bars.replaceChildren(...best.map(([word, p]) => this.bar(word, p, word === truth)));
       const listed = best.slice(0, 3).map(([word, p]) => `${word} ${this.percent(p)}`).join(", ");
-      this.summary.textContent =
-        `\u201C${truth}\u201D is hidden. Seeing ${this.model.models[chosen]}, the model says: ${listed}.`;
+      this.summary.say(
+        `\u201C${truth}\u201D is hidden. Seeing ${this.model.models[chosen]}, the model says: ${listed}.`);
     }
 
     bar(word, p, isTruth) {
@@ -97,10 +83,5 @@
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["mlm-guesser"] = {
-    render({ model, el }) {
-      new MLMGuesser(model, el);
-    },
-  };
+  window.courseFigures["mlm-guesser"] = MLMGuesser;
 })();

@@ -7,8 +7,7 @@
   "use strict";
 
   const { make, signed } = window.courseElements;
-  const PAUSE = 200; // milliseconds before a change is read out
-  let count = 0;
+  const { Summary, makeButton, makeSelect } = window.courseControls;
 
   function softmax(logits) {
     const highest = Math.max(...logits);
@@ -27,21 +26,17 @@
     constructor(model, el) {
       this.model = model;
       this.isOn = model.sentences[0].weights.map(() => true);
-      const id = `multi-head-${(count += 1)}`;
-      this.select = make("select", { id, class: "heads-select" });
-      model.sentences.forEach(({ words }, index) =>
-        this.select.append(make("option", { value: index }, words.join(" "))),
-      );
-      this.select.addEventListener("change", () => this.choose(Number(this.select.value)));
+      const sentences = model.sentences.map(({ words }) => words.join(" "));
+      const { label, select } = makeSelect("Sentence", Object.entries(sentences), () =>
+        this.choose(Number(select.value)));
       this.stage = make("div", {});
-      this.summary = make("p", { class: "heads-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "heads";
       el.append(
-        make("div", { class: "heads-chooser" }, make("label", { for: id }, "Sentence"), this.select),
+        make("div", { class: "heads-chooser" }, label, select),
         this.stage,
-        this.summary,
+        this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.choose(0);
     }
 
@@ -76,12 +71,10 @@
     }
 
     headSwitch(head) {
-      const button = make("button", { type: "button", class: "heads-switch" }, `head ${head + 1}`);
-      button.addEventListener("click", () => {
+      return makeButton(`head ${head + 1}`, () => {
         this.isOn[head] = !this.isOn[head];
         this.update();
-      });
-      return button;
+      }, "heads-switch");
     }
 
     wordButton(word, place) {
@@ -145,7 +138,7 @@
       );
       const on = this.isOn.flatMap((isOn, head) => (isOn ? [head + 1] : []));
       const who = on.length ? `heads ${on.join(", ")}` : "no head";
-      this.tell(
+      this.summary.tell(
         [
           `\u201C${this.sentence.words[this.place]}\u201D with ${who}:`,
           ...told.map(
@@ -177,18 +170,7 @@
         ...cells,
       );
     }
-
-    tell(sentence) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = sentence;
-    }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["multi-head"] = {
-    render({ model, el }) {
-      new MultiHead(model, el);
-    },
-  };
+  window.courseFigures["multi-head"] = MultiHead;
 })();

@@ -9,22 +9,22 @@
   "use strict";
 
   const { make } = window.courseElements;
+  const { Radios, Summary, makeButton, makeSelect } = window.courseControls;
   const PATCHES = 4; // along each side
   const DARKEST = 0.6; // of what gets no weight
   const WORD_KEYS = { ArrowRight: 1, ArrowLeft: -1 };
   const PATCH_KEYS = { ...WORD_KEYS, ArrowDown: PATCHES, ArrowUp: -PATCHES };
-  let count = 0;
 
   class PictureReader {
     constructor(model, el) {
       this.model = model;
       this.covered = null;
       this.word = 0;
-      const id = `reader-${(count += 1)}`;
-      this.select = make("select", { id },
-        ...model.pictures.map((_, i) => make("option", { value: i }, `Picture ${i + 1}`)));
-      this.select.addEventListener("change", () => this.show());
-      this.radios = model.models.map((name, i) => this.radio(name, i, id));
+      const pictures = model.pictures.map((_, i) => `Picture ${i + 1}`);
+      const { label, select } = makeSelect("Picture", Object.entries(pictures), () => this.show());
+      this.select = select;
+      const last = model.models.length - 1;
+      this.radios = new Radios("The decoder gets", model.models, last, () => this.update());
       this.canvas = make("canvas", { width: model.side, height: model.side, role: "img" });
       this.light = make("canvas", {
         class: "reader-light", width: model.regions, height: model.regions, "aria-hidden": "true",
@@ -32,29 +32,17 @@
       this.patches = Array.from({ length: PATCHES ** 2 }, (_, i) => this.patch(i));
       this.caption = make("div", { class: "reader-words", role: "group", "aria-label": "Caption" });
       this.truth = make("p", { class: "reader-truth" });
-      this.summary = make("p", { class: "reader-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "reader";
       el.append(
-        make("div", { class: "reader-controls" },
-          make("label", { for: id }, "Picture"), this.select,
-          make("fieldset", {}, make("legend", {}, "The decoder gets"),
-            ...this.radios.map(({ element }) => element))),
+        make("div", { class: "reader-controls" }, label, select, this.radios.element),
         make("div", { class: "reader-board" },
           make("div", { class: "reader-picture" }, this.canvas, this.light,
             make("div", { class: "reader-patches", role: "group", "aria-label": "Cover a place" },
               ...this.patches)),
-          make("div", { class: "reader-text" }, this.caption, this.truth, this.summary)),
+          make("div", { class: "reader-text" }, this.caption, this.truth, this.summary.element)),
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.show();
-    }
-
-    radio(name, index, id) {
-      const input = make("input", { type: "radio", name: id, id: `${id}-${index}`, value: index });
-      input.checked = index === this.model.models.length - 1;
-      input.addEventListener("change", () => this.update());
-      const element = make("span", {}, input, make("label", { for: `${id}-${index}` }, name));
-      return { input, element };
     }
 
     patch(index) {
@@ -109,7 +97,7 @@
     }
 
     update() {
-      const readings = this.picture.readings[this.radios.findIndex(({ input }) => input.checked)];
+      const readings = this.picture.readings[this.radios.get()];
       this.whole = readings[0];
       this.reading = readings[this.covered === null ? 0 : 1 + this.covered];
       this.word = Math.max(0, Math.min(this.word, this.reading.words.length - 1));
@@ -122,8 +110,7 @@
     }
 
     wordButton(word, index) {
-      const button = make("button", { type: "button" }, word);
-      button.addEventListener("click", () => this.look(index));
+      const button = makeButton(word, () => this.look(index), "course-word");
       button.addEventListener("focus", () => this.look(index));
       button.addEventListener("keydown", (event) => this.move(event, WORD_KEYS, this.buttons, index));
       return button;
@@ -135,7 +122,7 @@
       this.buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === index)));
       const weights = this.reading.weights && this.reading.weights[index];
       this.shade(weights);
-      this.summary.textContent = [this.sayCover(), this.sayWord(weights)].filter(Boolean).join(" ");
+      this.summary.say([this.sayCover(), this.sayWord(weights)].filter(Boolean).join(" "));
     }
 
     /** Darken each region, the less weight it has. */
@@ -173,10 +160,5 @@
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["picture-reader"] = {
-    render({ model, el }) {
-      new PictureReader(model, el);
-    },
-  };
+  window.courseFigures["picture-reader"] = PictureReader;
 })();

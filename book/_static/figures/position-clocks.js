@@ -6,10 +6,9 @@
   "use strict";
 
   const { make, makeSvg } = window.courseElements;
+  const { Slider, Summary } = window.courseControls;
   const BASES = [10, 100, 1000, 10000, 100000];
   const LONGEST_SHIFT = 20;
-  const PAUSE = 200; // milliseconds before a change is read out
-  let count = 0;
 
   class Clock {
     constructor() {
@@ -62,57 +61,41 @@
     constructor(model, el) {
       this.model = model;
       this.clocks = Array.from({ length: model.d_model / 2 }, () => new Clock());
-      this.position = this.slider("Position t", 0, model.length - 1, 12);
-      this.shift = this.slider("Shift k", 0, LONGEST_SHIFT, 3);
-      const known = BASES.includes(model.base) ? BASES : [...BASES, model.base].sort((a, b) => a - b);
-      this.bases = known;
-      this.base = this.slider("Base", 0, known.length - 1, known.indexOf(model.base));
-      this.summary = make("p", { class: "clocks-summary", "aria-live": "polite" });
+      this.position = this.slider("Position t", { max: model.length - 1, value: 12 });
+      this.shift = this.slider("Shift k", { max: LONGEST_SHIFT, value: 3 });
+      const values = BASES.includes(model.base) ? BASES : [...BASES, model.base].sort((a, b) => a - b);
+      this.base = this.slider("Base", { values, value: model.base });
+      this.summary = new Summary();
       el.className = "clocks";
       el.append(
         make("div", { class: "clocks-dials" }, ...this.clocks.map(({ element }) => element)),
         make(
           "div",
-          { class: "clocks-sliders" },
+          { class: "course-sliders" },
           this.position.element,
           this.shift.element,
           this.base.element,
         ),
-        this.summary,
+        this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.update();
     }
 
-    slider(name, min, max, value) {
-      const id = `clocks-${(count += 1)}`;
-      const input = make("input", { type: "range", id, min, max, step: 1, value });
-      const output = make("output", { for: id });
-      input.addEventListener("input", () => this.update());
-      const element = make(
-        "div",
-        { class: "clocks-slider" },
-        make("label", { for: id }, name),
-        output,
-        input,
-      );
-      return { input, output, element, get: () => Number(input.value) };
+    slider(name, range) {
+      return new Slider(name, () => this.update(), range);
     }
 
     update() {
       const { d_model: width } = this.model;
       const position = this.position.get();
       const shift = this.shift.get();
-      const base = this.bases[this.base.get()];
+      const base = this.base.get();
       const speeds = this.clocks.map((_, clock) => base ** ((-2 * clock) / width));
       this.clocks.forEach((clock, index) => clock.set(speeds[index], position, shift));
-      this.position.output.textContent = position;
-      this.shift.output.textContent = shift;
-      this.base.output.textContent = base.toLocaleString("en");
-      this.base.input.setAttribute("aria-valuetext", base.toLocaleString("en"));
+      [this.position, this.shift, this.base].forEach((slider) => slider.show());
       const similarity =
         speeds.reduce((sum, speed) => sum + Math.cos(speed * shift), 0) / speeds.length;
-      this.tell(
+      this.summary.tell(
         `Position ${position} and position ${position + shift}: each clock turns by its own angle, ` +
           `the first by ${this.degrees(speeds[0] * shift)}, the last by ` +
           `${this.degrees(speeds[speeds.length - 1] * shift)}. ` +
@@ -124,18 +107,7 @@
       const degrees = (radians * 180) / Math.PI;
       return `${degrees.toLocaleString("en", { maximumFractionDigits: degrees < 10 ? 2 : 0 })}\u00B0`;
     }
-
-    tell(sentence) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = sentence;
-    }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["position-clocks"] = {
-    render({ model, el }) {
-      new PositionClocks(model, el);
-    },
-  };
+  window.courseFigures["position-clocks"] = PositionClocks;
 })();

@@ -6,19 +6,15 @@
   "use strict";
 
   const { make } = window.courseElements;
-  const PAUSE = 200; // milliseconds before a change is read out
-  const STEP = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
-  let count = 0;
+  const { Counts, Slider, Summary, makeButton, placeByKey } = window.courseControls;
 
   class PrefixSlider {
     constructor(model, el) {
       this.model = model;
       this.length = model.words.length;
       this.place = model.source - 1;
-      const id = `prefix-${(count += 1)}`;
-      this.input = make("input", { type: "range", id, min: 0, max: this.length, step: 1, value: 0 });
-      this.output = make("output", { for: id });
-      this.input.addEventListener("input", () => this.update());
+      const lengths = { max: this.length, value: 0 };
+      this.slider = new Slider("Prefix, in tokens", () => this.update(), lengths);
       this.presets = [
         ["decoder-only", 0],
         ["prefix LM", model.source],
@@ -28,23 +24,22 @@
       this.buttons = model.words.map((word, i) => this.word(word, i));
       this.words.append(...this.buttons);
       this.table = this.grid();
-      this.counts = make("dl", { class: "prefix-counts" });
-      this.summary = make("p", { class: "prefix-summary", "aria-live": "polite" });
+      this.counts = new Counts();
+      this.summary = new Summary();
       el.className = "prefix";
       el.append(
-        make("div", { class: "prefix-presets", role: "group", "aria-label": "Family" }, ...this.presets.map(({ button }) => button)),
-        make("div", { class: "prefix-slider" }, make("label", { for: id }, "Prefix, in tokens"), this.output, this.input),
+        make("div", { class: "course-pills", role: "group", "aria-label": "Family" }, ...this.presets.map(({ button }) => button)),
+        this.slider.element,
         make("div", { class: "prefix-halves" },
-          make("div", {}, make("p", { class: "prefix-heading" }, "Who looks? Choose a place."), this.words, this.counts),
+          make("div", {}, make("p", { class: "prefix-heading" }, "Who looks? Choose a place."), this.words, this.counts.element),
           this.table),
-        this.summary,
+        this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.update();
     }
 
     get prefix() {
-      return Number(this.input.value);
+      return this.slider.get();
     }
 
     sees(i, j) {
@@ -57,22 +52,20 @@
     }
 
     preset(name, prefix) {
-      const button = make("button", { type: "button", class: "prefix-preset" }, name);
-      button.addEventListener("click", () => {
-        this.input.value = prefix;
+      const button = makeButton(name, () => {
+        this.slider.set(prefix);
         this.update();
       });
       return { button, prefix };
     }
 
     word(word, i) {
-      const button = make("button", { type: "button", class: "prefix-word" }, word);
-      button.addEventListener("click", () => this.look(i));
+      const button = makeButton(word, () => this.look(i), "prefix-word");
       button.addEventListener("keydown", (event) => {
-        if (!(event.key in STEP)) return;
-        event.preventDefault();
-        this.look(Math.max(0, Math.min(this.length - 1, this.place + STEP[event.key])));
-        this.buttons[this.place].focus();
+        const reached = placeByKey(event, this.place, this.length);
+        if (reached === undefined) return;
+        this.look(reached);
+        this.buttons[reached].focus();
       });
       return button;
     }
@@ -98,7 +91,7 @@
 
     update() {
       const { length, prefix, place } = this;
-      this.output.textContent = prefix;
+      this.slider.show();
       this.presets.forEach((preset) => {
         const same = preset.prefix === prefix || (preset.prefix === 0 && prefix === 1);
         preset.button.setAttribute("aria-pressed", String(same));
@@ -121,15 +114,11 @@
         lessons += this.canBeAsked(i);
         asked.textContent = i + 1 === length ? "" : this.canBeAsked(i) ? "\u2713" : "sees it";
       });
-      const facts = [
+      this.counts.show([
         ["pairs", "pairs that see", pairs],
         ["lessons", "places that can be asked", lessons],
-      ];
-      this.counts.replaceChildren(
-        ...facts.map(([name, text, value]) =>
-          make("div", {}, make("dt", {}, text), make("dd", { "data-count": name }, String(value)))),
-      );
-      this.tell(this.sentence(lessons));
+      ]);
+      this.summary.tell(this.sentence(lessons));
     }
 
     sentence(lessons) {
@@ -141,18 +130,7 @@
       const asked = lessons ? "" : " No place can be asked what comes next: words have to be hidden instead.";
       return `Prefix of ${prefix}: ${name}. \u201C${words[place]}\u201D sees ${seen} of ${length} places.${asked}`;
     }
-
-    tell(sentence) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = sentence;
-    }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["prefix-slider"] = {
-    render({ model, el }) {
-      new PrefixSlider(model, el);
-    },
-  };
+  window.courseFigures["prefix-slider"] = PrefixSlider;
 })();

@@ -8,9 +8,8 @@
 
   const { scores, softmax, mix } = window.courseAttention;
   const { make, signed } = window.courseElements;
+  const { Summary, makeButton, placeByKey } = window.courseControls;
   const { Bar, Columns } = window.courseBars;
-  const STEP = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
-  const PAUSE = 200; // milliseconds before a change is read out
 
   class QueryKeyValue {
     constructor(model, el) {
@@ -24,16 +23,15 @@
       this.output = new Columns(model.value[0].length);
       this.outputName = make("span");
       this.scoreHead = make("span", { class: "course-key" });
-      this.summary = make("p", { class: "qkv-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       this.table = this.makeTable();
       el.className = "qkv";
       el.append(
         make("p", { class: "qkv-how" }, "Point at a word, or press one to keep it chosen."),
         make("div", { class: "qkv-board" }, this.arcs.element, this.table),
         this.divisor.element,
-        this.summary,
+        this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       new ResizeObserver(() => this.drawArcs()).observe(this.table);
       this.update();
     }
@@ -49,11 +47,10 @@
     }
 
     makeRow(word, index) {
-      const button = make("button", { type: "button", class: "qkv-word" }, word);
+      const button = makeButton(word, () => this.keep(index), "course-word qkv-word");
       button.addEventListener("mouseenter", () => this.choose(index));
       button.addEventListener("mouseleave", () => this.choose(this.kept));
       button.addEventListener("focus", () => this.keep(index));
-      button.addEventListener("click", () => this.keep(index));
       button.addEventListener("keydown", (event) => this.onKey(event, index));
       const row = {
         button,
@@ -103,12 +100,7 @@
     }
 
     onKey(event, index) {
-      const last = this.rows.length - 1;
-      const ends = { Home: 0, End: last };
-      const target = event.key in STEP ? index + STEP[event.key] : ends[event.key];
-      if (target === undefined) return;
-      event.preventDefault();
-      this.rows[Math.min(Math.max(target, 0), last)].button.focus();
+      this.rows[placeByKey(event, index, this.rows.length)]?.button.focus();
     }
 
     choose(index) {
@@ -144,7 +136,7 @@
       this.scoreHead.textContent = `q\u00B7k \u00F7 ${this.divisor.format(this.divisor.value)}`;
       this.weights = weights;
       this.drawArcs();
-      this.tell();
+      this.summary.tell(this.sentence());
     }
 
     drawArcs() {
@@ -155,12 +147,6 @@
         return box.top + box.height / 2 - top;
       });
       this.arcs.draw(this.shown, this.weights, heights);
-    }
-
-    tell() {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = this.sentence()), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = this.sentence();
     }
 
     sentence() {
@@ -178,10 +164,5 @@
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["query-key-value"] = {
-    render({ model, el }) {
-      new QueryKeyValue(model, el);
-    },
-  };
+  window.courseFigures["query-key-value"] = QueryKeyValue;
 })();

@@ -7,13 +7,12 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg } = window.courseElements;
+  const { make, makeSvg, grouped } = window.courseElements;
+  const { Slider, Summary, makeButton } = window.courseControls;
   const WIDTHS = [32, 64, 128, 256, 512];
   const HEADS = [1, 2, 4, 8];
   const LONGEST = 10;
-  const PAUSE = 200; // milliseconds before a change is read out
   const CELL = 18;
-  let count = 0;
 
   const attention = ({ d_model: d }) => 4 * d * d + 4 * d + 2 * d;
   const feedForward = ({ d_model: d, d_ff: inner }) => 2 * d * inner + inner + d + 2 * d;
@@ -95,19 +94,17 @@
       this.chosen = 0;
       const { sizes } = model;
       this.sliders = {
-        src_len: this.slider("Source tokens", 2, LONGEST, sizes.src_len),
-        padding: this.slider("of them padding", 0, 3, 0),
-        tgt_len: this.slider("Target tokens", 1, LONGEST, sizes.tgt_len),
-        d_model: this.slider("Width d_model", 0, WIDTHS.length - 1, WIDTHS.indexOf(sizes.d_model), WIDTHS),
-        num_heads: this.slider("Heads", 0, HEADS.length - 1, HEADS.indexOf(sizes.num_heads), HEADS),
+        src_len: this.slider("Source tokens", { min: 2, max: LONGEST, value: sizes.src_len }),
+        padding: this.slider("of them padding", { max: 3, value: 0 }),
+        tgt_len: this.slider("Target tokens", { min: 1, max: LONGEST, value: sizes.tgt_len }),
+        d_model: this.slider("Width d_model", { values: WIDTHS, value: sizes.d_model }),
+        num_heads: this.slider("Heads", { values: HEADS, value: sizes.num_heads }),
       };
       this.boxes = STAGES.map((stage, index) => this.box(stage, index));
-      this.back = make("button", { type: "button", class: "flow-step" }, "Back");
-      this.next = make("button", { type: "button", class: "flow-step" }, "Next stage");
-      this.back.addEventListener("click", () => this.choose(this.chosen - 1));
-      this.next.addEventListener("click", () => this.choose(this.chosen + 1));
+      this.back = makeButton("Back", () => this.choose(this.chosen - 1));
+      this.next = makeButton("Next stage", () => this.choose(this.chosen + 1));
       this.panel = make("div", { class: "flow-panel" });
-      this.summary = make("p", { class: "flow-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "flow";
       el.append(
         make(
@@ -118,24 +115,17 @@
         make(
           "div",
           { class: "flow-side" },
-          make("div", { class: "flow-steps" }, this.back, this.next),
+          make("div", { class: "course-pills" }, this.back, this.next),
           this.panel,
-          make("div", { class: "flow-sliders" }, ...Object.values(this.sliders).map(({ element }) => element)),
+          make("div", { class: "course-sliders" }, ...Object.values(this.sliders).map(({ element }) => element)),
         ),
-        this.summary,
+        this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.update();
     }
 
-    slider(name, min, max, value, values) {
-      const id = `flow-${(count += 1)}`;
-      const input = make("input", { type: "range", id, min, max, step: 1, value });
-      const output = make("output", { for: id });
-      const get = () => (values ? values[Number(input.value)] : Number(input.value));
-      input.addEventListener("input", () => this.update());
-      const element = make("div", { class: "flow-slider" }, make("label", { for: id }, name), output, input);
-      return { input, output, element, get, named: Boolean(values) };
+    slider(name, range) {
+      return new Slider(name, () => this.update(), range);
     }
 
     box(stage, index) {
@@ -163,10 +153,7 @@
     }
 
     update() {
-      Object.values(this.sliders).forEach(({ input, output, get, named }) => {
-        output.textContent = get();
-        if (named) input.setAttribute("aria-valuetext", String(get()));
-      });
+      Object.values(this.sliders).forEach((slider) => slider.show());
       const sizes = this.sizes();
       const padding = Math.min(sizes.padding, sizes.src_len - 1);
       this.boxes.forEach(({ element, shape }, index) => {
@@ -178,7 +165,7 @@
       this.next.disabled = this.chosen === STAGES.length - 1;
       const stage = STAGES[this.chosen];
       this.panel.replaceChildren(...this.explain(stage, sizes, padding));
-      this.tell(`${this.chosen + 1} of ${STAGES.length}, ${stage.side}: ${stage.name}, ${written(stage.shape(sizes))}.`);
+      this.summary.tell(`${this.chosen + 1} of ${STAGES.length}, ${stage.side}: ${stage.name}, ${written(stage.shape(sizes))}.`);
     }
 
     explain(stage, sizes, padding) {
@@ -187,7 +174,7 @@
         facts.push(["weights", written([sizes.batch, sizes.num_heads, sizes[stage.queries], sizes[stage.keys]]), "weights"]);
       }
       if (stage.parameters) {
-        facts.push(["parameters", stage.parameters(sizes).toLocaleString("en"), "parameters"]);
+        facts.push(["parameters", grouped(stage.parameters(sizes)), "parameters"]);
       }
       const list = make("dl", { class: "flow-facts" });
       facts.forEach(([name, value, id]) =>
@@ -221,18 +208,7 @@
       const says = `A row for each query, a column for each key: ${open} of ${rows * columns} may be seen.`;
       return [make("p", { class: "flow-mask-says" }, says), svg];
     }
-
-    tell(sentence) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = sentence;
-    }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["transformer-flow"] = {
-    render({ model, el }) {
-      new TransformerFlow(model, el);
-    },
-  };
+  window.courseFigures["transformer-flow"] = TransformerFlow;
 })();

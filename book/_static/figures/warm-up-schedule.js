@@ -5,7 +5,8 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg } = window.courseElements;
+  const { make, makeSvg, grouped, powerOfTen } = window.courseElements;
+  const { Slider, Summary, makeButton } = window.courseControls;
   const WIDTH = 640;
   const HEIGHT = 300;
   const MARGIN = { left: 84, right: 18, top: 14, bottom: 52 };
@@ -15,8 +16,6 @@
   const POINTS = 300;
   const LOWEST = -8; // logarithmic axes: rates from 10^LOWEST to 10^HIGHEST
   const HIGHEST = 0;
-  const PAUSE = 200; // milliseconds before a change is read out
-  let count = 0;
 
   /** The paper's equation 3, for the n-th update. */
   function rate(update, width, warmup) {
@@ -28,8 +27,7 @@
   }
 
   const short = (number) => (number >= 1000 ? `${number / 1000}k` : String(number));
-  const SUPERSCRIPTS = "\u2070\u00B9\u00B2\u00B3\u2074\u2075\u2076\u2077\u2078";
-  const power = (exponent) => (exponent === 0 ? "1" : `10\u207B${SUPERSCRIPTS[-exponent]}`);
+  const power = (exponent) => (exponent === 0 ? "1" : powerOfTen(exponent));
 
   /** 0.000699, or 1.75 x 10^-7 where that would be mostly zeros. */
   function written(number) {
@@ -45,44 +43,36 @@
       this.warmup = this.slider("Warm-up w", withOwn(WARMUPS, model.warmup_steps), model.warmup_steps);
       this.steps = this.slider("Updates shown", withOwn(STEPS, model.steps), model.steps);
       this.isLog = false;
-      this.axes = make("button", { type: "button", class: "schedule-button", "aria-pressed": "false" }, "Logarithmic axes");
-      this.axes.addEventListener("click", () => {
+      this.axes = makeButton("Logarithmic axes", () => {
         this.isLog = !this.isLog;
-        this.axes.setAttribute("aria-pressed", String(this.isLog));
         this.update();
       });
-      this.svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
+      this.svg = makeSvg("svg", { class: "course-chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
       this.grid = makeSvg("g");
       this.paper = makeSvg("polyline", { class: "schedule-curve schedule-curve--paper" });
       this.curve = makeSvg("polyline", { class: "schedule-curve schedule-curve--own" });
       this.peak = makeSvg("circle", { class: "schedule-peak", r: 7 });
       this.svg.append(this.grid, this.paper, this.curve, this.peak);
-      this.summary = make("p", { class: "schedule-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "schedule";
       el.append(
-        make("p", { class: "schedule-title" }, "Learning rate"),
+        make("p", { class: "course-chart-title" }, "Learning rate"),
         this.svg,
         make(
           "p",
-          { class: "schedule-legend" },
-          make("span", { class: "schedule-key schedule-key--own" }, "as you set it"),
-          make("span", { class: "schedule-key schedule-key--paper" }, `d_model ${model.d_model}, warm-up ${model.warmup_steps.toLocaleString("en")}`),
+          { class: "course-legend" },
+          make("span", { class: "schedule-key--own" }, "as you set it"),
+          make("span", { class: "schedule-key--paper" }, `d_model ${model.d_model}, warm-up ${grouped(model.warmup_steps)}`),
         ),
-        make("div", { class: "schedule-sliders" }, this.width.element, this.warmup.element, this.steps.element),
+        make("div", { class: "course-sliders" }, this.width.element, this.warmup.element, this.steps.element),
         this.axes,
-        this.summary,
+        this.summary.element,
       );
-      if (model.note) el.append(make("p", { class: "course-interactive__note" }, model.note));
       this.update();
     }
 
-    slider(name, numbers, start) {
-      const id = `schedule-${(count += 1)}`;
-      const input = make("input", { type: "range", id, min: 0, max: numbers.length - 1, step: 1, value: numbers.indexOf(start) });
-      const output = make("output", { for: id });
-      input.addEventListener("input", () => this.update());
-      const element = make("div", { class: "schedule-slider" }, make("label", { for: id }, name), output, input);
-      return { input, output, element, get: () => numbers[Number(input.value)] };
+    slider(name, values, value) {
+      return new Slider(name, () => this.update(), { values, value });
     }
 
     x(update) {
@@ -112,9 +102,7 @@
     }
 
     text(words, x, y, anchor) {
-      const label = makeSvg("text", { class: "schedule-label", x, y, "text-anchor": anchor });
-      label.textContent = words;
-      return label;
+      return makeSvg("text", { class: "course-chart-label", x, y, "text-anchor": anchor }, words);
     }
 
     ticks() {
@@ -136,7 +124,7 @@
       rates.forEach((value) => {
         const y = this.y(value);
         parts.push(
-          makeSvg("line", { class: "schedule-grid", x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y, y2: y }),
+          makeSvg("line", { class: "course-chart-grid", x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y, y2: y }),
           this.text(this.isLog ? power(Math.round(Math.log10(value))) : String(value), MARGIN.left - 8, y + 5, "end"),
         );
       });
@@ -155,10 +143,8 @@
         rate(Math.min(this.model.warmup_steps, this.last), this.model.d_model, this.model.warmup_steps),
       );
       this.top = 1.08 * highest;
-      [this.width, this.warmup, this.steps].forEach(({ input, output, get }) => {
-        output.textContent = get().toLocaleString("en");
-        input.setAttribute("aria-valuetext", get().toLocaleString("en"));
-      });
+      [this.width, this.warmup, this.steps].forEach((slider) => slider.show());
+      this.axes.setAttribute("aria-pressed", String(this.isLog));
       this.drawGrid();
       const updates = this.updates();
       this.paper.setAttribute("points", this.points(updates, this.model.d_model, this.model.warmup_steps));
@@ -170,24 +156,13 @@
       const end = rate(this.last, width, warmup);
       this.svg.dataset.peak = peak;
       this.svg.dataset.end = end;
-      this.tell(
+      this.summary.tell(
         `The first update has ${written(rate(1, width, warmup))}, the peak, ` +
-          `update ${warmup.toLocaleString("en")}, ${written(peak)}. ` +
-          `Update ${this.last.toLocaleString("en")} has ${written(end)}.`,
+          `update ${grouped(warmup)}, ${written(peak)}. ` +
+          `Update ${grouped(this.last)} has ${written(end)}.`,
       );
-    }
-
-    tell(sentence) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => (this.summary.textContent = sentence), PAUSE);
-      if (!this.summary.textContent) this.summary.textContent = sentence;
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["warm-up-schedule"] = {
-    render({ model, el }) {
-      new WarmUpSchedule(model, el);
-    },
-  };
+  window.courseFigures["warm-up-schedule"] = WarmUpSchedule;
 })();

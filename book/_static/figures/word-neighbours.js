@@ -6,8 +6,8 @@
   "use strict";
 
   const { make } = window.courseElements;
+  const { Radios, Summary, makeSelect } = window.courseControls;
   const SHOWN = 8;
-  let count = 0;
 
   function cosine(a, b) {
     const dot = (x, y) => x.reduce((sum, entry, i) => sum + entry * y[i], 0);
@@ -17,37 +17,27 @@
   class WordNeighbours {
     constructor(model, el) {
       this.model = model;
-      const id = `near-${(count += 1)}`;
-      const alphabetical = model.words.map((word, i) => [word, i]).sort(([a], [b]) => (a < b ? -1 : 1));
-      this.select = make("select", { id },
-        ...alphabetical.map(([word, i]) => make("option", { value: i }, word)));
+      const alphabetical = Object.entries(model.words).sort(([, a], [, b]) => (a < b ? -1 : 1));
+      const { label, select } = makeSelect("Word", alphabetical, () => this.update());
+      this.select = select;
       const first = ["nurse", "boys", "red"].find((word) => model.words.includes(word));
       if (first) this.select.value = model.words.indexOf(first);
-      this.select.addEventListener("change", () => this.update());
       this.kinds = ["one-hot", ...Object.keys(model.vectors)];
-      this.kind = this.kinds[1];
+      this.radios = new Radios("Vectors", this.kinds, 1, () => this.update());
       this.list = make("ol", { class: "near-list" });
-      this.summary = make("p", { class: "near-summary", "aria-live": "polite" });
+      this.summary = new Summary();
       el.className = "near";
       el.append(
-        make("div", { class: "near-word" }, make("label", { for: id }, "Word"), this.select),
-        make("fieldset", { class: "near-kinds" }, make("legend", {}, "Vectors"),
-          ...this.kinds.map((kind, i) => this.makeKind(`${id}-kind`, kind, i))),
+        make("div", { class: "near-word" }, label, select),
+        this.radios.element,
         this.list,
-        this.summary,
-        make("p", { class: "course-interactive__note" }, model.note),
+        this.summary.element,
       );
       this.update();
     }
 
-    makeKind(group, kind, i) {
-      const input = make("input", { type: "radio", name: group, id: `${group}-${i}` });
-      input.checked = kind === this.kind;
-      input.addEventListener("change", () => {
-        this.kind = kind;
-        this.update();
-      });
-      return make("span", {}, input, make("label", { for: input.id }, kind));
+    get kind() {
+      return this.kinds[this.radios.get()];
     }
 
     cosines(index) {
@@ -68,17 +58,12 @@
           make("span", { class: "near-number" }, value.toFixed(2)));
       }));
       const word = `\u201c${this.model.words[index]}\u201d`;
-      this.summary.textContent = this.kind === "one-hot"
+      this.summary.say(this.kind === "one-hot"
         ? `As one-hot vectors, all words are equally unlike ${word}: the list is in no order.`
         : `By ${this.kind}, ${word} is used most like \u201c${nearest[0].word}\u201d and ` +
-          `\u201c${nearest[1].word}\u201d.`;
+          `\u201c${nearest[1].word}\u201d.`);
     }
   }
 
-  window.courseFigures = window.courseFigures || {};
-  window.courseFigures["word-neighbours"] = {
-    render({ model, el }) {
-      new WordNeighbours(model, el);
-    },
-  };
+  window.courseFigures["word-neighbours"] = WordNeighbours;
 })();

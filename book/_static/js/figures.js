@@ -1,17 +1,23 @@
 /* Puts interactive figures in the place of their tables.
  *
- * A figure is a classic script that sets window.courseFigures[name] = { render({ model, el }) },
- * so that it also runs from file://. The model is the JSON that the chapter's code cell showed.
+ * A figure is a classic script that sets window.courseFigures[name], so that it also runs from
+ * file://: a class made of a model, the JSON that the chapter's code cell showed, and of the element
+ * that it fills. A note of the model stands below.
  */
 (function () {
   "use strict";
+
+  function makeNote(text) {
+    return window.courseElements.make("p", { class: "course-interactive__note" }, text);
+  }
 
   document.querySelectorAll("[data-course-figure]").forEach((figure) => {
     const { courseFigure: name, courseData, courseFallback } = figure.dataset;
     const stage = figure.querySelector(".course-interactive__stage");
     const model = JSON.parse(document.getElementById(courseData).textContent);
     const el = document.createElement("div");
-    window.courseFigures[name].render({ model, el });
+    new window.courseFigures[name](model, el);
+    if (model.note) el.append(makeNote(model.note));
     stage.replaceChildren(el); // only once it is drawn: an error leaves the table
     stage.classList.add("is-live");
     const still = courseFallback && document.getElementById(courseFallback);

@@ -21,8 +21,8 @@
       this.marks = this.places().map(([value, name]) => this.makeMark(value, name));
       this.element = make(
         "div",
-        { class: "qkv-divisor" },
-        make("label", { for: id }, "Divide the scores by"),
+        { class: "course-slider" },
+        make("label", { class: "course-label", for: id }, "Divide the scores by"),
         this.output,
         make(
           "div",
