@@ -2,9 +2,8 @@
 
 import os
 
-# Two test processes on two cores: torch must not start a thread for each core in each of them.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Tensors are small here, and test processes share the cores: threads would wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import functools
 import shutil

@@ -44,7 +44,7 @@ def run_cells(
     Args:
         cells: The cells of a notebook.
         seed: Handed to ``torch.manual_seed``, with the cell's index added, before each test cell.
-        seconds: Longest that a cell may run.
+        seconds: Most CPU time that a cell may take: a busy machine makes no difference.
         stop_when_lost: Run nothing after the first test cell that raises.
 
     Returns:
@@ -81,10 +81,10 @@ def _time_limit(seconds: int) -> Iterator[None]:
     def stop(signum: int, frame: object) -> None:
         raise OutOfTimeError(f"still running after {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
