@@ -33,8 +33,8 @@
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, masks, errors. You may add cells, and functions and methods of your own.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
-#   like; a cell that stays silent is content. When one complains, read its last line first: it is
-#   a hint, or the error that your own code raised.
+#   like; a cell that stays silent is content. When one complains, read its last line first: mostly
+#   it is a hint, or the error that your own code raised.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
 #   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
 # - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
@@ -104,6 +104,16 @@ output = scaled_dot_product_attention(
     torch.randn(3, 5, 6).to(device),  # five values, six numbers wide
 )
 assert_shape(output, (3, 2, 6), what="output", hint="without return_weights, return one tensor")
+pair = scaled_dot_product_attention(
+    torch.randn(3, 2, 4).to(device),
+    torch.randn(3, 5, 4).to(device),
+    torch.randn(3, 5, 6).to(device),
+    return_weights=True,
+)
+if not (isinstance(pair, tuple | list) and len(pair) == 2):
+    raise CheckFailure("return_weights=True should give a pair", hint="return output, weights")
+in_order = "return the output first, then the weights"
+assert_shape(pair[0], (3, 2, 6), what="output with return_weights", hint=in_order)
 ### BEGIN HIDDEN TESTS
 query, key = torch.randn(3, 4, 2, 8).to(device), torch.randn(3, 4, 7, 8).to(device)
 value = torch.randn(3, 4, 7, 5).to(device)
@@ -113,7 +123,6 @@ assert_shape(output, (3, 4, 2, 5), what="output", hint=hint)
 pair = scaled_dot_product_attention(query, key, value, return_weights=True)
 if not (isinstance(pair, tuple | list) and len(pair) == 2):
     raise CheckFailure("return_weights=True should give a pair", hint="return output, weights")
-in_order = "return the output first, then the weights"
 assert_shape(pair[0], (3, 4, 2, 5), what="output with return_weights", hint=in_order)
 assert_shape(pair[1], (3, 4, 2, 7), what="weights", hint="a weight for each query and each key")
 ### END HIDDEN TESTS
@@ -135,6 +144,8 @@ assert_close(
             device
         ),
     },
+    hint="the output is one tensor: for each query, the softmax of its scores over the keys says "
+    "how much of each value",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.attention import scaled_dot_product_attention as reference_attention
@@ -153,13 +164,23 @@ assert_close(
     mistakes={
         in_words: over_queries,
         "these are the scores; the softmax is missing": scores,
-        "the softmax runs over the heads, not over the keys": torch.softmax(scores, dim=1),
+        "the softmax runs over dimension 1; the keys are the last": torch.softmax(scores, dim=1),
+        "divided by the root of key_len; take that of head_dim": torch.softmax(
+            scores / 5**0.5, dim=-1
+        ),
+        "divided by the root of value_dim; take that of head_dim": torch.softmax(
+            scores / 6**0.5, dim=-1
+        ),
+        "the output comes first, then the weights": expected,
     },
+    hint="the softmax over the keys of q . k / sqrt(head_dim); head_dim is 1 here",
 )
 mistakes = {in_words: over_queries @ value}
-assert_close(output, expected, what="output with return_weights", mistakes=mistakes)
+hint = "the output is weights @ value"
+assert_close(output, expected, what="output with return_weights", mistakes=mistakes, hint=hint)
 output = scaled_dot_product_attention(query, key, value)
-assert_close(output, expected, what="output without return_weights", mistakes=mistakes)
+hint = "without return_weights, return the same output, and nothing else"
+assert_close(output, expected, what="output without return_weights", mistakes=mistakes, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-scaling" points=1 read="self-attention#scaling"
@@ -175,9 +196,25 @@ assert_close(
     torch.tensor([[7.0], [5.0]]).to(device),
     what="output",
     mistakes={
-        "not divided by sqrt(head_dim)": torch.tensor([[7.6], [4.4]]).to(device),
+        "not divided by sqrt(head_dim) (value_dim is 1 here)": torch.tensor([[7.6], [4.4]]).to(
+            device
+        ),
         "divided by head_dim; take its root": torch.tensor([[6.535898], [5.464102]]).to(device),
+        "multiplied by sqrt(head_dim); divide by it": torch.tensor([[7.951220], [4.048780]]).to(
+            device
+        ),
+        "divided by the root of key_len; take that of head_dim": torch.tensor(
+            [[7.301781], [4.698219]]
+        ).to(device),
+        "the weights are scaled; scale the scores, before the softmax": torch.tensor(
+            [[3.8], [2.2]]
+        ).to(device),
+        "the softmax is missing": torch.tensor([[8 * math.log(3.0)], [4 * math.log(3.0)]]).to(
+            device
+        ),
     },
+    hint="the test of values comes first; then: divide the scores by sqrt(head_dim), head_dim "
+    "being the width of a query",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.attention import scaled_dot_product_attention as reference_attention
@@ -207,7 +244,8 @@ for what, output in (
         output,
         expected,
         what=what,
-        hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
+        hint="the checks of shapes and of values come first; then: divide the scores by "
+        "sqrt(head_dim), head_dim being the width of a query",
         mistakes={
             "the scores are not scaled; divide them by sqrt(head_dim)": with_scores(scores),
             "the scores are divided by head_dim; take its square root": with_scores(scores / 16),
@@ -234,7 +272,14 @@ assert_close(
         "masked after the softmax; mask the scores": torch.tensor([[2.8]]).to(device),
         "a hidden score is set to 0, a score like any other": torch.tensor([[5.6]]).to(device),
         "the mask changes nothing": torch.tensor([[62.8]]).to(device),
+        "the softmax runs over the queries, not over the keys": torch.tensor([[12.0]]).to(device),
+        "the mask is added to the scores, so that True counts as 1: fill them with -inf where it "
+        "is False": torch.tensor([[28 * math.e / (4 * math.e + 6)]]).to(device),
+        "the mask is added to the scores, so that it hides nothing: fill them with -inf where it "
+        "is False": torch.tensor([[(28 * math.e + 600) / (4 * math.e + 6)]]).to(device),
     },
+    hint="the tests of values and of scaling come first; then: a hidden score counts for nothing, "
+    "and the softmax comes after that",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.attention import scaled_dot_product_attention as reference_attention
@@ -248,6 +293,7 @@ mask_per_key = torch.tensor([[True, False, True, True, False]])  # broadcasts to
 inverted = "the mask is inverted; True means may attend"
 too_late = "the weights that are left do not sum to 1: mask the scores, before the softmax"
 zero_score = "a hidden score is set to 0, a score like any other: set it to -inf"
+hint = "the checks of values and of scaling come first; then: set hidden scores to -inf"
 for mask in (mask_per_query.to(device), mask_per_key.to(device)):
     expected, expected_weights = reference_attention(query, key, value, mask, return_weights=True)
     wrong_weights = {
@@ -258,10 +304,13 @@ for mask in (mask_per_query.to(device), mask_per_key.to(device)):
     }
     wrong_output = {words: wrong @ value for words, wrong in wrong_weights.items()}
     output, weights = scaled_dot_product_attention(query, key, value, mask, return_weights=True)
-    assert_close(weights, expected_weights, what="weights", mistakes=wrong_weights)
-    assert_close(output, expected, what="output with return_weights", mistakes=wrong_output)
+    wrong_weights["the output comes first, then the weights"] = expected
+    assert_close(weights, expected_weights, what="weights", mistakes=wrong_weights, hint=hint)
+    what = "output with return_weights"
+    assert_close(output, expected, what=what, mistakes=wrong_output, hint=hint)
     output = scaled_dot_product_attention(query, key, value, mask)
-    assert_close(output, expected, what="output without return_weights", mistakes=wrong_output)
+    what = "output without return_weights"
+    assert_close(output, expected, what=what, mistakes=wrong_output, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-no-keys" points=1 read="self-attention#masks-in-attention"
@@ -269,6 +318,7 @@ for mask in (mask_per_query.to(device), mask_per_key.to(device)):
 query, key, value = (torch.randn(3, 4).to(device) for _ in range(3))
 mask = torch.tensor([[True], [False], [True]]).expand(3, 3).to(device)  # query 1 sees nothing
 output = scaled_dot_product_attention(query, key, value, mask)
+assert_shape(output, (3, 4), what="output", hint="the test of shapes comes first")
 assert_close(
     output[1],
     torch.zeros(4).to(device),
@@ -286,7 +336,8 @@ hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides
 output, weights = scaled_dot_product_attention(query, key, value, mask, return_weights=True)
 alone = scaled_dot_product_attention(query, key, value, mask)
 for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alone, 6, "output")):
-    assert_shape(result, (3, 2, 4, width), what=what)
+    shapes = "the check of shapes comes first; with return_weights, the output before the weights"
+    assert_shape(result, (3, 2, 4, width), what=what, hint=shapes)
     what = f"{what} of the query that sees nothing"
     nothing = torch.zeros(3, 2, 1, width).to(device)
     assert_close(result[..., blind, :], nothing, what=what, hint=hint)
@@ -338,7 +389,7 @@ query, key, value = (torch.randn(3, 4, 2).to(device).requires_grad_() for _ in r
 for return_weights in (False, True):
     result = scaled_dot_product_attention(query, key, value, mask, return_weights=return_weights)
     (result[0] if return_weights else result).sum().backward()
-    assert_shape(query.grad, query.shape, what="gradient of the query")
+    assert_shape(query.grad, query.shape, what="gradient of the query", hint=hint)
     if not bool(query.grad.isfinite().all()):
         raise CheckFailure(not_finite, hint=fill)
 ### END HIDDEN TESTS
@@ -355,7 +406,7 @@ assert_keeps_inputs(
     scaled_dot_product_attention, query, key, value, mask, return_weights=True, hint=hint
 )
 expected = scaled_dot_product_attention(query, key, value)
-assert_shape(expected, (3, 5, 4), what="output")
+assert_shape(expected, (3, 5, 4), what="output", hint="the check of shapes comes first")
 assert_close(
     call_beside(call_strided, scaled_dot_product_attention, query, key, value),
     expected,
@@ -412,7 +463,7 @@ assert_close(
         "a position may attend to itself": expected.tril(-1),
         "a position must not see the one after it": torch.ones_like(expected).tril(1),
     },
-    hint="a mask is boolean, (query_len, key_len)",
+    hint="a mask is boolean, (query_len, key_len): True for a position itself and all before it",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.masks import causal_mask as reference_mask
@@ -429,7 +480,8 @@ for size in (1, int(torch.randint(4, 12, ()))):
             "a position may attend to itself": expected.tril(-1),
             "a position must not see the one after it": torch.ones_like(expected).tril(1),
         },
-        hint="a mask is boolean, (query_len, key_len)",
+        hint="a mask is boolean, (query_len, key_len): True for a position itself and all before "
+        "it, and nowhere else",
     )
 ### END HIDDEN TESTS
 
@@ -438,7 +490,24 @@ for size in (1, int(torch.randint(4, 12, ()))):
 expected = torch.tensor([[True, True, True, False], [True, True, True, True]])
 top_left = torch.tensor([[True, False, False, False], [True, True, False, False]])
 in_words = "aligned with the first key; the last query belongs to the last key"
-assert_close(causal_mask(2, 4), expected, what="causal_mask(2, 4)", mistakes={in_words: top_left})
+the_future = torch.tensor([[False, False, True, True], [False, False, False, True]])
+in_general = {
+    "the mask is inverted; True means may attend": ~expected,
+    "this is the future; a query sees itself and what came before it": the_future,
+    "a position may attend to itself": torch.tensor(
+        [[True, True, False, False], [True, True, True, False]]
+    ),
+    "a position must not see the one after it": torch.ones_like(expected),
+    "no query sees any key; the last query belongs to the last key": torch.zeros_like(expected),
+}
+assert_close(
+    causal_mask(2, 4),
+    expected,
+    what="causal_mask(2, 4)",
+    mistakes={in_words: top_left, **in_general},
+    hint="a mask is boolean, (query_len, key_len); the last query sees every key, the one before "
+    "it all but the last key",
+)
 ### BEGIN HIDDEN TESTS
 from course_lib.masks import causal_mask as reference_mask
 
@@ -450,8 +519,18 @@ assert_close(
     causal_mask(query_len, key_len, device=device),
     expected,
     what="the mask",
-    hint="query i may attend to key j when j <= i + key_len - query_len",
-    mistakes={in_words: top_left},
+    hint="a mask is boolean: query i may attend to key j when j <= i + key_len - query_len",
+    mistakes={
+        in_words: top_left,
+        "the mask is inverted; True means may attend": ~expected,
+        "a position may attend to itself": torch.ones_like(expected).tril(key_len - query_len - 1),
+        "a position must not see the one after it": torch.ones_like(expected).tril(
+            key_len - query_len + 1
+        ),
+        "aligned the wrong way; the last query belongs to the last key": torch.ones_like(
+            expected
+        ).tril(query_len - key_len),
+    },
 )
 hint = "with fewer keys than queries, or a negative number of queries, raise ValueError"
 assert_raises(ValueError, causal_mask, key_len, query_len, hint=hint)
@@ -468,8 +547,12 @@ assert_close(
     padding_mask(token_ids, pad_id=0),
     expected,
     what="padding_mask",
-    hint="the dimensions are batch, heads (1 for all), queries (1 for all), keys",
-    mistakes={"the mask is inverted; True means may attend": ~expected},
+    hint="a mask is boolean, True where a token is real; the dimensions are batch, heads (1 for "
+    "all), queries (1 for all), keys",
+    mistakes={
+        "the mask is inverted; True means may attend": ~expected,
+        "this hides queries; the keys are the last dimension": expected.mT,
+    },
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.masks import padding_mask as reference_mask
@@ -484,10 +567,16 @@ assert_close(
     actual,
     expected,
     what="the mask",
-    hint="the dimensions are batch, heads (1 for all), queries (1 for all), keys",
+    hint="a mask is boolean, True where a token is real; the dimensions are batch, heads (1 for "
+    "all), queries (1 for all), keys",
     mistakes={
         "the mask is inverted; True means may attend": ~expected,
         "compare with pad_id, which need not be 0": (token_ids != 0)[:, None, None, :],
+        "pad_id alone is padding; smaller ids are tokens": (token_ids > pad_id)[:, None, None, :],
+        "each token counts by itself, also after padding": (
+            (token_ids == pad_id).cumsum(1).eq(0)[:, None, None, :]
+        ),
+        "this hides queries; the keys are the last dimension": expected.mT,
     },
 )
 ### END HIDDEN TESTS
@@ -540,8 +629,9 @@ assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hin
 layer, unbiased = MultiHeadAttention(8, 2), MultiHeadAttention(8, 2, bias=False)
 for name in ("query", "key", "value", "output"):
     projection = getattr(layer, f"{name}_projection")
-    assert_shape(projection.weight, (8, 8), what=f"weight of {name}_projection")
-    assert_shape(projection.bias, (8,), what=f"bias of {name}_projection")
+    hint = "each projection is an nn.Linear from d_model to d_model, with a bias unless bias=False"
+    assert_shape(projection.weight, (8, 8), what=f"weight of {name}_projection", hint=hint)
+    assert_shape(projection.bias, (8,), what=f"bias of {name}_projection", hint=hint)
     if getattr(unbiased, f"{name}_projection").bias is not None:
         in_words = f"with bias=False {name}_projection has a bias all the same"
         raise CheckFailure(in_words, hint="hand bias on to each nn.Linear")
@@ -558,7 +648,7 @@ for bias in (True, False):
             hint="four nn.Linear with the docstring's names; hand bias on to each of them",
         )
     for name, tensor in expected.items():
-        assert_shape(actual[name], tensor.shape, what=name)
+        assert_shape(actual[name], tensor.shape, what=name, hint=hint)
 MultiHeadAttention(12, 1)  # one head is allowed
 assert_raises(ValueError, MultiHeadAttention, 12, 5, hint="12 is not divisible by 5: ValueError")
 assert_raises(ValueError, MultiHeadAttention, 12, 0, hint="no head at all: ValueError")
@@ -574,7 +664,7 @@ if torch.equal(actual["query_projection.weight"], actual["key_projection.weight"
 # The output is as wide as the input, with one row for each query
 layer = MultiHeadAttention(8, 2).to(device)
 asking, asked = torch.randn(3, 2, 8).to(device), torch.randn(3, 5, 8).to(device)
-hint = "query and key may differ in length: take each length from its own tensor"
+hint = "if part 1 passes: query and key may differ in length; take each length from its own tensor"
 assert_shape(layer(asking, asked, asked), (3, 2, 8), what="output", hint=hint)
 ### BEGIN HIDDEN TESTS
 layer = MultiHeadAttention(12, 3).to(device)
@@ -640,10 +730,12 @@ assert_close(
     layer(tokens, tokens, value),
     torch.tensor([[[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0]]]).to(device),
     what="output",
-    hint="if the tests of part 1 pass: head h reads the columns from h * head_dim up to "
-    "(h + 1) * head_dim of what each projection returns",
+    hint="if the tests of part 1 and of the projections pass: head h reads the columns from "
+    "h * head_dim up to (h + 1) * head_dim of what each projection returns",
     mistakes={
-        "the heads are not apart: each should see its own columns alone": value,
+        "the values are made from query or key; make them from value": tokens,
+        "the heads are not apart, or take every num_heads-th column, or stand in the last "
+        "dimension but one, where len belongs": value,
         "before you join the heads, transpose(1, 2) back": wrongly_joined,
         "view(batch, num_heads, len, head_dim) mixes the tokens; transpose": cut_from_rows,
     },
@@ -696,8 +788,8 @@ assert_close(
     student(tokens, tokens, value),
     reference(tokens, tokens, value),
     what="output",
-    hint="if the checks of part 1 pass: head h reads the columns from h * head_dim up to "
-    "(h + 1) * head_dim of what each projection returns",
+    hint="if the checks of part 1 and of the projections pass: head h reads the columns from "
+    "h * head_dim up to (h + 1) * head_dim of what each projection returns",
     mistakes={
         no_heads: undivided,
         not_back: attended[slices].reshape(3, 6, 8),
@@ -712,10 +804,17 @@ assert_close(
 # Self-attention and cross-attention give the right output and the weights of each head
 layer = MultiHeadAttention(8, 2).to(device)
 tokens = torch.randn(3, 5, 8).to(device)
-output, weights = layer(tokens, tokens, tokens, return_weights=True)
-assert_shape(output, (3, 5, 8), what="output")
+pair = layer(tokens, tokens, tokens, return_weights=True)
+if not (isinstance(pair, tuple | list) and len(pair) == 2):
+    raise CheckFailure(
+        "return_weights=True should give a pair",
+        hint="ask scaled_dot_product_attention for the weights too; return output, weights",
+    )
+output, weights = pair
+assert_shape(output, (3, 5, 8), what="output", hint="return the output first, then the weights")
 assert_shape(weights, (3, 2, 5, 5), what="weights", hint="one set of weights for each head")
-assert_rows_sum_to_one(weights)
+own_weights = "if the tests of part 1 pass: return the weights as your attention gives them"
+assert_rows_sum_to_one(weights, hint=own_weights)
 ### BEGIN HIDDEN TESTS
 from course_lib.attention import MultiHeadAttention as ReferenceLayer
 
@@ -770,7 +869,7 @@ def output_for(query_heads, attention=scaled_dot_product_attention):
 
 own = output_for(query_heads)
 output, weights = student(tokens, memory, other, return_weights=True)
-assert_rows_sum_to_one(weights)
+assert_rows_sum_to_one(weights, hint=own_weights)
 if not torch.allclose(output, own, rtol=1e-4, atol=1e-5):
     assert_close(
         output,
@@ -798,7 +897,8 @@ assert_close(
     layer(tokens, changed, changed, mask),
     layer(tokens, tokens, tokens, mask),
     what="output after a change of hidden keys",
-    hint="hand the mask on to scaled_dot_product_attention, whose own test of masks comes first",
+    hint="if the test of heads passes: hand the mask on as it is to scaled_dot_product_attention, "
+    "whose own test of masks comes first",
 )
 ### BEGIN HIDDEN TESTS
 layer = MultiHeadAttention(12, 3).to(device)
@@ -808,7 +908,7 @@ is_real = is_real.to(device)
 mask = is_real[:, None, None, :]
 changed = torch.where(is_real[:, :, None], tokens, torch.randn(4, 5, 12).to(device))
 before = layer(tokens, tokens, tokens, mask)
-assert_shape(before, (4, 5, 12), what="output with a mask")
+assert_shape(before, (4, 5, 12), what="output with a mask", hint="see the check of shapes first")
 assert_close(
     layer(tokens, changed, changed, mask),
     before,
@@ -825,7 +925,8 @@ per_head = torch.rand(4, 3, 5, 5) < 0.5
 per_head[..., 0], per_head[..., 1] = True, False
 per_head = per_head.to(device)
 _, weights = layer(tokens, tokens, tokens, per_head, return_weights=True)
-assert_shape(weights, (4, 3, 5, 5), what="weights")
+hint = "one set of weights for each head"
+assert_shape(weights, (4, 3, 5, 5), what="weights", hint=hint)
 assert_close(
     weights > 0,
     per_head,
@@ -842,7 +943,8 @@ tokens = torch.randn(3, 5, 8).to(device)
 layer(tokens, tokens, tokens).square().sum().backward()
 for name in ("query", "key", "value", "output"):
     weight = getattr(layer, f"{name}_projection").weight
-    assert_shape(weight.grad, (8, 8), what=f"gradient of {name}_projection", hint="is it used?")
+    hint = "if the tests of part 1 pass: is it used, and nothing detached on the way?"
+    assert_shape(weight.grad, (8, 8), what=f"gradient of {name}_projection", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.attention import MultiHeadAttention as ReferenceLayer
 

@@ -513,6 +513,7 @@ MISTAKES: tuple[Submission, ...] = (
         "multiplied by the root",
         (SCALING, "    scores = scores * math.sqrt(query.size(-1))\n"),
         lost="scaling",
+        hint="multiplied by sqrt(head_dim); divide by it",
     ),
     attention(
         "divided by the root of key_len",
@@ -527,13 +528,14 @@ MISTAKES: tuple[Submission, ...] = (
         "divided by the root of value_dim",
         (SCALING, "    scores = scores / math.sqrt(value.size(-1))\n"),
         lost="values scaling mask gradients",
-        hint="not divided by sqrt(head_dim)",
+        hint="divided by the root of value_dim; take that of head_dim",
     ),
     attention(
         "weights scaled, not scores",
         (SCALING, ""),
         (SOFTMAX, f"{SOFTMAX}    weights = weights / math.sqrt(query.size(-1))\n"),
         lost={ATTENTION: "scaling", "MultiHeadAttention": "projections heads values"},
+        hint="the weights are scaled; scale the scores, before the softmax",
     ),
     attention(
         "softmax missing",
@@ -563,7 +565,7 @@ MISTAKES: tuple[Submission, ...] = (
         "mask added to the scores",
         (MASKING, "    if mask is not None:\n        scores = scores + mask\n"),
         lost={ATTENTION: "mask", "MultiHeadAttention": "mask"},
-        hint="hand the mask on to scaled_dot_product_attention, whose own",
+        hint="the mask is added to the scores, so that True counts as 1",
     ),
     attention(
         "mask ignored",
@@ -704,7 +706,7 @@ MISTAKES: tuple[Submission, ...] = (
         "the future instead of the past",
         "everything.triu(diagonal=key_len - query_len)",
         lost="values more-keys",
-        hint="transposed",
+        hint="this is the future; a query sees itself",
     ),
     causal(
         "blind to itself",
@@ -728,6 +730,7 @@ MISTAKES: tuple[Submission, ...] = (
         "aligned the wrong way",
         "everything.tril(diagonal=query_len - key_len)",
         lost="more-keys",
+        hint="no query sees any key; the last query belongs to the last",
     ),
     causal(
         "ones and zeros",
@@ -747,7 +750,12 @@ MISTAKES: tuple[Submission, ...] = (
         lost="values more-keys",
         hint="a mask is boolean, (query_len, key_len)",
     ),
-    causal("always square", "everything[:, :query_len].tril()", lost="more-keys"),
+    causal(
+        "always square",
+        "everything[:, :query_len].tril()",
+        lost="more-keys",
+        hint="the last query sees every key, the one before it all but",
+    ),
     causal(
         "a window of two",
         "everything.tril(diagonal=key_len - query_len).triu(key_len - query_len - 1)",
@@ -759,12 +767,14 @@ MISTAKES: tuple[Submission, ...] = (
         "causal_mask",
         (("    if key_len < query_len:\n", "    if False:\n"),),
         lost="more-keys",
+        hint="with fewer keys than queries, or a negative number of",
     ),
     mistake(
         "negative lengths left to PyTorch",
         "causal_mask",
         (("    if query_len < 0:\n", "    if False:\n"),),
         lost="more-keys",
+        hint="with fewer keys than queries, or a negative number of",
     ),
     # ---- padding_mask ----
     padding(
@@ -783,7 +793,7 @@ MISTAKES: tuple[Submission, ...] = (
         "larger ids alone are real",
         "(token_ids > pad_id)[:, None, None, :]",
         lost="values",
-        hint="the dimensions are batch, heads (1 for all), queries (1 for",
+        hint="pad_id alone is padding; smaller ids are tokens",
     ),
     padding(
         "without dimensions for heads and queries",
@@ -801,7 +811,7 @@ MISTAKES: tuple[Submission, ...] = (
         "hides queries, not keys",
         "(token_ids != pad_id)[:, None, :, None]",
         lost="values",
-        hint="the dimensions are batch, heads (1 for all), queries (1 for",
+        hint="this hides queries; the keys are the last dimension",
     ),
     padding(
         "square",
@@ -819,7 +829,7 @@ MISTAKES: tuple[Submission, ...] = (
         "everything after the first padding",
         "(token_ids == pad_id).cumsum(1).eq(0)[:, None, None, :]",
         lost="values",
-        hint="the dimensions are batch, heads (1 for all), queries (1 for",
+        hint="each token counts by itself, also after padding",
     ),
     padding(
         "real tokens marked in the ids",
@@ -862,14 +872,14 @@ MISTAKES: tuple[Submission, ...] = (
         ),
         ("x.transpose(1, 2).flatten(-2)", "x.permute(0, 2, 3, 1).flatten(-2)"),
         lost="heads values",
-        hint="the heads are not apart",
+        hint="or take every num_heads-th column",
     ),
     layer(
         "heads beside the batch, not joined back",
         (SPLIT, "x.view(batch, length, self.num_heads, d_model // self.num_heads)"),
         ("x.transpose(1, 2).flatten(-2)", "x.flatten(-2)"),
         lost="shape projections heads values mask gradients",
-        hint="the heads are not apart: each should see its own columns",
+        hint="or stand in the last dimension but one, where len belongs",
     ),
     layer(
         "one projection for queries and keys",
@@ -904,6 +914,7 @@ MISTAKES: tuple[Submission, ...] = (
         "mask not handed on",
         ("            mask,\n            return", "            None,\n            return"),
         lost="mask",
+        hint="hand the mask on as it is to scaled_dot_product_attention",
     ),
     layer(
         "mask inverted on the way",
@@ -912,6 +923,7 @@ MISTAKES: tuple[Submission, ...] = (
             "            None if mask is None else ~mask,\n            return",
         ),
         lost="mask",
+        hint="hand the mask on as it is to scaled_dot_product_attention",
     ),
     layer(
         "every length taken from the query",
@@ -942,9 +954,17 @@ MISTAKES: tuple[Submission, ...] = (
         hint="one set of weights for each head",
     ),
     layer(
-        "any number of heads accepted", (" or d_model % num_heads != 0:", ":"), lost="parameters"
+        "any number of heads accepted",
+        (" or d_model % num_heads != 0:", ":"),
+        lost="parameters",
+        hint="8 is not divisible by 3: ValueError",
     ),
-    layer("no heads accepted", ("if num_heads < 1 or d_model", "if d_model"), lost="parameters"),
+    layer(
+        "no heads accepted",
+        ("if num_heads < 1 or d_model", "if d_model"),
+        lost="parameters",
+        hint="no head at all: ValueError",
+    ),
     layer(
         "biases always",
         (
@@ -985,6 +1005,7 @@ MISTAKES: tuple[Submission, ...] = (
             "return self.output_projection(self._join_heads(attended).detach())",
         ),
         lost="gradients",
+        hint="is it used, and nothing detached on the way?",
     ),
     layer(
         "the query added to the output",
