@@ -28,7 +28,8 @@ def test_short_and_long_sentences_are_scored_apart():
     references = ["eins zwei drei vier", "der Hund lief schnell weg", "y " * 20]
     translations = ["eins zwei drei vier", "die Katze sass ganz still da", "y " * 15]
     rows = score_by_length(sources, translations, references)
-    assert [(row["from_words"], row["sentences"]) for row in rows] == [(1, 1), (8, 1), (18, 1)]
+    bands = [("1 to 7", 1), ("8 to 10", 1), ("18 and more", 1)]
+    assert [(row["words"], row["sentences"]) for row in rows] == bands
     assert rows[0]["bleu"] == pytest.approx(100)
     assert rows[1]["bleu"] < 10
     assert [row["length_ratio"] for row in rows] == [1, 1.2, 0.75]
@@ -43,9 +44,9 @@ def test_rare_and_frequent_words_are_counted_apart():
     )
     # never: Zebra; once: Iglu; five times: Hund, and ein six times
     assert rows == [
-        {"from_count": 0, "words": 1, "recall": 0.0},
-        {"from_count": 1, "words": 1, "recall": 0.0},
-        {"from_count": 5, "words": 4, "recall": 0.75},
+        {"times": "0", "words": 1, "recall": 0.0},
+        {"times": "1 to 4", "words": 1, "recall": 0.0},
+        {"times": "5 to 19", "words": 4, "recall": 0.75},
     ]
 
 

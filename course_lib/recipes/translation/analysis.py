@@ -87,8 +87,9 @@ def score_by_length(
         references: Likewise.
 
     Returns:
-        For each band of source lengths that occurs: ``from_words``; ``sentences``; ``bleu``, cased;
-        and ``length_ratio``, words translated by words of the references.
+        For each band of source lengths that occurs: ``words``, such as ``"8 to 10"``;
+        ``sentences``; ``bleu``, cased; and ``length_ratio``, words translated by words of the
+        references.
 
     Source: Koehn and Knowles (2017), section 3.5.
     """
@@ -102,7 +103,7 @@ def score_by_length(
             [[references[number] for number in numbers]],
         )
         rows.append({
-            "from_words": start,
+            "words": _band_name(_LENGTHS, start),
             "sentences": len(numbers),
             "bleu": round(score.score, 2),
             "length_ratio": round(score.sys_len / score.ref_len, 4),
@@ -121,9 +122,9 @@ def recall_by_frequency(
         references: Likewise.
 
     Returns:
-        For each band of frequencies in the training text that occurs: ``from_count``; ``words``, of
-        the references; and ``recall``, the share of them that the translation of their sentence
-        has too, each counted as often as it occurs in both.
+        For each band of frequencies in the training text that occurs: ``times``, such as
+        ``"1 to 4"``; ``words``, of the references; and ``recall``, the share of them that the
+        translation of their sentence has too, each counted as often as it occurs in both.
 
     Source: Koehn and Knowles (2017), section 3.2.
     """
@@ -137,7 +138,11 @@ def recall_by_frequency(
             words[band] += count
             found[band] += min(count, said[word])
     return [
-        {"from_count": band, "words": words[band], "recall": round(found[band] / words[band], 4)}
+        {
+            "times": _band_name(_FREQUENCIES, band),
+            "words": words[band],
+            "recall": round(found[band] / words[band], 4),
+        }
         for band in sorted(words)
     ]
 
@@ -213,3 +218,11 @@ def _words(sentence: str) -> list[str]:
 def _band(starts: Sequence[int], value: int) -> int:
     """Return where the band of a value begins."""
     return starts[max(0, bisect_right(starts, value) - 1)]
+
+
+def _band_name(starts: Sequence[int], start: int) -> str:
+    """Name the band that begins there."""
+    after = starts[starts.index(start) + 1 :]
+    if not after:
+        return f"{start} and more"
+    return f"{start} to {after[0] - 1}" if after[0] > start + 1 else str(start)

@@ -101,15 +101,14 @@ def analyse(
     """Look closer at the translations of a test set; write analysis.json. Evaluate it first."""
     with computing("cpu", 0):
         analysis = analyse_run(RunFolder(run), cast(Multi30kSplit, split), sentences or [])
-    typer.echo("words of a source     sentences   BLEU   length")
+    typer.echo("words of a source    sentences   BLEU   length")
     for row in analysis["by_length"]:
         typer.echo(
-            f"{row['from_words']:>4} and more {row['sentences']:>17} {row['bleu']:>7.2f}"
-            f" {row['length_ratio']:>7.2f}"
+            f"{row['words']:17} {row['sentences']:12} {row['bleu']:6.2f} {row['length_ratio']:8.2f}"
         )
-    typer.echo("times in training         words   found")
+    typer.echo("times in training        words   found")
     for row in analysis["by_frequency"]:
-        typer.echo(f"{row['from_count']:>4} and more {row['words']:>17} {row['recall']:>7.1%}")
+        typer.echo(f"{row['times']:17} {row['words']:12} {row['recall']:7.1%}")
     said = analysis["said_twice"]
     typer.echo(
         f"Two words said twice: {said['translations']:.1%} of the translations, "
