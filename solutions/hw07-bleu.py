@@ -28,7 +28,7 @@
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract. You may add cells and functions of your own.
 # - The test cells check one thing each. A cell that stays silent is content. When one complains,
-#   read its last line first: it is a hint.
+#   read its last line first: mostly it is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other sentences. It
 #   asks for nothing that the docstring does not promise.
 # - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
@@ -96,7 +96,9 @@ last_missing = "the last n-gram is missing: there are len(tokens) - n + 1 of the
 not_overlapping = "n-grams overlap: one begins at every token"
 too_short = "the last ones are too short: stop where fewer than n tokens are left"
 as_strings = "an n-gram is a tuple of tokens, not a string"
-as_lists = "an n-gram is a tuple of tokens"
+in_order = "the order of the words counts: leave it as it is"
+shorter_too = "count the runs of n tokens alone, not the shorter ones too"
+too_long = "these runs are of n + 1 tokens"
 assert_equal(
     as_dict(ngram_counts("so so so so good".split(), 2)),
     {("so", "so"): 3, ("so", "good"): 1},
@@ -107,7 +109,11 @@ assert_equal(
         not_overlapping: {("so", "so"): 2},
         too_short: {("so", "so"): 3, ("so", "good"): 1, ("good",): 1},
         as_strings: {"so so": 3, "so good": 1},
+        in_order: {("so", "so"): 3, ("good", "so"): 1},
+        shorter_too: {("so",): 4, ("good",): 1, ("so", "so"): 3, ("so", "good"): 1},
+        too_long: {("so", "so", "so"): 2, ("so", "so", "good"): 1},
     },
+    hint="an n-gram is a tuple of n tokens that stand side by side",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.bleu_statistics import ngram_counts as reference_counts
@@ -128,9 +134,8 @@ for n in (1, 2, 3, 4):
             not_overlapping: dict(Counter(whole[::n])),
             too_short: dict(Counter(runs)),
             as_strings: dict(Counter(map(" ".join, whole))),
-            "the order of the words counts: leave it as it is": dict(
-                Counter(tuple(sorted(run)) for run in whole)
-            ),
+            in_order: dict(Counter(tuple(sorted(run)) for run in whole)),
+            "these are 2-grams, whatever n is": dict(Counter(pairwise(tokens))),
         },
     )
 ### END HIDDEN TESTS
@@ -146,7 +151,7 @@ for length in range(4):
     counts = as_dict(ngram_counts(tokens[:length], 4))
     assert_equal(counts, {}, what=f"the 4-grams of {length} words", hint=hint)
 counts = as_dict(ngram_counts(tuple(tokens), 4))
-hint = "four tokens make one 4-gram, whether they come in a list or in a tuple"
+hint = "four tokens make one 4-gram, a tuple in their order, whether they come in a list or a tuple"
 assert_equal(counts, {tuple(tokens): 1}, what="the 4-grams of 4 words", hint=hint)
 assert_raises(ValueError, ngram_counts, tokens, -1, hint="n = -1 makes no sense: ValueError")
 ### END HIDDEN TESTS
@@ -163,15 +168,19 @@ assert_raises(ValueError, ngram_counts, tokens, -1, hint="n = -1 makes no sense:
 # An n-gram matches wherever it stands in the reference (nothing repeats: nothing to clip)
 candidate = "now a small dog sleeps soundly".split()
 reference = "a small dog sleeps here".split()
+anywhere = "an n-gram may match anywhere in the reference, not in the same place alone"
+swapped = "the pair is (matches, total), in this order"
+which = (
+    "count the candidate's n-grams that are among the n-grams of the reference; "
+    "if a test of ngram_counts fails too, begin there"
+)
 for n, expected in ((1, 4), (2, 3), (3, 2)):
     assert_equal(
         as_pair(count_matches(candidate, [reference], n))[0],
         expected,
         what=f"the number of matching {n}-grams",
-        mistakes={
-            "an n-gram may match anywhere in the reference, not in the same place alone": 0,
-            "the pair is (matches, total), in this order": 7 - n,
-        },
+        hint=which,
+        mistakes={anywhere: 0 if n == 1 else -1, swapped: 7 - n},
     )
 ### BEGIN HIDDEN TESTS
 words = draw_words(8)
@@ -181,10 +190,10 @@ for n in (1, 2, 3, 4):
         as_pair(count_matches(candidate, [reference], n))[0],
         6 - n,
         what=f"the number of matching {n}-grams",
-        hint="count the candidate's n-grams that are among the n-grams of the reference",
+        hint=which,
         mistakes={
-            "an n-gram may match anywhere in the reference, not in the same place alone": 0,
-            "the pair is (matches, total), in this order": 8 - n,
+            anywhere: 0 if n == 1 else -1,
+            swapped: 8 - n,
             "take tokens as they are: 'The' is not 'the'": 7 - n if n == 1 else -1,
         },
     )
@@ -196,17 +205,27 @@ candidate = "the the the the dog".split()
 reference = "the cat sees the mat".split()
 no_clipping = "clip: each n-gram counts at most as often as it is in the reference"
 always_once = "an n-gram that is in both twice matches twice: a set is not enough"
+begin_there = "if an earlier test of this part fails too, begin there"
 assert_equal(
     as_pair(count_matches(candidate, [reference], 1))[0],
     2,
     what="the number of matching words",
-    mistakes={no_clipping: 4, always_once: 1},
+    hint=f"an n-gram counts at most as often as it is in the reference; {begin_there}",
+    mistakes={
+        no_clipping: 4,
+        always_once: 1,
+        "the pair is (matches, total), in this order": 5,
+    },
 )
 assert_equal(
     as_pair(count_matches(candidate, [reference], 1, clip=False))[0],
     4,
     what="that number with clip=False",
-    mistakes={"clip=False: then every n-gram that is in a reference at all counts": 2},
+    hint=f"clip=False: then every n-gram that is in a reference at all counts; {begin_there}",
+    mistakes={
+        "clip=False: then every n-gram that is in a reference at all counts": 2,
+        "clip=False: what is in no reference still counts nothing": 5,
+    },
 )
 ### BEGIN HIDDEN TESTS
 a, b, c, d, e = draw_words(5)
@@ -217,14 +236,14 @@ for n, expected, unclipped in ((1, 4, 7), (2, 2, 5)):
         as_pair(count_matches(candidate, [reference], n))[0],
         expected,
         what=f"the number of matching {n}-grams",
-        hint="for each n-gram: the smaller of its counts in candidate and reference",
+        hint=f"for each n-gram the smaller of its counts in candidate and reference; {begin_there}",
         mistakes={no_clipping: unclipped, always_once: 2, of_the_sum: 5},
     )
     assert_equal(
         as_pair(count_matches(candidate, [reference], n, clip=False))[0],
         unclipped,
         what=f"the number of matching {n}-grams with clip=False",
-        hint="clip=False: every n-gram of the candidate that is in a reference at all counts",
+        hint=f"clip=False: every n-gram that is in a reference at all counts; {begin_there}",
     )
 ### END HIDDEN TESTS
 
@@ -233,24 +252,30 @@ for n, expected, unclipped in ((1, 4, 7), (2, 2, 5)):
 candidate = "the big big big cat sleeps".split()
 references = ["the big dog naps".split(), "a big big cat here".split()]
 # 'the' is in the first reference; 'cat', and 'big' twice, are in the second.
-added = "the counts of the references are added up: take the largest"
-one_for_all = "each n-gram may find its match in another reference: look in all of them"
+begin_there = "if an earlier test of this part fails too, begin there"
+added = "the counts of the references are added up: take the largest (or nothing is clipped at all)"
+one_for_all = (
+    f"each n-gram may find its match in another reference: look in all of them; {begin_there}"
+)
+first_only = f"only the first reference is read; {begin_there}"
 assert_equal(
     as_pair(count_matches(candidate, references, 1))[0],
     4,
     what="the number of matching words",
+    hint=f"hold each n-gram against the reference that has it most often; {begin_there}",
     mistakes={
-        "only the first reference is read": 2,
+        first_only: 2,
         one_for_all: 3,
         added: 5,
         "an n-gram need not be in every reference; one is enough": 1,
+        "the pair is (matches, total), in this order": 6,
     },
 )
 ### BEGIN HIDDEN TESTS
 the, big, cat, dog, naps, here, sleeps, some = draw_words(8)
 candidate = [the, big, big, big, cat, sleeps]
 references = [[the, big, dog, naps], [some, big, big, cat, here]]
-hint = "for each n-gram take the largest of its counts in the references"
+hint = f"for each n-gram take the largest of its counts in the references; {begin_there}"
 for order, first_alone in ((references, 2), (references[::-1], 3)):
     assert_equal(
         as_pair(count_matches(candidate, order, 1))[0],
@@ -258,7 +283,7 @@ for order, first_alone in ((references, 2), (references[::-1], 3)):
         what="the number of matching words",
         hint=hint,
         mistakes={
-            "only the first reference is read": first_alone,
+            first_only: first_alone,
             one_for_all: 3,
             added: 5,
         },
@@ -281,7 +306,9 @@ assert_equal(
         "repeated n-grams count each time": 2,
         "these are the tokens; there are n - 1 fewer n-grams": 4,
         "count the candidate's n-grams, not the reference's: precision, not recall": 5,
+        "the pair is (matches, total), in this order": 0,
     },
+    hint="the total is the number of all n-grams of the candidate",
 )
 hint = "without references there is nothing to count: raise ValueError"
 assert_raises(ValueError, count_matches, candidate, [], 1, hint=hint)
@@ -327,21 +354,23 @@ for lengths, expected, mistakes in (
         [13, 6, 12, 3, 20],
         6,
         {
-            "the first is chosen": 13,
-            "the longest is chosen": 20,
+            "the first is chosen; take the one closest to the candidate": 13,
+            "the longest is chosen; take the one closest to the candidate": 20,
             "the shortest is chosen; take the one closest to the candidate": 3,
             "a shorter reference may be the closest": 12,
-            "return the length, not how far away it is": 1,
+            "return the length, not how far away it is, and not where it stands in the list": 1,
+            "this is the mean; choose one of the lengths": 11,
         },
     ),
     ([8, 2], 8, {"a longer reference may be the closest": 2}),
 ):
     actual, what = closest_reference_length(7, lengths), f"the length closest to 7 in {lengths}"
-    assert_equal(actual, expected, what=what, mistakes=mistakes)
+    hint = "return that one of the lengths which differs least from the candidate's"
+    assert_equal(actual, expected, what=what, hint=hint, mistakes=mistakes)
 longer = "of two equally close lengths take the shorter, wherever it stands"
 for lengths in ([9, 5], [5, 9]):
     actual, what = closest_reference_length(7, lengths), f"the length closest to 7 in {lengths}"
-    assert_equal(actual, 5, what=what, mistakes={longer: 9})
+    assert_equal(actual, 5, what=what, hint=longer)
 assert_raises(ValueError, closest_reference_length, 7, [], hint="no length: raise ValueError")
 ### BEGIN HIDDEN TESTS
 for differences in ([-5, -2, 3, 7], [-6, 4, 9], [-1, 0, 1], [8]):
@@ -378,6 +407,9 @@ no_penalty = "a candidate that is too short keeps its full score"
 wrong_sign = "the sign is wrong: a penalty is at most 1"
 no_one = "the 1 is missing: exp(1 - r / c)"
 rounded = "r / c is a fraction: / divides, // rounds down"
+no_exp = "exp is missing: this is 1 - r / c itself"
+base_two = "exp has the base e: math.exp"
+formula = "exp(1 - r / c), c being the length of the candidate; a plain number, not a tensor"
 assert_equal(
     brevity_penalty(4, 10),
     math.exp(-1.5),
@@ -389,7 +421,10 @@ assert_equal(
         wrong_sign: math.exp(1.5),
         no_one: math.exp(-2.5),
         rounded: math.exp(-1),
+        no_exp: -1.5,
+        base_two: 2**-1.5,
     },
+    hint=formula,
 )
 ### BEGIN HIDDEN TESTS
 for _ in range(4):
@@ -399,13 +434,15 @@ for _ in range(4):
         brevity_penalty(c, r),
         math.exp(1 - r / c),
         what="the penalty of a candidate that is too short",
-        hint="exp(1 - r / c), c being the length of the candidate",
+        hint=formula,
         mistakes={
             upside_down: math.exp(1 - c / r),
             the_ratio: c / r,
             no_penalty: 1.0,
             wrong_sign: math.exp(r / c - 1),
             no_one: math.exp(-r / c),
+            no_exp: 1 - r / c,
+            base_two: 2 ** (1 - r / c),
         },
     )
 ### END HIDDEN TESTS
@@ -414,14 +451,18 @@ for _ in range(4):
 # Length is not rewarded, nothing at all scores nothing, and lengths are not negative
 not_capped = "the penalty is at most 1: precision has already paid for what is too much"
 long_is_punished = "only candidates that are too short are punished"
+long_enough = "a candidate that is as long as its reference, or longer, keeps its full score: 1.0"
 assert_equal(
     brevity_penalty(10, 5),
     1.0,
     what="the penalty for 10 tokens in place of 5",
+    hint=long_enough,
     mistakes={not_capped: math.exp(0.5), long_is_punished: math.exp(-1)},
 )
-assert_equal(brevity_penalty(7, 7), 1.0, what="the penalty for 7 tokens in place of 7")
-assert_equal(brevity_penalty(0, 5), 0.0, what="the penalty for no tokens in place of 5")
+what = "the penalty for 7 tokens in place of 7"
+assert_equal(brevity_penalty(7, 7), 1.0, what=what, hint=long_enough)
+what, hint = "the penalty for no tokens in place of 5", "who says nothing scores nothing: 0.0"
+assert_equal(brevity_penalty(0, 5), 0.0, what=what, hint=hint)
 assert_raises(ValueError, brevity_penalty, -1, 5, hint="a length is 0 or more: raise ValueError")
 ### BEGIN HIDDEN TESTS
 for _ in range(4):
@@ -431,9 +472,11 @@ for _ in range(4):
         brevity_penalty(c, r),
         1.0,
         what="the penalty of a candidate that is long enough",
+        hint=long_enough,
         mistakes={not_capped: math.exp(1 - r / c), long_is_punished: math.exp(1 - c / r)},
     )
-    assert_equal(brevity_penalty(r, r), 1.0, what="the penalty of a candidate as long as it should")
+    what = "the penalty of a candidate as long as it should"
+    assert_equal(brevity_penalty(r, r), 1.0, what=what, hint=long_enough)
     hint = "exp(1 - r / c) falls to 0 as c does: return 0 before you divide by c"
     assert_equal(brevity_penalty(0, r), 0.0, what="the penalty of an empty candidate", hint=hint)
 hint = "as long as the reference is long enough, also if both are empty"
@@ -467,12 +510,33 @@ references = [
     "here a dog is fast asleep on some old mat".split(),
 ]
 statistics = sentence_statistics(candidate, references[:1])
-hint = "one number for each order, from 1 up to max_order and with it"
-assert_equal(statistics.matches, (4, 3, 2, 1), what="matches", hint=hint)
-assert_equal(statistics.totals, (6, 5, 4, 3), what="totals", hint=hint)
-assert_equal(statistics.candidate_length, 6, what="candidate_length")
+hint = (
+    "one number for each order, from 1 up to max_order and with it; "
+    "if a test of part 1 fails too, begin there"
+)
+assert_equal(
+    statistics.matches,
+    (4, 3, 2, 1),
+    what="matches",
+    hint=hint,
+    mistakes={"these are the totals: count_matches returns (matches, total)": (6, 5, 4, 3)},
+)
+assert_equal(
+    statistics.totals,
+    (6, 5, 4, 3),
+    what="totals",
+    hint=hint,
+    mistakes={
+        "these are the matches: count_matches returns (matches, total)": (4, 3, 2, 1),
+        "count the n-grams of the candidate, not of the reference; "
+        "if a test of part 1 fails too, begin there": (5, 4, 3, 2),
+    },
+)
+in_tokens = "the number of the candidate's tokens"
+assert_equal(statistics.candidate_length, 6, what="candidate_length", hint=in_tokens)
 closest = closest_reference_length(6, [5])  # yours: its own test comes first
-assert_equal(statistics.reference_length, closest, what="reference_length")
+of_closest = "the length, in tokens, that closest_reference_length chooses"
+assert_equal(statistics.reference_length, closest, what="reference_length", hint=of_closest)
 two_orders = sentence_statistics(candidate, references, 2)
 assert_equal(two_orders.totals, (6, 5), what="totals with max_order=2", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -484,9 +548,9 @@ for max_order in (1, 3, 5):
     assert_equal(statistics.matches, expected, what="matches", hint=hint)
     expected = tuple(9 - n for n in range(1, max_order + 1))
     assert_equal(statistics.totals, expected, what="totals", hint=hint)
-    assert_equal(statistics.candidate_length, 8, what="candidate_length")
+    assert_equal(statistics.candidate_length, 8, what="candidate_length", hint=in_tokens)
     closest = closest_reference_length(8, [6])
-    assert_equal(statistics.reference_length, closest, what="reference_length")
+    assert_equal(statistics.reference_length, closest, what="reference_length", hint=of_closest)
 # With several references, held against the student's own parts: their mistakes are paid already.
 references = [words[9:11], [*words[4:7], *words[8:12]], [*words[:3], *words[9:12]] * 2]
 for order in (references, references[::-1]):
@@ -517,8 +581,14 @@ mistakes = {not_means: (2.5, 1.5)}
 assert_equal(statistics.matches, (5, 3), what="matches", hint=hint, mistakes=mistakes)
 mistakes = {not_means: (5.0, 4.0)}
 assert_equal(statistics.totals, (10, 8), what="totals", hint=hint, mistakes=mistakes)
-assert_equal(statistics.candidate_length, 10, what="candidate_length")
-assert_equal(statistics.reference_length, 11, what="reference_length")
+add_lengths = "add up the lengths of the sentences too, candidate_length and reference_length apart"
+assert_equal(
+    (statistics.candidate_length, statistics.reference_length),
+    (10, 11),
+    what="candidate_length and reference_length",
+    hint=add_lengths,
+    mistakes={not_means: (5.0, 5.5), "the two lengths have changed places": (11, 10)},
+)
 assert_raises(ValueError, sum_statistics, [], hint="nothing to add up: raise ValueError")
 ### BEGIN HIDDEN TESTS
 sentences = [
@@ -542,7 +612,7 @@ for several in (sentences, sentences[:1]):
         assert_equal(getattr(statistics, name), expected, what=name, hint=hint, mistakes=mistakes)
     for name in ("candidate_length", "reference_length"):
         expected = sum(getattr(one, name) for one in several)
-        assert_equal(getattr(statistics, name), expected, what=name)
+        assert_equal(getattr(statistics, name), expected, what=name, hint=add_lengths)
 shorter = BLEUStatistics(matches=(1,), totals=(2,), candidate_length=2, reference_length=2)
 assert_raises(ValueError, sum_statistics, [], hint="nothing to add up: raise ValueError")
 hint = "counts up to different orders don't fit together: raise ValueError"
@@ -577,7 +647,7 @@ assert_equal(
     smoothed_precisions(statistics, "none"),
     (1.0, 0.5, 0.0),
     what="the precisions",
-    hint="the fourth total is 0: there the precisions end",
+    hint="matches / total, order by order; the fourth total is 0: there the precisions end",
     mistakes={
         "precisions are shares from 0 to 1": (100.0, 50.0, 0.0),
         "this candidate has no 4-grams: the precisions end with n = 3": (1.0, 0.5, 0.0, 0.0),
@@ -608,6 +678,7 @@ statistics = BLEUStatistics(
 )
 everywhere = "floor changes nothing where something matches"
 not_divided = "smoothing_value is a number of n-grams: divide it by the total"
+in_per_cent = "precisions are shares from 0 to 1"
 assert_equal(
     smoothed_precisions(statistics, "floor", 0.5),
     (3 / 5, 1 / 4, 0.5 / 3, 0.5 / 2),
@@ -616,7 +687,10 @@ assert_equal(
         everywhere: (3.5 / 5, 1.5 / 4, 0.5 / 3, 0.5 / 2),
         not_divided: (3 / 5, 1 / 4, 0.5, 0.5),
         "smoothing_value is not used; 0.1 is what stands for None": (0.6, 0.25, 0.1 / 3, 0.1 / 2),
+        in_per_cent: (60.0, 25.0, 50 / 3, 25.0),
     },
+    hint="floor: where nothing matches, as if smoothing_value n-grams did; "
+    "if the test without smoothing fails too, begin there",
 )
 ### BEGIN HIDDEN TESTS
 value = 0.2 + 0.5 * torch.rand(()).item()
@@ -627,7 +701,7 @@ for given, added in ((value, value), (None, 0.1), (0.0, 0.0)):
         smoothed_precisions(statistics, "floor", given),
         (matches[0] / 9, 1 / 8, added / 7, added / 6),
         what=f"the precisions with{'out' if given is None else ''} a smoothing_value",
-        hint="None stands for 0.1, and 0 is not None",
+        hint="None stands for 0.1, and 0 is not None; a precision of 0 stays one of the list",
         mistakes={
             everywhere: ((matches[0] + added) / 9, (1 + added) / 8, added / 7, added / 6),
             not_divided: (matches[0] / 9, 1 / 8, added, added),
@@ -647,6 +721,7 @@ statistics = BLEUStatistics(
 words_too = "single words stay as they are: add-k begins with n = 2"
 above_only = "what is added to the matches is added to the total too"
 where_zero = "add-k adds to all orders from 2 on, not only where nothing matches"
+in_per_cent = "precisions are shares from 0 to 1"
 assert_equal(
     smoothed_precisions(statistics, "add-k", 2),
     (3 / 5, 3 / 6, 2 / 5, 2 / 4),
@@ -656,7 +731,10 @@ assert_equal(
         above_only: (3 / 5, 3 / 4, 2 / 3, 2 / 2),
         where_zero: (3 / 5, 1 / 4, 2 / 5, 2 / 4),
         "smoothing_value is not used; 1 is what stands for None": (3 / 5, 2 / 5, 1 / 4, 1 / 3),
+        in_per_cent: (60.0, 50.0, 40.0, 50.0),
     },
+    hint="add-k: for n > 1, smoothing_value more matches and as many more n-grams; "
+    "if the test without smoothing fails too, begin there",
 )
 ### BEGIN HIDDEN TESTS
 m, value = int(torch.randint(2, 6, ())), 0.5 + torch.rand(()).item()
@@ -668,7 +746,7 @@ for given, k in ((value, value), (None, 1.0), (0.0, 0.0)):
         smoothed_precisions(statistics, "add-k", given),
         (m / 9, (2 + k) / (8 + k), k / (7 + k), k / (6 + k)),
         what=f"the precisions with{'out' if given is None else ''} a smoothing_value",
-        hint="None stands for 1, and 0 is not None",
+        hint="None stands for 1, and 0 is not None; a precision of 0 stays one of the list",
         mistakes={
             words_too: ((m + k) / (9 + k), (2 + k) / (8 + k), k / (7 + k), k / (6 + k)),
             above_only: (m / 9, (2 + k) / 8, k / 7, k / 6),
@@ -699,7 +777,10 @@ assert_equal(
         from_one: (3 / 5, 1 / 4, 1 / 3, 0.5 / 2),
         undivided: (3 / 5, 1 / 4, 0.5, 0.25),
         by_order: (3 / 5, 1 / 4, 0.125 / 3, 0.0625 / 2),
+        "precisions are shares from 0 to 1": (60.0, 25.0, 50 / 3, 12.5),
     },
+    hint="exp: where nothing matches, as if 1/2 an n-gram did, then 1/4, 1/8; "
+    "if the test without smoothing fails too, begin there",
 )
 ### BEGIN HIDDEN TESTS
 m = int(torch.randint(2, 6, ()))
@@ -714,7 +795,8 @@ mistakes = {
     by_order: (m / 9, 1 / 4 / 8, 1 / 8 / 7, 1 / 16 / 6),
 }
 actual = smoothed_precisions(statistics, "exp")
-assert_equal(actual, expected, what="the precisions", mistakes=mistakes)
+hint = "this candidate has no 5-grams: the precisions end with n = 4; exp lifts all but the first"
+assert_equal(actual, expected, what="the precisions", hint=hint, mistakes=mistakes)
 hint = "exp is the smoothing of a call that names none"
 assert_equal(smoothed_precisions(statistics), expected, what="the precisions by default", hint=hint)
 nothing = BLEUStatistics(matches=(0, 0), totals=(4, 3), candidate_length=4, reference_length=4)
@@ -745,12 +827,16 @@ assert_equal(
     what="the score",
     mistakes={
         "the mean is geometric: exp of the mean of the logarithms": 62.5,
-        "this is the product; take its N-th root": 25.0,
-        "BLEU goes from 0 to 100": 0.5,
+        "this is the product; take its N-th root: "
         "divide the sum of the logarithms by N, the number of orders": 25.0,
+        "BLEU goes from 0 to 100": 0.5,
         "this is the harmonic mean": 40.0,
         "take the N-th root, N being the number of orders; it need not be 4": 100 * 0.25**0.25,
+        "exp undoes the natural logarithm: math.log": 100 * math.exp(math.log10(0.25) / 2),
+        "this is 100 times too much; if smoothed_precisions gives per cent, begin there": 5000.0,
     },
+    hint="100 * exp(mean of the logarithms of the precisions); "
+    "if the tests of smoothed_precisions fail too, begin there",
 )
 assert_equal(result.precisions, (1.0, 0.25), what="precisions", hint="shares from 0 to 1")
 ### BEGIN HIDDEN TESTS
@@ -788,11 +874,16 @@ for orders in (1, 3, 4):
 statistics = BLEUStatistics(matches=(8, 2), totals=(8, 8), candidate_length=8, reference_length=10)
 result = score_statistics(statistics, smoothing="none")
 penalty = float(brevity_penalty(8, 10))  # yours: its own tests come first
-assert_equal(result.brevity_penalty, penalty, what="brevity_penalty")
+hint = "what brevity_penalty(candidate_length, reference_length) returns: a plain number"
+assert_equal(result.brevity_penalty, penalty, what="brevity_penalty", hint=hint)
+mean_first = (
+    "multiply 100 * exp(...) by the penalty; if the test of the mean fails too, begin there"
+)
 assert_equal(
     result.score,
     50.0 * penalty,
     what="the score",
+    hint=mean_first,
     mistakes={
         "the penalty is not used": 50.0,
         "the penalty stands outside the mean: multiply after the root": 50.0 * penalty**0.5,
@@ -814,7 +905,7 @@ assert_equal(
     result.score,
     mean * penalty,
     what="the score",
-    hint="multiply 100 * exp(...) by the penalty",
+    hint=mean_first,
     mistakes={
         "the penalty is not used": mean,
         "the penalty stands outside the mean: multiply after the root": mean * penalty**0.5,
@@ -829,14 +920,14 @@ assert_equal(
     score_statistics(statistics, smoothing="none").score,
     0.0,
     what="the score with smoothing='none'",
-    hint="log(0) is minus infinity, and math.log(0) an error: ask before you take it",
+    hint="one precision of 0 makes the score 0; math.log(0) is an error: ask before you take it",
     mistakes={
         "a precision of 0 is left out of the mean: it makes the score 0": 100.0,
         "hand smoothing and smoothing_value on to smoothed_precisions": 100 * (0.5 / 3) ** 0.5,
     },
 )
 ### BEGIN HIDDEN TESTS
-hint = "log(0) is minus infinity, and math.log(0) an error: ask before you take it"
+hint = "one precision of 0 makes the score 0; math.log(0) is an error: ask before you take it"
 for orders in (2, 3, 4):
     matches = (int(torch.randint(1, 9, ())),) + (0,) * (orders - 1)
     totals = tuple(range(9, 9 - orders, -1))
@@ -852,9 +943,19 @@ for orders in (2, 3, 4):
         precisions = smoothed_precisions(statistics, smoothing, value)
         result = score_statistics(statistics, smoothing=smoothing, smoothing_value=value)
         of_smoothing = "hand smoothing and smoothing_value on to smoothed_precisions"
-        assert_equal(result.precisions, precisions, what="precisions", hint=of_smoothing)
+        in_per_cent = {"shares from 0 to 1": tuple(100 * p for p in precisions)}
+        assert_equal(
+            result.precisions,
+            precisions,
+            what="precisions",
+            hint=of_smoothing,
+            mistakes=in_per_cent,
+        )
         mean = 100 * math.prod(precisions) ** (1 / len(precisions))
-        assert_equal(result.score, mean, what="the score", hint=of_smoothing)
+        of_mean = (
+            "average what smoothed_precisions gives; if the test of the mean fails too, begin there"
+        )
+        assert_equal(result.score, mean, what="the score", hint=of_mean)
     precisions = smoothed_precisions(statistics, "exp")
     result = score_statistics(statistics)
     assert_equal(result.precisions, precisions, what="precisions", hint="the default is 'exp'")
@@ -868,9 +969,12 @@ statistics = BLEUStatistics(
 for effective_order, expected in ((True, 100.0), (False, 0.0)):
     result = score_statistics(statistics, smoothing="none", effective_order=effective_order)
     what = f"the score with effective_order={effective_order}"
-    hint = "the candidate has no 4-grams: that makes 0, unless effective_order leaves them out"
+    hint = (
+        "the candidate has no 4-grams: that makes 0, unless effective_order leaves them out; "
+        "if the test of the mean fails too, begin there"
+    )
     assert_equal(result.score, expected, what=what, hint=hint)
-    hint = "precisions has an entry for each order, 0 where the candidate has no n-grams"
+    hint = "precisions has a share from 0 to 1 for each order, 0 where the candidate has no n-grams"
     assert_equal(result.precisions, (1.0, 1.0, 1.0, 0.0), what="precisions", hint=hint)
 ### BEGIN HIDDEN TESTS
 m = 1 + 2 * int(torch.randint(2, ()))
@@ -883,13 +987,14 @@ for smoothing in ("none", "exp"):
         result.score,
         100 * (m / 4 * 1 / 2) ** 0.5,
         what="the score with effective_order=True",
-        hint="take the mean over the orders that smoothed_precisions gives",
+        hint="take the mean over the orders that smoothed_precisions gives; "
+        "if the test of the mean fails too, begin there",
         mistakes={
             "the sum is divided by all orders, not by those that the candidate has": 100
             * (m / 4 * 1 / 2) ** 0.25
         },
     )
-    hint = "precisions has an entry for each order, 0 where the candidate has no n-grams"
+    hint = "precisions has a share from 0 to 1 for each order, 0 where the candidate has no n-grams"
     assert_equal(result.precisions, (m / 4, 1 / 2, 0.0, 0.0), what="precisions", hint=hint)
     result = score_statistics(statistics, smoothing=smoothing)
     hint = "without effective_order, an order without n-grams makes the score 0"
@@ -975,9 +1080,8 @@ def reordered(candidate: Sequence[str], references: Sequence[Sequence[str]]) -> 
 candidate = "orange fruit grows sheep sleep and fruit".split()
 references = ["orange fruit grows here and sheep sleep there".split()]
 other = list(reordered(candidate, references))
-assert_equal(
-    sorted(other), sorted(candidate), what="the tokens, sorted", hint="lose none, add none"
-)
+hint = "a list of words, those of the candidate: lose none, add none"
+assert_equal(sorted(other), sorted(candidate), what="the tokens, sorted", hint=hint)
 if other == candidate:
     raise CheckFailure("the order is the same", hint="lay the pieces in an order that differs")
 ### BEGIN HIDDEN TESTS
@@ -994,7 +1098,8 @@ a, b = draw_words(2)
 hint = "'a b' does not stand in 'b a': cut between a and b"
 assert_equal(list(reordered([a, b], [[b, a]])), [b, a], what="the other order", hint=hint)
 other = list(reordered([a, a, a, b], [[b, b]]))
-assert_equal(sorted(other), sorted([a, a, a, b]), what="the tokens, sorted")
+hint = "each token as often as before"
+assert_equal(sorted(other), sorted([a, a, a, b]), what="the tokens, sorted", hint=hint)
 if other == [a, a, a, b]:
     hint = "some pieces are alike: it is the order of the words that must differ"
     raise CheckFailure("the order is the same", hint=hint)
@@ -1010,8 +1115,13 @@ assert_raises(ValueError, reordered, [a, a], [[b]], hint=hint)
 candidate = "orange fruit grows sheep sleep and fruit".split()
 references = ["orange fruit grows here and sheep sleep there".split()]
 other = reordered(candidate, references)
-if not {("orange", "fruit"), ("fruit", "grows"), ("sheep", "sleep")} <= set(pairwise(other)):
-    hint = "cut only between two neighbours that are side by side in no reference"
+beside = list(pairwise(other))
+matched = [("orange", "fruit"), ("fruit", "grows"), ("sheep", "sleep")]
+if any(pair not in beside for pair in matched):
+    hint = (
+        "cut only between two neighbours that are side by side in no reference; "
+        "if the first test of reordered fails too, begin there"
+    )
     raise CheckFailure("a pair that stands in the reference was torn apart", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.bleu_statistics import count_matches as reference_matches
@@ -1030,7 +1140,8 @@ for turn in range(5):
             reference_matches(other, references, n)[0]
             < reference_matches(candidate, references, n)[0]
         ):
-            raise CheckFailure(f"fewer {n}-grams match than before", hint=hint)
+            why = "a word is lost: the first test of reordered says more" if n == 1 else hint
+            raise CheckFailure(f"fewer {n}-grams match than before", hint=why)
     if other == candidate:
         raise CheckFailure("the order is the same", hint="the first test of reordered says more")
 ### END HIDDEN TESTS

@@ -663,6 +663,7 @@ MISTAKES: tuple[Submission, ...] = (
             COUNTER, "Counter(tuple(sorted(tokens[i:i + n])) for i in range(len(tokens) - n + 1))"
         ),
         lost="values short",
+        hint="the order of the words counts",
     ),
     mistake(
         "orders from 1 to n together",
@@ -677,6 +678,7 @@ MISTAKES: tuple[Submission, ...] = (
             "count_matches": "matches clipping references",
             "sentence_statistics": "counts",
         },
+        hint="not the shorter ones too",
     ),
     mistake(
         "one token too long",
@@ -687,6 +689,7 @@ MISTAKES: tuple[Submission, ...] = (
             "count_matches": "matches clipping references",
             "sentence_statistics": "counts",
         },
+        hint="these runs are of n + 1 tokens",
     ),
     mistake(
         "2-grams whatever n",
@@ -697,6 +700,7 @@ MISTAKES: tuple[Submission, ...] = (
             "count_matches": "matches clipping references",
             "sentence_statistics": "counts",
         },
+        hint="these are 2-grams, whatever n is",
     ),
     mistake(
         "a list in place of counts",
@@ -781,6 +785,7 @@ MISTAKES: tuple[Submission, ...] = (
         "count_matches",
         (("ngram_counts(references[0], n)", "ngram_counts(sum(references, []), n)"),),
         lost="references",
+        hint="the counts of the references are added up",
     ),
     mistake(
         "place by place",
@@ -871,6 +876,7 @@ MISTAKES: tuple[Submission, ...] = (
         "count_matches",
         ((UNCLIPPED, "sum(found.values())"),),
         lost="clipping",
+        hint="what is in no reference still counts nothing",
     ),
     # ---- closest_reference_length ----
     *(
@@ -881,7 +887,11 @@ MISTAKES: tuple[Submission, ...] = (
             ("the shortest", "min(reference_lengths)", "the shortest is chosen"),
             ("the longest", "max(reference_lengths)", "the longest is chosen"),
             ("the first", "reference_lengths[0]", "the first is chosen"),
-            ("the mean", "round(sum(reference_lengths) / len(reference_lengths))", ""),
+            (
+                "the mean",
+                "round(sum(reference_lengths) / len(reference_lengths))",
+                "this is the mean",
+            ),
             (
                 "without abs",
                 CLOSEST.replace("abs(length - candidate_length)", "length - candidate_length"),
@@ -892,7 +902,7 @@ MISTAKES: tuple[Submission, ...] = (
                 CLOSEST.replace(
                     "abs(length - candidate_length)", "(length / candidate_length - 1)"
                 ),
-                "",
+                "the shortest is chosen",
             ),
             (
                 "the difference",
@@ -927,7 +937,7 @@ MISTAKES: tuple[Submission, ...] = (
                 "an index",
                 "min(range(len(reference_lengths)), key=lambda i: "
                 "(abs(reference_lengths[i] - candidate_length), reference_lengths[i]))",
-                "",
+                "not where it stands in the list",
             ),
         )
     ),
@@ -998,12 +1008,14 @@ MISTAKES: tuple[Submission, ...] = (
         "brevity_penalty",
         returns(PENALTY, "1 - reference_length / candidate_length"),
         lost="short",
+        hint="exp is missing",
     ),
     mistake(
         "2 to the power",
         "brevity_penalty",
         returns(PENALTY, "2 ** (1 - reference_length / candidate_length)"),
         lost="short",
+        hint="exp has the base e",
     ),
     mistake(
         "divided by zero",
@@ -1027,7 +1039,11 @@ MISTAKES: tuple[Submission, ...] = (
         hint="also if both are empty",
     ),
     mistake(
-        "the empty unpunished", "brevity_penalty", (("return 0.0", "return 1.0"),), lost="long"
+        "the empty unpunished",
+        "brevity_penalty",
+        (("return 0.0", "return 1.0"),),
+        lost="long",
+        hint="who says nothing scores nothing",
     ),
     mistake(
         "negative lengths",
@@ -1048,6 +1064,7 @@ MISTAKES: tuple[Submission, ...] = (
         "brevity_penalty",
         returns(PENALTY, "torch.tensor(1 - reference_length / candidate_length).exp()"),
         lost={"brevity_penalty": "short", "score_statistics": "brevity"},
+        hint="a plain number, not a tensor",
     ),
     # ---- sentence_statistics ----
     *(
@@ -1078,7 +1095,7 @@ MISTAKES: tuple[Submission, ...] = (
                         "count_matches(references[0], [candidate], n)",
                     ),
                 ),
-                "",
+                "not of the reference",
             ),
             (
                 "the first reference's length",
@@ -1093,7 +1110,7 @@ MISTAKES: tuple[Submission, ...] = (
             (
                 "lengths in letters",
                 (("candidate_length=len(candidate)", "candidate_length=len(' '.join(candidate))"),),
-                "",
+                "the number of the candidate's tokens",
             ),
             (
                 "matches and totals swapped",
@@ -1103,7 +1120,7 @@ MISTAKES: tuple[Submission, ...] = (
                         "matches=tuple(total for _, total in counted)",
                     ),
                 ),
-                "",
+                "these are the totals",
             ),
             (
                 "totals of the first order",
@@ -1185,7 +1202,7 @@ MISTAKES: tuple[Submission, ...] = (
                         "sum(part.candidate_length for part in statistics) / len(statistics)",
                     ),
                 ),
-                "",
+                "add up the lengths",
             ),
             (
                 "the closest reference of the corpus",
@@ -1195,7 +1212,7 @@ MISTAKES: tuple[Submission, ...] = (
                         "min(part.reference_length for part in statistics)",
                     ),
                 ),
-                "",
+                "add up the lengths",
             ),
             (
                 "lengths swapped",
@@ -1204,7 +1221,7 @@ MISTAKES: tuple[Submission, ...] = (
                     ("=sum(part.reference_length for", "=sum(part.candidate_length for"),
                     ("part.reference_length_ ", "part.reference_length "),
                 ),
-                "",
+                "the two lengths have changed places",
             ),
             (
                 "no complaint about an empty corpus",
@@ -1308,7 +1325,11 @@ MISTAKES: tuple[Submission, ...] = (
         hint="divide it by the total",
     ),
     mistake(
-        "floor of 0.01", "smoothed_precisions", (('"floor": 0.1', '"floor": 0.01'),), lost="floor"
+        "floor of 0.01",
+        "smoothed_precisions",
+        (('"floor": 0.1', '"floor": 0.01'),),
+        lost="floor",
+        hint="None stands for 0.1",
     ),
     mistake(
         "floor without its value",
@@ -1348,6 +1369,7 @@ MISTAKES: tuple[Submission, ...] = (
         "smoothed_precisions",
         (('"add-k" and n > 1:', '"add-k" and n > 2:'),),
         lost="add-k",
+        hint="adds to all orders from 2 on",
     ),
     mistake(
         "add-k without its value",
@@ -1449,6 +1471,7 @@ MISTAKES: tuple[Submission, ...] = (
         "score_statistics",
         (("map(math.log,", "map(math.log10,"),),
         lost="mean brevity zeros effective-order",
+        hint="the natural logarithm",
     ),
     mistake(
         "penalty unused",
@@ -1474,6 +1497,7 @@ MISTAKES: tuple[Submission, ...] = (
             ),
         ),
         lost="brevity",
+        hint="brevity_penalty(candidate_length, reference_length)",
     ),
     mistake(
         "zeros left out of the mean",
@@ -1537,12 +1561,14 @@ MISTAKES: tuple[Submission, ...] = (
         "score_statistics",
         (("    if not effective_order:", "    if effective_order:"),),
         lost="effective-order",
+        hint="that makes 0, unless",
     ),
     mistake(
         "precisions cut short",
         "score_statistics",
         (("averaged + (0.0,) * (len(statistics.totals) - len(averaged))", "averaged"),),
         lost="effective-order",
+        hint="for each order, 0 where the candidate has no n-grams",
     ),
     mistake(
         "averaged over all orders",
@@ -1570,7 +1596,7 @@ MISTAKES: tuple[Submission, ...] = (
         "reordered",
         "def reordered(candidate, references):\n    return candidate[::-1]\n",
         lost="*",
-        hint="",
+        hint="cut only between two neighbours",
     ),
     mistake(
         "as it was",
@@ -1584,6 +1610,7 @@ MISTAKES: tuple[Submission, ...] = (
         "reordered",
         "def reordered(candidate, references):\n    return sorted(candidate)\n",
         lost="*",
+        hint="cut only between two neighbours",
     ),
     mistake(
         "shuffled",
@@ -1591,6 +1618,7 @@ MISTAKES: tuple[Submission, ...] = (
         "import random\n\ndef reordered(candidate, references):\n"
         "    return random.Random(1).sample(list(candidate), len(candidate))\n",
         lost="*",
+        hint="cut only between two neighbours",
     ),
     mistake(
         "first half behind the second",
@@ -1653,8 +1681,15 @@ MISTAKES: tuple[Submission, ...] = (
         "reordered",
         (("[*candidate[cut:], *candidate[:cut]]", "[candidate[cut:], candidate[:cut]]"),),
         lost="*",
+        hint="a list of words",
     ),
-    mistake("a string", "reordered", (("return swapped", "return ' '.join(swapped)"),), lost="*"),
+    mistake(
+        "a string",
+        "reordered",
+        (("return swapped", "return ' '.join(swapped)"),),
+        lost="*",
+        hint="a list of words",
+    ),
     mistake(
         "satisfied with any cut",
         "reordered",
