@@ -30,8 +30,8 @@
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, order, errors. You may add cells, and functions and methods of your own.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
-#   like; a cell that stays silent is content. When one complains, read its last line first: it is
-#   a hint.
+#   like; a cell that stays silent is content. When one complains, read its last line first: mostly
+#   it is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
 #   shapes. It asks for nothing that the docstring does not promise.
 # - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
@@ -99,14 +99,15 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # %% test="AdditiveAttention-parameters" points=1 read="bahdanau-attention#alignment-model"
 # The layer has its three matrices, without biases
 layer = AdditiveAttention(d_query=3, d_memory=4, d_attention=5)
-assert_shape(layer.query_projection.weight, (5, 3), what="weight of query_projection")
-assert_shape(layer.key_projection.weight, (5, 4), what="weight of key_projection")
-assert_shape(layer.score.weight, (1, 5), what="weight of score")
+hint = "three nn.Linear with the docstring's names and widths, each with bias=False"
+assert_shape(layer.query_projection.weight, (5, 3), what="weight of query_projection", hint=hint)
+assert_shape(layer.key_projection.weight, (5, 4), what="weight of key_projection", hint=hint)
+assert_shape(layer.score.weight, (1, 5), what="weight of score", hint=hint)
 names = sorted(layer.state_dict())
 if len(names) != 3:
     raise CheckFailure(
         f"the parameters are {names}, expected three weights",
-        hint="three nn.Linear with the docstring's names, each with bias=False",
+        hint=hint,
     )
 assert_raises(ValueError, AdditiveAttention, 0, 4, 5, hint="a width of 0: raise ValueError")
 ### BEGIN HIDDEN TESTS
@@ -121,7 +122,8 @@ for widths in ((6, 6, 6), (2, 7, 3), (1, 1, 1)):
             hint="three nn.Linear with the docstring's names, each with bias=False",
         )
     for name, tensor in expected.items():
-        assert_shape(actual[name], tensor.shape, what=name)
+        hint = "three nn.Linear with the docstring's names and widths, each with bias=False"
+        assert_shape(actual[name], tensor.shape, what=name, hint=hint)
     if torch.equal(actual["query_projection.weight"], actual["key_projection.weight"]):
         raise CheckFailure(
             "both projections start with the same weights", hint="make a new nn.Linear for each"
@@ -148,9 +150,10 @@ assert_shape(scores, (1, 2, 3), what="scores", hint="a score for each query and 
 # Query 0 adds nothing to the keys: 2 * 0 + 4 * 0, then 4 * 0.5, then 2 * 0.5. Query 1 adds to the
 # first number only: 2 * 0.25, then 2 * 0.25 + 4 * 0.5, then 2 * tanh(atanh(0.25) + atanh(0.5)).
 bare = torch.tensor([[[0.0, 2.197225, 1.098612], [0.510826, 2.708050, 1.609438]]]).to(device)
+expected = torch.tensor([[[0.0, 2.0, 1.0], [0.5, 2.5, 4 / 3]]]).to(device)
 assert_close(
     scores,
-    torch.tensor([[[0.0, 2.0, 1.0], [0.5, 2.5, 4 / 3]]]).to(device),
+    expected,
     what="scores",
     mistakes={
         "tanh is missing": bare,
@@ -158,7 +161,27 @@ assert_close(
         "v is missing: this is a sum": torch.tensor([[[0.0, 0.5, 0.5], [0.25, 0.75, 2 / 3]]]).to(
             device
         ),
+        "the query is not projected": torch.tensor([[[0.0, 2.0, 1.0], [1.5, 19 / 6, 7 / 3]]]).to(
+            device
+        ),
+        "the keys are given: they are projected already": torch.tensor(
+            [[[0.0, 0.0, 0.0], [0.5, 0.5, 0.5]]]
+        ).to(device),
+        "query and key are multiplied; add them": torch.tensor(
+            [[[0.0, 0.0, 0.0], [0.0, 0.0, 0.278773]]]
+        ).to(device),
+        "this is the dot product of query and key": torch.tensor(
+            [[[0.0, 0.0, 0.0], [0.0, 0.0, 0.140300]]]
+        ).to(device),
+        "one tanh around the sum, not one around each": torch.tensor(
+            [[[0.0, 2.0, 1.0], [0.5, 2.5, 1.5]]]
+        ).to(device),
+        "this is the sigmoid; the formula has tanh": torch.tensor(
+            [[[3.0, 3.535898, 3.267949], [3.127017, 3.662915, 3.381966]]]
+        ).to(device),
+        "these are weights; align returns scores": torch.softmax(expected, dim=-1),
     },
+    hint="v . tanh(W s + key), for each query s and each key; the keys are projected already",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.additive_attention import AdditiveAttention as ReferenceLayer
@@ -198,9 +221,16 @@ assert_close(
 # The context averages the memory by the softmax of the scores
 layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
 query, memory = torch.randn(2, 6, 5).to(device), torch.randn(2, 7, 5).to(device)
-assert_shape(layer(query, memory), (2, 6, 5), what="contexts")
-contexts, weights = layer(query, memory, return_weights=True)
-assert_shape(contexts, (2, 6, 5), what="contexts with return_weights")
+hint = (
+    "without return_weights, return the contexts alone: one for each query, as wide as the memory"
+)
+assert_shape(layer(query, memory), (2, 6, 5), what="contexts", hint=hint)
+pair = layer(query, memory, return_weights=True)
+if not (isinstance(pair, tuple | list) and len(pair) == 2):
+    raise CheckFailure("return_weights=True should give a pair", hint="return contexts, weights")
+contexts, weights = pair
+in_order = "return the contexts first, then the weights"
+assert_shape(contexts, (2, 6, 5), what="contexts with return_weights", hint=in_order)
 assert_shape(weights, (2, 6, 7), what="weights", hint="a weight for each query and each key")
 assert_rows_sum_to_one(weights)
 # Where all the memory is the same, so is every average of it.
@@ -219,7 +249,7 @@ layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().i
 query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 5, 6).to(device)
 keys = F.linear(memory, layer.key_projection.weight)
 scores = layer.align(query, keys).detach()  # whether they are right is the business of its check
-assert_shape(scores, (3, 4, 5), what="scores")
+assert_shape(scores, (3, 4, 5), what="scores", hint="the check of the scores comes first")
 expected_weights = torch.softmax(scores, dim=-1)
 expected = expected_weights @ memory
 over_queries = torch.softmax(scores, dim=-2)
@@ -260,15 +290,21 @@ assert_close(
     weights > 0,
     mask.expand(2, 6, 7),
     what="where the weights are positive",
-    mistakes={"the mask is inverted; True means may attend": ~mask.expand(2, 6, 7)},
+    mistakes={
+        "the mask is inverted; True means may attend": ~mask.expand(2, 6, 7),
+        "the mask changes nothing": torch.ones(2, 6, 7, dtype=torch.bool).to(device),
+    },
+    hint="the test of values comes first; then: what the mask hides gets no weight, and the rest "
+    "gets some",
 )
-assert_rows_sum_to_one(weights, hint="mask the scores, before the softmax")
+hint = "if the test of values passes: mask the scores, before the softmax"
+assert_rows_sum_to_one(weights, hint=hint)
 ### BEGIN HIDDEN TESTS
 layer = AdditiveAttention(6, 6, 6).to(device)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
 query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 5, 6).to(device)
 scores = layer.align(query, F.linear(memory, layer.key_projection.weight)).detach()
-assert_shape(scores, (3, 4, 5), what="scores")
+assert_shape(scores, (3, 4, 5), what="scores", hint="the check of the scores comes first")
 per_query = torch.rand(3, 4, 5) < 0.5
 per_query[..., 0], per_query[..., 1] = True, False
 per_key = torch.tensor([True, False, True, True, False]).expand(3, 1, 5)
@@ -287,7 +323,8 @@ for mask in (per_query.to(device), per_key.to(device)):
         "the mask changes nothing": torch.softmax(scores, dim=-1),
     }
     contexts, weights = layer(query, memory, mask, return_weights=True)
-    assert_close(weights, expected_weights, what="weights", mistakes=mistakes)
+    hint = "the check of values comes first; then: set hidden scores to -inf, before the softmax"
+    assert_close(weights, expected_weights, what="weights", mistakes=mistakes, hint=hint)
     mistakes = {words: wrong @ memory for words, wrong in mistakes.items()}
     hint = "the context is weights @ memory"
     expected = expected_weights @ memory
@@ -306,8 +343,8 @@ assert_close(
     layer(query, memory, mask)[:, 1],
     torch.zeros(2, 5).to(device),
     what="context of the query that sees nothing",
-    hint="True means may attend; and as the softmax of a row of -inf is NaN, set the weights that "
-    "the mask hides to 0 after the softmax",
+    hint="the tests of values and of the mask come first; then: the softmax of a row of -inf is "
+    "NaN, so set the weights that the mask hides to 0 after it",
 )
 ### BEGIN HIDDEN TESTS
 layer = AdditiveAttention(6, 6, 6).to(device)
@@ -319,7 +356,7 @@ blind = ~mask[0].any(dim=-1)
 hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides to 0 after it"
 contexts, weights = layer(query, memory, mask, return_weights=True)
 for result, width, what in ((weights, 5, "weights"), (contexts, 6, "context")):
-    assert_shape(result, (3, 4, width), what=what)
+    assert_shape(result, (3, 4, width), what=what, hint="the check of values comes first")
     what = f"{what} of the query that sees nothing"
     nothing = torch.zeros(3, 1, width).to(device)
     assert_close(result[:, blind], nothing, what=what, hint=hint)
@@ -335,12 +372,16 @@ other = torch.randn(2, 7, 5).to(device)  # the keys of another memory show which
 keys = layer.key_projection(other)
 _, own_weights = layer(query, memory, return_weights=True)
 _, weights = layer(query, memory, keys=keys, return_weights=True)
+_, twice = layer(query, keys, return_weights=True)
 assert_close(
     weights,
     layer(query, other, return_weights=True)[1],
     what="weights with the keys handed over",
     hint="only where keys is None, compute them from the memory",
-    mistakes={"the keys that are handed over are not used": own_weights},
+    mistakes={
+        "the keys that are handed over are not used": own_weights,
+        "the keys are projected already; do not project them again": twice,
+    },
 )
 ### BEGIN HIDDEN TESTS
 layer = AdditiveAttention(6, 6, 6).to(device)
@@ -386,7 +427,8 @@ for name, tensor in (
     ("key_projection", layer.key_projection.weight),
     ("score", layer.score.weight),
 ):
-    assert_shape(tensor.grad, tensor.shape, what=f"gradient of {name}", hint="do not detach")
+    hint = f"is {name} used, and nothing detached on the way?"
+    assert_shape(tensor.grad, tensor.shape, what=f"gradient of {name}", hint=hint)
 ### BEGIN HIDDEN TESTS
 hint = "detach(), .data and numpy() cut the gradient"
 layer = AdditiveAttention(6, 6, 6).to(device)
@@ -414,7 +456,8 @@ runs = []
 for attend in (by_hand, in_one, with_weights):
     leaves = [tensor.clone().to(device).requires_grad_() for tensor in (query, memory)]
     contexts = attend(*leaves)
-    assert_shape(contexts, (3, 4, 6), what="contexts")
+    comes_first = "the check of values comes first"
+    assert_shape(contexts, (3, 4, 6), what="contexts", hint=comes_first)
     if not contexts.requires_grad:
         raise CheckFailure("no gradient flows back", hint=hint)
     (contexts * upstream).sum().backward()
@@ -536,14 +579,19 @@ def looks_at_padding(decoder, encoded, changed):
 # %% test="AttentionDecoder-start" points=1 read="bahdanau-attention#context-for-each-step"
 # The decoder has its parts, and begins with a state made of the whole source
 decoder = AttentionDecoder(11, d_embedding=3, d_hidden=6, d_memory=6).to(device)
-assert_shape(decoder.embedding.weight, (11, 3), what="weight of embedding")
-assert_shape(decoder.bridge.weight, (6, 6), what="weight of bridge")
-assert_shape(decoder.output.weight, (11, 6 + 3 + 6), what="weight of output")
-assert_shape(decoder.attention.score.weight, (1, 6), what="score of attention, d_hidden wide")
+parts = "the docstring names the parts of the decoder, and says how wide each of them is"
+assert_shape(decoder.embedding.weight, (11, 3), what="weight of embedding", hint=parts)
+assert_shape(decoder.bridge.weight, (6, 6), what="weight of bridge", hint=parts)
+assert_shape(decoder.output.weight, (11, 6 + 3 + 6), what="weight of output", hint=parts)
+hint = "the attention is d_attention wide, and d_hidden where d_attention is None"
+what = "score of attention, d_hidden wide"
+assert_shape(decoder.attention.score.weight, (1, 6), what=what, hint=hint)
 encoded = make_encoded(2, 5, 6)
 state = decoder.start(encoded)
-assert_shape(state.hidden, (2, 6), what="the first state")
-assert_shape(state.keys, (2, 5, 6), what="keys")
+from_context = "the first state is made from the context, by the bridge"
+assert_shape(state.hidden, (2, 6), what="the first state", hint=from_context)
+once = "the memory through attention.key_projection, once for all steps"
+assert_shape(state.keys, (2, 5, 6), what="keys", hint=once)
 ### BEGIN HIDDEN TESTS
 decoder = AttentionDecoder(7, 5, 6, 8, d_attention=3).to(device)
 names = decoder.state_dict()
@@ -560,10 +608,13 @@ for name, shape in (
     ("output.bias", (7,)),
 ):
     if name not in names:
-        raise CheckFailure(f"{name} is not among the decoder's parameters")
-    assert_shape(names[name], shape, what=name)
+        raise CheckFailure(f"{name} is not among the decoder's parameters", hint=parts)
+    assert_shape(
+        names[name], shape, what=name, hint=hint if name.startswith("attention") else parts
+    )
 score = AttentionDecoder(7, 5, 6, 8).attention.score.weight
-assert_shape(score, (1, 6), what="score of attention, d_hidden wide where nothing is said")
+what = "score of attention, d_hidden wide where nothing is said"
+assert_shape(score, (1, 6), what=what, hint=hint)
 decoder = AttentionDecoder(7, 6, 6, 6).to(device)
 encoded = make_encoded(3, 5, 6)
 state = decoder.start(encoded)
@@ -583,14 +634,25 @@ assert_close(
             decoder.bridge(encoded.memory[:, -1])
         ),
     },
+    hint=f"{from_context} and a tanh around it",
 )
-assert_close(state.memory, encoded.memory, what="memory of the first state")
-assert_close(state.mask, encoded.mask, what="mask of the first state")
+hint = "memory and mask go into the state as they are"
+assert_close(state.memory, encoded.memory, what="memory of the first state", hint=hint)
+assert_close(
+    state.mask,
+    encoded.mask,
+    what="mask of the first state",
+    mistakes={
+        "the mask is inverted; take it as it is": ~encoded.mask,
+        "the mask is that of the sources, which have padding": torch.ones_like(encoded.mask),
+    },
+    hint=hint,
+)
 assert_close(
     state.keys,
     decoder.attention.key_projection(encoded.memory),
     what="keys of the first state",
-    hint="the memory through attention.key_projection, once for all steps",
+    hint=once,
     mistakes={"the keys are the memory, projected": encoded.memory},
 )
 ### END HIDDEN TESTS
@@ -600,7 +662,8 @@ assert_close(
 decoder = AttentionDecoder(11, d_embedding=3, d_hidden=6, d_memory=6).to(device)
 state = make_state(decoder, 2, 5, 6, 6)
 logits, new_state = decoder.step(torch.tensor([[7], [0]]).to(device), state)
-assert_shape(new_state.hidden, (2, 6), what="the new state")
+hint = "hidden is what the cell returns, (batch, d_hidden)"
+assert_shape(new_state.hidden, (2, 6), what="the new state", hint=hint)
 hint = "memory, keys and mask stay as they are: replace(state, hidden=...)"
 assert_close(new_state.memory, state.memory, what="memory of the new state", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -654,7 +717,8 @@ for name in ("memory", "keys", "mask"):
 decoder = AttentionDecoder(11, d_embedding=3, d_hidden=6, d_memory=6).to(device)
 state = make_state(decoder, 2, 5, 6, 6)
 logits, new_state = decoder.step(torch.tensor([[7], [0]]).to(device), state)
-assert_shape(logits, (2, 1, 11), what="logits", hint="one token in, the logits of one token out")
+hint = "one token in, the logits of one token out: (batch, 1, vocab_size)"
+assert_shape(logits, (2, 1, 11), what="logits", hint=hint)
 ### BEGIN HIDDEN TESTS
 decoder = AttentionDecoder(7, 6, 6, 6).to(device)
 decoder.attention.load_state_dict(
@@ -663,7 +727,8 @@ decoder.attention.load_state_dict(
 state = make_state(decoder, 3, 5, 6, 6)
 tokens = torch.randint(7, (3, 1)).to(device)
 logits, new_state = decoder.step(tokens, state)
-assert_shape(new_state.hidden, (3, 6), what="the new state")
+comes_first = "the check of the state comes first"
+assert_shape(new_state.hidden, (3, 6), what="the new state", hint=comes_first)
 y, new = decoder.embedding(tokens[:, 0]), new_state.hidden
 
 
@@ -684,7 +749,8 @@ assert_close(
     logits,
     expected,
     what="logits",
-    hint="the output layer reads [s; y; c]: the new state, the embedding, the context",
+    hint=f"{comes_first}; then: the output layer reads [s; y; c], the new state, the embedding and "
+    "the context",
     mistakes={
         "the output layer reads the old state; give it the new one": logits_of(
             state.hidden, y, context
@@ -718,7 +784,8 @@ if torch.allclose(by_hand, new, atol=1e-5):  # else the check of the state has s
 decoder = AttentionDecoder(11, d_embedding=3, d_hidden=6, d_memory=6).to(device)
 encoded = make_encoded(2, 5, 6)
 logits = decoder(torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device), encoded)
-assert_shape(logits, (2, 3, 11), what="logits")
+hint = "the logits alone, (batch, tgt_len, vocab_size): a row for each token"
+assert_shape(logits, (2, 3, 11), what="logits", hint=hint)
 first, _ = decoder.step(torch.tensor([[1], [1]]).to(device), decoder.start(encoded))
 hint = "begin with start(encoded); then step by step with tgt[:, t], handing the state on"
 assert_close(logits[:, :1], first, what="logits of the first token", hint=hint)
@@ -775,7 +842,8 @@ slope = decoder.bridge.weight.grad
 if slope is None or not bool(slope.abs().sum() > 0):
     raise CheckFailure(
         "from the last step no gradient reaches the bridge",
-        hint="detach() between two steps cuts backpropagation through time",
+        hint="if the check of the start passes: detach() between two steps cuts backpropagation "
+        "through time",
     )
 ### END HIDDEN TESTS
 
@@ -784,8 +852,12 @@ if slope is None or not bool(slope.abs().sum() > 0):
 decoder = AttentionDecoder(11, d_embedding=3, d_hidden=6, d_memory=6).to(device)
 encoded = make_encoded(2, 5, 6)
 tgt = torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device)
-logits, weights = decoder(tgt, encoded, return_weights=True)
-assert_shape(weights, (2, 3, 5), what="weights", hint="a row for each step, over the source")
+pair = decoder(tgt, encoded, return_weights=True)
+if not (isinstance(pair, tuple | list) and len(pair) == 2):
+    raise CheckFailure("return_weights=True should give a pair", hint="return logits, weights")
+logits, weights = pair
+a_row = "the weights come second: a row for each step, over the source"
+assert_shape(weights, (2, 3, 5), what="weights", hint=a_row)
 begin = decoder.start(encoded)
 _, first = decoder.attention(
     begin.hidden[:, None],
@@ -802,7 +874,8 @@ assert_close(
     weights[:, :1],
     first,
     what="weights of the first step",
-    hint=f"the query of the attention is the state before the step; {wants}",
+    hint="the tests of start and forward come first; then: row 0 is that of the first step, whose "
+    f"query is the first state; {wants}",
     mistakes={f"the attention looks at padding; {wants}": unmasked},
 )
 ### BEGIN HIDDEN TESTS
@@ -813,7 +886,7 @@ decoder.attention.load_state_dict(
 encoded = make_encoded(3, 5, 6)
 tgt = torch.randint(7, (3, 6)).to(device)
 logits, weights = decoder(tgt, encoded, return_weights=True)
-assert_shape(weights, (3, 6, 5), what="weights")
+assert_shape(weights, (3, 6, 5), what="weights", hint=a_row)
 state, rows = decoder.start(encoded), []
 for t in range(7):
     _, row = decoder.attention(
@@ -831,14 +904,20 @@ assert_close(
     weights,
     rows[:, :6],
     what="weights",
-    hint="row t holds the weights of step t, whose query is the state before it",
+    hint="the check of forward comes first; then: row t holds the weights of step t, whose query "
+    "is the state before it",
     mistakes={
         "one step too late: row t belongs to the state before step t": rows[:, 1:],
         "each row is that of the first step": rows[:, :1].expand(-1, 6, -1),
         "the rows stand the other way round": rows[:, :6].flip(1),
     },
 )
-assert_close(logits, decoder(tgt, encoded), what="logits with return_weights")
+alone = decoder(tgt, encoded)
+if isinstance(alone, tuple | list):
+    in_words = "without return_weights more than the logits is returned"
+    raise CheckFailure(in_words, hint="return the logits alone, unless return_weights is True")
+hint = "return the logits first, the same as without return_weights"
+assert_close(logits, alone, what="logits with return_weights", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="AttentionDecoder-padding" points=1 read="bahdanau-attention#padding-in-attention"
@@ -852,22 +931,25 @@ changed = Encoded(
 )
 tgt = torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device)
 before, after = decoder(tgt, encoded), decoder(tgt, changed)
-assert_shape(before, (2, 3, 11), what="logits")
+comes_first = "the test of forward comes first"
+assert_shape(before, (2, 3, 11), what="logits", hint=comes_first)
+hint = (
+    "the tests of start and of weights come first; then: hand the attention state.mask with a "
+    "dimension more, and let nothing but the attention and its keys read the memory"
+)
 if not looks_at_padding(decoder, encoded, changed):
-    hint = "hand the attention state.mask, (batch, src_len), with a dimension more"
     assert_close(after, before, what="logits after a change of padding", hint=hint)
 ### BEGIN HIDDEN TESTS
 decoder = AttentionDecoder(7, 6, 6, 6).to(device)
 encoded = make_encoded(4, 5, 6)
 tgt = torch.randint(7, (4, 6)).to(device)
 before = decoder(tgt, encoded)
-assert_shape(before, (4, 6, 7), what="logits")
+assert_shape(before, (4, 6, 7), what="logits", hint=comes_first)
 changed = Encoded(
     memory=torch.where(encoded.mask[:, :, None], encoded.memory, torch.randn(4, 5, 6).to(device)),
     context=encoded.context,
     mask=encoded.mask,
 )
-hint = "padding is looked at: state.mask is (batch, src_len), the attention wants a dimension more"
 after = decoder(tgt, changed)
 if not looks_at_padding(decoder, encoded, changed):
     assert_close(after, before, what="logits after a change of padding", hint=hint)
@@ -944,12 +1026,13 @@ assert_close(
     torch.tensor(0.25),  # the third query looks at key 1, and should at key 0
     what="alignment error",
     mistakes={
-        "this is the share of the right ones": torch.tensor(0.75),
+        "this is the share of the right ones (or the lightest key is taken)": torch.tensor(0.75),
         "this is the number of the wrong ones; divide by how many there are": torch.tensor(1.0),
         "this is a percentage; return a share, 0 to 1": torch.tensor(25.0),
         "this is the weight that lies elsewhere; count heaviest keys": torch.tensor(0.525),
         "key 0 is a key like any other; only -1 does not count": torch.tensor(0.0),
     },
+    hint="each query has its heaviest key: which share of them is not the one in alignment?",
 )
 ### BEGIN HIDDEN TESTS
 weights = torch.softmax(3 * torch.randn(4, 6, 7), dim=-1).to(device)
@@ -963,7 +1046,10 @@ alignment = torch.where(wrong.to(device), heaviest % 6 + 1, heaviest)
 expected = wrong.float().mean()
 error = alignment_error(weights, alignment)
 if type(error) is not float:
-    raise CheckFailure(f"the error is of type {type(error).__name__}, expected float")
+    raise CheckFailure(
+        f"the error is of type {type(error).__name__}, expected float",
+        hint="float(...) makes a number of a tensor",
+    )
 assert_close(
     torch.tensor(error),
     expected,
@@ -994,7 +1080,9 @@ assert_close(
     mistakes={
         "what has no true key is counted as wrong": torch.tensor(0.75),
         "what has no true key is counted as right": torch.tensor(0.25),
+        "this is the number of the wrong ones; divide by how many count": torch.tensor(1.0),
     },
+    hint="the test of values comes first; then: divide by how many queries have a true key",
 )
 ### BEGIN HIDDEN TESTS
 # Two rows with different numbers of queries that count: 1 of 1, and 1 of 4.
@@ -1010,7 +1098,7 @@ assert_close(
     torch.tensor(float(error)),
     torch.tensor(0.4),
     what="alignment error",
-    hint="divide by the number of queries that have a true key",
+    hint="the check of values comes first; then: divide by how many queries have a true key",
     mistakes={
         "what has no true key is counted as wrong": torch.tensor(0.7),
         "what has no true key is counted as right": torch.tensor(0.2),
@@ -1026,7 +1114,8 @@ nowhere = torch.full((2, 4), -1).to(device)
 hint = "where nothing has a true key there is no share: raise ValueError, not NaN"
 assert_raises(ValueError, alignment_error, weights, nowhere, hint=hint)
 ### BEGIN HIDDEN TESTS
-assert_raises(ValueError, alignment_error, weights[:1, :1], nowhere[:1, :1], hint=hint)
+nowhere = torch.full((1, 1), -1).to(device)
+assert_raises(ValueError, alignment_error, weights[:1, :1], nowhere, hint=hint)
 hint = "alignment must be (batch, query_len) of the weights: raise ValueError"
 alignment = torch.randint(3, (2, 4)).to(device)
 assert_raises(ValueError, alignment_error, weights, alignment[:, :3], hint=hint)
