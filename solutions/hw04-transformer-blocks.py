@@ -39,8 +39,8 @@
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, dtypes, errors. You may add cells, and functions and methods of your own.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
-#   like; a cell that stays silent is content. When one complains, read its last line first: it is
-#   a hint.
+#   like; a cell that stays silent is content. When one complains, read its last line first: mostly
+#   it is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
 #   shapes. It asks for nothing that the docstring does not promise.
 # - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
@@ -185,7 +185,9 @@ assert_close(
     layer.vectors(1, device=device),
     torch.tensor([[0.0, 1.0, 0.0, 1.0, 0.0, 1.0]]).to(device),  # all hands at angle 0
     what="the vector of position 0",
+    hint="a row a position, and position 0 comes first: all its sines are 0, all its cosines 1",
     mistakes={
+        "sines alone: each hand gives a sine and a cosine": torch.zeros(1, 6).to(device),
         "sine and cosine are swapped: entry 2i is the sine": (
             torch.tensor([[1.0, 0.0, 1.0, 0.0, 1.0, 0.0]]).to(device)
         ),
@@ -310,16 +312,27 @@ assert_raises(ValueError, layer.vectors, 3, offset=-1, hint=hint)
 # %% test="shift_matrix-one-hand" points=1 read="positional-encoding#shift-matrix"
 # With one hand, the matrix moves every position vector by offset
 turn = shift_matrix(3, 2)
-assert_shape(turn, (2, 2), what="shift_matrix(3, 2)")
+one_matrix = "one matrix (d_model, d_model); if position_angles fails its tests, mend that first"
+assert_shape(turn, (2, 2), what="shift_matrix(3, 2)", hint=one_matrix)
+if turn.dtype != torch.float64:
+    raise CheckFailure(f"the matrix is {turn.dtype}", hint="the result is float64")
 here = torch.tensor([math.sin(2.0), math.cos(2.0)], dtype=torch.float64)
 there = torch.tensor([math.sin(5.0), math.cos(5.0)], dtype=torch.float64)
 back = torch.tensor([math.sin(-1.0), math.cos(-1.0)], dtype=torch.float64)
+forth = torch.tensor([math.sin(1.0), math.cos(1.0)], dtype=torch.float64)
+next_one = torch.tensor([math.sin(3.0), math.cos(3.0)], dtype=torch.float64)
 assert_close(
     turn @ here,
     there,
     what="position 2, moved by 3",
+    hint="it gets (sin a, cos a) and gives (sin(a + b), cos(a + b)); here b is 3 radians. If "
+    "position_angles fails its tests, mend that first",
     mistakes={
         "it moves back: the signs of the two sines are swapped, or it is transposed": back,
+        "it gives (cos, sin); the sine comes first": there.flip(0),
+        "a sign: cos(a + b) = cos a cos b - sin a sin b": torch.stack((there[0], forth[1])),
+        "sine and cosine are swapped": forth.flip(0),
+        "it moves by 1; offset says how far": next_one,
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -333,7 +346,7 @@ for offset in (int(torch.randint(1, 9, ())), -int(torch.randint(1, 9, ())), 0):
         hint="the vector it gets is (sin a, cos a), the vector it gives (sin(a + b), cos(a + b))",
         mistakes={
             "it moves back: transposed, or the signs of the sines swapped": expected.T,
-            "made for (cos, sin); here the sine comes first": expected.flip(0),
+            "it gives (cos, sin); the sine comes first": expected.flip(0),
             "it turns and mirrors: one of the two sines is negative": (
                 torch.tensor([[cos, sin], [sin, cos]], dtype=torch.float64)
             ),
@@ -347,9 +360,16 @@ for offset in (int(torch.randint(1, 9, ())), -int(torch.randint(1, 9, ())), 0):
 # %% test="shift_matrix-all-hands" points=1 read="positional-encoding#shift-matrix"
 # With many hands each has its own block, and nothing stands outside the blocks
 moved = shift_matrix(5, 8)
-assert_shape(moved, (8, 8), what="shift_matrix(5, 8)")
+one_matrix = "one matrix (d_model, d_model); if position_angles fails its tests, mend that first"
+assert_shape(moved, (8, 8), what="shift_matrix(5, 8)", hint=one_matrix)
 outside = torch.block_diag(*[torch.ones(2, 2)] * 4) == 0
-assert_close(moved[outside], torch.zeros(48).double(), what="what stands outside the 2 x 2 blocks")
+assert_close(
+    moved[outside],
+    torch.zeros(48).double(),
+    what="what stands outside the 2 x 2 blocks",
+    hint="neighbours make a pair: hand i's block stands in rows and columns 2i and 2i + 1",
+    mistakes={"the result is float64": torch.zeros(48)},
+)
 ### BEGIN HIDDEN TESTS
 from course_lib.positional import shift_matrix as reference_matrix
 
@@ -454,8 +474,12 @@ layer = RotaryPositions(8)
 query, key = torch.randn(8).to(device), torch.randn(8).to(device)
 queries, keys = layer(query.repeat(6, 1)), layer(key.repeat(6, 1))  # the same at six places
 near, far = queries[1] @ keys[0], queries[5] @ keys[4]
-assert_close(far, near, what="the product of a query and the key before it, further on")
-assert_close(queries.norm(dim=-1), query.norm().expand(6), what="the length of each vector")
+first = "if position_angles, or the test of one hand, fails, mend that first"
+hint = f"turn each pair by its hand's angle, and do nothing else; {first}"
+assert_close(far, near, what="the product of a query and the key before it, further on", hint=hint)
+hint = f"what is turned keeps its length; {first}"
+length = query.norm().expand(6)
+assert_close(queries.norm(dim=-1), length, what="the length of each vector", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.positional import RotaryPositions as ReferencePositions
 
@@ -530,6 +554,7 @@ assert_close(
     layer(x),
     torch.tensor([[2.5], [1.5]]).to(device),
     what="the output",
+    hint="expansion, activation, contraction, in this order; dropout is 0 unless it is given",
     mistakes={
         "nothing bends: apply the activation between the two": (
             torch.tensor([[-0.5], [-0.5]]).to(device)
@@ -664,7 +689,22 @@ assert_close(
     layer_norm(x.clone(), gain, bias),
     torch.tensor([[[3.0, 9.0], [3.0, 9.0]]]).to(device),  # -1 and 1, times 2, plus 5 and 7
     what="output",
+    hint="mean and variance run over the last dimension alone; keepdim=True keeps each beside its "
+    "own token",
     mistakes={
+        "the mean is not subtracted": torch.tensor([[[7.0, 13.0]]]).expand(1, 2, 2).to(device),
+        "mean square instead of variance: subtract the mean before you square": (
+            torch.tensor([[[5 - 2 / 5**0.5, 7 + 2 / 5**0.5]]]).expand(1, 2, 2).to(device)
+        ),
+        "means run over the tokens; they belong over the last dimension": (
+            torch.tensor([[[3.0, 5.0], [7.0, 9.0]]]).to(device)
+        ),
+        "means run over tokens and entries; take the last dimension alone": (
+            (x - x.mean()) / x.std(unbiased=False) * gain + bias
+        ),
+        "the bias is added before the gain multiplies": (
+            torch.tensor([[[8.0, 16.0]]]).expand(1, 2, 2).to(device)
+        ),
         "the variance divides by d_model - 1; divide by d_model": (
             torch.tensor([[[5 - 2**0.5, 7 + 2**0.5]]]).expand(1, 2, 2).to(device)
         ),
@@ -794,7 +834,20 @@ assert_close(
     rms_norm(x.clone(), gain),
     torch.tensor([[[2.0, 10.0], [-2.0, 10.0]]]).to(device),
     what="output",
+    hint="divide by the root of the mean square, which runs over the last dimension alone",
     mistakes={
+        "this divides by the deviation; take the root of the mean square": (
+            torch.tensor([[[6000.0, 30000.0], [-2.0, 10.0]]]).to(device)  # 0 and epsilon, the root
+        ),
+        "the gain is missing": torch.tensor([[[1.0, 1.0], [-1.0, 1.0]]]).to(device),
+        "the root is missing": torch.tensor([[[2 / 3, 10 / 3], [-0.4, 2.0]]]).to(device),
+        "means run over other tokens too; take the last dimension alone": x / 17**0.5 * gain,
+        "each token needs its own mean square: keepdim=True keeps it there": (
+            torch.tensor([[[2.0, 6.0], [-10 / 3, 10.0]]]).to(device)
+        ),
+        "the gain stands outside the root": (
+            torch.tensor([[[1.0, 1.0], [-1.0, 1.0]]]).to(device) * gain.sqrt()
+        ),
         "the mean is subtracted; here it stays": (
             torch.tensor([[[0.0, 0.0], [-2.0, 10.0]]]).to(device)
         ),
@@ -857,8 +910,10 @@ assert_keeps_inputs(rms_norm, x, gain, hint="x /= ... changes the caller's tenso
 # %% test="LayerNorm-parameters" points=1 read="layer-normalization#which-mean"
 # Gain and bias are parameters that start by changing nothing, and epsilon is kept
 layer = LayerNorm(4).to(device)
-assert_close(layer.gain, torch.ones(4).to(device), what="gain at the start")
-assert_close(layer.bias, torch.zeros(4).to(device), what="bias at the start")
+hint = "a gain for each entry; at first it must change nothing, so each is 1"
+assert_close(layer.gain, torch.ones(4).to(device), what="gain at the start", hint=hint)
+hint = "a bias for each entry; at first it must change nothing, so each is 0"
+assert_close(layer.bias, torch.zeros(4).to(device), what="bias at the start", hint=hint)
 layer(torch.randn(2, 3, 4).to(device)).square().sum().backward()
 hint = "make it an nn.Parameter and use it in forward"
 assert_shape(layer.gain.grad, (4,), what="gradient of gain", hint=hint)
@@ -1037,7 +1092,8 @@ x, upstream = torch.randn(2, 3, 5).to(device), torch.randn(2, 3, 5).to(device)
 gain = (0.5 + torch.rand(5)).to(device)
 with torch.no_grad():
     x_gradient = layer_norm_backward(upstream, x, gain)[0]
-assert_shape(x_gradient, (2, 3, 5), what="gradient of x")
+hint = "three gradients are returned, that of x first, in the shape of x"
+assert_shape(x_gradient, (2, 3, 5), what="gradient of x", hint=hint)
 assert_close(
     x_gradient.sum(-1),
     torch.zeros(2, 3).to(device),
@@ -1107,7 +1163,8 @@ with torch.no_grad():
     x_gradient = layer_norm_backward(upstream, small.detach(), gain)[0]
 hint = "epsilon is 1e-5 unless it is given"
 assert_close(x_gradient, small.grad, what="gradient of a small x", hint=hint)
-assert_keeps_inputs(layer_norm_backward, upstream, x, gain, hint="upstream *= gain is in place")
+hint = "upstream *= gain is in place"
+assert_keeps_inputs(layer_norm_backward, upstream, small.detach(), gain, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1197,10 +1254,14 @@ def diagnose_layer_norm(norm: Callable[..., Tensor]) -> str:
 # %% test="diagnose_layer_norm-exhibits" points=1 read="layer-normalization#normalisation-mistakes"
 # The detective names the mistakes of the three exhibits
 verdicts = [diagnose_layer_norm(exhibit) for exhibit in (exhibit_a, exhibit_b, exhibit_c)]
+hint = "return one of VERDICTS, word for word"
 for verdict in verdicts:
-    assert_equal(verdict in VERDICTS, True, what="whether the verdict is one of the table's")
-assert_equal("right" in verdicts, False, what="whether one of the three is called right")
-assert_equal(len(set(verdicts)), 3, what="the number of different mistakes")
+    what = "whether the verdict is one of the table's"
+    assert_equal(verdict in VERDICTS, True, what=what, hint=hint)
+hint = "each of the three is wrong: choose inputs on which its mistake is plain to see"
+assert_equal("right" in verdicts, False, what="whether one of the three is called right", hint=hint)
+hint = "each has a mistake of its own: what tells apart the two that get the same verdict?"
+assert_equal(len(set(verdicts)), 3, what="the number of different mistakes", hint=hint)
 ### BEGIN HIDDEN TESTS
 for name, exhibit, mistake in (
     ("exhibit_a", exhibit_a, "epsilon outside the root"),
@@ -1217,9 +1278,13 @@ for name, exhibit, mistake in (
 # %% test="diagnose_layer_norm-suspects" points=1 read="layer-normalization#normalisation-mistakes"
 # Suspects that it has not met are told apart, and the innocent go free
 verdict = diagnose_layer_norm(lambda x, gain, bias, *, epsilon=1e-5: x * gain + bias)
-assert_equal(verdict in VERDICTS, True, what="whether a verdict is one of the table's")
+hint = "return one of VERDICTS, word for word"
+assert_equal(verdict in VERDICTS, True, what="whether a verdict is one of the table's", hint=hint)
 innocent = [lambda x, gain, bias, *, epsilon=1e-5: F.layer_norm(x, gain.shape, gain, bias, epsilon)]
-assert_equal(diagnose_layer_norm(innocent[0]), "right", what="the verdict on PyTorch's own")
+hint = "nothing is wrong with it: what does your detective hold against it?"
+assert_equal(
+    diagnose_layer_norm(innocent[0]), "right", what="the verdict on PyTorch's own", hint=hint
+)
 ### BEGIN HIDDEN TESTS
 from course_lib.normalization import layer_norm as reference_norm
 
@@ -1308,10 +1373,16 @@ assert_close(
     layer(x.clone(), lambda y: 2 * y),
     torch.tanh(3 * x),
     what="output",
+    hint="the sublayer reads x, the norm the sum; dropout is 0 unless it is given",
     mistakes={
         "x itself is not added": torch.tanh(2 * x),
         "the norm is missing": 3 * x,
         "this is pre; post normalises the sum": x + 2 * torch.tanh(x),
+        "x is normalised, the sum is not": torch.tanh(x) + 2 * x,
+        "the sublayer's output alone is normalised; post normalises the sum": x + torch.tanh(2 * x),
+        "normalised twice, before the sublayer and after the sum": torch.tanh(
+            x + 2 * torch.tanh(x)
+        ),
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -1354,10 +1425,16 @@ assert_close(
     layer(x.clone(), lambda y: 2 * y),
     x + 2 * torch.tanh(x),
     what="output",
+    hint="the sublayer reads the normalised x; dropout is 0 unless it is given",
     mistakes={
         "x itself is not added": 2 * torch.tanh(x),
         "the normalised x is added; add x as it came": 3 * torch.tanh(x),
         "this is post; pre normalises what the sublayer reads": torch.tanh(3 * x),
+        "the norm is missing": 3 * x,
+        "the sublayer's output is normalised; normalise what it reads": x + torch.tanh(2 * x),
+        "normalised twice, before the sublayer and after the sum": torch.tanh(
+            x + 2 * torch.tanh(x)
+        ),
     },
 )
 ### BEGIN HIDDEN TESTS

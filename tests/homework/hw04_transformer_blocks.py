@@ -655,6 +655,7 @@ SINE_MISTAKES = (
         SINES,
         ((PAIRS, "torch.stack((angles.sin(), angles.sin()), dim=-1)"),),
         lost="pattern values",
+        hint="sines alone",
     ),
     mistake(
         "positions in place of x",
@@ -701,6 +702,7 @@ SINE_MISTAKES = (
             ),
         ),
         lost="pattern values",
+        hint="position 0 comes first",
     ),
     mistake(
         "sentences counted for tokens",
@@ -775,18 +777,21 @@ SHIFT_MISTAKES = (
         SHIFT,
         ((BLOCKS, "torch.stack((cos, sin, sin, cos), dim=-1)"),),
         lost="one-hand all-hands",
+        hint="a sign:",
     ),
     mistake(
         "sine and cosine swapped",
         SHIFT,
         ((BLOCKS, "torch.stack((sin, cos, -cos, sin), dim=-1)"),),
         lost="one-hand all-hands",
+        hint="sine and cosine are swapped",
     ),
     mistake(
         "rows swapped",
         SHIFT,
         ((BLOCKS, "torch.stack((-sin, cos, cos, sin), dim=-1)"),),
         lost="one-hand all-hands",
+        hint="the sine comes first",
     ),
     mistake(
         "every hand at the first one's angle",
@@ -818,6 +823,7 @@ SHIFT_MISTAKES = (
         SHIFT,
         (("return torch.block_diag(*blocks)", "return torch.block_diag(*blocks).float()"),),
         lost="one-hand all-hands",
+        hint="the result is float64",
     ),
     mistake(
         "blocks in one corner after the other",
@@ -837,19 +843,21 @@ SHIFT_MISTAKES = (
             ),
         ),
         lost="all-hands",
-        hint="outside the 2 x 2 blocks",
+        hint="neighbours make a pair",
     ),
     mistake(
         "a shift by one, whatever the offset",
         SHIFT,
         (("torch.tensor([offset])", "torch.tensor([1])"),),
         lost="one-hand all-hands",
+        hint="offset says how far",
     ),
     mistake(
         "the blocks, not put together",
         SHIFT,
         (("return torch.block_diag(*blocks)", "return blocks"),),
         lost="one-hand all-hands",
+        hint="one matrix",
     ),
 )
 
@@ -1134,6 +1142,7 @@ FEED_FORWARD_MISTAKES = (
         "FeedForward",
         (("nn.Dropout(dropout)", "nn.Dropout(0.1)"),),
         lost="values dropout",
+        hint="dropout is 0 unless it is given",
     ),
 )
 
@@ -1189,31 +1198,35 @@ LAYER_NORM_MISTAKES = (
         "layer_norm",
         ((NORMAL, NORMAL.replace("(x - mean)", "x")),),
         lost="values",
+        hint="the mean is not subtracted",
     ),
     mistake(
         "the mean square for the variance",
         "layer_norm",
         ((VARIANCE, "x.square().mean(dim=-1, keepdim=True)"),),
         lost="values",
+        hint="mean square instead of variance",
     ),
     mistake(
         "over the tokens",
         "layer_norm",
         ((MEAN, MEAN.replace("-1", "-2")), (VARIANCE, VARIANCE.replace("-1", "-2"))),
         lost="values epsilon",
-        hint="",
+        hint="means run over the tokens",
     ),
     mistake(
         "over tokens and entries",
         "layer_norm",
         ((MEAN, MEAN.replace("-1", "(-2, -1)")), (VARIANCE, VARIANCE.replace("-1", "(-2, -1)"))),
         lost="values epsilon",
+        hint="tokens and entries",
     ),
     mistake(
         "over the whole batch",
         "layer_norm",
         ((MEAN, "mean = x.mean()"), (VARIANCE, "(x - mean).square().mean()")),
         lost="values epsilon",
+        hint="take the last dimension alone",
     ),
     mistake(
         "gain and bias forgotten",
@@ -1227,6 +1240,7 @@ LAYER_NORM_MISTAKES = (
         "layer_norm",
         ((NORMAL, "((x - mean) / torch.sqrt(variance + epsilon) + bias) * gain"),),
         lost="values",
+        hint="before the gain multiplies",
     ),
     mistake(
         "x centred in place",
@@ -1243,6 +1257,7 @@ LAYER_NORM_MISTAKES = (
         "layer_norm",
         ((MEAN, "mean = x.mean(dim=-1)"), (VARIANCE, "(x - mean).square().mean(dim=-1)")),
         lost="values epsilon",
+        hint="keepdim=True",
     ),
 )
 
@@ -1257,12 +1272,16 @@ RMS_MISTAKES = tuple(
             ((RMS_RESULT, f"(x - x.mean(-1, keepdim=True)){RMS_RESULT[1:]}"),),
             "the mean is subtracted",
         ),
-        ("the deviation", ((RMS, "x.var(dim=-1, keepdim=True, correction=0)"),), ""),
-        ("no gain", ((" * gain", ""),), ""),
+        (
+            "the deviation",
+            ((RMS, "x.var(dim=-1, keepdim=True, correction=0)"),),
+            "by the deviation",
+        ),
+        ("no gain", ((" * gain", ""),), "the gain is missing"),
         (
             "the root forgotten",
             (("torch.sqrt(mean_square + epsilon)", "(mean_square + epsilon)"),),
-            "",
+            "the root is missing",
         ),
         (
             "epsilon outside",
@@ -1270,20 +1289,20 @@ RMS_MISTAKES = tuple(
             "epsilon is added to the root",
         ),
         ("the norm", ((RMS, RMS.replace("mean", "sum")),), "divided by the norm"),
-        ("over the tokens", ((RMS, RMS.replace("-1", "-2")),), ""),
+        ("over the tokens", ((RMS, RMS.replace("-1", "-2")),), "over other tokens too"),
         ("no epsilon", (("mean_square + epsilon", "mean_square"),), ""),
         ("the mean of the sizes", ((RMS, "x.abs().mean(dim=-1, keepdim=True).square()"),), ""),
-        ("keepdim forgotten", ((RMS, "x.square().mean(dim=-1)"),), ""),
+        ("keepdim forgotten", ((RMS, "x.square().mean(dim=-1)"),), "keepdim=True"),
         (
             "x divided in place",
             ((RMS_RESULT, "x.div_(torch.sqrt(mean_square + epsilon)) * gain"),),
             "changes the caller's tensor",
         ),
-        ("over everything", ((RMS, "x.square().mean()"),), ""),
+        ("over everything", ((RMS, "x.square().mean()"),), "over other tokens too"),
         (
             "gain under the root",
             ((RMS_RESULT, "x / torch.sqrt((mean_square + epsilon) / gain)"),),
-            "",
+            "stands outside the root",
         ),
     )
 )
@@ -1294,12 +1313,12 @@ LAYER_MISTAKES = tuple(
         (
             "gain starts at 0",
             (("torch.ones(d_model)", "torch.zeros(d_model)"),),
-            "gain at the start",
+            "a gain for each entry",
         ),
         (
             "bias starts at 1",
             (("torch.zeros(d_model)", "torch.ones(d_model)"),),
-            "bias at the start",
+            "a bias for each entry",
         ),
         (
             "gain and bias are no parameters",
@@ -1336,7 +1355,7 @@ LAYER_MISTAKES = tuple(
                     "F.layer_norm(x, x.shape[-1:], self.gain.expand(x.size(-1)),",
                 ),
             ),
-            "gain at the start",
+            "a gain for each entry",
         ),
         (
             "gain forgotten in forward",
@@ -1365,7 +1384,11 @@ LAYER_MISTAKES = tuple(
             ),
             "must be positive",
         ),
-        ("random gain", (("torch.ones(d_model)", "torch.randn(d_model)"),), "gain at the start"),
+        (
+            "random gain",
+            (("torch.ones(d_model)", "torch.randn(d_model)"),),
+            "a gain for each entry",
+        ),
     )
 )
 
@@ -1513,19 +1536,19 @@ DETECTIVE_MISTAKES = (
         "always right",
         'def diagnose_layer_norm(norm):\n    return "right"\n',
         "exhibits suspects",
-        "called right",
+        "each of the three is wrong",
     ),
     detective(
         "a verdict of its own",
         'def diagnose_layer_norm(norm):\n    return "unbiased variance"\n',
         "exhibits suspects",
-        "one of the table's",
+        "return one of VERDICTS",
     ),
     detective(
         "nothing returned",
         "def diagnose_layer_norm(norm):\n    norm\n",
         "exhibits suspects",
-        "one of the table's",
+        "return one of VERDICTS",
     ),
     mistake(
         "epsilon too small to see",
@@ -1537,6 +1560,7 @@ DETECTIVE_MISTAKES = (
             ('root": 1 + 3', 'root": 1.00002'),
         ),
         lost="exhibits suspects",
+        hint="each of the three is wrong",
     ),
     mistake(
         "sentences never mixed",
@@ -1560,6 +1584,7 @@ DETECTIVE_MISTAKES = (
             ),
         ),
         lost="exhibits suspects",
+        hint="each of the three is wrong",
     ),
     mistake(
         "the mean not looked at",
@@ -1596,18 +1621,21 @@ DETECTIVE_MISTAKES = (
         "diagnose_layer_norm",
         (('        "divides by d_model - 1": math.sqrt(2 + 3),\n', ""),),
         lost="exhibits suspects",
+        hint="each of the three is wrong",
     ),
     mistake(
         "epsilon not known",
         "diagnose_layer_norm",
         (('        "epsilon outside the root": 1 + 3,\n', ""),),
         lost="exhibits suspects",
+        hint="a mistake of its own",
     ),
     mistake(
         "one token alone, always",
         "diagnose_layer_norm",
         (("norm(crowd, gain, bias, epsilon=1e-5)[:1, :1]", "alone"),),
         lost="exhibits suspects",
+        hint="each of the three is wrong",
     ),
 )
 
@@ -1645,7 +1673,7 @@ RESIDUAL_MISTAKES = (
         "the sublayer's output normalised",
         (PRE, "x + self.norm(self.dropout(sublayer(x)))"),
         lost="pre",
-        hint="",
+        hint="normalise what it reads",
     ),
     residual_mistake(
         "always post",
@@ -1666,15 +1694,22 @@ RESIDUAL_MISTAKES = (
         hint="the norm is missing",
     ),
     residual_mistake(
-        "no norm before the sublayer", (PRE, "x + self.dropout(sublayer(x))"), lost="pre"
+        "no norm before the sublayer",
+        (PRE, "x + self.dropout(sublayer(x))"),
+        lost="pre",
+        hint="the norm is missing",
     ),
     residual_mistake(
-        "normalised twice", (PRE, "self.norm(x + self.dropout(sublayer(self.norm(x))))"), lost="pre"
+        "normalised twice",
+        (PRE, "self.norm(x + self.dropout(sublayer(self.norm(x))))"),
+        lost="pre",
+        hint="normalised twice",
     ),
     residual_mistake(
         "x normalised in place of the sum",
         (POST, "self.norm(x) + self.dropout(sublayer(x))"),
         lost="post",
+        hint="the sum is not",
     ),
     residual_mistake(
         "dropout on the sum",
@@ -1707,6 +1742,7 @@ RESIDUAL_MISTAKES = (
         "dropout fixed at a tenth",
         ("nn.Dropout(dropout)", "nn.Dropout(0.1)"),
         lost="post pre dropout",
+        hint="dropout is 0 unless it is given",
     ),
     residual_mistake(
         "any position of the norm",
