@@ -33,8 +33,8 @@
 #
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, types, errors. You may add cells, and functions of your own.
-# - The test cells check one thing each. When one complains, read its last line first: it is a
-#   hint.
+# - The test cells check one thing each. When one complains, read its last line first: mostly it
+#   is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers. It
 #   asks for nothing that the docstring does not promise. Where the docstring says *at random*,
 #   the tests count, with bounds so wide that no honest solution is ever out of luck.
@@ -200,12 +200,16 @@ most = int(torch.randint(4, 30, ()))
 for length, expected in ((most, ["a"] + ["##a"] * (most - 1)), (most + 1, ["[UNK]"])):
     found = split_word("a" * length, pieces, max_characters=most)
     assert_equal(found, expected, what="a word near the limit", hint="longer than max_characters")
-assert_equal(len(split_word("a" * 100, pieces)), 100, what="number of pieces of a word of 100")
+hint = "100 are allowed unless max_characters says otherwise"
+found = len(split_word("a" * 100, pieces))
+assert_equal(found, 100, what="number of pieces of a word of 100", hint=hint)
 assert_equal(
     split_word("a" * 101, pieces), ["[UNK]"], what="a word of 101", hint="100 is the limit"
 )
 assert_equal(split_word("", pieces), [], what="an empty word", hint="no letters, no pieces")
-assert_equal(split_word("a", pieces, max_characters=1), ["a"], what="a word of 1, at the limit")
+hint = "only a word that is longer than max_characters is too long"
+found = split_word("a", pieces, max_characters=1)
+assert_equal(found, ["a"], what="a word of 1, at the limit", hint=hint)
 hint = "max_characters must be at least 1: raise ValueError"
 for word in ("", "a"):
     assert_raises(ValueError, split_word, word, pieces, max_characters=0, hint=hint)
@@ -360,7 +364,8 @@ for probability, low, high in ((0.0, 0, 0), (0.5, 0.4, 0.6), (1.0, 1, 1)):
     _, labels = as_pair(
         mask_tokens(token_ids, **settings, generator=new_generator(), probability=probability)
     )
-    assert_shape(labels, (40, 50), what="labels")
+    hint = "a label for each token; if corrupt_tokens fails its tests, mend that first"
+    assert_shape(labels, (40, 50), what="labels", hint=hint)
     assert_share(
         labels != -100, token_ids > 4, low, high, what=f"chosen with probability {probability}",
         hint="choose where torch.rand(...) < probability",
@@ -468,8 +473,12 @@ assert_share(kept & chosen, chosen, 0.085, 0.115, what="kept, of the chosen", hi
 assert_share(
     ~kept & ~masked & chosen, chosen, 0.085, 0.115, what="replaced, of the chosen", hint=hint
 )
-assert_close(kept | chosen, torch.ones_like(chosen), what="where tokens stay if not chosen")
-assert_close(labels[chosen], token_ids[chosen], what="labels of chosen tokens")
+mend = "if corrupt_tokens fails its tests, mend that first"
+hint = f"only chosen tokens may change; {mend}"
+everywhere = torch.ones_like(chosen)
+assert_close(kept | chosen, everywhere, what="where tokens stay if not chosen", hint=hint)
+hint = f"a label is what the token was, not what it became; {mend}"
+assert_close(labels[chosen], token_ids[chosen], what="labels of chosen tokens", hint=hint)
 token_ids = torch.randint(5, 15, (50, 100)).to(device)
 settings = {"mask_id": 4, "vocab_size": 15, "special_ids": [0, 1, 2, 3]}
 changed, _ = as_pair(mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0))
@@ -534,7 +543,9 @@ assert_equal(
 for first, second, label in pairs:
     if label == 0:
         number, place = first.split(".")
-        assert_equal(second, f"{number}.{int(place) + 1}", what="the sentence that follows")
+        hint = "label 0: the second is the true next one; label 1: it is random"
+        follows = f"{number}.{int(place) + 1}"
+        assert_equal(second, follows, what="the sentence that follows", hint=hint)
 ### BEGIN HIDDEN TESTS
 documents = make_documents(0, 40, 1, 7, 0, 2)
 pairs = unpacked(next_sentence_pairs(documents, generator=new_generator()))
@@ -626,7 +637,7 @@ embeddings.eval()
 tokens = torch.tensor([[2, 7, 7, 3]]).to(device)
 segments = torch.tensor([[0, 0, 1, 1]]).to(device)
 output = embeddings(tokens, segments)
-assert_shape(output, (1, 4, 8), what="output")
+assert_shape(output, (1, 4, 8), what="output", hint="a vector of d_model numbers for each token")
 assert_close(
     output.mean(-1), torch.zeros(1, 4).to(device), what="mean of each vector", hint="normalise last"
 )
@@ -919,7 +930,9 @@ assert_close(
         ),
     },
 )
-assert_close(student(tokens), expected_logits(tokens, none, mask), what="logits for one segment")
+one_segment = expected_logits(tokens, none, mask)
+hint = "without segment_ids all tokens are in segment 0; if BertEmbeddings fails, mend that first"
+assert_close(student(tokens), one_segment, what="logits for one segment", hint=hint)
 config = BertConfig(vocab_size=50, num_layers=1, d_model=64, num_heads=2, d_ff=64, initial_std=0.3)
 for name, tensor in SentenceClassifier(config, 8).state_dict().items():
     if tensor.dim() == 2 and not 0.15 < float(tensor.std()) < 0.45:
