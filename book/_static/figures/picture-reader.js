@@ -156,7 +156,7 @@
       const { regions } = this.model;
       const best = weights.indexOf(Math.max(...weights));
       return `For ${word} it looks most at row ${Math.floor(best / regions) + 1}, ` +
-        `column ${(best % regions) + 1} of ${regions}, with ${Math.round(weights[best] / 10)} % of the weight.`;
+        `column ${(best % regions) + 1} of ${regions}, with ${Math.round(weights[best] / 10)}% of the weight.`;
     }
   }
 
