@@ -184,8 +184,8 @@
 
     percent(p) {
       const rounded = Math.round(100 * p);
-      if (rounded === 100 && p < 0.9995) return ">99 %";
-      return rounded === 0 && p > 0 ? "<1 %" : `${rounded} %`;
+      if (rounded === 100 && p < 0.9995) return ">99%";
+      return rounded === 0 && p > 0 ? "<1%" : `${rounded}%`;
     }
   }
 

@@ -79,7 +79,7 @@
     }
 
     percent(p) {
-      return p > 0.995 && p < 1 ? "> 99 %" : `${Math.round(100 * p)} %`;
+      return p > 0.995 && p < 1 ? "> 99%" : `${Math.round(100 * p)}%`;
     }
   }
 
