@@ -39,8 +39,8 @@
 # - The blocks of the earlier homeworks are there to be imported, solved: see the next cell. Look
 #   into `course_lib/` for how they are called.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
-#   like; a cell that stays silent is content. When one complains, read its last line first: it is
-#   a hint.
+#   like; a cell that stays silent is content. When one complains, read its last line first: mostly
+#   it is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
 #   shapes. It asks for nothing that the docstring does not promise.
 # - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
@@ -192,7 +192,7 @@ x, noise = torch.randn(2, 5, 12).to(device), torch.randn(2, 5, 12).to(device)
 is_real = torch.tensor([[True] * 5, [True, True, True, False, False]]).to(device)
 mask = is_real[:, None, None, :]
 before, after = layer(x, mask), layer(torch.where(is_real[..., None], x, noise), mask)
-assert_shape(before, (2, 5, 12), what="the output")
+assert_shape(before, (2, 5, 12), what="the output", hint="it has the shape of x")
 hint = "hand the mask on to self_attention, as it is: True means may attend"
 assert_close(
     after[is_real], before[is_real], what="real tokens, after a change of padding", hint=hint
@@ -220,8 +220,10 @@ assert_close(
 )
 layer = EncoderLayer(4, 2, 8)
 dropouts = (layer.attention_residual.dropout.p, layer.feed_forward.dropout.p)
-assert_equal(dropouts, (0.0, 0.0), what="dropout, not given")
-assert_equal(layer.attention_residual.norm.epsilon, 1e-5, what="epsilon, not given")
+hint = "what is not given is as in the signature"
+assert_equal(dropouts, (0.0, 0.0), what="dropout, not given", hint=hint)
+epsilon = layer.attention_residual.norm.epsilon
+assert_equal(epsilon, 1e-5, what="epsilon, not given", hint=hint)
 hint = "MultiHeadAttention refuses heads that do not fit, Residual a position that does not exist"
 assert_raises(ValueError, EncoderLayer, 8, 3, 16, hint=hint)
 assert_raises(ValueError, EncoderLayer, 8, 2, 16, norm_position="middle", hint=hint)
@@ -241,7 +243,8 @@ assert_raises(ValueError, EncoderLayer, 8, 2, 16, norm_position="middle", hint=h
 # %% test="Encoder-values" points=1 read="transformer#transformer-encoder"
 # Layers of one's own, one after the other, and a last norm where it is needed
 encoder = Encoder(3, 8, 2, 16, norm_position="pre").to(device)
-assert_equal(len(encoder.layers), 3, what="the number of layers")
+hint = "as many layers as num_layers says"
+assert_equal(len(encoder.layers), 3, what="the number of layers", hint=hint)
 x = torch.randn(2, 4, 8).to(device)
 by_hand = encoder.layers[2](encoder.layers[1](encoder.layers[0](x)))
 assert_close(
@@ -314,7 +317,8 @@ bent = inner.contraction(F.gelu(inner.expansion(x)))
 assert_close(inner(x), bent, what="feed_forward of a layer with gelu", hint="hand activation on")
 default = Encoder(1, 4, 2, 8).layers[0].attention_residual
 settings = (default.dropout.p, default.norm.epsilon, default.norm_position)
-assert_equal(settings, (0.0, 1e-5, "post"), what="settings that are not given")
+hint = "what is not given is as in the signature"
+assert_equal(settings, (0.0, 1e-5, "post"), what="settings that are not given", hint=hint)
 for num_layers in (0, -1):
     hint = "num_layers is at least 1: raise ValueError"
     assert_raises(ValueError, Encoder, num_layers, 8, 2, 16, hint=hint)
@@ -501,7 +505,8 @@ dropout = student.feed_forward.dropout.p
 assert_equal(dropout, 0.25, what="dropout of feed_forward", hint="hand dropout on")
 default = DecoderLayer(4, 2, 8)
 settings = (default.feed_forward.dropout.p, default.cross_attention_residual.norm_position)
-assert_equal(settings, (0.0, "post"), what="settings that are not given")
+hint = "what is not given is as in the signature"
+assert_equal(settings, (0.0, "post"), what="settings that are not given", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="DecoderLayer-masks" points=1 read="transformer#transformer-decoder"
@@ -524,7 +529,7 @@ only_past = torch.ones(4, 4, dtype=torch.bool).tril().to(device)
 is_real = torch.tensor([[True, True, True, False], [True, True, False, False]]).to(device)
 memory_mask = is_real[:, None, None, :]
 before = layer(x, memory, only_past, memory_mask)
-assert_shape(before, (2, 4, 12), what="the output")
+assert_shape(before, (2, 4, 12), what="the output", hint="it has the shape of x")
 noise = torch.randn(2, 4, 12).to(device)
 elsewhere = torch.where(is_real[..., None], memory, noise)
 assert_close(
@@ -596,7 +601,14 @@ assert_close(
     translation_masks(src, tgt, 0)[0],
     expected,
     what="the source's mask",
-    mistakes={"the mask is inverted; True means may attend": ~expected},
+    hint="the dimensions are batch, heads (1 for all), queries (1 for all), keys",
+    mistakes={
+        "the mask is inverted; True means may attend": ~expected,
+        "this one is made of tgt; the source's is made of src": (tgt != 0)[:, None, None, :],
+        "the two masks are exchanged: the source's comes first": (
+            torch.ones(2, 1, 2, 2, dtype=torch.bool).tril().to(device)
+        ),
+    },
 )
 ### BEGIN HIDDEN TESTS
 pad_id = int(torch.randint(1, 4, ()))
@@ -846,7 +858,7 @@ model = Transformer(11, 13, d_model=12, num_heads=3, d_ff=20, num_layers=2, pad_
 src = torch.randint(4, 11, (2, 6)).to(device)
 tgt = torch.randint(4, 13, (2, 5)).to(device)
 logits = model(src, tgt)
-assert_shape(logits, (2, 5, 13), what="the logits")
+assert_shape(logits, (2, 5, 13), what="the logits", hint="one row a target token")
 for cut in (1, 3):
     changed = tgt.clone()
     changed[:, cut:] = (changed[:, cut:] - 4 + 1) % 9 + 4
@@ -862,7 +874,8 @@ assert_close(
 filled = torch.cat((tgt, torch.full((2, 2), 3).to(device)), dim=1)
 hint = "padding of the target changes its real tokens"
 after = model(src, filled)
-assert_shape(after, (2, 7, 13), what="the logits with padding behind the target")
+what = "the logits with padding behind the target"
+assert_shape(after, (2, 7, 13), what=what, hint="one row a target token, padding too")
 assert_close(after[:, :5], logits, what="the logits, with padding behind the target", hint=hint)
 inside = tgt.clone()
 inside[:, 1] = 3  # padding between the tokens: as a key it must be hidden
@@ -1035,7 +1048,8 @@ loss = label_smoothed_cross_entropy(far, torch.tensor([1]).to(device), smoothing
 if not bool(loss.isfinite()):
     raise CheckFailure("large logits give infinity", hint="log_softmax, not the log of softmax")
 default = label_smoothed_cross_entropy(logits, targets)
-assert_close(default, reference_loss(logits, targets), what="the loss without smoothing given")
+expected, hint = reference_loss(logits, targets), "what is not given is as in the signature"
+assert_close(default, expected, what="the loss without smoothing given", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="label_smoothed_cross_entropy-padding" points=1 read="training#label-smoothing"
@@ -1098,9 +1112,16 @@ assert_close(alone, by_hand, what="the loss with nothing ignored", hint=hint)
 # There is a mean, a sum, or one loss a target, and what does not fit is refused
 logits, targets = torch.randn(2, 3, 5).to(device), torch.randint(1, 5, (2, 3)).to(device)
 each = label_smoothed_cross_entropy(logits, targets, reduction="none")
-assert_shape(each, (2, 3), what="the losses without a reduction")
+one_each = 'reduction="none" gives one loss for each target'
+assert_shape(each, (2, 3), what="the losses without a reduction", hint=one_each)
 total = label_smoothed_cross_entropy(logits, targets, reduction="sum")
-assert_close(total, each.sum(), what="the sum of the losses")
+assert_close(
+    total,
+    each.sum(),
+    what="the sum of the losses",
+    hint="a sum is divided by nothing",
+    mistakes={'this is the mean; reduction="sum" asks for the sum': each.mean()},
+)
 call = label_smoothed_cross_entropy
 hint = "there is no such reduction: raise ValueError"
 assert_raises(ValueError, call, logits, targets, reduction="avg", hint=hint)
@@ -1112,7 +1133,7 @@ assert_raises(ValueError, call, torch.tensor(1.0), torch.tensor(0), hint=hint)
 logits, targets = torch.randn(3, 4, 7).to(device), torch.randint(1, 7, (3, 4)).to(device)
 targets[1, 2:] = 0
 each = label_smoothed_cross_entropy(logits, targets, ignore_index=0, reduction="none")
-assert_shape(each, (3, 4), what="the losses without a reduction")
+assert_shape(each, (3, 4), what="the losses without a reduction", hint=one_each)
 nothing = torch.zeros(2).to(device)
 assert_close(each[1, 2:], nothing, what="the losses of padding", hint="what is ignored costs 0")
 total = label_smoothed_cross_entropy(logits, targets, ignore_index=0, reduction="sum")
@@ -1154,14 +1175,21 @@ assert_equal(
     rates,
     [0.25, 0.5, 0.75, 1.0],
     what="the shares of the first four updates",
+    hint="equal steps up to the peak, which is 1: update n is n / 4 of the way, here",
     mistakes={
         "step counts what is done: the first update is number 1": [0.0, 0.25, 0.5, 0.75],
         "this falls where it should rise: take the smaller of the two": [
-            2.0,
-            2**0.5,
-            1.1547005,
-            1.0,
+            (4 / update) ** 0.5 for update in (1, 2, 3, 4)
         ],
+        "step counts what is done: the first update is number 1, not 2": [
+            0.5,
+            0.75,
+            1.0,
+            (4 / 5) ** 0.5,
+        ],
+        "it stands at its peak from the start; it rises to it": [1.0, 1.0, 1.0, 1.0],
+        "the peak is 1: the paper's formula, without its scale": [0.125, 0.25, 0.375, 0.5],
+        "// leaves whole numbers; divide with /": [0.0, 0.0, 0.0, 1.0],
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -1193,7 +1221,16 @@ assert_equal(
     rates,
     [1 / 2, 1 / 3, 1 / 4],  # updates 16, 36 and 64: 4, 9 and 16 times the warm-up
     what="the shares of updates 16, 36 and 64",
+    hint="it falls with the root of the updates: four times as many, half the share",
     mistakes={
+        "step counts what is done: the first update is number 1, not 2": (
+            [(4 / (step + 2)) ** 0.5 for step in (15, 35, 63)]
+        ),
+        "the root is upside down: after the peak the share is below 1": [2.0, 3.0, 4.0],
+        "the peak is 1: the paper's formula, without its scale": [1 / 4, 1 / 6, 1 / 8],
+        "the root of the updates since the peak; count all of them": (
+            [(step + 1 - 4) ** -0.5 for step in (15, 35, 63)]
+        ),
         "it goes on rising: take the smaller of the two": [4.0, 9.0, 16.0],
         "it stays at its peak": [1.0, 1.0, 1.0],
         "it falls with the updates; with their root": [1 / 4, 1 / 9, 1 / 16],
@@ -1374,7 +1411,8 @@ assert_close(
 )
 default = training_step(model, make_notary(model), src, tgt)
 expected = reference_loss(logits, tgt[:, 1:].cpu(), smoothing=0.1, ignore_index=0)
-assert_close(torch.tensor(default), expected, what="the loss with smoothing and pad_id not given")
+hint = "what is not given is as in the signature"
+assert_close(torch.tensor(default), expected, what="the loss without settings", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="training_step-update" points=1 read="training#a-training-step"
@@ -1417,7 +1455,8 @@ for name in sorted(expected):  # how long the whole is, is the business of clipp
         )
 was_training = model.train().training
 training_step(model, make_notary(model), src, tgt)
-assert_equal(model.training, was_training, what="whether the model is training, afterwards")
+what, hint = "whether the model is training, afterwards", "leave train() and eval() to the caller"
+assert_equal(model.training, was_training, what=what, hint=hint)
 assert_keeps_inputs(training_step, model, make_notary(model), src, tgt, hint="no tgt[...] =")
 ### END HIDDEN TESTS
 
@@ -1576,7 +1615,10 @@ optimizer = call_beside(build_optimizer, model, learning_rate=0.01)  # AdamW
 src, tgt = draw_batch(8)
 losses = [training_step(model, optimizer, src, tgt) for _ in range(20)]
 if not losses[-1] < losses[0] - 1:
-    raise CheckFailure("eight sentences are not learnt by heart in twenty steps")
+    raise CheckFailure(
+        "eight sentences are not learnt by heart in twenty steps",
+        hint="if a test above complains, mend that first",
+    )
 ### BEGIN HIDDEN TESTS
 from course_lib.losses import label_smoothed_cross_entropy as reference_loss
 from course_lib.schedules import inverse_sqrt as reference_schedule

@@ -31,7 +31,7 @@
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, errors. You may add cells, and functions and methods of your own.
 # - The test cells check one thing each. A cell that stays silent is content. When one complains,
-#   read its last line first: it is a hint.
+#   read its last line first: mostly it is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
 #   shapes. It asks for nothing that the docstring does not promise.
 # - Mistakes are not paid twice: parts 2 and 3 are tested with a cache of ours, and part 4 with a
@@ -135,15 +135,27 @@ first, second = draw_pair(2, 3, 1, 4), draw_pair(2, 3, 3, 4)
 cache.update(giving(first))
 keys, values = cache.update(giving(second))
 new_alone = "these are the new tokens alone; return all tokens so far"
-with_room = "cut off the spare room: return the first length tokens of the buffers"
+all_so_far = (
+    "return all tokens so far, and cut off the spare room of the buffers; "
+    "a larger buffer begins with a copy of what is held"
+)
 wrong_order = "what came first stands first"
+changed_places = {
+    "keys": "keys and values have changed places",
+    "values": "these are the keys, not the values",
+}
+old_and_new = [torch.cat(parts, dim=2) for parts in zip(first, second, strict=True)]
 for name, result, old, new in zip(("keys", "values"), (keys, values), first, second, strict=True):
     assert_close(
         result,
         torch.cat([old, new], dim=2),
         what=name,
-        hint=with_room,
-        mistakes={new_alone: new, wrong_order: torch.cat([new, old], dim=2)},
+        hint=all_so_far,
+        mistakes={
+            new_alone: new,
+            wrong_order: torch.cat([new, old], dim=2),
+            changed_places[name]: old_and_new[name == "keys"],
+        },
     )
 assert_equal(cache.length, 4, what="length", hint="count the tokens, not the updates")
 ### BEGIN HIDDEN TESTS
@@ -165,11 +177,11 @@ for capacity, lengths, dtype in (
                 actual,
                 torch.cat(parts, dim=2),
                 what=name,
-                hint=with_room,
+                hint=all_so_far,
                 mistakes={
                     new_alone: parts[-1],
                     wrong_order: torch.cat(parts[::-1], dim=2),
-                    "keys and values have changed places": torch.cat(
+                    changed_places[name]: torch.cat(
                         [pair[name == "keys"] for pair in pieces], dim=2
                     ),
                 },
@@ -191,10 +203,12 @@ for length, room in ((1, 3), (2, 3), (3, 3), (4, 6), (5, 6), (6, 6), (7, 12)):
         cache.num_bytes,
         room * token,
         what=f"num_bytes with {length} tokens, capacity 3",
-        hint="keep room to spare: a full buffer is replaced by one twice as long",
+        hint="keep room to spare: a full buffer is replaced by one twice as long; "
+        "if the test of update fails too, begin there",
         mistakes={
-            "the buffers fit exactly, so that every step copies all that is held": length * token,
-            "keys and values both take memory": room * token // 2,
+            "the buffers fit exactly, so that every step copies all that is held "
+            "(or num_bytes leaves out the spare room)": length * token,
+            "keys and values both take memory": room * token // 2 if length == 1 else -1,
             "num_bytes counts bytes, four for a float32": room * token // 4,
         },
     )
@@ -243,7 +257,8 @@ for name, result, before, after in zip(
         result,
         torch.cat([before[indices], after], dim=2),
         what=f"{name} after reorder and another token",
-        hint=the_other_way,
+        hint="row i becomes what row indices[i] was, in keys and in values, with all its tokens; "
+        "if the test of update fails too, begin there",
         mistakes={"reorder changes nothing": torch.cat([before, after], dim=2)},
     )
 ### BEGIN HIDDEN TESTS
@@ -280,7 +295,8 @@ cache = GrowingCache(capacity=2)
 pair = draw_pair(2, 3, 4, 4)
 cache.update(giving(pair))
 cache.reset()
-assert_equal(cache.length, 0, what="length after reset")
+forgotten = "reset forgets all tokens: none is held"
+assert_equal(cache.length, 0, what="length after reset", hint=forgotten)
 assert_equal(cache.num_bytes, 0, what="num_bytes after reset", hint="let the buffers go")
 cache.update(giving(pair))
 wider = draw_pair(2, 3, 1, 5)
@@ -303,18 +319,21 @@ for shape in ((1, 3, 1, 4), (3, 3, 1, 4), (2, 1, 1, 4), (2, 3, 1, 1), (2, 3, 1, 
 hint = "another dtype would be converted in silence: raise ValueError"
 unfit = draw_pair(2, 3, 1, 4, dtype=torch.float64)
 assert_raises(ValueError, cache.update, giving(unfit), hint=hint)
-hint = "a refused update changes nothing"
+hint = "a refused update changes nothing; if the test of update fails too, begin there"
 assert_equal(cache.length, 4, what="length after refused updates", hint=hint)
 hint = "gradients can't flow through a buffer that is written over: raise ValueError"
 learning = tuple(2.0 * tensor[:, :, :1].clone().requires_grad_() for tensor in pair)
 assert_raises(ValueError, cache.update, giving((learning[0], pair[1][:, :, :1])), hint=hint)
 assert_raises(ValueError, cache.update, giving((pair[0][:, :, :1], learning[1])), hint=hint)
 cache.reset()
-assert_equal(cache.length, 0, what="length after reset")
+assert_equal(cache.length, 0, what="length after reset", hint=forgotten)
 assert_equal(cache.num_bytes, 0, what="num_bytes after reset", hint="let the buffers go")
 wider = draw_pair(5, 1, 3, 6)
 keys, values = cache.update(giving(wider))
-hint = "after reset, a cache takes whatever comes first, as a new one does"
+hint = (
+    "after reset, a cache takes whatever comes first, as a new one does; "
+    "if the test of update fails too, begin there"
+)
 assert_close(keys, wider[0], what="keys after reset", hint=hint)
 assert_close(values, wider[1], what="values after reset", hint=hint)
 ### END HIDDEN TESTS
@@ -340,19 +359,24 @@ def project():
 
 for _ in range(3):
     given = cache.update(project)
-    assert_close(given[0], pair[0], what="keys", mistakes={"keys and values swapped": pair[1]})
-    assert_close(given[1], pair[1], what="values")
+    hint = "give back what the first computation gave, as it was: nothing is added to it"
+    mistakes = {"keys and values swapped": pair[1]}
+    assert_close(given[0], pair[0], what="keys", hint=hint, mistakes=mistakes)
+    mistakes = {"these are the keys once more": pair[0]}
+    assert_close(given[1], pair[1], what="values", hint=hint, mistakes=mistakes)
 assert_equal(len(calls), 1, what="the number of computations", hint="ask first if any are held")
-assert_equal(cache.length, 5, what="length")
+hint = "the number of tokens: keys are (batch, num_heads, length, head_dim)"
+assert_equal(cache.length, 5, what="length", hint=hint)
 ### BEGIN HIDDEN TESTS
 cache, other, calls = FixedCache(), FixedCache(), []
 elsewhere, later = draw_pair(1, 2, 2, 6), draw_pair(1, 3, 2, 4)
-assert_equal(cache.length, 0, what="length of a new cache")
-assert_equal(cache.num_bytes, 0, what="num_bytes of a new cache")
+hint = "a new cache holds nothing, whatever other caches hold"
+assert_equal(cache.length, 0, what="length of a new cache", hint=hint)
+assert_equal(cache.num_bytes, 0, what="num_bytes of a new cache", hint=hint)
 other.update(giving(elsewhere))
 cache.reorder(torch.tensor([1]).to(device))  # nothing is held yet: nothing to do
 cache.update(project)
-assert_equal(cache.num_bytes, 2 * 2 * 3 * 5 * 4 * 4, what="num_bytes", hint="keys and values")
+assert_equal(cache.num_bytes, 2 * 2 * 3 * 5 * 4 * 4, what="num_bytes", hint="of keys and values")
 for chosen in ([1, 0], [1, 1, 0]):
     cache.reorder(torch.tensor(chosen).to(device))
     pair = tuple(tensor[chosen] for tensor in pair)
@@ -363,9 +387,10 @@ for chosen in ([1, 0], [1, 1, 0]):
 assert_equal(len(calls), 1, what="the number of computations", hint="reorder forgets nothing")
 assert_equal(cache.length, 5, what="length", hint="the source's tokens; they do not add up")
 cache.reset()
-assert_equal(cache.length, 0, what="length after reset")
+hint = "reset forgets what is held"
+assert_equal(cache.length, 0, what="length after reset", hint=hint)
 given = cache.update(giving(later))
-assert_close(given[0], later[0], what="keys after reset", hint="reset forgets what is held")
+assert_close(given[0], later[0], what="keys after reset", hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -401,11 +426,11 @@ layer = CachedAttention(8, 2).to(device)
 layer.load_state_dict(reference.state_dict())
 tokens = torch.randn(3, 5, 8).to(device)
 mask = causal_mask(5, device=device)
-hint = "the same steps as in MultiHeadAttention, with its own projections"
+as_ever = "the same steps as in MultiHeadAttention, each projection for what it is named after"
 expected = reference(tokens, tokens, tokens, mask)
 mistakes = {"the mask is not handed on": reference(tokens, tokens, tokens)}
 output = layer(tokens, tokens, tokens, mask)
-assert_close(output, expected, what="output", hint=hint, mistakes=mistakes)
+assert_close(output, expected, what="output", hint=as_ever, mistakes=mistakes)
 ### BEGIN HIDDEN TESTS
 for bias in (True, False):
     reference = MultiHeadAttention(12, 3, bias=bias).to(device)
@@ -424,15 +449,18 @@ for bias in (True, False):
         output,
         expected,
         what="output with return_weights",
+        hint=as_ever,
         mistakes={
             "the mask is not handed on": reference(query, key, value),
             "key and value have changed places": reference(query, value, key, mask),
+            "the values are projected from key": reference(query, key, key, mask),
         },
     )
     assert_close(
         layer(query, key, value, mask),
         expected,
         what="output",
+        hint=as_ever,
         mistakes={"the mask is not handed on": reference(query, key, value)},
     )
 hint = "8 is not divisible by 3: hand num_heads on to super().__init__, which refuses it"
@@ -443,6 +471,7 @@ assert_raises(ValueError, CachedAttention, 8, 3, hint=hint)
 # Read in pieces with a cache, the output is that of reading at once
 layer = CachedAttention(8, 2).to(device)
 tokens = torch.randn(3, 5, 8).to(device)
+one_each = "one output for each new token"
 
 
 def read_in_pieces(layer, tokens, lengths):
@@ -453,11 +482,15 @@ def read_in_pieces(layer, tokens, lengths):
         # A token alone may look at all there is: no mask.
         mask = None if length == 1 else causal_mask(length, end, device=tokens.device)
         outputs.append(layer(piece, piece, piece, mask, cache=cache))
-        assert_shape(outputs[-1], piece.shape, what=f"output for {length} of {end} tokens")
+        what = f"output for {length} of {end} tokens"
+        assert_shape(outputs[-1], piece.shape, what=what, hint=one_each)
     return torch.cat(outputs, dim=1)
 
 
-hint = "attend to what cache.update returns: the keys and values of all tokens so far"
+hint = (
+    "attend to what cache.update returns: the keys and values of all tokens so far; "
+    "if the test without a cache fails too, begin there"
+)
 with torch.no_grad():
     at_once = layer(tokens, tokens, tokens, causal_mask(5, device=device))
     for lengths in ([1, 1, 1, 1, 1], [2, 3]):
@@ -478,7 +511,7 @@ with torch.no_grad():
     )
     hint = "with return_weights, one weight for each new query and each key so far"
     assert_shape(weights, (2, 3, 2, 7), what="weights with a cache", hint=hint)
-    assert_shape(output, (2, 2, 12), what="output with a cache and weights")
+    assert_shape(output, (2, 2, 12), what="output with a cache and weights", hint=one_each)
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-rotary" points=1 read="kv-caching#positions-in-a-cache"
@@ -498,7 +531,10 @@ def read_the_last(layer, tokens, lengths):
     return torch.cat([layer(x, x, x, cache=cache)[:, -1:] for x in pieces], dim=1)
 
 
-hint = "turn the new queries and keys with offset=cache.length, as it is before the update"
+hint = (
+    "turn the new queries and keys, and these alone, with offset=cache.length, as it is before the "
+    "update; if the test of reading in pieces fails too, begin there"
+)
 with torch.no_grad():
     at_once = layer(tokens, tokens, tokens)[:, -1:]
     in_pieces = read_the_last(layer, tokens, [1, 1, 1, 1, 1])[:, -1:]
@@ -518,7 +554,8 @@ with torch.no_grad():
         layer(tokens, tokens, tokens),
         reference(tokens, tokens, tokens),
         what="output without a cache",
-        hint="rotary turns queries and keys, once they are cut into heads; values stay as they are",
+        hint="rotary turns queries and keys, once they are cut into heads; values stay as they "
+        "are; if the first test of CachedAttention fails too, begin there",
         mistakes={"rotary is not used": unturned(tokens, tokens, tokens)},
     )
     expected = reference(tokens, tokens, tokens, causal_mask(5, device=device))
@@ -592,7 +629,9 @@ with torch.no_grad():
     at_once = layer(target, source, source)
     first = layer(target[:, :1], source, source, cache=cache)
     second = layer(target[:, 1:], source, source, cache=cache)
-assert_close(torch.cat([first, second], dim=1), at_once, what="output in two pieces")
+hint = "attend to what update returns, whether it called your function or not"
+in_two = torch.cat([first, second], dim=1)
+assert_close(in_two, at_once, what="output in two pieces", hint=hint)
 hint = "project keys and values in the function that you hand to update, and nowhere else"
 assert_equal(len(cache.shapes), 1, what="the number of computations", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -768,7 +807,11 @@ def model_in_pieces(model, token_ids, lengths, caches):
     """Read a text piece by piece, and join the logits."""
     logits = [model(piece, caches) for piece in token_ids.split(lengths, dim=1)]
     for piece, length in zip(logits, lengths, strict=True):
-        assert_shape(piece[0, :, 0], (length,), what=f"logits of {length} tokens, in one text")
+        what, hint = (
+            f"logits of {length} tokens, in one text",
+            "one distribution for each new token",
+        )
+        assert_shape(piece[0, :, 0], (length,), what=what, hint=hint)
     return torch.cat(logits, dim=1)
 
 
@@ -781,7 +824,8 @@ with torch.no_grad():
         in_pieces = model_in_pieces(model, token_ids, lengths, caches)
         hint = (
             "the new tokens stand after the past ones: positions with offset=past, and "
-            "causal_mask(length, past + length)"
+            "causal_mask(length, past + length); each layer reads on in its own cache; "
+            "if the first test of TextModel or one of CachedAttention fails too, begin there"
         )
         assert_close(in_pieces, at_once, what=f"logits for pieces of {lengths}", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -816,7 +860,10 @@ assert_equal(len(caches), 3, what="the number of caches of a model with 3 layers
 with torch.no_grad():
     pair = draw_pair(1, 2, 1, 4)
     caches[0].update(giving(pair))
-    shared = "these are one cache under several names: make a new one for each layer"
+    shared = (
+        "these are one cache under several names: make a new one for each layer "
+        "(or a length is wrong: if the test of GrowingCache's update fails too, begin there)"
+    )
     assert_equal([cache.length for cache in caches], [1, 0, 0], what="lengths", hint=shared)
     fresh = [cache.length for cache in model.new_caches()]
     hint = "new_caches makes new ones each time: a reading must not begin with another's tokens"
@@ -912,13 +959,14 @@ for k in (1, 3, 7):
 # %% test="keep_top_k-edges" points=1 read="decoding#drawing-by-chance"
 # More than all is all, equals are kept together, less than one is refused
 logits = torch.tensor([1.0, 2.0, 1.0, 0.0]).to(device)
-hint = "with more asked for than there are, keep all: topk takes at most vocab_size"
+begin_there = "if the first test of keep_top_k fails too, begin there"
+hint = "with more asked for than there are, keep all: topk takes at most vocab_size; " + begin_there
 assert_close(keep_top_k(logits, 9), logits, what="keep_top_k of 4 logits, k = 9", hint=hint)
 assert_close(
     keep_top_k(logits, 2),
     torch.tensor([1.0, 2.0, 1.0, out]).to(device),
     what="keep_top_k([1, 2, 1, 0], 2)",
-    hint="those as probable as the last are kept too",
+    hint=f"those as probable as the last are kept too; {begin_there}",
 )
 assert_raises(ValueError, keep_top_k, logits, 0, hint="k is at least 1: raise ValueError")
 ### BEGIN HIDDEN TESTS
@@ -928,7 +976,7 @@ from course_lib.sampling import keep_top_k as reference_top_k
 
 logits = torch.randint(3, (4, 8)).double().to(device)  # many equals
 for k in (1, 2, 5, 8, 20):
-    hint = "those as probable as the last are kept too, and more than all is all"
+    hint = f"those as probable as the last are kept too, and more than all is all; {begin_there}"
     expected = reference_top_k(logits, k)
     assert_close(keep_top_k(logits, k), expected, what=f"keep_top_k with k = {k}", hint=hint)
 assert_raises(ValueError, keep_top_k, logits, -1, hint="k is at least 1: raise ValueError")
@@ -956,6 +1004,12 @@ for p, kept in ((0.4, [1]), (0.6, [1, 3]), (0.9, [1, 2, 3])):
             "sorted: bring the logits back to the order of the vocabulary": logits.sort(
                 descending=True
             ).values.masked_fill((torch.arange(4) >= len(kept)).to(device), out),
+            "0 is a logit like any other: rule out with -inf": logits.masked_fill(
+                ruled_out.to(device), 0.0
+            ),
+            "return logits, not probabilities": logits.masked_fill(
+                ruled_out.to(device), out
+            ).softmax(dim=-1),
         },
     )
 ### BEGIN HIDDEN TESTS
@@ -994,7 +1048,8 @@ assert_close(
     keep_top_p(logits, 1e-6),
     torch.tensor([out, 1.0, out]).to(device),
     what="keep_top_p([0, 1, 0.5], 1e-6)",
-    hint="the most probable token is always kept",
+    hint="the most probable token is always kept; "
+    "if the first test of keep_top_p fails too, begin there",
 )
 hint = "with p = 1 nothing is ruled out, however the sum is rounded"
 assert_close(keep_top_p(logits, 1.0), logits, what="keep_top_p with p = 1", hint=hint)
@@ -1085,7 +1140,11 @@ def check_steps(prompt, steps, vocab_size):
         },
     )
     tokens = [list(hypothesis.tokens) for hypothesis in written]
-    assert_equal([len(row) for row in tokens], [steps] * len(prompt), what="tokens written")
+    what, hint = (
+        "the number of tokens written",
+        "max_new_tokens for each prompt; nothing ends before",
+    )
+    assert_equal([len(row) for row in tokens], [steps] * len(prompt), what=what, hint=hint)
     read = [row[start:].tolist() for row in seen[-1]]
     hint = "each text goes on with the token that was drawn for it"
     assert_equal(read, [row[:-1] for row in tokens], what="the tokens read", hint=hint)
@@ -1228,7 +1287,8 @@ seen = []
     generator=dice(1),
     top_k=1,  # always the likeliest: 1, then 2, which is the end
 )
-assert_equal(list(hypothesis.tokens), [1, 2], what="the text", hint="it ends with its end token")
+hint = "it ends with its end token; if a test of keep_top_k fails too, begin there"
+assert_equal(list(hypothesis.tokens), [1, 2], what="the text", hint=hint)
 assert_equal(len(seen), 2, what="the number of steps", hint="stop when all texts have ended")
 own = scores[:2, 0].log_softmax(dim=-1).max(dim=-1).values.sum().item()
 if abs(hypothesis.log_probability - own) > 1e-4:
@@ -1254,7 +1314,10 @@ for eos_id, ends in ((3, [2, 5, 1]), (0, [4, 3, 4]), (None, [6, 6, 6])):
     )
     expected = [likeliest[:end, row].tolist() for row, end in enumerate(ends)]
     tokens = [list(hypothesis.tokens) for hypothesis in written]
-    hint = "one hypothesis for each prompt, up to its end token and with it: see cut_at_end"
+    hint = (
+        "one hypothesis for each prompt, up to its end token and with it: see cut_at_end; "
+        "if another test of sample or one of keep_top_k fails too, begin there"
+    )
     assert_equal(tokens, expected, what="the texts", hint=hint)
     if eos_id is not None:
         hint = "stop when all texts have ended, not when one has"
@@ -1290,10 +1353,19 @@ assert_equal(
         "bytes_per_number is missing": 192_000,
         "each layer keeps its own": 153_600,
         "each text of the batch has its own": 256_000,
+        "each token has its own": 7_680,
+        "a key is a vector, d_model wide, and so is a value": 12_000,
+        "what is kept grows with the length, not with its square": 76_800_000,
+        "keys and values are kept, not the matrices that project them": 49_152_000,
+        "count bytes, not bits": 6_144_000,
+        "no later token asks for an old query: only keys and values are kept": 1_152_000,
+        "count bytes, not kilobytes": 750,
     },
+    hint="take one layer and one token with a pencil; then all tokens, texts and layers; an int",
 )
 half = kv_cache_bytes(3, 100, 5, 64, bytes_per_number=2)
-assert_equal(half, 384_000, what="in half precision")
+hint = "a number takes bytes_per_number bytes; 4 is only what it is by default"
+assert_equal(half, 384_000, what="in half precision", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.complexity import kv_cache_bytes as reference_bytes
 
@@ -1304,7 +1376,10 @@ for _ in range(4):
         actual = kv_cache_bytes(*sizes, bytes_per_number=width)
         expected = reference_bytes(*sizes, bytes_per_number=width)
         assert_equal(actual, expected, what="bytes", hint=hint)
-    assert_equal(kv_cache_bytes(*sizes), reference_bytes(*sizes), what="bytes of float32")
+    hint = "without bytes_per_number, a number takes 4 bytes"
+    assert_equal(
+        kv_cache_bytes(*sizes), reference_bytes(*sizes), what="bytes of float32", hint=hint
+    )
 ### END HIDDEN TESTS
 
 # %% [markdown] written="how-many-readers" points=3 read="kv-caching#memory-of-the-cache"

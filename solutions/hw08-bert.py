@@ -557,7 +557,7 @@ for first, second, label in pairs:
     if label == 1 and second.startswith(f"{number}."):
         continue  # from its own document: another check's business
     follows = second == f"{number}.{int(place) + 1}"
-    hint = "label 0: it follows; label 1: it is random"
+    hint = "label 0: the second is the true next one; label 1: it is random"
     assert_equal(label, 0 if follows else 1, what="the label", hint=hint)
 seed = int(torch.randint(2**31, ()))
 twice = [

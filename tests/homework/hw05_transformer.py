@@ -814,7 +814,7 @@ STACK_MISTAKES = (
         ("for _ in range(num_layers)", "for _ in range(num_layers - 1)"),
         lost="values",
         also={MODEL: "parameters values", STEP: "learns"},
-        hint="the number of layers",
+        hint="as many layers as num_layers says",
     ),
     wrong(
         STACK,
@@ -1070,6 +1070,7 @@ MASK_MISTAKES = (
         (SOURCE_MASK, "padding_mask(tgt, pad_id)"),
         lost="source",
         also={MODEL: "*", STEP: "learns"},
+        hint="made of tgt",
     ),
     wrong(
         MASKS,
@@ -1084,6 +1085,7 @@ MASK_MISTAKES = (
         (f"return {SOURCE_MASK}, {TARGET_MASK}", f"return {TARGET_MASK}, {SOURCE_MASK}"),
         lost="source target",
         also={MODEL: "*", STEP: "learns"},
+        hint="are exchanged",
     ),
     wrong(
         MASKS,
@@ -1091,7 +1093,7 @@ MASK_MISTAKES = (
         (f"return {SOURCE_MASK}", "return src != pad_id"),
         lost="source",
         also={MODEL: "*", STEP: "learns"},
-        hint="source's mask has shape (2, 3)",
+        hint="the dimensions are batch, heads",
     ),
 )
 
@@ -1397,7 +1399,7 @@ LOSS_MISTAKES = (
         ('losses.sum() if reduction == "sum" else ', ""),
         lost="reduction",
         also=NONE,
-        hint="the sum of the losses",
+        hint="asks for the sum",
     ),
     wrong(
         LOSS,
@@ -1405,7 +1407,7 @@ LOSS_MISTAKES = (
         ('    if reduction == "none":\n        return losses\n', ""),
         lost="reduction",
         also=NONE,
-        hint="the losses without a reduction",
+        hint="one loss for each target",
     ),
     wrong(
         LOSS,
@@ -1471,7 +1473,7 @@ PACE_MISTAKES = tuple(
             True,
             "the first update is number 1",
         ),
-        ("counted from 2", "update = step + 1", "update = step + 2", "rise fall", True, ""),
+        ("counted from 2", "update = step + 1", "update = step + 2", "rise fall", True, "not 2"),
         (
             "the larger of the two",
             "min(update",
@@ -1481,7 +1483,14 @@ PACE_MISTAKES = tuple(
             "take the smaller of the two",
         ),
         ("no fall", RISE, "min(update / warmup_steps, 1.0)", "fall", True, "it stays at its peak"),
-        ("no rise", RISE, "min(1.0, math.sqrt(warmup_steps / update))", "rise", True, ""),
+        (
+            "no rise",
+            RISE,
+            "min(1.0, math.sqrt(warmup_steps / update))",
+            "rise",
+            True,
+            "it rises to it",
+        ),
         ("no end of the rise", RISE, "update / warmup_steps", "fall", True, "it goes on rising"),
         (
             "a fall with the updates",
@@ -1497,7 +1506,7 @@ PACE_MISTAKES = tuple(
             "math.sqrt(update / warmup_steps)",
             "fall",
             True,
-            "",
+            "upside down",
         ),
         (
             "the paper's formula without its scale",
@@ -1505,7 +1514,7 @@ PACE_MISTAKES = tuple(
             "min(update**-0.5, update * warmup_steps**-1.5)",
             "rise fall",
             True,
-            "",
+            "without its scale",
         ),
         (
             "the root of what comes after the peak",
@@ -1513,7 +1522,7 @@ PACE_MISTAKES = tuple(
             "max(1, update - warmup_steps) ** -0.5",
             "fall",
             True,
-            "",
+            "since the peak",
         ),
         (
             "a negative step let through",
@@ -1537,7 +1546,7 @@ PACE_MISTAKES = tuple(
             "update // warmup_steps, m",
             "rise",
             True,
-            "",
+            "whole numbers",
         ),
     )
 )
@@ -1666,6 +1675,7 @@ STEP_MISTAKES = (
         "the model left in evaluation",
         ("    return loss.item()", "    model.eval()\n    return loss.item()"),
         lost="update",
+        hint="to the caller",
     ),
 )
 

@@ -803,13 +803,13 @@ MISTAKES: tuple[Submission, ...] = (
             "new tokens at the beginning",
             ((FILL, "keys[:, :, : new_keys.size(2)] = new_keys"),),
             "update reorder",
-            "",
+            "all tokens so far",
         ),
         (
             "keys and values swapped",
             ((RETURNED, "return values[:, :, :end], keys[:, :, :end]"),),
             "update reorder edges",
-            "",
+            "changed places",
         ),
         (
             "values never stored",
@@ -820,13 +820,13 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "update reorder edges",
-            "",
+            "these are the keys, not the values",
         ),
         (
             "length counts updates",
             (("        self.length = end\n", "        self.length += 1\n"),),
             {"GrowingCache": "update reorder edges", "TextModel": "separate"},
-            "",
+            "count the tokens, not the updates",
         ),
         (
             "length never set",
@@ -896,7 +896,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "update reorder",
-            "",
+            "a copy of what is held",
         ),
         (
             "reorder does nothing",
@@ -920,7 +920,7 @@ MISTAKES: tuple[Submission, ...] = (
             "reorder of the keys alone",
             (("zip(self._buffers, old, strict=True)", "zip(self._buffers[:1], old)"),),
             "reorder",
-            "",
+            "in keys and in values",
         ),
         (
             "reorder forgets the tokens",
@@ -931,7 +931,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "reorder",
-            "",
+            "with all its tokens",
         ),
         (
             "reorder of an empty cache fails",
@@ -964,7 +964,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "edges",
-            "",
+            "reset forgets all tokens",
         ),
         ("any capacity will do", (("if capacity < 1:", "if False:"),), "edges", "no room at all"),
         (
@@ -1031,7 +1031,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "once",
-            "",
+            "nothing is added to it",
         ),
         (
             "keys and values swapped",
@@ -1048,7 +1048,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "once",
-            "",
+            "these are the keys once more",
         ),
         (
             "reorder forgotten",
@@ -1104,9 +1104,14 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "once",
-            "",
+            "reset forgets what is held",
         ),
-        ("length of the heads", (("self._held[0].size(2)", "self._held[0].size(1)"),), "once", ""),
+        (
+            "length of the heads",
+            (("self._held[0].size(2)", "self._held[0].size(1)"),),
+            "once",
+            "the number of tokens",
+        ),
         (
             "length of an empty cache fails",
             (
@@ -1135,7 +1140,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ("            self._held = project()", "            FixedCache._held = project()"),
             ),
             "once",
-            "",
+            "a new cache holds nothing",
         ),
     ),
     *table(
@@ -1189,7 +1194,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "uncached",
-            "",
+            "the values are projected from key",
         ),
         (
             "offset 0 for the keys",
@@ -1225,7 +1230,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "rotary",
-            "",
+            "and these alone",
         ),
         (
             "values turned too",
@@ -1440,7 +1445,7 @@ MISTAKES: tuple[Submission, ...] = (
             "caches not handed on",
             ((LOOP, "            x = layer(x, mask[:, -length:])\n"),),
             "chunks",
-            "",
+            "in its own cache",
         ),
         (
             "the first cache for all layers",
@@ -1655,7 +1660,7 @@ MISTAKES: tuple[Submission, ...] = (
             "probabilities returned",
             (("scatter(-1, order, falling)", "scatter(-1, order, falling.softmax(dim=-1))"),),
             {"keep_top_p": "values edges"},
-            "",
+            "return logits, not probabilities",
         ),
         (
             "tokens less probable than 1 - p ruled out",
@@ -1684,7 +1689,7 @@ MISTAKES: tuple[Submission, ...] = (
             "zero for what is ruled out",
             (("before >= p, -math.inf)", "before >= p, 0.0)"),),
             {"keep_top_p": "values edges"},
-            "",
+            "0 is a logit like any other",
         ),
         (
             "1 is not special",
@@ -1921,14 +1926,26 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
                 ("one layer", BYTES.replace(" * num_layers", ""), "each layer keeps its own"),
                 ("one text", BYTES.replace(" * batch", ""), "each text of the batch has its own"),
-                ("one token", BYTES.replace(" * length", ""), ""),
-                ("width forgotten", BYTES.replace(" * d_model", ""), ""),
-                ("length squared: the weights", BYTES.replace("length", "length**2"), ""),
-                ("width squared: the projections", BYTES.replace("d_model", "d_model**2"), ""),
-                ("bits", f"8 * {BYTES}", ""),
-                ("queries too", BYTES.replace("2", "3"), ""),
-                ("always four bytes", BYTES.replace("bytes_per_number", "4"), ""),
-                ("kilobytes", f"{BYTES} // 1024", ""),
+                ("one token", BYTES.replace(" * length", ""), "each token has its own"),
+                ("width forgotten", BYTES.replace(" * d_model", ""), "d_model wide"),
+                (
+                    "length squared: the weights",
+                    BYTES.replace("length", "length**2"),
+                    "not with its square",
+                ),
+                (
+                    "width squared: the projections",
+                    BYTES.replace("d_model", "d_model**2"),
+                    "not the matrices",
+                ),
+                ("bits", f"8 * {BYTES}", "not bits"),
+                ("queries too", BYTES.replace("2", "3"), "only keys and values are kept"),
+                (
+                    "always four bytes",
+                    BYTES.replace("bytes_per_number", "4"),
+                    "bytes_per_number bytes",
+                ),
+                ("kilobytes", f"{BYTES} // 1024", "not kilobytes"),
             )
         ),
     ),

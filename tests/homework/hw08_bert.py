@@ -1002,7 +1002,7 @@ MISTAKES: tuple[Submission, ...] = (
         "labels exchanged",
         ("label=label)", "label=1 - label)"),
         lost="order random",
-        hint="label 0: it follows; label 1: it is random",
+        hint="label 0: the second is the true next one; label 1: it is random",
     ),
     pairing(
         "always the next one",
