@@ -549,21 +549,19 @@ layer.load_state_dict(
         "contraction.bias": torch.tensor([-0.5]),
     }
 )
-x = torch.tensor([[3.0], [-2.0]]).to(device)
+x = torch.tensor([[3.0], [-2.0], [1.0], [-4.0]]).to(device)
 assert_close(
     layer(x),
-    torch.tensor([[2.5], [1.5]]).to(device),
+    torch.tensor([[2.5], [1.5], [0.5], [3.5]]).to(device),
     what="the output",
     hint="expansion, activation, contraction, in this order; dropout is 0 unless it is given",
     mistakes={
         "nothing bends: apply the activation between the two": (
-            torch.tensor([[-0.5], [-0.5]]).to(device)
+            torch.tensor([[-0.5], [-0.5], [-0.5], [-0.5]]).to(device)
         ),
-        "the activation comes before the contraction, not after it": (
-            torch.tensor([[0.0], [0.0]]).to(device)
-        ),
+        "the activation comes before the contraction, not after it": torch.zeros(4, 1).to(device),
         "the residual is another layer's business: do not add x": (
-            torch.tensor([[5.5], [-0.5]]).to(device)
+            torch.tensor([[5.5], [-0.5], [1.5], [-0.5]]).to(device)
         ),
     },
 )
