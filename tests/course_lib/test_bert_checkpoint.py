@@ -10,11 +10,11 @@ import re
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
 
 from course_lib.bert import BertConfig
 from course_lib.bert_checkpoint import from_huggingface, tokenizer_from_huggingface
 from tests.course_lib.parity import assert_as_exact_as
+from tests.course_lib.saved_folder import change_config, change_tensors
 
 TOKEN_IDS = torch.tensor([[1, 8, 3, 9, 2, 20, 3, 2]])
 
@@ -46,16 +46,6 @@ def theirs():
 def folder(theirs, tmp_path):
     theirs.save_pretrained(tmp_path)
     return tmp_path
-
-
-def change_config(folder, **changes):
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-
-def change_tensors(folder, change):
-    path = folder / "model.safetensors"
-    save_file({name: t.clone() for name, t in change(load_file(path)).items()}, path)
 
 
 def assert_same_model(theirs, ours):

@@ -1,15 +1,13 @@
 """Is a GPT-2 that `transformers` saved read as it was written, and every other model refused?"""
 
-import json
-
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
 
 from course_lib.gpt2_checkpoint import from_huggingface
 from course_lib.language_model import DecoderConfig
 from tests.course_lib.parity import assert_as_exact_as, output_and_gradients, randomise
+from tests.course_lib.saved_folder import change_config, change_tensors
 
 TOKEN_IDS = torch.tensor([[3, 1, 4, 1, 5, 9], [2, 6, 5, 3, 5, 8]])
 LAYERS = 11  # so that layer 1 and layer 10 could be mixed up
@@ -45,16 +43,6 @@ def theirs():
 def folder(theirs, tmp_path):
     theirs.save_pretrained(tmp_path)
     return tmp_path
-
-
-def change_tensors(folder, change):
-    path = folder / "model.safetensors"
-    save_file({name: t.clone() for name, t in change(load_file(path)).items()}, path)
-
-
-def change_config(folder, **changes):
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
 def test_logits_and_gradients_are_those_of_transformers(theirs, folder):

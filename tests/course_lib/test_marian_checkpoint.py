@@ -1,16 +1,14 @@
 """Is a MarianMT model that `transformers` saved read as it was written, and every other refused?"""
 
-import json
-
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
 
 from course_lib.decoding import greedy
 from course_lib.kv_cache import CachedTransformer
 from course_lib.marian_checkpoint import from_huggingface
 from tests.course_lib.parity import assert_as_exact_as, randomise
+from tests.course_lib.saved_folder import change_config, change_tensors
 
 PAD, EOS = 12, 0
 SRC = torch.tensor([[3, 1, 4, 1, EOS], [2, 7, EOS, PAD, PAD]])
@@ -54,16 +52,6 @@ def run_theirs(model):
     mask = (SRC != PAD).long()
     with torch.no_grad():
         return model(input_ids=SRC, attention_mask=mask, decoder_input_ids=TGT).logits
-
-
-def change_tensors(folder, change):
-    path = folder / "model.safetensors"
-    save_file({name: t.clone() for name, t in change(load_file(path)).items()}, path)
-
-
-def change_config(folder, **changes):
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
 def test_logits_are_those_of_transformers(theirs, folder):
