@@ -116,21 +116,22 @@ def main(arguments: list[str]) -> int:
     everything = options.sample is None and options.exercise is None
     if options.sample is not None:
         found = random.Random(0).sample(found, min(options.sample, len(found)))
-    used = {piece for piece in equivalent if any(piece in mutant.diff for mutant in found)}
-    different = [m for m in found if not any(piece in m.diff for piece in used)]
-    survivors = [mutant for mutant in different if survives(mutant, homework)]
-    for mutant in survivors:
+    survivors = [mutant for mutant in found if survives(mutant, homework)]
+    excused = {m: [piece for piece in equivalent if piece in m.diff] for m in survivors}
+    unexcused = [mutant for mutant in survivors if not excused[mutant]]
+    for mutant in unexcused:
         print(f"{mutant.exercise}\n{mutant.diff}\n")
-    killed = len(different) - len(survivors)
+    killed, different = len(found) - len(survivors), len(found) - len(survivors) + len(unexcused)
     print(
-        f"{homework_id}: {killed} of {len(different)} mutants killed "
-        f"({killed / max(len(different), 1):.0%}); {len(found) - len(different)} more are listed "
-        "as equivalent"
+        f"{homework_id}: {killed} of {different} mutants killed "
+        f"({killed / max(different, 1):.0%}); {len(survivors) - len(unexcused)} more survive and "
+        "are listed as equivalent"
     )
+    used = {piece for pieces in excused.values() for piece in pieces}
     stale = sorted(equivalent.keys() - used) if everything else []
     for piece in stale:
-        print(f"no mutant has {piece!r}, listed as equivalent", file=sys.stderr)
-    return 1 if survivors or stale else 0
+        print(f"no mutant that survives has {piece!r}, listed as equivalent", file=sys.stderr)
+    return 1 if unexcused or stale else 0
 
 
 if __name__ == "__main__":
