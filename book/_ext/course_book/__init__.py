@@ -9,6 +9,7 @@ from course_book import (
     api,
     chapter_notebooks,
     choice_directives,
+    citation_years,
     course_map,
     execution,
     exercises,
@@ -35,8 +36,15 @@ def setup(app: Sphinx) -> dict[str, Any]:
         The extension's metadata.
     """
     parts = (
-        *(execution, formulas, choice_directives, interactive, exercises, course_map),
-        *(api, schedule, homework_table, status),
+        *(
+            execution,
+            formulas,
+            choice_directives,
+            interactive,
+            exercises,
+            course_map,
+        ),
+        *(api, schedule, homework_table, status, citation_years),
         *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),
     )
     for part in parts:

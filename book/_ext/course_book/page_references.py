@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from myst_nb.core.variables import format_plain_text
-from pybtex.database import Entry, parse_file
+from pybtex.database import Entry
 from pybtex.richtext import Text
 from sphinx.directives.code import LiteralIncludeReader
 from sphinx.environment import BuildEnvironment
@@ -125,10 +125,9 @@ class PageReferences:
 
     @property
     def _entries(self) -> dict[str, Entry]:
-        entries: dict[str, Entry] = {}
-        for file in self.env.config.bibtex_bibfiles:
-            entries.update(parse_file(str(Path(self.env.srcdir) / file)).entries)
-        return entries
+        return {
+            citation.key: citation.entry for citation in self.env.domaindata["cite"]["citations"]
+        }
 
     def _cite(self, keys: str, *, parentheses: bool) -> str:
         names = []

@@ -1,0 +1,76 @@
+"""Years that tell publications apart: "Mikolov et al. [2013a]" and "Mikolov et al. [2013b]".
+
+The bibliography's style does it, so that citations, the bibliography and the notebooks to download,
+which all take their years from its entries, say the same.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from string import ascii_lowercase
+
+from pybtex.database import Entry
+from pybtex.plugin import register_plugin
+from pybtex.style.formatting.plain import Style as PlainStyle
+from pybtex.style.sorting.author_year_title import SortingStyle
+from sphinx.application import Sphinx
+from sphinxcontrib.bibtex.style.referencing.author_year import AuthorYearReferenceStyle
+
+STYLE = "plain-distinct-years"
+
+
+class DistinctYears(SortingStyle):
+    """By authors, years and titles; a letter follows each year that would be ambiguous."""
+
+    def sort(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Sort entries and tell them apart.
+
+        Args:
+            entries: All that the bibliography lists; they stay as they are.
+
+        Returns:
+            The entries in order, copies where the year has a letter.
+        """
+        ordered = super().sort(entries)
+        alike: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+        for entry in ordered:
+            if "year" in entry.fields:
+                alike[_shown_authors(entry), entry.fields["year"]].append(entry)
+        letters = {
+            entry.key: letter
+            for group in alike.values()
+            if len(group) > 1
+            for letter, entry in zip(ascii_lowercase, group, strict=False)
+        }
+        return [_with_letter(entry, letters.get(entry.key, "")) for entry in ordered]
+
+
+class Style(PlainStyle):
+    """The style ``plain``, with distinct years."""
+
+    default_sorting_style = STYLE
+
+
+def _shown_authors(entry: Entry) -> str:
+    """Return the authors as a citation names them: two lists may both be "Liu et al."."""
+    style = AuthorYearReferenceStyle()
+    shown = style.person.author_or_editor_or_title(full=False)
+    return shown.format_data({"entry": entry, "style": style}).render_as("text")
+
+
+def _with_letter(entry: Entry, letter: str) -> Entry:
+    if not letter:
+        return entry
+    fields = {**entry.fields, "year": entry.fields["year"] + letter}
+    told = Entry(entry.original_type, fields=fields, persons=entry.persons)
+    told.key = entry.key
+    return told
+
+
+def setup(app: Sphinx) -> None:
+    """Make the style known to sphinxcontrib-bibtex.
+
+    Args:
+        app: The Sphinx application.
+    """
+    register_plugin("pybtex.style.sorting", STYLE, DistinctYears)
+    register_plugin("pybtex.style.formatting", STYLE, Style)
