@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+from bs4 import BeautifulSoup
 from course_book.formulas import _start_server
 from sphinxcontrib import katex
 
@@ -34,3 +36,51 @@ def test_connects_to_a_server_that_is_slow_to_listen(tmp_path, monkeypatch):
     process, connection = _start_server(tmp_path, timeout=30)
     connection.close()
     assert process.wait(timeout=30) == 0
+
+
+def test_a_formula_is_joined_to_what_belongs_to_it_alone(build_page):
+    html = build_page("# Page\n\nAn ($n$), an $n$-gram; $n$ **words**, the $m$th, $k$.\n").html
+    page = BeautifulSoup(html, "lxml").select_one("section p")
+    for formula in page.select("span.math"):
+        formula.replace_with("x")
+    assert [joined.text for joined in page.select(".course-joined")] == ["(x),", "x-", "xth", "x."]
+    assert page.text == "An (x), an x-gram; x words, the xth, x."
+
+
+def _breaks_around(page, width):
+    """Return whether a line ends after the bracket, within the formula, before the comma."""
+    return page.evaluate(
+        """width => {
+          const box = document.querySelector("section p");
+          box.style.width = `${width}px`;
+          const formula = box.querySelector(".math");
+          const bases = [...box.querySelectorAll(".base")];
+          const [first, second] = bases.map((base) => base.getBoundingClientRect());
+          const place = (text, sign) => {
+            const range = document.createRange();
+            range.setStart(text, text.data.lastIndexOf(sign));
+            range.setEnd(text, text.data.lastIndexOf(sign) + 1);
+            return range.getBoundingClientRect();
+          };
+          const bracket = place(formula.previousSibling, "(");
+          const comma = place(formula.nextSibling, ",");
+          const inOrder = [bracket, first, second, comma];
+          return inOrder.slice(1).map((part, i) => inOrder[i].right > part.left + 1);
+        }""",
+        width,
+    )
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("joined", [True, False])
+def test_lines_break_within_a_formula_but_not_before_its_comma(build_page, chromium, joined):
+    html = build_page("# Page\n\nWe begin with ($x+yyyy$, and go on.\n").html
+    styles = [VENDORED / "katex.min.css", VENDORED.parent / "css" / "typography.css"]
+    page = chromium.new_page()
+    page.set_content(html)
+    for style in styles[: 1 + joined]:
+        page.add_style_tag(content=style.read_text())
+    breaks = [_breaks_around(page, width) for width in range(60, 260, 2)]
+    page.close()
+    seen = [any(sides) for sides in zip(*breaks, strict=True)]
+    assert seen == [not joined, True, not joined]  # as it would be without the rule

@@ -16,6 +16,7 @@ from course_book import (
     formulas,
     homework_table,
     interactive,
+    joined_formulas,
     launch,
     offline,
     page_dates,
@@ -39,6 +40,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         *(
             execution,
             formulas,
+            joined_formulas,
             choice_directives,
             interactive,
             exercises,

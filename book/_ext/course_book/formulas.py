@@ -4,6 +4,7 @@ sphinxcontrib-katex does the rendering; here it is told where node is (PyPI's no
 brings it), which macros the book has, and to report a formula it can't read where it stands.
 """
 
+import re
 import socket
 import time
 from pathlib import Path
@@ -21,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 ROLES = ("query", "key", "value", "mask", "encoder", "decoder", "truth", "prediction")
 r"""The palette's roles. ``\query{Q}`` in a formula takes the colour ``--course-query``."""
+
+_BETWEEN_PARTS = re.compile(r'(?<=</span>)(?=<span class="base">)')
 
 
 def macros() -> dict[str, str]:
@@ -65,10 +68,13 @@ def _start_server(folder: Path, timeout: float) -> "tuple[Popen[bytes], socket.s
 
 
 def _visit_math(self: HTML5Translator, node: nodes.math) -> None:
+    start = len(self.body)
     try:
         katex.html_visit_math(self, node)
     except katex.KaTeXError as error:
         _report(node, error)
+    finally:  # a line may end there even where it may not beside the formula: joined_formulas
+        self.body[start:] = [_BETWEEN_PARTS.sub("<wbr>", part) for part in self.body[start:]]
 
 
 def _visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
