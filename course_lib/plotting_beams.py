@@ -10,7 +10,7 @@ from course_lib.picture import COLORS, INK, Picture, course_style, to_picture
 
 _STEP = 1.2  # inches from a token to the next
 _ROW = 0.3  # inches from a leaf to the next
-_TEXT = 0.075  # inches, about the width of a letter
+_GAP = 0.06  # inches between a word and its branches
 
 
 def plot_beams(tree: Sequence[BeamNode], labels: Sequence[str], *, alt: str) -> Picture:
@@ -45,17 +45,14 @@ def plot_beams(tree: Sequence[BeamNode], labels: Sequence[str], *, alt: str) -> 
         ax.set_xlim(-0.15, width - 0.15)
         ax.set_ylim((max(heights) + 0.7) * _ROW, -0.6 * _ROW)
         ax.axis("off")
+        ends: list[float] = []  # for each node where its word ends
         for index, node in enumerate(tree):
             word = "start" if node.token is None else labels[node.token]
             x, y = node.length * _STEP, heights[index] * _ROW
             if node.parent is not None:
-                start = tree[node.parent]
-                before = "start" if start.token is None else labels[start.token]
-                left = start.length * _STEP + _TEXT * len(before) + 0.06
-                _draw_branch(
-                    ax, (left, heights[node.parent] * _ROW), (x - 0.06, y), node, index in best
-                )
-            _write_token(ax, x, y, word, node, index in best)
+                start = (ends[node.parent] + _GAP, heights[node.parent] * _ROW)
+                _draw_branch(ax, start, (x - _GAP, y), node, index in best)
+            ends.append(_write_token(ax, x, y, word, node, index in best))
     return to_picture(figure, alt=alt)
 
 
@@ -105,11 +102,13 @@ def _draw_branch(
     )
 
 
-def _write_token(ax: Axes, x: float, y: float, word: str, node: BeamNode, best: bool) -> None:
+def _write_token(ax: Axes, x: float, y: float, word: str, node: BeamNode, best: bool) -> float:
+    """Write a word, and its number below it; return where the word ends."""
     color = COLORS["mask"] if node.fate == "dropped" else INK
     if node.rank is not None:
         word = f"{word}  ({node.rank + 1})"
     weight = "bold" if best else "normal"
-    ax.text(x, y - 0.005, word, va="center", fontsize=10.5, color=color, fontweight=weight)
+    text = ax.text(x, y - 0.005, word, va="center", fontsize=10.5, color=color, fontweight=weight)
     if node.parent is not None:
         ax.text(x, y + 0.125, f"{node.log_probability:.2f}", va="center", fontsize=7.5, color=color)
+    return float(text.get_window_extent().transformed(ax.transData.inverted()).x1)
