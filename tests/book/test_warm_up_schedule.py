@@ -70,3 +70,15 @@ def test_sliders_and_axes_obey_the_keyboard_and_the_change_is_read_out(figure):
     warmup.focus()
     warmup.press("ArrowRight")
     figure.get_by_text("update 8,000").wait_for()
+
+
+@pytest.mark.browser
+def test_labels_stay_within_the_chart_on_a_phone(figure):
+    figure.page.set_viewport_size({"width": 390, "height": 844})
+    steps = figure.get_by_label("Updates shown")
+    chart = figure.locator("svg").first.bounding_box()
+    for place in range(6):
+        steps.fill(str(place))
+        labels = [label.bounding_box() for label in figure.locator(".course-chart-label").all()]
+        assert max(label["x"] + label["width"] for label in labels) <= chart["x"] + chart["width"]
+        assert min(label["x"] for label in labels) >= chart["x"]

@@ -9,7 +9,7 @@
   const { Slider, Summary, makeButton } = window.courseControls;
   const WIDTH = 640;
   const HEIGHT = 300;
-  const MARGIN = { left: 84, right: 18, top: 14, bottom: 52 };
+  const MARGIN = { left: 84, right: 34, top: 14, bottom: 52 };
   const WIDTHS = [64, 128, 256, 512, 1024, 2048];
   const WARMUPS = [1, 250, 500, 1000, 2000, 4000, 8000, 16000];
   const STEPS = [5000, 10000, 20000, 50000, 100000, 300000];
@@ -129,7 +129,7 @@
         );
       });
       updates.forEach((update) => parts.push(this.text(short(update), this.x(update), HEIGHT - MARGIN.bottom + 22, "middle")));
-      parts.push(this.text("update", WIDTH - MARGIN.right, HEIGHT - 4, "end"));
+      parts.push(this.text("update", WIDTH - MARGIN.right, HEIGHT - 7, "end"));
       this.grid.replaceChildren(...parts);
     }
 
