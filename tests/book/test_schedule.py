@@ -68,6 +68,6 @@ def test_a_homework_says_what_it_is_worth_and_how_long_it_takes():
         '# %% test="a-b" points=1.5 read="x"\n# %% test="a-c" points=2\n'
         '# %% [markdown] written="why" points=3 read="x"\n'
     )
-    assert homework_row("hw01-x", source) == "| `hw01-x` | Counting | two hours | 2 | 3.5 | 3 |"
+    assert homework_row("hw01-x", source) == "| Counting `hw01-x` | two hours | 2 | 3.5 | 3 |"
     with pytest.raises(ValueError, match="hw01-x must begin with its title"):
         homework_row("hw01-x", source.replace("Time", "Place"))

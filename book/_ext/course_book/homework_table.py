@@ -35,7 +35,7 @@ def homework_row(homework: str, source: str) -> str:
     points = {kind: sum(float(p) for k, p in cells if k == kind) for kind in ("test", "written")}
     checks = sum(kind == "test" for kind, _ in cells)
     return (
-        f"| `{homework}` | {title[1]} | {time[1]} | {checks} "
+        f"| {title[1]} `{homework}` | {time[1]} | {checks} "
         f"| {points['test']:g} | {points['written']:g} |"
     )
 
@@ -46,8 +46,8 @@ class HomeworkTableDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the table."""
         lines = [
-            "| Homework | Title | Time | Checks | Points by the judge | Points by hand |",
-            "| --- | --- | --- | --- | --- | --- |",
+            "| Homework | Time | Checks | Points by the judge | Points by hand |",
+            "| --- | --- | --- | --- | --- |",
         ]
         for file in sorted((Path(self.env.srcdir) / "solutions").glob("*.py")):
             self.env.note_dependency(str(file))
@@ -55,7 +55,7 @@ class HomeworkTableDirective(SphinxDirective):
                 lines.append(homework_row(file.stem, file.read_text("utf-8")))
             except ValueError as problem:
                 raise self.error(str(problem)) from problem
-        container = nodes.container()
+        container = nodes.container(classes=["course-homework"])
         self.state.nested_parse(StringList(lines, source=self.env.docname), 0, container)
         return [container]
 
