@@ -54,12 +54,12 @@ DOCUMENTS = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("bert")
-    pretrain.run_pretraining(RECIPE, path, seed=2, device=CPU, progress=False, documents=DOCUMENTS)
+    pretrain.run_pretraining(RECIPE, path, seed=2, device=CPU, progress=False, corpora=[DOCUMENTS])
     return path
 
 
 def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(folder, tmp_path, monkeypatch):
-    options = {"seed": 2, "device": CPU, "progress": False, "documents": DOCUMENTS}
+    options = {"seed": 2, "device": CPU, "progress": False, "corpora": [DOCUMENTS]}
     cut_off_at(monkeypatch, EpochBatches, 5)
     with pytest.raises(InterruptedError):
         pretrain.run_pretraining(RECIPE, tmp_path, **options)
@@ -71,6 +71,17 @@ def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(folder, tmp_path, monk
         assert summary[name] == expected[name], name
     files = [path / "model.safetensors" for path in (folder, tmp_path)]
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_no_pair_is_given_away_by_its_corpus(folder):
+    vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
+    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    corpora = [[[animal, animal]] * 200 for animal in ANIMALS]
+    for examples in pretrain._examples(corpora, vocabulary, RECIPE, 0):
+        assert {example.label for example in examples} == {0, 1}
+        for example in examples:
+            pieces = set(example.input.token_ids) - set(vocabulary.special_ids)
+            assert pieces in [set(words.encode(animal)) for animal in ANIMALS]
 
 
 def test_the_loss_is_that_of_all_logits_and_the_guesses_are_its_parts(folder):
@@ -129,7 +140,7 @@ def test_fine_tuning_compares_both_starts_and_does_nothing_twice(folder, monkeyp
 
 
 def test_the_commands_pretrain_and_fine_tune(tmp_path, monkeypatch):
-    monkeypatch.setattr(pretrain, "read_documents", lambda: DOCUMENTS)
+    monkeypatch.setattr(pretrain, "read_texts", lambda: [DOCUMENTS])
     task = intents("two", [("a cat", "x"), ("a dog", "y")], [("a cat", "x")], epochs=1)
     monkeypatch.setattr(cli, "read_tasks", lambda recipe: [task])
     settings = [f"{name}={getattr(RECIPE, name)}" for name in RECIPE.__dataclass_fields__]
@@ -154,11 +165,11 @@ def test_the_commands_pretrain_and_fine_tune(tmp_path, monkeypatch):
         assert message in ran.stderr
 
 
-def test_the_pretrained_start_has_the_folders_weights(folder, monkeypatch):
-    starts = {}
+def test_the_pretrained_start_has_the_folders_weights_and_a_new_pooler(folder, monkeypatch):
+    starts = []
 
     def look(model, *_, **__):
-        starts[len(starts)] = model.bert.embeddings.tokens.weight.detach().clone()
+        starts.append({n: weight.detach().clone() for n, weight in model.bert.named_parameters()})
         raise InterruptedError
 
     monkeypatch.setattr(finetune, "train", look)
@@ -166,9 +177,11 @@ def test_the_pretrained_start_has_the_folders_weights(folder, monkeypatch):
     for start in finetune.STARTS:
         with pytest.raises(InterruptedError):
             finetune.fine_tune(task, start, RECIPE, folder, seed=0, device=CPU)
-    trained = pretrain.load_pretrained(folder, RECIPE, CPU).bert.embeddings.tokens.weight
-    assert torch.equal(starts[0], trained)
-    assert not torch.equal(starts[1], trained)
+    pretrained, random = starts
+    trained = dict(pretrain.load_pretrained(folder, RECIPE, CPU).bert.named_parameters())
+    kept = {name for name in trained if torch.equal(pretrained[name], trained[name])}
+    assert trained.keys() - kept == {"pooler.projection.weight", "pooler.projection.bias"}
+    assert not torch.equal(random["embeddings.tokens.weight"], trained["embeddings.tokens.weight"])
 
 
 def test_pairs_are_told_apart_by_which_is_more_acceptable():

@@ -24,6 +24,7 @@ class Recipe:
         warmup_steps: Updates until the peak.
         weight_decay: Share of a parameter that AdamW takes off each step, times the learning rate.
         evaluate_every: Updates between two looks at the held-out texts.
+        finetuning_tokens: Tokens of a batch of fine-tuning: few, for many updates.
         finetuning_rate: The learning rate of fine-tuning at its peak, after a tenth of the updates;
             the same with pre-training and without.
         banking_epochs: Times that fine-tuning goes through all of Banking77.
@@ -51,7 +52,8 @@ class Recipe:
     warmup_steps: int = 300
     weight_decay: float = 0.01
     evaluate_every: int = 1000
-    finetuning_rate: float = 2e-3
+    finetuning_tokens: int = 512
+    finetuning_rate: float = 1e-3
     banking_epochs: int = 8
     few_shot_epochs: int = 40
     blimp_epochs: int = 4

@@ -26,10 +26,10 @@ from course_lib.recipes.pretraining.batches import (
 )
 from course_lib.recipes.pretraining.presets import Recipe
 from course_lib.recipes.pretraining.texts import (
-    Document,
+    Corpus,
     WordMemory,
     learn_vocabulary,
-    read_documents,
+    read_texts,
 )
 from course_lib.recipes.run_record import history_data, keep_recipe, training_record, write_json
 from course_lib.recipes.weights import load_weights, put_weights, save_weights
@@ -66,7 +66,7 @@ def run_pretraining(
     seed: int,
     device: torch.device,
     progress: bool | None = None,
-    documents: list[Document] | None = None,
+    corpora: list[Corpus] | None = None,
 ) -> dict[str, Any]:
     """Pre-train, or go on with a run that was cut off, and write down what came of it.
 
@@ -76,7 +76,7 @@ def run_pretraining(
         seed: Of weights, batches, masks and dropout.
         device: Where to train.
         progress: Show a progress bar; None shows it where a person is watching, on a terminal.
-        documents: The text; that of ``texts.read_documents`` if None.
+        corpora: The text; that of ``texts.read_texts`` if None.
 
     Returns:
         What ``pretraining.json`` holds.
@@ -86,13 +86,13 @@ def run_pretraining(
         ValueError: There is too little text.
         DownloadError: A corpus could not be had.
     """
-    documents = read_documents() if documents is None else documents
+    corpora = read_texts() if corpora is None else corpora
     if process_number() == 0:
         keep_recipe(folder, recipe, seed=seed)
-        _keep_vocabulary(folder, documents, recipe)
+        _keep_vocabulary(folder, corpora, recipe)
     wait_for_processes()
     vocabulary = Vocabulary.read(folder / "vocab.txt")
-    training, held_out = _examples(documents, vocabulary, recipe, seed)
+    training, held_out = _examples(corpora, vocabulary, recipe, seed)
     batches = EpochBatches(training, length_of, max_tokens=recipe.max_tokens, seed=seed)
 
     torch.manual_seed(seed)
@@ -229,24 +229,26 @@ def _total(guesses: Guesses) -> float:
     return guesses.token_loss + guesses.next_loss
 
 
-def _keep_vocabulary(folder: Path, documents: list[Document], recipe: Recipe) -> None:
+def _keep_vocabulary(folder: Path, corpora: list[Corpus], recipe: Recipe) -> None:
     path = folder / "vocab.txt"
     if not path.exists():
-        texts = (stretch for document in documents for stretch in document)
+        texts = (stretch for corpus in corpora for document in corpus for stretch in document)
         vocabulary = learn_vocabulary(texts, recipe.vocab_size)
         with whole_file(path) as unfinished:
             unfinished.write_text("\n".join(vocabulary.tokens) + "\n", encoding="utf-8")
 
 
 def _examples(
-    documents: list[Document], vocabulary: Vocabulary, recipe: Recipe, seed: int
+    corpora: list[Corpus], vocabulary: Vocabulary, recipe: Recipe, seed: int
 ) -> tuple[list[Example], list[Example]]:
     """Make the inputs to train on, and those held out; no document is in both."""
     words = WordMemory(WordPiece(vocabulary=vocabulary))
-    held_out = documents[::HELD_OUT_EVERY]
-    training = [doc for number, doc in enumerate(documents) if number % HELD_OUT_EVERY != 0]
-    first, second = (
-        paired_examples(part, words, vocabulary, max_length=recipe.max_length, seed=seed)
-        for part in (training, held_out)
-    )
-    return first, second
+    training: list[Example] = []
+    held_out: list[Example] = []
+    for corpus in corpora:
+        kept = [doc for number, doc in enumerate(corpus) if number % HELD_OUT_EVERY != 0]
+        for documents, examples in ((kept, training), (corpus[::HELD_OUT_EVERY], held_out)):
+            examples += paired_examples(
+                documents, words, vocabulary, max_length=recipe.max_length, seed=seed
+            )
+    return training, held_out

@@ -7,8 +7,8 @@ is what one has in practice (Gururangan et al., 2020). Nothing of BLiMP is among
 of any test part.
 
 BERT's "sentence" is any stretch of running text. A caption, a speech or a question is a document;
-its stretches are its lines, or its two halves if it has one line. A random stretch often comes
-from another corpus, and its style gives it away: pairs are easier to tell apart than BERT's were.
+its stretches are its lines, or its two halves if it has one line. A stretch that doesn't follow is
+drawn from the same corpus: from another one its style alone would give it away.
 """
 
 from collections.abc import Iterable
@@ -22,8 +22,11 @@ from course_lib.wordpiece import CONTINUATION, WordPiece
 Document = list[str]
 """Stretches of text that follow each other."""
 
+Corpus = list[Document]
+"""Documents of one kind."""
 
-def read_documents() -> list[Document]:
+
+def read_texts() -> list[Corpus]:
     """Collect the text.
 
     Returns:
@@ -36,9 +39,9 @@ def read_documents() -> list[Document]:
     plays, _ = read_tiny_shakespeare()
     questions = [question for question, _ in read_banking77("train")]
     return [
-        *(halves(caption) for caption in captions),
-        *speeches(plays),
-        *(halves(question) for question in questions),
+        [halves(caption) for caption in captions],
+        speeches(plays),
+        [halves(question) for question in questions],
     ]
 
 
@@ -59,7 +62,7 @@ def halves(text: str) -> Document:
     return [" ".join(part) for part in (words[:middle], words[middle:]) if part]
 
 
-def speeches(plays: str) -> list[Document]:
+def speeches(plays: str) -> Corpus:
     """Divide plays into what one person says at a time.
 
     Args:
