@@ -37,16 +37,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
         The extension's metadata.
     """
     parts = (
-        *(
-            execution,
-            formulas,
-            joined_formulas,
-            choice_directives,
-            interactive,
-            exercises,
-            course_map,
-        ),
-        *(api, schedule, homework_table, status, citation_years),
+        *(execution, formulas, joined_formulas, citation_years),
+        *(choice_directives, interactive, exercises),
+        *(course_map, api, schedule, homework_table, status),
         *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),
     )
     for part in parts:
