@@ -129,10 +129,7 @@ def fine_tune(
     torch.manual_seed(seed)
     model = BertForSequenceClassification(pretrained.bert.config, task.num_labels).to(device)
     if start == "pre-trained":
-        # The pooler served the next-sentence task, which is no like of these; a new one learns
-        # faster from few texts (Zhang et al., 2021, section 5).
-        for part in ("embeddings", "encoder"):
-            getattr(model.bert, part).load_state_dict(getattr(pretrained.bert, part).state_dict())
+        model.bert.load_state_dict(pretrained.bert.state_dict())
     history = train(
         model,
         lambda number: collate(batches.draw(number), device),

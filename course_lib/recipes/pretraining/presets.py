@@ -103,8 +103,7 @@ class Recipe:
 
 
 PRESETS: dict[str, Recipe] = {
-    # Within an hour of one core of a CPU, fine-tuning with three seeds included. At a quarter of
-    # this rate fine-tuning is far from done after a few epochs, from either start.
+    # Within an hour of one core of a CPU, fine-tuning with three seeds included.
     "cpu": Recipe(),
     "cuda": Recipe(
         vocab_size=10_000,
