@@ -34,6 +34,7 @@ NOT_CARRIED_OVER = {
     "Cross reference target was not found: a figure": "for the same reason",
     'unexpected option "link-type" provided (in grid-item-card)': "cards that lead to a page",
     'unexpected option "gutter" provided (in grid)': "the space between cards",
+    'unexpected option "loading" provided (in image)': "pictures that are loaded when needed",
 }
 """What mystmd reports, and what a page so loses."""
 _PROBLEM = re.compile(r"^(?:⛔️|⚠️) +(?P<place>[\w./-]+\.md(?::\d+)*) (?P<text>.+)$")
@@ -75,6 +76,7 @@ def write_project(folder: Path) -> list[str]:
     }
     (folder / "book").symlink_to(ROOT / "book")
     (folder / "course_lib").symlink_to(ROOT / "course_lib")
+    (folder / "autograder").symlink_to(ROOT / "autograder")
     (folder / "no-theme").mkdir()
     theme = {"myst": "v1", "kind": "site", "title": "none", "options": []}
     theme["build"] = {"install": "true", "start": "true"}

@@ -29,7 +29,7 @@ print(1 + 1)
 
 ```{glossary}
 loss
-  How wrong a model is, in nats; see {doc}`intro`. For two tokens $-\\log p$.
+: How wrong a model is, in nats; see {doc}`intro`. For two tokens $-\\log p$.
 ```
 """,
     "bibliography": "# Bibliography\n\n```{bibliography}\n```\n",

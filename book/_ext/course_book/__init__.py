@@ -14,6 +14,7 @@ from course_book import (
     execution,
     exercises,
     formulas,
+    glossary_terms,
     homework_table,
     interactive,
     joined_formulas,
@@ -37,7 +38,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         The extension's metadata.
     """
     parts = (
-        *(execution, formulas, joined_formulas, citation_years),
+        *(execution, formulas, joined_formulas, citation_years, glossary_terms),
         *(choice_directives, interactive, exercises),
         *(course_map, api, schedule, homework_table, status),
         *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),
