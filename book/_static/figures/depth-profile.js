@@ -14,8 +14,8 @@
     ["pre", "pre: x + f(norm(x))"],
   ];
   const WIDTH = 640;
-  const HEIGHT = 190;
-  const MARGIN = { left: 62, right: 14, top: 12, bottom: 26 };
+  const HEIGHT = 240;
+  const MARGIN = { left: 62, right: 14, top: 14, bottom: 34 };
 
   /** A number as a person would write it: 0.15, 2.2, 6 x 10^6. */
   function written(number) {
@@ -51,7 +51,7 @@
         const words = power === 0 ? "1" : written(10 ** power).replace(/^1\.0 \u00B7 /, "");
         this.svg.append(
           makeSvg("line", { class: "course-chart-grid", x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y, y2: y }),
-          this.label(words, MARGIN.left - 8, y + 4, "end"),
+          this.label(words, MARGIN.left - 8, y, "end", "0.35em"),
         );
       }
       this.svg.append(
@@ -60,8 +60,8 @@
       );
     }
 
-    label(words, x, y, anchor) {
-      return makeSvg("text", { class: "course-chart-label", x, y, "text-anchor": anchor }, words);
+    label(words, x, y, anchor, dy = 0) {
+      return makeSvg("text", { class: "course-chart-label", x, y, dy, "text-anchor": anchor }, words);
     }
 
     y(number) {
