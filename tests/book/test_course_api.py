@@ -6,7 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from course_book.api import borrowed_names, hide_first_colon, link_chapter, stretch
+from course_book.api import (
+    borrowed_names,
+    hide_first_colon,
+    link_chapter,
+    show_commands,
+    stretch,
+)
 from course_book.chapters import chapter_titles
 
 from course_lib import COURSE_MAP, Room
@@ -55,6 +61,22 @@ def test_what_stands_before_a_colon_is_no_type():
     lines = ["Count.", "", "Returns:", "    Bytes: two a number.", ""]
     hide_first_colon(lines, "function")
     assert lines[3] == "    : Bytes: two a number."
+
+
+def test_the_sentence_about_a_property_names_no_type():
+    lines = ["Where it lies: on the disk."]
+    hide_first_colon(lines, "property")
+    assert lines == [": Where it lies: on the disk."]
+
+
+def test_a_command_in_a_modules_docstring_keeps_its_dashes_and_lines():
+    lines = ["Run it.", "", "    run --all", "    run --one", "", "Then::", "", "    as it is", ""]
+    show_commands(lines, "module")
+    assert lines[2:6] == [".. code-block:: text", "", "    run --all", "    run --one"]
+    assert lines[6:] == ["", "Then::", "", "    as it is", ""]
+    elsewhere = ["Do it.", "", "    a quotation"]
+    show_commands(elsewhere, "function")
+    assert elsewhere == ["Do it.", "", "    a quotation"]
 
 
 @pytest.mark.browser

@@ -132,24 +132,42 @@ def hide_first_colon(lines: list[str], what: str) -> None:
     """Keep napoleon from taking for a type what stands before a colon in a sentence.
 
     Types stand in our signatures. "Returns: The batch: one row a sentence" names none, nor does
-    the docstring of a constant. napoleon reads a line that begins with a colon as one without.
+    the docstring of a constant or a property. napoleon reads a line that begins with a colon as
+    one without.
 
     Args:
         lines: The docstring's lines, changed in place.
         what: Of what kind of object, as autodoc calls it.
     """
     firsts = [i + 1 for i, line in enumerate(lines) if line.strip() in ("Returns:", "Yields:")]
-    if what in ("data", "attribute"):
+    if what in ("data", "attribute", "property"):
         firsts.append(0)
     for i in firsts:
         indent = lines[i][: len(lines[i]) - len(lines[i].lstrip())]
         lines[i] = f"{indent}: {lines[i].lstrip()}"
 
 
+def show_commands(lines: list[str], what: str) -> None:
+    """Show what is set in, in a module's docstring, as it is typed: every dash, line by line.
+
+    Args:
+        lines: The docstring's lines, changed in place.
+        what: Of what kind of object, as autodoc calls it.
+    """
+    if what != "module":
+        return
+    for i in reversed(range(1, len(lines))):
+        above = next((line for line in reversed(lines[:i]) if line.strip()), "")
+        begins = lines[i].startswith("    ") and not lines[i - 1].strip()
+        if begins and not above.startswith("    ") and not above.endswith("::"):
+            lines[i:i] = [".. code-block:: text", ""]
+
+
 def _prepare(
     app: Sphinx, what: str, name: str, member: Any, options: Any, lines: list[str]
 ) -> None:
     hide_first_colon(lines, what)
+    show_commands(lines, what)
     link_chapter(lines, chapter_titles(Path(app.srcdir) / "book"))
 
 
