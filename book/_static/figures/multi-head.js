@@ -138,15 +138,12 @@
       );
       const on = this.isOn.flatMap((isOn, head) => (isOn ? [head + 1] : []));
       const who = on.length ? `heads ${on.join(", ")}` : "no head";
-      this.summary.tell(
-        [
-          `\u201C${this.sentence.words[this.place]}\u201D with ${who}:`,
-          ...told.map(
-            ({ question, word, isRight, right }) =>
-              `${this.model.questions[question]}: ${word}, ${isRight ? "right" : `wrong, it is ${right}`}.`,
-          ),
-        ].join(" "),
+      const answers = told.map(
+        ({ question, word, isRight, right }) =>
+          `${this.model.questions[question]}: ${word}, ${isRight ? "right" : `wrong, it is ${right}`}`,
       );
+      const asker = `\u201C${this.sentence.words[this.place]}\u201D with ${who}`;
+      this.summary.tell(`${[asker, answers.join("; ")].filter(Boolean).join(": ")}.`);
     }
 
     answerRow({ question, votes, word, chance, right, isRight }) {
