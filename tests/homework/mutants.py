@@ -121,7 +121,8 @@ def main(arguments: list[str]) -> int:
     unexcused = [mutant for mutant in survivors if not excused[mutant]]
     for mutant in unexcused:
         print(f"{mutant.exercise}\n{mutant.diff}\n")
-    killed, different = len(found) - len(survivors), len(found) - len(survivors) + len(unexcused)
+    killed = len(found) - len(survivors)
+    different = killed + len(unexcused)
     print(
         f"{homework_id}: {killed} of {different} mutants killed "
         f"({killed / max(different, 1):.0%}); {len(survivors) - len(unexcused)} more survive and "
