@@ -1,9 +1,14 @@
 """Chapters run again exactly when something changes that their outputs depend on."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from course_book.execution import library_digest
 
@@ -32,7 +37,7 @@ def book(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def build(book: Path) -> tuple[str, str]:
+def start(book: Path) -> subprocess.Popen[str]:
     options = [
         "extensions=myst_nb,sphinxcontrib.katex,course_book",
         "html_math_renderer=katex",
@@ -47,30 +52,93 @@ def build(book: Path) -> tuple[str, str]:
         "from sphinx.cmd.build import main; sys.exit(main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", script, str(ROOT / "book" / "_ext")]
-    built = subprocess.run(
+    return subprocess.Popen(
         [*command, "-C", *flags, "-d", "out/doctrees", ".", "out/html"],
         cwd=book,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-        timeout=300,
     )
-    assert built.returncode == 0, built.stderr
-    return (book / "out" / "html" / "index.html").read_text(), built.stdout + built.stderr
+
+
+def build(book: Path) -> tuple[str, str]:
+    building = start(book)
+    log, _ = building.communicate(timeout=300)
+    assert building.returncode == 0, log
+    return (book / "out" / "html" / "index.html").read_text(), log
+
+
+def is_running(process: int) -> bool:
+    return psutil.pid_exists(process) and psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_a_change_of_the_library_runs_the_chapter_again(book):
     html, log = build(book)
     assert f"the answer is 41 by {sys.prefix}" in html
-    assert "Executing notebook" in log
+    assert "running chapters... [100%] index" in log
+    assert "IPKernelApp" not in log
 
     _, log = build(book)
-    assert "Executing notebook" not in log
+    assert "running chapters" not in log
 
     (book / "course_lib" / "answer.py").write_text("ANSWER = 42\n")
     html, log = build(book)
     assert "the answer is 42" in html
-    assert "Executing notebook" in log
+    assert "running chapters... [100%] index" in log
+    assert "Executing notebook" not in log  # found in the cache when its page was read
     assert len(list((book / "out" / "chapter-outputs").iterdir())) == 1
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="one core runs one chapter after the other")
+def test_chapters_run_side_by_side(book):
+    """Each of the two ends only once the other has begun."""
+    for own, other in [("index", "second"), ("second", "index")]:
+        code = f"""
+import time, pathlib
+pathlib.Path("{own}.begun").touch()
+end = time.monotonic() + 100
+while not pathlib.Path("{other}.begun").exists():
+    assert time.monotonic() < end
+    time.sleep(0.05)
+print("{own} met {other}")
+"""
+        page = PAGE.replace('print("the answer is", ANSWER, "by", sys.prefix)', code)
+        (book / f"{own}.md").write_text(page)
+    with (book / "index.md").open("a") as index:
+        index.write("\n```{toctree}\nsecond\n```\n")
+    html, _ = build(book)
+    assert "index met second" in html
+
+
+WAITING = """import os, pathlib, time
+pathlib.Path("kernel").write_text(str(os.getpid()))
+time.sleep(300)"""
+
+
+def test_a_chapter_that_fails_is_named(book):
+    (book / "index.md").write_text(PAGE.replace("import sys", "1 / 0"))
+    building = start(book)
+    log, _ = building.communicate(timeout=200)
+    assert building.returncode != 0
+    assert "index.md: WARNING: Executing notebook failed: CellExecutionError" in log
+
+
+def test_an_interrupted_build_leaves_no_kernel(book):
+    (book / "index.md").write_text(PAGE.replace("import sys", WAITING))
+    building = start(book)
+    until((book / "kernel").is_file)
+    until(lambda: bool((book / "kernel").read_text()))
+    building.send_signal(signal.SIGINT)
+    building.communicate(timeout=100)
+    assert building.returncode != 0
+    until(lambda: not is_running(int((book / "kernel").read_text())))
 
 
 def test_the_digest_knows_names_and_contents(tmp_path):

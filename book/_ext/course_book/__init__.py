@@ -24,6 +24,7 @@ from course_book import (
     previews,
     published,
     schedule,
+    side_by_side,
     status,
 )
 
@@ -38,7 +39,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         The extension's metadata.
     """
     parts = (
-        *(execution, formulas, joined_formulas, citation_years, glossary_terms),
+        *(execution, side_by_side, formulas, joined_formulas, citation_years, glossary_terms),
         *(choice_directives, interactive, exercises),
         *(course_map, api, schedule, homework_table, status),
         *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),

@@ -76,6 +76,18 @@ def _configure(app: Sphinx, config: Config) -> None:
         for stale in caches.iterdir():
             if stale.name != config.course_lib_digest:
                 shutil.rmtree(stale)
+    _set_up_kernels(caches.with_name("kernels"))
+
+
+def _set_up_kernels(folder: Path) -> None:
+    # What the builder's own IPython runs at its start is no part of the book. And each kernel would
+    # warn that it is reached by TCP.
+    profile = folder / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text(
+        "c.IPKernelApp.log_level = 'ERROR'\n", "utf-8"
+    )
+    os.environ["IPYTHONDIR"] = str(folder)
 
 
 def _find_library(root: Path) -> None:
