@@ -180,6 +180,8 @@ def _shorten(
     arguments: str | None,
     returns: str | None,
 ) -> tuple[str | None, str | None]:
+    if what == "class" and getattr(thing, "_is_protocol", False):
+        return "", None  # a protocol is never made, so (*args, **kwargs) would mislead
     # autodoc shortens the names of classes, but not within type[...].
     return arguments and _CLASS_OF.sub(r"type[\1]", arguments), returns
 
