@@ -83,7 +83,7 @@ serve: ## show the built book on http://localhost:8000 (PORT=8000)
 	@echo 'The book: http://localhost:$(PORT)/ (Ctrl-C ends it)'
 	@exec $(PY) -m http.server $(PORT) --bind 127.0.0.1 --directory $(SITE)
 
-$(SITE)/index.html: $(INSTALLED) $(CHAPTERS) $(LIBRARY)
+$(SITE)/index.html: $(INSTALLED) $(CHAPTERS) $(LIBRARY) $(HOMEWORK_SOURCES) autograder/STAFF.md
 	@$(say) "Building the book"
 	.venv/bin/jupyter-book build . --path-output build/book -W -n --keep-going
 	@touch $@

@@ -10,6 +10,16 @@ from pathlib import Path
 _UNFINISHED = ".unfinished-"
 
 
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# Asking sets it for all threads: only here, before there are any.
+_UMASK = _umask()
+
+
 def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) -> None:
     """Write a file so that no reader, and no killed run, ever sees a part of it.
 
@@ -34,7 +44,7 @@ def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) 
                 file.flush()
                 os.fsync(file.fileno())
         # mkstemp makes files private; a report is made to be read
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(0o666 & ~_UMASK)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -72,9 +82,3 @@ def staging(out: Path) -> Iterator[Path]:
             source.replace(target)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -85,7 +85,8 @@ def run_check(
 
 def derive_seed(seed: int, label: str) -> int:
     """Return a seed of 63 bits that depends on both arguments and on nothing else."""
-    digest = hashlib.sha256(f"{seed}/{label}".encode()).digest()
+    # A label may be a folder's name, which need not be UTF-8.
+    digest = hashlib.sha256(f"{seed}/{label}".encode(errors="surrogateescape")).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 

@@ -25,8 +25,7 @@ def write_outputs(
     homework: Homework,
     folder: Path,
     *,
-    before: Sequence[SubmissionResult] = (),
-    changes: Sequence[Change] = (),
+    changes: Sequence[Change] | None = None,
     book_url: str = "",
     log_of: Path | None = None,
 ) -> None:
@@ -36,8 +35,8 @@ def write_outputs(
         results: The class's results; at least one.
         homework: The homework that was graded.
         folder: Where to; nothing of this is there yet.
-        before: Results of an earlier grading: what is as it was is not logged again.
-        changes: Marks that changed, for the report and changes.csv.
+        changes: Marks that changed, for the report and changes.csv, which is written even if
+            there are none; None unless this is a regrade.
         book_url: Address of the folder with the book's chapters; may be empty.
         log_of: Folder with the log that this grading goes on with; a new one if None.
 
@@ -46,12 +45,13 @@ def write_outputs(
     """
     write_feedback(results, homework, folder, book_url=book_url)
     write_grades(results, folder / "grades.csv")
-    write_atomically(folder / "report.html", render_report(results, homework, changes=changes))
-    if changes:
+    page = render_report(results, homework, changes=changes or ())
+    write_atomically(folder / "report.html", page)
+    if changes is not None:
         _write_changes(changes, folder / CHANGES)
     if log_of and (log_of / LOG).exists():
         shutil.copyfile(log_of / LOG, folder / LOG)
-    write_marks(results, before, folder / LOG, now=datetime.now(UTC))
+    write_marks(results, folder / LOG, now=datetime.now(UTC))
 
 
 def write_feedback(

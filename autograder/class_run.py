@@ -1,6 +1,6 @@
 """Grades a class: notebooks travel by value to Dask workers, results come back as plain data."""
 
-import contextlib
+import itertools
 import secrets
 import socket
 import time
@@ -24,6 +24,10 @@ _PAUSE_SECONDS = 0.5
 
 class SubmissionsError(ValueError):
     """A folder that holds no class."""
+
+
+class _UnreadableError(ValueError):
+    """A notebook that is not read; the message tells the student why."""
 
 
 def grade_class(
@@ -82,15 +86,16 @@ def grade_class(
         on_result(result)
 
     for student, path in notebooks.items():
-        reason = _why_unreadable(path)
+        try:
+            made_from = fingerprint(course, _read_notebook(path))
+        except _UnreadableError as error:
+            tell(ungraded(course.homework, student, str(error)))
+            continue
         known, drawn = None, seed
-        if store and not force and not reason:
-            made_from = fingerprint(course, path.read_bytes())
-            known = store.find(student, made_from)
+        if store and not force:
+            known = _find_kept(store, student, made_from, isolated)
             drawn = store.find_seed(student, made_from) if seed is None else seed
-        if reason:
-            tell(ungraded(course.homework, student, reason))
-        elif known:
+        if known:
             tell(known)
         else:
             missing[student] = (path, drawn)
@@ -122,9 +127,9 @@ def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
     """
     if not submissions.is_dir():
         raise SubmissionsError(f"no folder {submissions}; give the one that holds the students'")
-    students = sorted(p.name for p in submissions.iterdir() if p.is_dir() and p.name[0] != ".")
+    students = sorted(p.name for p in submissions.iterdir() if _is_folder(p) and p.name[0] != ".")
     notebooks = {s: submissions / s / homework_id / f"{homework_id}.ipynb" for s in students}
-    if not any(path.parent.is_dir() for path in notebooks.values()):
+    if not any(_is_folder(path.parent) for path in notebooks.values()):
         raise SubmissionsError(
             f"no submission of {homework_id} in {submissions}; expected "
             f"<student>/{homework_id}/{homework_id}.ipynb"
@@ -132,8 +137,35 @@ def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
     return notebooks
 
 
-def _why_unreadable(path: Path) -> str:
-    """Return why a notebook can't be read, in words for the student; empty if it can."""
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # below a folder that may not be opened: its student is told so
+        return True
+
+
+def _find_kept(
+    store: ResultStore, student: str, made_from: str, isolated: bool
+) -> SubmissionResult | None:
+    known = store.find(student, made_from)
+    # Code that ran without protection can have made its own mark: that counts for no other run.
+    return known if known and (known.sandboxed or not isolated) else None
+
+
+def _read_notebook(path: Path) -> bytes:
+    """Read a submitted file: anything may lie there, and it may vanish at any time."""
+    try:
+        reason = _why_refused(path)
+        notebook = b"" if reason else path.read_bytes()
+    except OSError as error:
+        reason = f"The notebook can't be read ({error.strerror}). Tell the course's staff."
+    if reason:
+        raise _UnreadableError(reason)
+    return notebook
+
+
+def _why_refused(path: Path) -> str:
+    """Return why a file is not to be read, in words for the student; empty if it is."""
     if path.is_symlink() or path.parent.is_symlink():
         return "The notebook is a link, not a file. Hand in the notebook itself."
     if not path.exists():
@@ -161,21 +193,27 @@ def _grade_in_parallel(
 
     with cluster.connect(len(notebooks)) as client:
         shared = client.scatter(course, broadcast=True)
-        waiting = iter(notebooks.items())
         underway: dict[Any, tuple[str, str]] = {}
+        vanished: list[SubmissionResult] = []
 
-        def submit_next() -> Any:
-            student, (path, seed) = next(waiting)
-            notebook = path.read_bytes()
-            arguments = (shared, notebook, student, seed, settings)
-            future = client.submit(_grade_one, *arguments, pure=False, resources=cluster.resources)
-            underway[future] = (student, fingerprint(course, notebook))
-            return future
+        def submit_each() -> Iterator[Any]:
+            for student, (path, seed) in notebooks.items():
+                try:
+                    notebook = _read_notebook(path)
+                except _UnreadableError as error:
+                    vanished.append(ungraded(course.homework, student, str(error)))
+                    continue
+                future = client.submit(
+                    _grade_one, shared, notebook, student, seed, settings,
+                    pure=False, resources=cluster.resources,
+                )  # fmt: skip
+                underway[future] = (student, fingerprint(course, notebook))
+                yield future
 
         # Only a few notebooks are under way at a time: a large class needs no more memory.
         slots = 4 * max(sum(client.nthreads().values()), 1)
-        first = [submit_next() for _ in range(min(slots, len(notebooks)))]
-        finished = as_completed(first)
+        submitted = submit_each()
+        finished = as_completed(list(itertools.islice(submitted, slots)))
         for future in finished:
             if future.status in ("cancelled", "lost"):
                 raise ClusterError("the Dask scheduler is gone; what was graded is kept: run again")
@@ -186,8 +224,8 @@ def _grade_in_parallel(
                 raise error
             else:
                 yield _lost(course.homework, student, error), ""
-            with contextlib.suppress(StopIteration):
-                finished.add(submit_next())
+            finished.update(list(itertools.islice(submitted, 1)))
+        yield from ((result, "") for result in vanished)
 
 
 def _grade_one(

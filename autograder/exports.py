@@ -36,10 +36,33 @@ class Mark:
     section: str = ""
 
 
+class SharedIdError(ValueError):
+    """Two students have one id in the other system; the message names both."""
+
+
 def guess_lms_id(student: str) -> str:
     """Return the number that ``collect`` left at the end of a student's id; empty if none."""
     found = _LMS_ID.fullmatch(student)
     return found[1] if found else ""
+
+
+def refuse_shared_ids(marks: Iterable[Mark]) -> None:
+    """Make sure that nobody's points overwrite another's.
+
+    Args:
+        marks: Those that are to be written.
+
+    Raises:
+        SharedIdError: Two of them have one ``lms_id``; the message names both.
+    """
+    owners: dict[str, str] = {}
+    for mark in marks:
+        owner = owners.setdefault(mark.lms_id.casefold(), mark.student)
+        if owner != mark.student:
+            raise SharedIdError(
+                f"{owner} and {mark.student} have one id, {mark.lms_id}: tell them apart by "
+                "--roster, or remove the submission of one and grade again"
+            )
 
 
 def canvas_csv(marks: Iterable[Mark], column: str) -> str:

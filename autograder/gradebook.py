@@ -136,19 +136,22 @@ class GradebookRecorder:
         self._writer.submit(self._record_waiting)
 
     def _open(self) -> None:
+        try:
+            self._make_homework()
+        except (OSError, SQLAlchemyError) as error:
+            raise GradebookError(f"the gradebook can't be used: {error}") from error
+
+    def _make_homework(self) -> None:
         source = build_source_notebook(self._homework_id, self._root)
         self._homework = read_source_notebook(source)
         target = self._course / "source" / self._homework_id / source.name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())
-        try:
-            self._patiently(lambda: create_tables(self._db_url))
-            self._patiently(lambda: _generate_assignment(self._config()))
-            self._rows = self._patiently(
-                lambda: GradebookRows(Gradebook(self._db_url), self._homework_id)
-            )
-        except SQLAlchemyError as error:
-            raise GradebookError(f"the gradebook can't be used: {error}") from error
+        self._patiently(lambda: create_tables(self._db_url))
+        self._patiently(lambda: _generate_assignment(self._config()))
+        self._rows = self._patiently(
+            lambda: GradebookRows(Gradebook(self._db_url), self._homework_id)
+        )
         released = self._course / "release" / self._homework_id / source.name
         self._released = nbformat.read(released, as_version=4)
 

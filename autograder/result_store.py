@@ -7,8 +7,9 @@ tests, the library. When one of these changes, the submission is graded again.
 import hashlib
 import json
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .atomic_write import write_atomically
 from .results import SubmissionResult
@@ -34,7 +35,7 @@ def fingerprint(course: "Course", notebook: bytes) -> str:
 
 
 class ResultStore:
-    """A folder with one file for each graded submission.
+    """A folder with one file for each graded submission; those of who left lie in ``left``.
 
     Args:
         folder: Made when the first result is kept.
@@ -42,6 +43,7 @@ class ResultStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.left = folder / "left"
 
     def keep(self, result: SubmissionResult, made_from: str) -> None:
         """Write a result, whole or not at all.
@@ -84,7 +86,7 @@ class ResultStore:
             The result, or None. A file that can't be read counts as none.
         """
         try:
-            kept = json.loads(self._path(student).read_text(encoding="utf-8"))
+            kept = self._read(student)
             return (
                 SubmissionResult.from_json(kept["result"])
                 if kept["made_from"] == made_from
@@ -103,7 +105,7 @@ class ResultStore:
             made_from: The submission's ``fingerprint``.
         """
         try:
-            kept = json.loads(self._path(student).read_text(encoding="utf-8"))
+            kept = self._read(student)
             same = kept["made_from"][_HALF:] == made_from[_HALF:]
             return int(kept["result"]["seed"]) if same and not kept["result"]["error"] else None
         except (OSError, ValueError, KeyError, TypeError):
@@ -122,6 +124,32 @@ class ResultStore:
             except (OSError, ValueError, KeyError, TypeError):
                 continue
         return sorted(results, key=lambda result: result.student)
+
+    def set_aside(self, students: Iterable[str]) -> list[str]:
+        """Put the results of all other students into ``left``: they count no longer.
+
+        Those of students who have come back are taken out of it.
+
+        Args:
+            students: The class.
+
+        Returns:
+            Who left, sorted; not those who had left before.
+
+        Raises:
+            OSError: A file can't be moved.
+        """
+        present = {self._path(student).name for student in students}
+        for path in self.left.glob("*.json"):
+            back = self._folder / path.name
+            if path.name in present and not back.exists():
+                path.rename(back)
+        gone = sorted(path for path in self._folder.glob("*.json") if path.name not in present)
+        if gone:
+            self.left.mkdir(exist_ok=True)
+        for path in gone:
+            path.replace(self.left / path.name)
+        return [path.stem for path in gone]
 
     def keep_copy(self) -> "ResultStore":
         """Copy the folder, to compare with later; a copy that is there already stays.
@@ -143,6 +171,13 @@ class ResultStore:
     def remove(self) -> None:
         """Remove the folder with all that is kept in it."""
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _read(self, student: str) -> dict[str, Any]:
+        path = self._path(student)
+        if not path.exists():  # has the student come back?
+            path = self.left / path.name
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return kept
 
     def _path(self, student: str) -> Path:
         return self._folder / f"{student}.json"

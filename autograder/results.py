@@ -158,6 +158,11 @@ class SubmissionResult:
         """Points to be had, written answers included."""
         return sum(check.max_score for check in self.checks)
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether grading failed on the course's side: the points are no mark of the student's."""
+        return any(flag.kind is FlagKind.INTERRUPTED for flag in self.flags)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data that ``from_json`` restores."""
         return asdict(self)

@@ -1,7 +1,8 @@
 """Starts the forking process inside bubblewrap and gives out workers.
 
 What a worker sees: the system's and Python's files, read-only; the student edition of
-``course_lib`` and ``autograder.worker``; an empty /tmp. No network, no home, no course folder.
+``course_lib`` and ``autograder.worker``; an empty /tmp. No network, no home, no course folder, also
+where the course lies among Python's files.
 """
 
 import atexit
@@ -21,6 +22,7 @@ from typing import Any
 from .worker.isolation import Limits
 
 _WORKER_PACKAGE = Path(__file__).parent / "worker"
+_COURSE_PACKAGES = ("course_lib", "autograder")
 _START_SECONDS = 120.0
 _NOBODY = 65534
 _INSTALL = "sudo apt-get install bubblewrap"
@@ -184,6 +186,7 @@ class Sandbox:
             *begin, "--new-session",
             *_system_mounts(), *_python_mounts(),
             *(_gpu_mounts() if self._device == "cuda" else []),
+            *_course_covers(),
             *_readable_mount(str(_WORKER_PACKAGE), "/grading/worker"),
             *_readable_mount(str((self._library / "course_lib").resolve()), "/grading/course_lib"),
             "--chdir", "/tmp", *sealed, "--", *become, *python,  # noqa: S108
@@ -207,7 +210,7 @@ def check_sandbox() -> None:
     )
     begin, become = _enter(bubblewrap)
     command = [
-        *begin, *_system_mounts(), *_python_mounts(),
+        *begin, *_system_mounts(), *_python_mounts(), *_course_covers(),
         *_readable_mount(str(_WORKER_PACKAGE), "/grading/worker"),
         "--setenv", "PYTHONPATH", "/grading",
         "--", *become, sys.executable, "-c", trial,
@@ -255,10 +258,49 @@ def _system_mounts() -> list[str]:
     return mounts
 
 
+def _python_folders() -> set[Path]:
+    return {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()}
+
+
 def _python_mounts() -> list[str]:
-    prefixes = {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()}
-    outside = sorted(str(p) for p in prefixes if not p.is_relative_to("/usr"))
+    outside = sorted(str(p) for p in _python_folders() if not p.is_relative_to("/usr"))
     return [argument for prefix in outside for argument in _readable_mount(prefix, prefix)]
+
+
+def _course_covers() -> list[str]:
+    """Cover the course where it lies among the system's or Python's files.
+
+    ``pip install`` puts ``course_lib``, with every solution, beside torch; and in an image the
+    project may lie in /usr/src.
+    """
+    shown = {Path("/usr"), *_python_folders()}
+    covered: set[Path] = set()
+    mounts = []
+    for folder in sorted(_course_folders()):  # a folder before what lies in it
+        if folder in shown:
+            raise SandboxError(
+                f"Python is installed in {folder}, among the course's files, where students' code "
+                "could read them; make its virtual environment in a folder of its own"
+            )
+        around = [place for place in shown | covered if folder.is_relative_to(place)]
+        if not around or max(around, key=lambda place: len(place.parts)) in covered:
+            continue
+        covered.add(folder)
+        mounts += ["--perms", "0755", "--tmpfs", str(folder)]
+        for python in sorted(place for place in shown if place.is_relative_to(folder)):
+            mounts += _readable_mount(str(python), str(python))
+        mounts += ["--remount-ro", str(folder)]
+    return mounts
+
+
+def _course_folders() -> set[Path]:
+    """Return every copy of the course that this Python can import, and the projects around them."""
+    places = {p.resolve() for p in (*map(Path, sys.path), Path(__file__).parents[1])}
+    packages = {(place / name).resolve() for place in places for name in _COURSE_PACKAGES}
+    projects = {
+        p for p in places if (p / "pyproject.toml").is_file() and (p / "solutions").is_dir()
+    }
+    return {package for package in packages if package.is_dir()} | projects
 
 
 def _readable_mount(source: str, target: str) -> list[str]:

@@ -23,6 +23,8 @@ SHARE = 0.9
 """Two submissions that have this share of the shorter one's pieces in common are reported."""
 
 _PIECE = 25  # characters of reduced code: about a line
+_LONGEST_CELL = 10_000  # characters that are looked at
+_LONGEST_LINE = 1_000  # likewise
 _SAMPLED = 4  # one piece of so many is looked at
 _FEWEST_PIECES = 20  # less than a few lines of one's own prove nothing
 _COMMON_TO = 10  # submissions with the same piece: then it is the exercise's
@@ -109,9 +111,7 @@ def flag_similar(
     """
     name = f"{homework.id}.ipynb"
     solutions = {
-        result.student: _solution_cells(
-            (submissions / result.student / homework.id / name).read_bytes(), homework
-        )
+        result.student: _solution_cells(submissions / result.student / homework.id / name, homework)
         for result in results
         if not result.error
     }
@@ -136,20 +136,29 @@ def flag_similar(
     ]
 
 
-def _solution_cells(notebook: bytes, homework: Homework) -> dict[str, str]:
+def _solution_cells(notebook: Path, homework: Homework) -> dict[str, str]:
     try:
-        steps = read_submission(notebook, homework).steps
-    except SubmissionError:
+        steps = read_submission(notebook.read_bytes(), homework).steps
+    except (OSError, SubmissionError):  # it may have gone since it was graded
         return {}
     return {s.label: s.source for s in steps if s.kind is CellKind.SOLUTION}
 
 
 def _cut(source: str) -> frozenset[int]:
     """Return checksums of the pieces, of a sample that is the same for equal pieces."""
-    reduced = filter_code(source, "cell.py", "python")[0].encode()
+    reduced = filter_code(_quick_to_read(source), "cell.py", "python")[0].encode()
     starts = range(len(reduced) - _PIECE + 1)
     sums = (zlib.crc32(reduced[start : start + _PIECE]) for start in starts)
     return frozenset(checksum for checksum in sums if checksum % _SAMPLED == 0)
+
+
+def _quick_to_read(source: str) -> str:
+    """Leave out what no honest cell needs: pygments can take hours for it.
+
+    Its time grows with the square of a run of blank lines, or of escapes or brackets in a string.
+    """
+    lines = source[:_LONGEST_CELL].splitlines()
+    return "\n".join(line[:_LONGEST_LINE] for line in lines if line.strip())
 
 
 def _count_shared(own: Sequence[frozenset[int]], pieces: Sequence[int]) -> np.ndarray:

@@ -180,8 +180,8 @@ class StudentProcess:
             raise SandboxError(f"a worker did not start (exit code {exit_code})") from error
 
     def _run_cells_again(self, peer: Peer) -> None:
-        peer.wire.deadline = min(time.monotonic() + self._seconds, self._end)
         for label, source in self._cells:
+            peer.wire.deadline = min(time.monotonic() + self._seconds, self._end)
             try:
                 peer.call("worker.shell:run_cell", (label, source))
             except RemoteError:

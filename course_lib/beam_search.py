@@ -51,7 +51,7 @@ def beam_search(
 
     Returns:
         For each prompt its hypotheses, best first; fewer than ``num_results`` where there are no
-        more.
+        more that are possible at all.
 
     Raises:
         ValueError: ``prompt`` is empty, ``beam_size`` or ``max_new_tokens`` is not positive, or
@@ -86,6 +86,7 @@ def beam_search(
         # What ends among the best goes to the results; at the limit, whatever is among the best.
         leaves = ends.clone() if length < max_new_tokens else torch.ones_like(ends)
         leaves[:, beam_size:] = False
+        leaves &= candidates != -math.inf  # what can't be said is no result
         for row, rank in leaves.nonzero().tolist():
             total = candidates[row, rank].item()
             hypothesis = Hypothesis(
@@ -108,7 +109,7 @@ def beam_search(
         # A log-probability only falls, so this is the most that a sequence in play can reach.
         reachable = (totals[:, 0] / length_penalty(max_new_tokens)).tolist()
         if all(
-            len(found) == num_results and found[-1].score >= bound
+            bound == -math.inf or (len(found) == num_results and found[-1].score >= bound)
             for found, bound in zip(results, reachable, strict=True)
         ):
             break

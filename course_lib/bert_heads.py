@@ -150,7 +150,7 @@ class BertForPreTraining(nn.Module):
 
 
 def pretraining_loss(logits: PreTrainingLogits, labels: Tensor, next_labels: Tensor) -> Tensor:
-    """Add the losses of both tasks, each a mean over its guesses.
+    """Add the losses of both tasks, each a mean over its guesses, or 0 if there are none.
 
     Args:
         logits: Of both heads.
@@ -171,8 +171,11 @@ def pretraining_loss(logits: PreTrainingLogits, labels: Tensor, next_labels: Ten
             f"{tuple(logits.tokens.shape[:1])}, "
             f"got {tuple(labels.shape)} and {tuple(next_labels.shape)}"
         )
-    token_loss = F.cross_entropy(logits.tokens.flatten(0, 1), labels.flatten(), ignore_index=-100)
-    return token_loss + F.cross_entropy(logits.next_sentence, next_labels)
+    token_sum = F.cross_entropy(
+        logits.tokens.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum"
+    )
+    masked = (labels != -100).sum().clamp(min=1)  # a batch of short texts may have none
+    return token_sum / masked + F.cross_entropy(logits.next_sentence, next_labels)
 
 
 class BertForSequenceClassification(nn.Module):

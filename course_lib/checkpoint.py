@@ -3,10 +3,12 @@
 A checkpoint is written whole or not at all, and read without running anything that it holds.
 """
 
-import contextlib
 import os
-import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any
 
 import torch
@@ -15,6 +17,36 @@ from torch import nn
 
 class CheckpointError(ValueError):
     """A checkpoint that can't be used; the message says which and why."""
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Replace a file by what is written meanwhile, once all of it is on the disk.
+
+    Args:
+        path: The file; its folder is made if it is not there.
+
+    Yields:
+        The path to write to, in the same folder. What is opened there must be closed again.
+
+    Raises:
+        OSError: It can't be written; what was there before still is.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Each writer has a name of its own, so that two who write one file don't mix their bytes.
+    unfinished = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+    unfinished.touch(exist_ok=False)
+    try:
+        mode = S_IMODE(unfinished.stat().st_mode)
+        yield unfinished
+        unfinished.chmod(mode)  # safetensors makes its files private
+        with unfinished.open("r+b") as file:
+            # Else a power cut may find the new name on the disk, but not yet the bytes.
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def save_checkpoint(
@@ -31,22 +63,15 @@ def save_checkpoint(
     Raises:
         OSError: It can't be written; what was there before still is.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     state = {
         "model": model.state_dict(),
         "optimizer": optimizer.state_dict(),
         "random": random_state(),
         "progress": progress,
     }
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            torch.save(state, file)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(name).unlink()
-        raise
+    # Given a path, torch.save would write the passing name into the file too.
+    with whole_file(path) as unfinished, unfinished.open("wb") as file:
+        torch.save(state, file)
 
 
 def load_checkpoint(

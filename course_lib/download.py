@@ -12,7 +12,7 @@ import os
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -36,6 +36,10 @@ class DownloadError(OSError):
 
 class WrongFileError(DownloadError):
     """What came, or lies in the folder, is not the file that was expected."""
+
+
+class _BrokenConnectionError(Exception):
+    """The network failed while an answer was awaited or read; the cause says how."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +99,7 @@ def download(
     hide_bar = None if progress is None else not progress
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _opened_alone(part) as file:
+        with _opened_alone(part) as file, _useless_removed(part):
             if path.exists():  # another process was first
                 part.unlink()
                 return
@@ -106,19 +110,12 @@ def download(
             check_file(part, remote)
             os.fsync(file.fileno())
             part.replace(path)
-    except WrongFileError:
-        part.unlink(missing_ok=True)
-        raise
     except DownloadError:
-        with contextlib.suppress(FileNotFoundError):
-            if part.stat().st_size == 0:
-                part.unlink()
         raise
     except OSError as error:
         advice = "name a folder that can be written to in COURSE_DATA"
         if error.errno in _NO_ROOM:
             advice = "make room on the disk, or " + advice
-            part.unlink(missing_ok=True)
         raise DownloadError(f"{path} can't be written: {error.strerror}; {advice}") from error
 
 
@@ -147,15 +144,36 @@ def _opened_alone(part: Path) -> Iterator[FileIO]:
     """Open the unfinished file to append to it, waiting for other processes that do."""
     while True:
         with FileIO(part, "a") as file:
-            if fcntl is None:
+            if _locked(file, part):
                 yield file
                 return
-            fcntl.flock(file, fcntl.LOCK_EX)
-            # Whoever held the lock may have given this file its name, or removed it.
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(file.fileno()), part.stat()):
-                    yield file
-                    return
+
+
+def _locked(file: FileIO, part: Path) -> bool:
+    """Wait for the lock, and say whether the file is still the unfinished one."""
+    if fcntl is None:
+        return True
+    fcntl.flock(file, fcntl.LOCK_EX)
+    # Whoever held the lock may have given this file its name, or removed it.
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), part.stat())
+    return False
+
+
+@contextlib.contextmanager
+def _useless_removed(part: Path) -> Iterator[None]:
+    """After a failure, remove what no call can go on from.
+
+    The lock must be held: without it, the file may be one that another process is filling.
+    """
+    try:
+        yield
+    except OSError as error:
+        with contextlib.suppress(FileNotFoundError):
+            wrong = isinstance(error, WrongFileError)
+            if wrong or error.errno in _NO_ROOM or part.stat().st_size == 0:
+                part.unlink()
+        raise
 
 
 def _fetch(
@@ -174,8 +192,8 @@ def _fetch(
                 break
         except urllib.error.URLError as error:
             reason = f"no connection ({error.reason})"
-        except (http.client.HTTPException, ConnectionError, TimeoutError) as error:
-            reason = f"the connection broke ({error!r})"
+        except _BrokenConnectionError as error:
+            reason = f"the connection broke ({error.__cause__!r})"
         else:
             reason = "the connection ended early"
         if file.tell() == remote.size:
@@ -198,19 +216,29 @@ def _append(remote: RemoteFile, file: FileIO, timeout: float, bar: Any) -> None:
         return
     headers = {"User-Agent": "course_lib", **({"Range": f"bytes={done}-"} if done else {})}
     request = urllib.request.Request(remote.address, headers=headers)  # noqa: S310 -- RemoteFile
-    with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310 -- looked
+    with _over_network(urllib.request.urlopen, request, timeout=timeout) as answer:
         if not answer.headers.get("Content-Range", "").startswith(f"bytes {done}-"):
             file.truncate(0)  # the server does not know ranges, and begins at the beginning
             file.seek(0)
             bar.update(-bar.n)
         # A byte more than there should be is enough to tell that this is another file.
-        while chunk := answer.read(min(_CHUNK, remote.size + 1 - file.tell())):
+        while chunk := _over_network(answer.read, min(_CHUNK, remote.size + 1 - file.tell())):
             _write(file, chunk)
             bar.update(len(chunk))
             if file.tell() > remote.size:
                 raise WrongFileError(
                     f"{remote.address} is longer than {remote.size:,} bytes: it is another file"
                 )
+
+
+def _over_network(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Call, telling the network's errors from the disk's: both are OSErrors of any number."""
+    try:
+        return call(*args, **options)
+    except urllib.error.URLError:  # says more: the server's answer, or that there was none
+        raise
+    except (http.client.HTTPException, OSError) as error:
+        raise _BrokenConnectionError from error
 
 
 def _write(file: FileIO, chunk: bytes) -> None:

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
+from course_lib.step_model import in_full_precision
+
 if TYPE_CHECKING:
     from course_lib.language_model import DecoderLM
     from course_lib.transformer import Transformer
@@ -265,7 +267,7 @@ class CachedDecoder:
             Logits of the token after the last, ``(batch, vocab_size)``, float32 or float64.
         """
         hidden = self.model.hidden(tokens, cache=self.cache)  # (batch, new_len, d_model)
-        return _in_full_precision(self.model.output_projection(hidden[:, -1]))
+        return in_full_precision(self.model.output_projection(hidden[:, -1]))
 
     def reorder(self, indices: Tensor) -> None:
         """Make row i go on from what was row ``indices[i]``.
@@ -321,7 +323,7 @@ class CachedTransformer:
         """
         hidden = self.model.hidden(tokens, self.memory, self.memory_mask, cache=self.cache)
         # hidden: (batch, new_len, d_model)
-        return _in_full_precision(self.model.output_projection(hidden[:, -1]))
+        return in_full_precision(self.model.output_projection(hidden[:, -1]))
 
     def reorder(self, indices: Tensor) -> None:
         """Make row i go on from what was row ``indices[i]``, with that row's source.
@@ -349,8 +351,3 @@ def _new_like(tensor: Tensor, rows: int | None = None, *, length: int | None = N
 def _rows_heads_width(tensor: Tensor) -> tuple[int, int, int]:
     batch, num_heads, _, head_dim = tensor.shape
     return batch, num_heads, head_dim
-
-
-def _in_full_precision(logits: Tensor) -> Tensor:
-    """Searches add log-probabilities up, for which half precision has too few digits."""
-    return logits.to(torch.promote_types(logits.dtype, torch.float32))

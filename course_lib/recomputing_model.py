@@ -8,6 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from course_lib.step_model import in_full_precision
+
 
 class RecomputingModel:
     """Any language model as a ``StepModel``, without a cache: the truth that caches are held to.
@@ -33,10 +35,10 @@ class RecomputingModel:
             tokens: ``(batch, new_len)``, int64.
 
         Returns:
-            ``(batch, vocab_size)``, logits of the token after the last.
+            ``(batch, vocab_size)``, float32 or float64: logits of the token after the last.
         """
         self.tokens = tokens if self.tokens is None else torch.cat([self.tokens, tokens], dim=1)
-        return self._language_model(self.tokens)[:, -1]
+        return in_full_precision(self._language_model(self.tokens)[:, -1])
 
     def reorder(self, indices: Tensor) -> None:
         """Go on with chosen rows.

@@ -66,7 +66,7 @@ class StaticDecoder:
 
     Args:
         model: The model, in evaluation mode, with learned positions.
-        batch: Number of sequences.
+        batch: Number of sequences, the same throughout: for greedy search and for sampling.
         capacity: Most tokens of a sequence, prompt included.
         dtype: In which keys and values are kept, and the step is computed (autocast); the model's
             own if None.
@@ -100,7 +100,7 @@ class StaticDecoder:
             )
         self.model = model
         self.length = 0
-        self._capacity = capacity
+        self._batch, self._capacity = batch, capacity
         weight = model.embedding.weight
         like = torch.empty(0, dtype=dtype or weight.dtype, device=weight.device)
         head_dim = config.d_model // config.num_heads
@@ -125,9 +125,10 @@ class StaticDecoder:
             Logits of the token after the last, ``(batch, vocab_size)``, float32 or float64.
 
         Raises:
-            ValueError: There is no room for them.
+            ValueError: There is no room for them, or they are not of ``batch`` sequences.
         """
         new_len = tokens.size(1)
+        self._check_rows("tokens", tokens)
         if self.length + new_len > self._capacity:
             raise ValueError(
                 f"there is room for {self._capacity} tokens, got {self.length + new_len}"
@@ -148,10 +149,21 @@ class StaticDecoder:
 
         Args:
             indices: ``(batch,)``, int64; a row may be taken more than once or not at all.
+
+        Raises:
+            ValueError: They are more or fewer than ``batch``.
         """
+        self._check_rows("indices", indices)
         for cache in self._caches:
             cache.keys.copy_(cache.keys.index_select(0, indices))
             cache.values.copy_(cache.values.index_select(0, indices))
+
+    def _check_rows(self, name: str, given: Tensor) -> None:
+        if given.size(0) != self._batch:
+            raise ValueError(
+                f"{name} must have {self._batch} rows, as the memory has, got {given.size(0)}; "
+                "CachedDecoder's memory grows"
+            )
 
     def _read(self, tokens: Tensor, places: Tensor) -> Tensor:
         assert self.model.positions is not None

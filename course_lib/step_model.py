@@ -5,6 +5,7 @@ Dimensions: batch (sequences under way); new_len (tokens); vocab_size.
 
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 
@@ -39,3 +40,15 @@ class StepModel(Protocol):
                 times or not at all, and ``new_batch`` may differ from ``batch``.
         """
         ...
+
+
+def in_full_precision(logits: Tensor) -> Tensor:
+    """Convert what half precision gives, which has too few digits to add log-probabilities up.
+
+    Args:
+        logits: Of any shape and floating type.
+
+    Returns:
+        The same in float32, or as they are if they are wider.
+    """
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))

@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 from torch import Tensor
 
 from course_lib.encoded import Encoded
+from course_lib.step_model import in_full_precision
 
 
 class DecoderState(Protocol):
@@ -77,10 +78,10 @@ class SteppedDecoder:
             tokens: ``(batch, new_len)``, int64.
 
         Returns:
-            ``(batch, vocab_size)``, logits of the token after the last.
+            ``(batch, vocab_size)``, float32 or float64: logits of the token after the last.
         """
         logits, self.state = self.decoder.step(tokens, self.state)
-        return logits[:, -1]
+        return in_full_precision(logits[:, -1])
 
     def reorder(self, indices: Tensor) -> None:
         """Go on with chosen rows.

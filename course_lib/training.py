@@ -142,7 +142,7 @@ class TrainingHistory:
 
 
 class DivergenceError(ArithmeticError):
-    """The loss or the gradient became infinite or NaN."""
+    """The loss, the gradient or an evaluation became infinite or NaN."""
 
 
 def train(
@@ -185,12 +185,12 @@ def train(
         What happened at each step.
 
     Raises:
-        DivergenceError: The loss or the gradient is infinite or NaN; the message names the step.
-            The parameters are those before that step.
+        DivergenceError: The loss or the gradient is infinite or NaN, or an evaluation is NaN; the
+            message names the step. The parameters are those before that step.
         ValueError: The loss is no scalar, ``evaluate_every`` is set without ``evaluate``, or the
             processes can't share ``accumulation`` batches evenly.
         CheckpointError: The file at ``checkpoint`` is of another model, of another number of
-            processes, or no checkpoint.
+            processes or another precision, or no checkpoint.
 
     Source: Loshchilov and Hutter (2019) for AdamW; Pascanu et al. (2013) for clipping;
         Micikevicius et al. (2018) for mixed precision; Li et al. (2020) for several processes.
@@ -298,16 +298,17 @@ class _Run(Generic[Batch]):
         loss = sum_over_processes(own, self.device)
         self.scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm).item()
-        overflow = self.scaler.is_enabled() and math.isfinite(loss) and not math.isfinite(norm)
-        if not (math.isfinite(loss) and math.isfinite(norm)) and not overflow:
-            raise DivergenceError(
-                f"step {number}: loss {loss}, gradient norm {norm}; a smaller learning_rate than "
-                f"{self.config.learning_rate} may help"
-            )
+        if not (math.isfinite(loss) and math.isfinite(norm)) and not self._overflows(loss):
+            hint = f"a smaller learning_rate than {self.config.learning_rate} may help"
+            raise DivergenceError(f"step {number}: loss {loss}, gradient norm {norm}; {hint}")
         self.losses.append(loss)
         self.gradient_norms.append(norm)
         self.scaler.step(self.optimizer)  # leaves out an update whose scaled gradients overflow
         self.scaler.update()
+
+    def _overflows(self, loss: float) -> bool:
+        """Whether an infinite norm may come of the scale alone, which each such update halves."""
+        return self.scaler.is_enabled() and math.isfinite(loss) and self.scaler.get_scale() > 1
 
     def _backward(self, number: int, part: int) -> float:
         """Add the gradient of one batch; returns its share of the update's loss."""
@@ -329,6 +330,8 @@ class _Run(Generic[Batch]):
         with torch.no_grad():
             value = from_first_process(float(evaluate(self.model)), self.device)
         self.model.train()
+        if math.isnan(value):  # no other value is less: these weights would stay the best
+            raise DivergenceError(f"step {len(self.losses)}: the evaluation is NaN")
         if all(value < earlier for _, earlier in self.evaluations):
             state = self.model.state_dict()
             self.best_weights = {name: tensor.clone() for name, tensor in state.items()}
@@ -367,6 +370,8 @@ class _Run(Generic[Batch]):
                 f"{process_count()}"
             )
         restore_random_state({name: random[name][process_number()] for name in random})
+        if self.scaler.is_enabled() and not progress["scaler"]:
+            raise CheckpointError(f"{path} was not trained in float16, and can't be taken up in it")
         self.losses = progress["losses"]
         self.gradient_norms = progress["gradient_norms"]
         self.evaluations = [(step, value) for step, value in progress["evaluations"]]

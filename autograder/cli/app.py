@@ -46,7 +46,7 @@ app.command(
     help="Grade a class, and write grades.csv, report.html, a feedback page for each student and "
     "an nbgrader gradebook. Submissions lie as nbgrader collects them: "
     "DIR/<student>/<homework>/<homework>.ipynb. Run again, it grades what is missing. Exit code 1 "
-    "says that nbgrader refused something.",
+    "says that nbgrader refused something, or that somebody's grading was interrupted.",
     epilog=_examples(
         "python -m autograder grade hw03 --submissions class --out out",
         "python -m autograder grade hw03 --submissions class --out out --workers 8",
@@ -59,7 +59,8 @@ app.command(
 app.command(
     help="After a test has changed: grade a graded class again, and say whose marks changed, in "
     "which check, and why, in the terminal, in report.html and in changes.csv. Marks that were "
-    "given by hand stay. Exit code 1 says that nbgrader refused something.",
+    "given by hand stay. Exit code 1 says that nbgrader refused something, or that somebody's "
+    "grading was interrupted.",
     epilog=_examples("python -m autograder regrade hw03 --submissions class --out out"),
 )(regrade)
 app.command(
@@ -75,7 +76,7 @@ app.command(
 app.command(
     help="Write the points in the form that another system reads: with those given by hand, if "
     "there are any in the gradebook. Exit code 1 says that some are still to be given, or that "
-    "somebody has no id there.",
+    "somebody is left out: for no id there, or because grading was interrupted.",
     epilog=_examples(
         "python -m autograder export hw03 --out out --to canvas --file canvas.csv "
         "--column 'Homework 3 (98765)'",

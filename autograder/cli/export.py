@@ -2,7 +2,7 @@
 
 import enum
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +11,19 @@ import typer
 from autograder.atomic_write import staging, write_atomically
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.grading import usable_database
+from autograder.cli.listed import listed
 from autograder.cli.options import DatabaseUrl, Graded, HomeworkName
 from autograder.cli.stored import stored_results
 from autograder.collecting.roster import Roster, RosterError, read_roster
-from autograder.exports import Mark, canvas_csv, gradescope_results, guess_lms_id, moodle_csv
+from autograder.exports import (
+    Mark,
+    SharedIdError,
+    canvas_csv,
+    gradescope_results,
+    guess_lms_id,
+    moodle_csv,
+    refuse_shared_ids,
+)
 from autograder.hand_grades import Standing, read_standings
 from autograder.homework import HomeworkError
 from autograder.results import SubmissionResult
@@ -60,28 +69,35 @@ def export(
 
     Raises:
         Exit: With code 2, if an argument can't be used; with code 1, if some points are still to
-            be given by hand, or somebody has no id in the other system.
+            be given by hand, or somebody has no id in the other system or no mark at all.
     """
-    with told_in_one_line(HomeworkError, RosterError):
+    with told_in_one_line(HomeworkError, RosterError, SharedIdError):
         if to is Target.CANVAS and not column:
             raise BadInputError("--column is missing: what does Canvas call the assignment?")
         results, _ = stored_results(homework, out)
         people = read_roster(roster) if roster else Roster()
         standings = read_standings(results[0].homework, out / "nbgrader", usable_database(db))
+        interrupted = [result.student for result in results if result.interrupted]
+        results = [result for result in results if not result.interrupted]  # 0 is no mark of theirs
         marks = [_mark(result, people, standings.get(result.student)) for result in results]
         try:
             if to is Target.GRADESCOPE:
                 _write_results(results, marks, file)
             else:
                 known = [mark for mark in marks if mark.lms_id]
+                refuse_shared_ids(known)
                 text = moodle_csv(known) if to is Target.MOODLE else canvas_csv(known, column)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(file, text)
         except OSError as error:
             raise BadInputError(f"{file} can't be written: {error}") from error
-    lost = [] if to is Target.GRADESCOPE else [mark.student for mark in marks if not mark.lms_id]
+    unknown = [m.student for m in marks if not m.lms_id and to is not Target.GRADESCOPE]
     waiting = sum(standings[m.student].waiting for m in marks if m.student in standings)
-    _tell(file, len(marks) - len(lost), lost, waiting)
+    left_out = {
+        "no id there is known (--roster gives it)": unknown,
+        "grading was interrupted (grade again)": interrupted,
+    }
+    _tell(file, len(marks) - len(unknown), left_out, waiting)
 
 
 def _mark(result: SubmissionResult, people: Roster, standing: Standing | None) -> Mark:
@@ -107,12 +123,12 @@ def _write_results(
             write_atomically(path, json.dumps(made, indent=2, ensure_ascii=False))
 
 
-def _tell(file: Path, count: int, lost: Sequence[str], waiting: int) -> None:
+def _tell(file: Path, count: int, left_out: Mapping[str, Sequence[str]], waiting: int) -> None:
     output().print(f"{file}: {count} {'student' if count == 1 else 'students'}", soft_wrap=True)
-    if lost:
-        listed = ", ".join(lost[:10]) + (f" and {len(lost) - 10} more" if len(lost) > 10 else "")
-        typer.echo(f"Left out, for no id there is known (--roster gives it): {listed}", err=True)
+    for reason, students in left_out.items():
+        if students:
+            typer.echo(f"Left out, for {reason}: {listed(students)}", err=True)
     if waiting:
         typer.echo(f"{waiting} submissions still wait to be graded by hand", err=True)
-    if lost or waiting:
+    if waiting or any(left_out.values()):
         raise typer.Exit(1)

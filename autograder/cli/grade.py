@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from autograder.cli.grading import grade_and_record, make_plan, tell_where, write_everything
+from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import (
     BookUrl,
     DatabaseUrl,
@@ -34,7 +35,10 @@ def grade(
     device: DeviceChoice = Device.CPU,
     seed: Annotated[
         int | None,
-        typer.Option(help="Draws the hidden inputs.", show_default="anew for each submission"),
+        typer.Option(
+            help="Draws the hidden inputs. Grades everything again, as --force does.",
+            show_default="anew for each submission",
+        ),
     ] = None,
     scheduler: Scheduler = "",
     tls_ca: TlsCa = None,
@@ -43,7 +47,8 @@ def grade(
     force: Annotated[
         bool,
         typer.Option(
-            "--force/--only-missing", help="Grade again what an earlier run into --out has graded."
+            "--force/--only-missing",
+            help="Grade again what an earlier run into --out has graded: under another limit, say.",
         ),
     ] = False,
     db: DatabaseUrl = "",
@@ -59,7 +64,8 @@ def grade(
         time_limit: Seconds that one check or one cell may take; as configured if None.
         sandbox: False runs students' code without protection.
         device: Where the layers run.
-        seed: Draws the hidden inputs; a fresh one for each submission if None.
+        seed: Draws the hidden inputs, and everything is graded again; a fresh one for each
+            submission if None.
         scheduler: Address of a running Dask scheduler; empty grades on this machine.
         tls_ca: Certificate of the authority, for a ``tls://`` scheduler.
         tls_cert: This client's certificate, likewise.
@@ -70,15 +76,15 @@ def grade(
 
     Raises:
         Exit: With code 2, if an argument can't be used, and nothing is written then; with code
-            1, if nbgrader refused to record a grade.
+            1, if nbgrader refused to record a grade, or somebody's grading was interrupted.
     """
     plan = make_plan(
         homework=homework, submissions=submissions, out=out, workers=workers,
         time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, scheduler=scheduler,
         tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key, db=db, book_url=book_url,
     )  # fmt: skip
-    before = plan.store.read_all()
-    results, refused = grade_and_record(plan, force=force)
-    write_everything(plan, results, before)
+    with alone_in(plan.out):
+        results, refused = grade_and_record(plan, force=force)
+        write_everything(plan, results)
     print_grades(results, output())
-    tell_where(plan, refused)
+    tell_where(plan, results, refused)

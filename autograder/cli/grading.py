@@ -14,6 +14,7 @@ from autograder.book_headings import with_headings
 from autograder.class_outputs import write_outputs
 from autograder.clean_text import one_line
 from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
+from autograder.cli.listed import listed
 from autograder.cli.options import Device
 from autograder.feedback import check_book_url
 from autograder.homework import HomeworkError, read_source_notebook, resolve_homework
@@ -172,7 +173,6 @@ def _grade(
     from autograder.class_run import SubmissionsError, grade_class
     from autograder.judge import TimeLimits
     from autograder.preprocessor import configured_judge
-    from autograder.similarity import flag_similar
 
     configured = configured_judge(ROOT)
     check_seconds = plan.time_limit or configured.check_seconds
@@ -208,13 +208,23 @@ def _grade(
             on_start=on_start,
             on_result=on_result,
         )
+    with told_in_one_line(HomeworkError, OSError):
+        return _keep_all(plan, results)
+
+
+def _keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[SubmissionResult]:
+    """Keep the class as it is now, with what is noticed only when all of it is there."""
+    from autograder.similarity import flag_similar
+
+    if left := plan.store.set_aside(result.student for result in results):
+        words = f"Not among the submissions any more, set aside in {plan.store.left}: "
+        output().print(words + listed(left), soft_wrap=True)
     for result in results:
         if result.error:  # kept for the report, yet graded again by the next run
             plan.store.keep(result, made_from="")
-    with told_in_one_line(HomeworkError):
-        homework = read_source_notebook(build_source_notebook(plan.homework_id, ROOT))
-        released = ROOT / "assignments" / homework.id / f"{homework.id}.ipynb"
-        flagged = flag_similar(results, plan.submissions, homework, released)
+    homework = read_source_notebook(build_source_notebook(plan.homework_id, ROOT))
+    released = ROOT / "assignments" / homework.id / f"{homework.id}.ipynb"
+    flagged = flag_similar(results, plan.submissions, homework, released)
     for result, was in zip(flagged, results, strict=True):
         if result != was:  # for ``report``, which reads what is kept
             plan.store.amend(result)
@@ -222,18 +232,14 @@ def _grade(
 
 
 def write_everything(
-    plan: Plan,
-    results: Sequence[SubmissionResult],
-    before: Sequence[SubmissionResult],
-    changes: Sequence[Change] = (),
+    plan: Plan, results: Sequence[SubmissionResult], changes: Sequence[Change] | None = None
 ) -> None:
     """Write feedback, report, grades and log: all of them, or none.
 
     Args:
         plan: The grading.
         results: What it found.
-        before: What an earlier one had found.
-        changes: Marks that changed, for the report.
+        changes: Marks that changed, for the report; None unless this is a regrade.
 
     Raises:
         Exit: With code 2, if something can't be written.
@@ -245,21 +251,22 @@ def write_everything(
             with staging(plan.out) as stage:
                 write_outputs(
                     results, graded, stage,
-                    before=before, changes=changes, book_url=plan.book_url, log_of=plan.out,
+                    changes=changes, book_url=plan.book_url, log_of=plan.out,
                 )  # fmt: skip
         except OSError as error:
             raise BadInputError(f"{plan.out} can't be written: {error}") from error
 
 
-def tell_where(plan: Plan, refused: str) -> None:
-    """Say where everything is.
+def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) -> None:
+    """Say where everything is, and what is missing.
 
     Args:
         plan: The grading.
+        results: What it found.
         refused: What nbgrader refused; empty if nothing.
 
     Raises:
-        Exit: With code 1, if nbgrader refused something.
+        Exit: With code 1, if nbgrader refused something, or somebody's grading was interrupted.
     """
     console = output()
     console.print("\nWhere to look", style="bold")
@@ -275,6 +282,11 @@ def tell_where(plan: Plan, refused: str) -> None:
         console.print(f"  {name:<11}{place}", soft_wrap=True)
     if refused:
         typer.echo(f"Error: nbgrader's gradebook is not complete: {refused}", err=True)
+    interrupted = [result.student for result in results if result.interrupted]
+    if interrupted:
+        words = "grading was interrupted on the course's side, run the same command again, for"
+        typer.echo(f"Error: {words}: {listed(interrupted)}", err=True)
+    if refused or interrupted:
         raise typer.Exit(1)
 
 

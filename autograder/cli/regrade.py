@@ -2,6 +2,7 @@
 
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.grading import grade_and_record, make_plan, tell_where, write_everything
+from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import (
     BookUrl,
     DatabaseUrl,
@@ -57,7 +58,7 @@ def regrade(
 
     Raises:
         Exit: With code 2, if an argument can't be used, and nothing is written then; with code
-            1, if nbgrader refused to record a grade.
+            1, if nbgrader refused to record a grade, or somebody's grading was interrupted.
     """
     from autograder.regrade import compare
 
@@ -66,14 +67,17 @@ def regrade(
         time_limit=time_limit, sandbox=sandbox, device=device, seed=None, scheduler=scheduler,
         tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key, db=db, book_url=book_url,
     )  # fmt: skip
-    with told_in_one_line():
-        if not plan.store.read_all():
-            raise BadInputError(f"{out} holds no results of {plan.homework_id}: grade it first")
-    earlier = plan.store.keep_copy()
-    before = earlier.read_all()
-    results, refused = grade_and_record(plan)
-    changes = compare(before, results)
-    write_everything(plan, results, before, changes)
-    earlier.remove()
+    with alone_in(plan.out):
+        with told_in_one_line(OSError):
+            if not plan.store.read_all():
+                raise BadInputError(f"{out} holds no results of {plan.homework_id}: grade it first")
+            earlier = plan.store.keep_copy()
+        results, refused = grade_and_record(plan)
+        interrupted = {result.student for result in results if result.interrupted}
+        compared = compare(earlier.read_all(), results)
+        changes = [change for change in compared if change.student not in interrupted]
+        write_everything(plan, results, changes)
+        if not interrupted:  # the next run compares those with what they had before this one
+            earlier.remove()
     print_changes(changes, len(results), output())
-    tell_where(plan, refused)
+    tell_where(plan, results, refused)

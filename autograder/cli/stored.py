@@ -6,6 +6,7 @@ from autograder.atomic_write import staging, write_atomically
 from autograder.book_headings import with_headings
 from autograder.class_outputs import write_feedback
 from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
+from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import BookUrl, Graded, HomeworkName
 from autograder.feedback import check_book_url
 from autograder.grades import write_grades
@@ -26,9 +27,10 @@ def feedback(homework: HomeworkName, out: Graded, book_url: BookUrl = "") -> Non
         book_url: Address of the folder with the book's chapters; without it they are only named.
 
     Raises:
-        Exit: With code 2, if there are no results, or an argument can't be used.
+        Exit: With code 2, if there are no results, an argument can't be used, or another command
+            is working in ``out``.
     """
-    with told_in_one_line(HomeworkError):
+    with alone_in(out), told_in_one_line(HomeworkError):
         results, graded = stored_results(homework, out)
         try:
             check_book_url(book_url)
@@ -51,9 +53,9 @@ def report(homework: HomeworkName, out: Graded) -> None:
         out: Where the class was graded into.
 
     Raises:
-        Exit: With code 2, if there are no results.
+        Exit: With code 2, if there are no results, or another command is working in ``out``.
     """
-    with told_in_one_line(HomeworkError):
+    with alone_in(out), told_in_one_line(HomeworkError):
         results, graded = stored_results(homework, out)
         try:
             with staging(out) as stage:

@@ -1,17 +1,16 @@
 """Whose each file is, and which notebook of a student's counts: the newest with the right name."""
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from .folder_names import folder_name
 from .gradescope_export import Record, Submitter
 from .handed_in import HandedIn
 from .lms_names import Name
 from .roster import Roster
 
-_MAX_NAME = 80
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 _OTHER_HOMEWORK = re.compile(r"(hw\d+)", re.IGNORECASE)
 # what platforms and browsers put behind the name of a file that was handed in again
@@ -61,33 +60,20 @@ def attempts_of(
     record = records.get(name.person)
     if record is None or not record.submitters:
         person = roster.find(name.lms_id, name.person)
-        student = person.student if person else name.person
-        return [Attempt(person=name.person, student=folder_name(student), name=name, file=file)]
+        student = person.student if person else folder_name(name.person)
+        return [Attempt(person=name.person, student=student, name=name, file=file)]
     file = replace(file, modified=record.created or file.modified)
     found = []
     for submitter in record.submitters:
         identity = _identity(submitter) or name.person
         listed = roster.find(submitter.sid, submitter.email, submitter.name)
-        student = folder_name(listed.student if listed else identity)
+        student = listed.student if listed else folder_name(identity)
         found.append(Attempt(person=identity, student=student, name=name, file=file))
     return found
 
 
 def _identity(submitter: Submitter) -> str:
     return submitter.sid or submitter.email or submitter.name
-
-
-def folder_name(text: str) -> str:
-    """Make a name that is safe as a folder's, in a page and for nbgrader.
-
-    Args:
-        text: What a platform calls a student.
-
-    Returns:
-        Letters, digits and ``_ . @ -`` alone; empty if nothing is left.
-    """
-    plain = unicodedata.normalize("NFC", text.encode(errors="replace").decode())
-    return re.sub(r"[^\w.@-]+", "-", plain).strip("-.")[:_MAX_NAME].rstrip("-.")
 
 
 def choose(attempts: Sequence[Attempt], homework_id: str) -> Attempt:

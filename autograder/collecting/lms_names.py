@@ -43,9 +43,10 @@ class Name:
 
 # lovelaceada_LATE_12345_67890_hw03-self-attention-1.ipynb: name, user, number of the upload, file
 _CANVAS = re.compile(r"(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<upload>\d+)_(?P<file>.+)")
-# Ada Lovelace_123456_assignsubmission_file_/hw03.ipynb, or _file_hw03.ipynb without folders
+# Ada Lovelace_123456_assignsubmission_file_/hw03.ipynb, or _file_hw03.ipynb without folders. The
+# first marker counts: what comes after it is the student's to choose, another's number included.
 _MOODLE = re.compile(
-    r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?", re.DOTALL
+    r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?", re.DOTALL
 )
 _GRADESCOPE = re.compile(r"submission_\d+")
 

@@ -2,9 +2,11 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from .folder_names import folder_name
 
 _NEEDED = ("lms_id", "student")
 _MAX_BYTES = 10 << 20
@@ -20,7 +22,7 @@ class Person:
 
     Attributes:
         lms_id: What the platform calls the student: a number, a user name or an address.
-        student: The student's id in the course: the name of the folder.
+        student: The student's id in the course: the name of the folder, see ``folder_name``.
         name: In full; may be empty.
         section: May be empty.
     """
@@ -61,7 +63,7 @@ def read_roster(path: Path) -> Roster:
             if there are any.
 
     Returns:
-        The class list.
+        The class list; students are called as ``collect`` calls their folders.
 
     Raises:
         RosterError: It can't be read, lacks a column or a value, or says two things.
@@ -75,12 +77,26 @@ def read_roster(path: Path) -> Roster:
     missing = [column for column in _NEEDED if column not in (rows.fieldnames or ())]
     if missing:
         raise RosterError(f"{path} lacks the column {missing[0]}; expected {', '.join(_NEEDED)}")
-    people: dict[str, Person] = {}
+    by_id: dict[str, tuple[Person, int]] = {}
+    by_folder: dict[str, tuple[Person, int]] = {}
     for row in rows:
-        fields = {key: (row.get(key) or "").strip() for key in (*_NEEDED, "name", "section")}
-        person = Person(**fields)
-        if not person.lms_id or not person.student:
-            raise RosterError(f"{path}, line {rows.line_num}: lms_id or student is empty")
-        if people.setdefault(person.lms_id.casefold(), person) != person:
-            raise RosterError(f"{path}, line {rows.line_num}: {person.lms_id} occurs twice")
-    return Roster(people.values())
+        here = f"{path}, line {rows.line_num}"
+        person = _person(row, here)
+        other, line = by_id.setdefault(person.lms_id.casefold(), (person, rows.line_num))
+        if other != person:
+            raise RosterError(f"{here}: {person.lms_id} occurs twice, first in line {line}")
+        # on some file systems A and a are one folder
+        other, line = by_folder.setdefault(person.student.casefold(), (person, rows.line_num))
+        if other != person:
+            raise RosterError(f"{here}: the folder {person.student} is that of line {line} too")
+    return Roster(person for person, _ in by_id.values())
+
+
+def _person(row: Mapping[str, str | None], where: str) -> Person:
+    fields = {key: (row.get(key) or "").strip() for key in (*_NEEDED, "name", "section")}
+    if not fields["lms_id"] or not fields["student"]:
+        raise RosterError(f"{where}: lms_id or student is empty")
+    student = folder_name(fields["student"])  # as collect names the folder, and grading the result
+    if not student:
+        raise RosterError(f"{where}: {fields['student']!r} makes no folder")
+    return Person(**fields | {"student": student})

@@ -3,10 +3,11 @@
 import dataclasses
 import datetime
 import json
+import math
 import platform
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,8 +15,8 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
+from course_lib.checkpoint import whole_file
 from course_lib.data_parallel import process_count
-from course_lib.recipes.whole_file import whole_file
 from course_lib.training import TrainingHistory
 
 Recipe = TypeVar("Recipe")
@@ -30,12 +31,12 @@ def write_json(path: Path, data: object) -> None:
 
     Args:
         path: The file; its folder is made if it is not there.
-        data: Plain data.
+        data: Plain data. JSON knows no NaN and no infinity: they become ``null``.
 
     Raises:
         OSError: It can't be written; what was there before still is.
     """
-    text = json.dumps(data, indent=1, ensure_ascii=False)
+    text = json.dumps(_finite(data), indent=1, ensure_ascii=False, allow_nan=False)
     with whole_file(path) as unfinished:
         unfinished.write_text(f"{text}\n", encoding="utf-8")
 
@@ -123,13 +124,13 @@ def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
     Raises:
         ValueError: A name is unknown, or a value is of another type or out of range.
     """
+    names = [field.name for field in dataclasses.fields(recipe)]  # type: ignore[arg-type]
     changes: dict[str, object] = {}
     for setting in settings:
         name, _, text = setting.partition("=")
-        current = getattr(recipe, name, None)
-        if current is None:
-            names = ", ".join(field.name for field in dataclasses.fields(recipe))  # type: ignore[arg-type]
-            raise ValueError(f"settings must name one of {names}, got {setting!r}")
+        if name not in names:
+            raise ValueError(f"settings must name one of {', '.join(names)}, got {setting!r}")
+        current = getattr(recipe, name)
         try:
             changes[name] = (
                 {"true": True, "false": False}[text]
@@ -208,6 +209,15 @@ def history_data(history: TrainingHistory) -> dict[str, Any]:
         "cpu_seconds": round(history.cpu_seconds, 1),
         "stopped_early": history.stopped_early,
     }
+
+
+def _finite(data: object) -> object:
+    """Put None in the place of numbers that are none, such as a norm that overflowed."""
+    if isinstance(data, Mapping):
+        return {name: _finite(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def _module() -> str:

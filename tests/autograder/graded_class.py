@@ -43,6 +43,7 @@ HOMEWORK = Homework(
 TRACEBACK = 'Traceback (most recent call last):\n  File "double", line 3\nValueError: no'
 
 PATCHES = Flag(kind=FlagKind.HOSTILE, text="patches IPython", cell="double", line=3)
+INTERRUPTED = Flag(kind=FlagKind.INTERRUPTED, text="grading failed: KilledWorker")
 
 
 def result(

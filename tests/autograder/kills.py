@@ -39,7 +39,6 @@ def grade(folder: Path, scheduler: str) -> None:
     from autograder.gradebook import GradebookRecorder
     from autograder.judge import TimeLimits
     from autograder.result_store import ResultStore
-    from autograder.results import FlagKind
 
     course, submissions = folder.parent / "course", folder.parent / "class"
     with GradebookRecorder(
@@ -54,7 +53,7 @@ def grade(folder: Path, scheduler: str) -> None:
             store=ResultStore(folder / "results"),
             on_result=recorder.record,
         )
-    lost = [r.student for r in results if any(f.kind is FlagKind.INTERRUPTED for f in r.flags)]
+    lost = [result.student for result in results if result.interrupted]
     if lost:
         sys.exit(f"to be run again: {', '.join(lost)}")
 

@@ -140,6 +140,66 @@ def test_without_a_sandbox_nothing_is_graded(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("course")
+@pytest.mark.parametrize("readable", [0, 1], ids=["at once", "while others are graded"])
+def test_a_notebook_that_cant_be_read_stops_nobody_else(tmp_path, monkeypatch, readable):
+    for student in ("ada", "bo", "cy"):
+        hand_in(tmp_path, student, RIGHT)
+    read, times = Path.read_bytes, []
+
+    def refuse(path):
+        if "bo" in path.parts:
+            times.append(path)
+            if len(times) > readable:
+                raise PermissionError(13, "Permission denied")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    results = {result.student: result for result in grade(tmp_path, isolated=False)}
+    assert {student: result.score for student, result in results.items()} == {
+        "ada": 5.0, "bo": 0.0, "cy": 5.0,
+    }  # fmt: skip
+    assert "can't be read (Permission denied)" in results["bo"].error
+
+
+@pytest.mark.usefixtures("course")
+def test_a_folder_that_cant_be_opened_stops_nobody_else(tmp_path, monkeypatch):
+    hand_in(tmp_path, "ada", RIGHT)
+    closed = hand_in(tmp_path, "bo", RIGHT).parent.parent
+    ask = Path.stat
+
+    def refuse(path, **options):
+        if closed in path.parents:
+            raise PermissionError(13, "Permission denied")
+        return ask(path, **options)
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    ada, bo = grade(tmp_path, isolated=False)
+    assert (ada.score, bo.score) == (5.0, 0.0)
+    assert "can't be read (Permission denied)" in bo.error
+
+
+@pytest.mark.usefixtures("course")
+def test_a_folder_whose_name_is_no_utf8_is_graded(tmp_path):
+    hand_in(tmp_path, "a\udcff", RIGHT)
+    (result,) = grade(tmp_path, isolated=False)
+    assert (result.student, result.score) == ("a\udcff", 5.0)
+
+
+@pytest.mark.usefixtures("course")
+def test_a_mark_made_without_protection_counts_for_no_run_with_it(tmp_path, monkeypatch):
+    folder, store = tmp_path / "class", ResultStore(tmp_path / "results")
+    hand_in(folder, "ada", RIGHT)
+    first = grade(folder, store=store, isolated=False)
+    graded = []
+    monkeypatch.setattr(class_run, "_grade_in_parallel", lambda c, m, *a: graded.extend(m) or [])
+    monkeypatch.setattr(class_run, "check_sandbox", lambda: None)
+    assert grade(folder, store=store, isolated=False) == first
+    assert graded == []
+    grade(folder, store=store)
+    assert graded == ["ada"]
+
+
+@pytest.mark.usefixtures("course")
 def test_no_sandbox_is_a_choice_that_shows(tmp_path):
     hand_in(tmp_path, "ada", RIGHT)
     (result,) = grade(tmp_path, isolated=False)

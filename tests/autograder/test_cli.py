@@ -14,6 +14,7 @@ from autograder import class_outputs, class_run, gradebook, similarity
 from autograder.class_outputs import write_outputs
 from autograder.cli import doctor, grading
 from autograder.cli.app import app
+from autograder.cli.one_at_a_time import alone_in
 from autograder.sandbox import SandboxError
 from autograder.terminal import print_grades
 from tests.autograder.graded_class import HOMEWORK, PATCHES, make_class, result
@@ -138,6 +139,12 @@ def test_help_shows_examples(command):
     assert f"python -m autograder {command}" in outcome.stdout
 
 
+def test_help_says_what_it_takes_to_grade_again_what_is_graded():
+    told = " ".join(run("grade", "--help", env={"COLUMNS": "400"}).stdout.split())
+    assert "already keeps its marks: grade --force grades it again under this limit" in told
+    assert "Grades everything again, as --force does" in told
+
+
 class Recorder:
     """Takes the place of the gradebook's."""
 
@@ -247,6 +254,37 @@ def test_outputs_come_all_or_not_at_all(graded, submissions, tmp_path, monkeypat
     monkeypatch.setattr(class_outputs, "write_marks", fail)
     assert run(*arguments).exit_code != 0
     assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize("command", ["grade", "regrade", "report", "feedback"])
+def test_one_command_at_a_time_works_in_a_folder(graded, submissions, tmp_path, command):
+    out = tmp_path / "out"
+    arguments = [command, "hw03", "--out", out]
+    arguments += ["--submissions", submissions] if "grade" in command else []
+    with alone_in(out):
+        (out / ".unfinished-x").write_text("the other's")
+        line = refused(run(*arguments))
+        assert line == f"Error: another command is working in {out}: wait until it has ended"
+        assert (out / ".unfinished-x").read_text() == "the other's"
+    assert not graded
+    assert [path.name for path in out.iterdir()] == [".unfinished-x"]
+
+
+def test_a_killed_command_keeps_nobody_out(tmp_path):
+    out = tmp_path / "new" / "out"
+    program = (
+        "import os, sys; from pathlib import Path\n"
+        "from autograder.cli.one_at_a_time import alone_in\n"
+        "with alone_in(Path(sys.argv[1])): os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, out], cwd=ROOT, timeout=60, check=False)
+    assert [path.name for path in out.iterdir()] == [".lock"]
+    with alone_in(out):
+        pass
+    assert list(out.iterdir()) == []
+    with alone_in(tmp_path / "a" / "b"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 
 def test_a_student_cannot_speak_to_the_terminal():

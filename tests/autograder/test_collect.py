@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from autograder.cli.app import app
 from autograder.collecting import collect as collecting
-from autograder.collecting.attempts import folder_name
 from autograder.collecting.collect import Outcome, collect
+from autograder.collecting.folder_names import folder_name
 from autograder.collecting.gradescope_export import MetadataError, read_metadata
 from autograder.collecting.handed_in import SourceError
 from autograder.collecting.lms_names import Naming
@@ -109,6 +109,15 @@ def test_moodle(tmp_path, into, flat):
         assert outcomes(collection)["Bo-O-Neil_123457"] == expected
 
 
+def test_a_moodle_file_name_makes_nobody_another_student(tmp_path, into):
+    forged = f"Aaron Mallory_5_assignsubmission_file_x_999_assignsubmission_file_{HW}.ipynb"
+    files = {forged: "mallory", f"Ada_999_assignsubmission_file_{HW}.ipynb": "ada"}
+    (tmp_path / "class.csv").write_text("lms_id,student\n999,ada\n5,aaron\n")
+    roster = read_roster(tmp_path / "class.csv")
+    collect(make_zip(tmp_path / "moodle.zip", files), HW, into, roster=roster)
+    assert collected(into) == {"ada": "ada", "aaron": "mallory"}
+
+
 @pytest.mark.parametrize("root", ["", "assignment_9_export/"])
 def test_gradescope(tmp_path, into, root):
     files = {
@@ -198,12 +207,28 @@ def test_the_class_list_names_students_and_who_is_missing(tmp_path, into):
     assert outcomes(collection)["nils"][0] is Outcome.MISSING
 
 
+def test_the_class_list_calls_students_what_their_folders_are_called(tmp_path, into):
+    listed = {"1": "Ada Lovelace", "2": "a+b@x.edu", "3": "zoe\u0308"}
+    rows = "".join(f"{lms_id},{student}\n" for lms_id, student in listed.items())
+    (tmp_path / "class.csv").write_text(f"lms_id,student\n{rows}", encoding="utf-8")
+    roster = read_roster(tmp_path / "class.csv")
+    files = {f"s_{lms_id}_{lms_id}_{HW}.ipynb": "x" for lms_id in listed}
+    collection = collect(make_zip(tmp_path / "s.zip", files), HW, into, roster=roster)
+    assert [line.outcome for line in collection.lines] == [Outcome.COLLECTED] * 3
+    found = {student: roster.of(student) for student in collected(into)}
+    assert {student: person and person.lms_id for student, person in found.items()} == {
+        "Ada-Lovelace": "1", "a-b@x.edu": "2", "zoë": "3",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("id,student\n1,a\n", "lacks the column lms_id"),
         ("lms_id,student\n1,\n", "line 2: lms_id or student is empty"),
-        ("lms_id,student\n1,a\n1,b\n", "line 3: 1 occurs twice"),
+        ("lms_id,student\n1,a\n1,b\n", "line 3: 1 occurs twice, first in line 2"),
+        ("lms_id,student\n1,a b\n2,c\n3,A-b\n", "line 4: the folder A-b is that of line 2 too"),
+        ("lms_id,student\n1,..\n", "line 2: '..' makes no folder"),
         ("", "lacks the column"),
     ],
 )
@@ -313,6 +338,16 @@ def test_utf_8_names_that_a_zip_does_not_mark_as_such(tmp_path, into):
     collect(path, HW, into)
     assert set(collected(into)) == {"zoë_1"}
     assert folder_name("zoe\u0308") == "zoë"
+
+
+def test_a_long_name_is_cut_but_not_its_number():
+    assert folder_name("x" * 75 + "_1234567") == "x" * 72 + "_1234567"
+    assert folder_name("x" * 71 + " Y_1234567") == "x" * 71 + "_1234567"
+    assert folder_name("x" * 75 + "_1234567 and more") == "x" * 75
+    assert folder_name("x" * 75 + "_" + "1" * 30) == "x" * 75
+    long = folder_name("\u00e9a" * 60 + "_12")
+    assert len(long) == 80
+    assert folder_name(long) == long
 
 
 def test_two_students_never_share_a_folder(tmp_path, into):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +13,7 @@ from autograder.exports import Mark, canvas_csv, gradescope_results, guess_lms_i
 from autograder.hand_grades import Standing, read_standings
 from autograder.result_store import ResultStore
 from autograder.results import Status
-from tests.autograder.graded_class import HOMEWORK, TRACEBACK, make_class, result
+from tests.autograder.graded_class import HOMEWORK, INTERRUPTED, TRACEBACK, make_class, result
 
 HW = "hw03-self-attention"
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "＝1"]
@@ -62,6 +63,30 @@ def test_formulas_are_inert_in_every_csv(text):
 )
 def test_the_number_that_collect_left_is_read(student, number):
     assert guess_lms_id(student) == number
+
+
+def test_two_students_never_have_one_id(graded, tmp_path):
+    store = ResultStore(graded / "results" / HW)
+    for student in ("mallory_1234", "victim_1234"):
+        store.keep(result(student), made_from="")
+    file = tmp_path / "m.csv"
+    outcome = run("export", "hw03", "--out", graded, "--to", "moodle", "--file", file)
+    assert outcome.exit_code == 2
+    (line,) = outcome.stderr.splitlines()
+    assert "mallory_1234 and victim_1234 have one id, 1234" in line
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(("to", "count"), [("moodle", 0), ("gradescope", 9)])
+def test_points_of_an_interrupted_grading_are_not_written(graded, tmp_path, to, count):
+    lost = result("zoe_77", Status.INVALID, Status.INVALID, flags=(INTERRUPTED,), error="again")
+    ResultStore(graded / "results" / HW).keep(lost, made_from="")
+    file = tmp_path / "points"
+    outcome = run("export", "hw03", "--out", graded, "--to", to, "--file", file)
+    assert outcome.exit_code == 1
+    assert "Left out, for grading was interrupted (grade again): zoe_77" in outcome.stderr
+    assert f"{file}: {count} students" in outcome.stdout
+    assert "77" not in (file.read_text() if file.is_file() else str(sorted(os.listdir(file))))
 
 
 def test_gradescope_gets_every_check_and_nothing_of_the_staffs():

@@ -96,6 +96,16 @@ def test_results_reach_the_gradebook_and_manual_grades_stay(tmp_path, homework, 
     assert scores(course) == {"ada": automatic + 0.5, "bo": 0.0}
 
 
+def test_a_folder_that_cannot_be_written_is_told_as_the_gradebooks(tmp_path, homework, source):
+    hand_in(tmp_path / "submitted", "ada", source.read_bytes())
+    (tmp_path / "nbgrader").write_text("no folder")
+    with pytest.raises(GradebookError, match=r"can't be used: .*nbgrader"):
+        record_in_gradebook(
+            [result_of(homework, "ada", {})], tmp_path / "submitted", HOMEWORK,
+            root=ROOT, course_folder=tmp_path / "nbgrader",
+        )  # fmt: skip
+
+
 def small_class(folder: Path, homework, source) -> list[SubmissionResult]:
     """A class with every way to be marked, of which one notebook has cells of its own."""
     solved = json.loads(source.read_text())

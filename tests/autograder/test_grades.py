@@ -111,6 +111,11 @@ def test_others_may_read_the_grades(tmp_path):
     assert (tmp_path / "grades.csv").stat().st_mode & 0o777 == 0o666 & ~mask
 
 
+def test_writing_never_changes_the_umask_of_other_threads(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("a file made now is for everybody"))
+    write_grades([result("ada")], tmp_path / "grades.csv")
+
+
 def test_staging_moves_all_files_or_none(tmp_path):
     out = tmp_path / "out"
     with staging(out) as stage:

@@ -174,6 +174,17 @@ def test_a_cell_that_ends_the_process_is_not_run_again(grade):
     assert [(f.cell, f.status.value) for f in result.cell_failures] == [("extra cell 1", "crash")]
 
 
+def test_cells_that_run_again_have_their_time_each(grade):
+    slow = "import time\ntime.sleep(0.8)"
+    ends_once = """
+def double(x):
+    if not x.requires_grad:
+        __import__("os")._exit(0)
+    return 2 * x"""
+    result = grade(slow, slow, slow, ("double", ends_once), seconds=2.0)
+    assert statuses(result) == ["crash", "pass", "manual"]
+
+
 def test_the_whole_notebook_has_a_time_limit(sandbox):
     source = "import time\ndef double(x):\n    time.sleep(60)"
     limits = TimeLimits(check_seconds=1.0, submission_seconds=1.5)

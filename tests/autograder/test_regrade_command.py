@@ -13,7 +13,7 @@ from autograder.cli.app import app
 from autograder.mark_log import write_marks
 from autograder.result_store import ResultStore
 from autograder.results import Flag, FlagKind, Status
-from tests.autograder.graded_class import HOMEWORK, make_class, result
+from tests.autograder.graded_class import HOMEWORK, INTERRUPTED, make_class, result
 from tests.autograder.test_cli import Recorder
 
 HW = "hw03-self-attention"
@@ -40,11 +40,13 @@ def grade(tmp_path, monkeypatch):
 
     def run(command, results, *, killed_after=None):
         def grade_class(homework_id, submissions, *, store, **options):
+            graded = []
             for number, made in enumerate(results):
                 if number == killed_after:
                     raise KeyboardInterrupt
                 store.keep(made, made_from="")
-            return results
+                graded.append(made)
+            return graded
 
         monkeypatch.setattr(class_run, "grade_class", grade_class)
         arguments = [command, "hw03", "--submissions", f"{tmp_path}/class", "--out"]
@@ -104,6 +106,98 @@ def test_nothing_changed_is_said(grade):
     assert "0 of 9 submissions have other marks" in outcome.stdout
 
 
+def test_changes_of_an_earlier_regrade_do_not_stay(grade, tmp_path):
+    assert grade("grade", make_class()).exit_code == 0
+    after = [result("ada", values=Status.FAIL), *make_class()[1:]]
+    assert grade("regrade", after).exit_code == 0
+    changes = tmp_path / "out" / "changes.csv"
+    assert len(changes.read_text().splitlines()) == 2
+    assert grade("regrade", after).exit_code == 0
+    assert changes.read_text().splitlines() == ["student,check,old_score,new_score,reason"]
+
+
+def lost(student):
+    return result(student, Status.INVALID, Status.INVALID, flags=(INTERRUPTED,), error="again")
+
+
+@pytest.mark.parametrize("command", ["grade", "regrade"])
+def test_whose_grading_was_interrupted_is_named(grade, tmp_path, command):
+    assert grade("grade", make_class()).exit_code == 0
+    outcome = grade(command, [lost("ada"), *make_class()[1:]])
+    assert outcome.exit_code == 1
+    assert outcome.stderr.splitlines()[-1].endswith("run the same command again, for: ada")
+    assert (tmp_path / "out" / "grades.csv").exists()
+
+
+def test_an_interrupted_regrade_still_compares_with_the_marks_from_before_it(grade):
+    assert grade("grade", make_class()).exit_code == 0
+    outcome = grade("regrade", [lost("ada"), *make_class()[1:]])
+    assert "0 of 9 submissions have other marks" in outcome.stdout
+    outcome = grade("regrade", [result("ada", values=Status.FAIL), *make_class()[1:]])
+    assert outcome.exit_code == 0
+    line = next(line for line in outcome.stdout.splitlines() if line.startswith("ada"))
+    assert line.split()[:4] == ["ada", "double-values", "2", "0"]
+
+
+@pytest.mark.parametrize("place", ["keep", "amend", "set_aside"])
+def test_a_full_disk_when_the_class_is_graded_is_told_in_one_line(grade, monkeypatch, place):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    def results():  # the disk is full when the last of them is there
+        yield from make_class()
+        monkeypatch.setattr(ResultStore, place, full)
+
+    outcome = grade("grade", results())
+    assert outcome.exit_code == 2
+    assert outcome.stderr.splitlines()[-1] == "Error: [Errno 28] No space left on device"
+
+
+def test_a_full_disk_before_regrading_is_told_in_one_line(grade, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    assert grade("grade", make_class()).exit_code == 0
+    monkeypatch.setattr(ResultStore, "keep_copy", full)
+    outcome = grade("regrade", make_class())
+    assert outcome.exit_code == 2
+    assert outcome.stderr.splitlines() == ["Error: [Errno 28] No space left on device"]
+
+
+def test_who_left_counts_no_longer_until_he_is_back(grade, tmp_path):
+    store = ResultStore(tmp_path / "out" / "results" / HW)
+    assert grade("grade", make_class()).exit_code == 0
+    outcome = grade("grade", make_class()[2:])
+    assert "Not among the submissions any more" in outcome.stdout
+    assert f"{store.left}: ada, ben" in outcome.stdout
+    assert [made.student for made in store.read_all()][:2] == ["cho", "dee"]
+
+
+def test_who_comes_back_has_the_result_from_before(tmp_path):
+    store = ResultStore(tmp_path)
+    for student in ("ada", "ben"):
+        store.keep(result(student, seed=7), made_from="bytes")
+    assert store.set_aside(["ben"]) == ["ada"]
+    assert store.set_aside(["ben"]) == []
+    assert store.find("ada", "bytes") == result("ada", seed=7)
+    assert store.set_aside(["ada"]) == ["ben"]
+    assert [made.student for made in store.read_all()] == ["ada"]
+
+
+def test_a_run_that_was_killed_before_it_wrote_leaves_no_mark_without_a_reason(
+    grade, tmp_path, monkeypatch
+):
+    def killed(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(grading, "write_outputs", killed)
+        assert grade("grade", make_class()).exit_code != 0
+    assert grade("grade", make_class()).exit_code == 0
+    log = (tmp_path / "out" / "marks.log").read_text()
+    assert len(log.splitlines()) == 9 * (1 + len(HOMEWORK.checks))
+
+
 def test_each_mark_has_its_reason_in_the_log_once(grade, tmp_path):
     log = tmp_path / "out" / "marks.log"
     grade("grade", make_class())
@@ -129,7 +223,7 @@ def test_each_mark_has_its_reason_in_the_log_once(grade, tmp_path):
 
 def test_a_student_cannot_forge_a_line_of_the_log(tmp_path):
     made = result("ada\n2026\tbo", Status.FAIL, message="x\n\tbo\t9/9\x1b[2J\r")
-    write_marks([made], [], tmp_path / "log", now=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    write_marks([made], tmp_path / "log", now=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     lines = (tmp_path / "log").read_text().splitlines()
     assert {line.count("\t") for line in lines} == {5}
     assert all(line.startswith("2026-01-02T03:04:05Z\tada 2026 bo\t") for line in lines)

@@ -264,6 +264,75 @@ def test_a_python_that_lies_in_tmp_is_there_for_workers():
         assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture
+def mixed_layout(sandbox, tmp_path, monkeypatch):
+    """A Python's folder with the course installed in it, and the project with another Python."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:  # a worker has a /tmp of its own
+        tree = Path(name).resolve()
+        tree.chmod(0o755)
+        packages, project = tree / "lib" / "site-packages", tree / "src" / "app"
+        for path in (
+            packages / "course_lib" / "attention.py",
+            packages / "autograder" / "check.py",
+            packages / "other" / "module.py",
+            project / "pyproject.toml",
+            project / "solutions" / "hw01.py",
+            project / "course_lib" / "attention.py",
+            project / ".venv" / "pyvenv.cfg",
+            project / ".venv" / "site-packages" / "course_lib" / "attention.py",
+        ):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("secret = 1")
+        pythons = {*sandbox_module._python_folders(), tree, project / ".venv"}
+        monkeypatch.setattr(sandbox_module, "_python_folders", lambda: pythons)
+        for place in (packages, project, project / ".venv" / "site-packages"):
+            monkeypatch.syspath_prepend(place)
+        library = tmp_path / "library"
+        (library / "course_lib").mkdir(parents=True)
+        (library / "course_lib" / "__init__.py").write_text("released = 1")
+        yield tree, library
+
+
+def test_a_course_among_the_files_of_python_is_covered(mixed_layout):
+    tree, library = mixed_layout
+    check_sandbox()
+    sandbox = Sandbox(library, limits=Limits())
+    peer = Peer(Wire(sandbox.start().connection), describe_error=lambda error: {})
+    peer.wire.deadline = time.monotonic() + 20
+    source = f"import pathlib; found = sorted(map(str, pathlib.Path({str(tree)!r}).rglob('*')))"
+    assert [str(Path(path).relative_to(tree)) for path in run(peer, source)] == [
+        "lib",
+        "lib/site-packages",
+        "lib/site-packages/autograder",
+        "lib/site-packages/course_lib",
+        "lib/site-packages/other",
+        "lib/site-packages/other/module.py",
+        "src",
+        "src/app",
+        "src/app/.venv",
+        "src/app/.venv/pyvenv.cfg",
+        "src/app/.venv/site-packages",
+        "src/app/.venv/site-packages/course_lib",
+    ]
+    assert run(peer, "import course_lib; found = course_lib.released") == 1
+    for folder in ("src/app", "lib/site-packages/course_lib"):
+        with pytest.raises(RemoteError, match="Read-only"):
+            run(peer, f"open('{tree}/{folder}/x', 'w'); found = 1")
+    sandbox.close()
+
+
+def test_a_project_that_is_pythons_own_folder_is_refused(monkeypatch, tmp_path):
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "pyproject.toml").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sandbox_module, "_python_folders", lambda: {tmp_path.resolve()})
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/bwrap")
+    with pytest.raises(SandboxError, match="folder of its own"):
+        check_sandbox()
+    with pytest.raises(SandboxError, match="folder of its own"):
+        Sandbox(tmp_path, limits=Limits())
+
+
 def test_without_bubblewrap_the_command_to_run_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(SandboxError, match="apt-get install bubblewrap"):

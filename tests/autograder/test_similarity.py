@@ -1,8 +1,12 @@
 """Copies are found however they are disguised; who only solved the same exercise is left alone."""
 
+import contextlib
 import dataclasses
 import json
 import random
+import signal
+
+import pytest
 
 from autograder.homework import CellKind
 from autograder.judge import ungraded
@@ -38,6 +42,22 @@ def disguised(source: str) -> str:
     return source.replace("\n    if", "\n\n    # my own idea\n    if")
 
 
+@contextlib.contextmanager
+def limited_to(seconds: int):
+    """Raise in the block when the processor has worked so long on it."""
+
+    def give_up(number, frame):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGPROF, give_up)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
 def pairs(solutions: dict[str, str]) -> set[tuple[str, str]]:
     found = find_similar({s: {"attend": text} for s, text in solutions.items()}, {"attend": STUB})
     return {(pair.student_a, pair.student_b) for pair in found}
@@ -66,6 +86,28 @@ def test_what_was_handed_out_or_everybody_has_is_nobodys():
     assert pairs(untouched) == set()
     everybodys = {f"student-{n:02d}": program(1) for n in range(12)}
     assert pairs(everybodys) == set()
+
+
+def test_blank_lines_and_layout_change_nothing():
+    spread_out = program(1).replace("\n", "\n \n\t\n")
+    (pair,) = find_similar({"ada": {"attend": program(1)}, "bo": {"attend": spread_out}}, {})
+    assert pair.share == 1.0
+
+
+@pytest.mark.parametrize(
+    "flood",
+    ["\n \n" * 100_000, "\r \r" * 100_000, "'''" + r"\N{" * 100_000, "'''" + "{a[" * 100_000],
+    ids=["blank lines", "blank lines of old Macs", "escapes", "brackets"],
+)
+def test_no_cell_holds_up_the_class(flood):
+    with limited_to(seconds=10):  # pygments would read for hours
+        assert pairs({"ada": flood, "bo": program(1), "cy": program(1)}) == {("bo", "cy")}
+
+
+def test_a_notebook_that_has_gone_is_like_nobodys(tmp_path):
+    graded = dataclasses.replace(ungraded(load_homework(HOMEWORK), "ada", ""), error="")
+    released = released_notebook(HOMEWORK)
+    assert flag_similar([graded], tmp_path, load_homework(HOMEWORK), released) == [graded]
 
 
 def test_a_class_is_flagged_and_no_mark_changes(tmp_path):

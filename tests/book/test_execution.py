@@ -122,12 +122,17 @@ pathlib.Path("kernel").write_text(str(os.getpid()))
 time.sleep(300)"""
 
 
-def test_a_chapter_that_fails_is_named(book):
-    (book / "index.md").write_text(PAGE.replace("import sys", "1 / 0"))
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [("1 / 0", "CellExecutionError"), ("import os; os.kill(os.getpid(), 9)", "Kernel died")],
+)
+def test_a_chapter_that_fails_is_named(book, code, reason):
+    (book / "index.md").write_text(PAGE.replace("import sys", code))
     building = start(book)
     log, _ = building.communicate(timeout=200)
     assert building.returncode != 0
-    assert "index.md: WARNING: Executing notebook failed: CellExecutionError" in log
+    assert "index could not be run: " in log
+    assert reason in log
 
 
 def test_an_interrupted_build_leaves_no_kernel(book):

@@ -130,3 +130,21 @@ def test_nothing_moves_for_those_who_asked_for_rest(chromium, served):
             "bar => getComputedStyle(bar).transitionDuration"
         )
     assert float(duration.removesuffix("s")) < 0.001
+
+
+BREAK_THE_FIRST = """
+const figures = new Proxy({}, {
+    get: (all, name) => (name === "label-smoothing" ? undefined : all[name]),
+});
+Object.defineProperty(window, "courseFigures", { get: () => figures, set() {} });
+"""
+
+
+def test_where_one_figure_fails_its_table_stands_and_the_next_one_lives(chromium, served):
+    address = f"{served}/book/training.html"
+    with opened(chromium, address, script_before=BREAK_THE_FIRST) as watched:
+        failing, following = watched.page.locator("[data-course-figure]").all()
+        assert failing.get_attribute("data-course-figure") == "label-smoothing"
+        assert failing.locator("table").is_visible()
+        assert following.locator(".course-interactive__stage.is-live").is_visible()
+    assert [problem.split(":")[0] for problem in watched.problems] == ["exception"]

@@ -107,6 +107,37 @@ def test_does_not_scroll_sideways(visit):
         visit.page.set_viewport_size(DESKTOP)
 
 
+UNREACHED = """async () => {
+    const frame = () => new Promise(requestAnimationFrame);
+    await frame(); // the first frame after a resize tells the page of it
+    await frame();
+    return [...document.querySelectorAll('.bd-article *')].filter(part =>
+        part.scrollWidth > part.clientWidth + 1
+        && ['auto', 'scroll'].includes(getComputedStyle(part).overflowX)
+        && !(part.tabIndex === 0 && part.ariaLabel)
+    ).map(part => part.outerHTML.slice(0, 100));
+}"""
+
+
+@pytest.mark.parametrize("visit", PAGES, indirect=True)
+def test_what_scrolls_sideways_has_a_name_and_a_tab_stop(visit):
+    try:
+        visit.page.set_viewport_size({"width": 320, "height": 800})
+        assert visit.page.evaluate(UNREACHED) == []
+    finally:
+        visit.page.set_viewport_size(DESKTOP)
+
+
+def test_a_wide_formula_scrolls_by_keyboard(chromium, served):
+    narrow = {"width": 320, "height": 800}
+    with opened(chromium, f"{served}/book/self-attention.html", viewport=narrow) as watched:
+        formula = watched.page.get_by_role("region", name="Formula 1, scrolls sideways", exact=True)
+        formula.focus()
+        watched.page.keyboard.press("ArrowRight")
+        watched.page.wait_for_function("document.activeElement.scrollLeft > 0")
+        assert formula.locator("math").count() == 1
+
+
 NUMBERS_ON_FORMULAS = """() => [...document.querySelectorAll('div.math > .eqno')].filter(number => {
     const formula = number.parentElement.querySelector('.katex-display');
     return formula.getBoundingClientRect().right > number.getBoundingClientRect().left;

@@ -65,6 +65,19 @@ def test_the_preview_stays_within_the_window(page, preview):
     assert box["y"] + box["height"] <= 500
 
 
+def test_the_preview_leaves_with_its_link(page, preview):
+    page.evaluate("document.body.style.minHeight = '3000px'")
+    page.locator(TERM).first.focus()
+    page.keyboard.press("Tab")
+    preview.wait_for(state="visible")
+    above = preview.bounding_box()["y"]
+    page.evaluate("window.scrollBy(0, 20)")
+    page.wait_for_timeout(100)
+    assert preview.bounding_box()["y"] == pytest.approx(above - 20, abs=1)  # goes with it
+    page.evaluate("window.scrollBy(0, 2000)")
+    preview.wait_for(state="hidden")
+
+
 def test_links_still_lead_there(page, preview):
     page.locator(TERM).first.click()
     assert page.url.endswith("glossary.html#term-loss")

@@ -89,6 +89,8 @@ def test_the_keyboard_alone_answers(chapter):
     assert quiz.locator(".course-choice__why:visible").count() == 1
     described = inputs.nth(1).get_attribute("aria-describedby")
     assert chapter.locator(f"#{described}").is_visible()
+    chapter.keyboard.press("ArrowDown")
+    assert inputs.nth(1).get_attribute("aria-describedby") is None, "folded, and still read out"
 
 
 def test_several_right_answers_are_counted(chapter):
@@ -118,6 +120,28 @@ def test_a_prediction_reveals_what_happens_and_stands(chapter):
     assert predict.locator("input:disabled").count() == predict.locator("input").count() - 1
     chapter.reload()
     assert chapter.locator(f"#{label} .course-choices__reveal").is_visible()
+
+
+def test_an_arrow_key_that_changes_nothing_is_forgotten(chapter):
+    predict = first(chapter, ".course-choices--predict")
+    answer(predict, right=False).locator("label").click()
+    answer(predict, right=False).locator("input").focus()
+    chapter.keyboard.press("ArrowDown")  # every other answer is disabled
+    predict.get_by_role("button", name="Start again").click()
+    answer(predict, right=True).locator("label").click()
+    assert predict.get_by_role("status").inner_text().startswith("You predicted it.")
+    assert predict.locator(".course-choices__reveal").is_visible()
+
+
+@pytest.mark.parametrize(("right", "verdict"), [(True, "Right."), (False, "Wrong.")])
+def test_the_verdict_is_read_out_once_and_then_the_reason(chapter, right, verdict):
+    quiz = first(chapter, SINGLE)
+    given = answer(quiz, right=right)
+    given.locator("label").click()
+    heard = quiz.get_by_role("status").text_content()
+    assert heard.count(verdict) == 1
+    reason = given.locator(".course-choice__why p:not(.course-choice__verdict)").first
+    assert reason.inner_text().split()[0] in heard
 
 
 def test_what_is_read_out_names_a_formula_once(chapter):

@@ -27,6 +27,13 @@ class Shown(NamedTuple):
         for key in keys:
             self.figure.page.keyboard.press(key)
 
+    def scroller(self, name: str) -> Locator:
+        """Return what scrolls sideways, as one finds it with the keyboard: by its name."""
+        found = self.figure.get_by_role("region", name=name, exact=True)
+        found.focus()
+        assert found.evaluate("region => region === document.activeElement")
+        return found
+
 
 @pytest.fixture
 def show(chromium, served):
@@ -58,7 +65,8 @@ def test_gru_gates_reads_the_chosen_words(show):
         words.nth(0).click()
         shown.press("ArrowDown")
         assert words.nth(1).get_attribute("aria-pressed") == "true"
-        update = shown.figure.locator(".gru-numbers tr", has_text="update gate").locator("td")
+        numbers = shown.scroller("Numbers of the chosen word")
+        update = numbers.locator("tr", has_text="update gate").locator("td")
         assert [float(text) for text in update.all_text_contents()] == pytest.approx(
             gates[1], abs=0.006
         )
@@ -91,7 +99,7 @@ def test_beam_search_finds_what_the_library_finds(show):
         written, total = BeamSearch.from_json(shown.data).best(
             shown.data["sentences"][0], shown.data["widest"], 0.5
         )
-        best = shown.figure.locator(".beam-results tr.is-best")
+        best = shown.scroller("Finished sentences, best first").locator("tr.is-best")
         name = best.locator("th").text_content().removesuffix(" \N{CHECK MARK}")
         assert name.replace(" ", "") == written.replace(" ", "")
         shown_total = best.locator("td").first.text_content().replace("\N{MINUS SIGN}", "-")
@@ -111,7 +119,8 @@ def test_bleu_calculator_scores_the_readers_own_text(show):
         shown.figure.get_by_text(f"BLEU {expected.score:.1f}", exact=True).wait_for()
         shown.figure.get_by_label("words").focus()
         shown.press("ArrowRight", "ArrowRight")  # from words to pairs to triples
-        marked = shown.figure.locator("tr.is-marked td").all_text_contents()
+        table = shown.scroller("Counts for each order")
+        marked = table.locator("tr.is-marked td").all_text_contents()
         assert int(marked[1]) == expected.statistics.matches[2]
 
 

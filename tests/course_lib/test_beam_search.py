@@ -1,6 +1,7 @@
 """Does beam search find what exhaustive search finds, and what transformers finds?"""
 
 import functools
+import math
 
 import pytest
 import torch
@@ -396,3 +397,27 @@ def test_errors(option, value, message):
     arguments = {"prompt": torch.tensor([[1]]), "beam_size": 2, "eos_id": 0, "max_new_tokens": 3}
     with pytest.raises(ValueError, match=message):
         beam_search(LanguageTable(3).begin(), **(arguments | {option: value}))
+
+
+def test_what_can_not_be_said_is_no_result():
+    """Of two sentences a beam of three finds two, and nothing that goes on past its end."""
+    sentences = ((2, 3, EOS), (3, EOS))
+
+    def possible(tokens):
+        logits = torch.full((*tokens.shape, 4), -math.inf)
+        for row, read in enumerate(tokens.tolist()):
+            said = tuple(read[1:])
+            following = {s[len(said)] for s in sentences if s[: len(said)] == said != s}
+            logits[row, -1, list(following or range(4))] = 0.0
+        return logits
+
+    (found,) = beam_search(
+        RecomputingModel(possible),
+        torch.tensor([[START]]),
+        beam_size=3,
+        eos_id=EOS,
+        max_new_tokens=5,
+        num_results=3,
+    )
+    assert sorted(one.tokens for one in found) == sorted(sentences)
+    assert all(one.finished and one.log_probability > -math.inf for one in found)

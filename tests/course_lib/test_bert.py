@@ -258,6 +258,34 @@ def test_the_head_reads_any_shape_so_masked_places_alone_can_be_guessed(ours):
     torch.testing.assert_close(cheap + next_loss, pretraining_loss(logits, LABELS, NEXT_LABELS))
 
 
+@pytest.mark.parametrize("count", [1, 3, 50])
+def test_the_loss_is_the_mean_over_the_masked_places(count):
+    torch.manual_seed(count)
+    logits = PreTrainingLogits(
+        torch.randn(5, 11, 37, requires_grad=True), torch.randn(5, 2, requires_grad=True)
+    )
+    labels, next_labels = torch.full((55,), -100), torch.randint(0, 2, (5,))
+    labels[torch.randperm(55)[:count]] = torch.randint(0, 37, (count,))
+    cross_entropy = torch.nn.functional.cross_entropy
+    expected = cross_entropy(logits.tokens.flatten(0, 1), labels, ignore_index=-100)
+    expected = expected + cross_entropy(logits.next_sentence, next_labels)
+    actual = pretraining_loss(logits, labels.view(5, 11), next_labels)
+    assert torch.equal(actual, expected)
+    gradients = (torch.autograd.grad(loss, logits) for loss in (actual, expected))
+    for ours, truth in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, truth, rtol=0, atol=1e-7)
+
+
+def test_a_batch_without_a_masked_token_teaches_pairs_alone(ours):
+    logits = ours(TOKEN_IDS, SEGMENT_IDS)
+    loss = pretraining_loss(logits, torch.full_like(TOKEN_IDS, -100), NEXT_LABELS)
+    assert torch.equal(loss, torch.nn.functional.cross_entropy(logits.next_sentence, NEXT_LABELS))
+    loss.backward()
+    assert all(torch.isfinite(p.grad).all() for p in ours.parameters())
+    assert (ours.masked_language_model.projection.weight.grad == 0).all()
+    assert (ours.next_sentence.projection.weight.grad != 0).any()
+
+
 def test_dropout_acts_in_training_alone():
     torch.manual_seed(0)
     config = BertConfig(vocab_size=37, max_length=11, num_layers=1, d_model=8, num_heads=2, d_ff=16)

@@ -131,6 +131,31 @@ def test_a_broken_file_is_refused(folder):
 
 
 @pytest.mark.parametrize(
+    "damage",
+    [lambda whole: whole[:-1], lambda whole: whole[:5000], lambda _: b"", lambda _: b"junk"],
+    ids=["cut off", "cut short", "empty", "junk"],
+)
+def test_a_broken_pickle_is_refused(theirs, folder, damage):
+    (folder / "model.safetensors").unlink()
+    path = folder / "pytorch_model.bin"
+    torch.save(theirs.state_dict(), path)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match="must be plain tensors"):
+        from_huggingface(folder)
+
+
+def test_a_file_that_cannot_be_read_is_not_called_broken(theirs, folder, monkeypatch):
+    def fail(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    (folder / "model.safetensors").unlink()
+    torch.save(theirs.state_dict(), folder / "pytorch_model.bin")
+    monkeypatch.setattr(torch, "load", fail)
+    with pytest.raises(PermissionError):
+        from_huggingface(folder)
+
+
+@pytest.mark.parametrize(
     ("name", "message"),
     [
         ("config.json", "config.json"),

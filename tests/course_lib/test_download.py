@@ -1,7 +1,10 @@
 """Does a download end with the right file or with none, whatever the network and the disk do?"""
 
+import errno
 import hashlib
+import http.client
 import re
+import ssl
 import subprocess
 import sys
 import threading
@@ -185,6 +188,55 @@ def test_an_answer_that_does_not_come_counts_as_broken(server, tmp_path):
         get(server, tmp_path / "file.bin", timeout=0.05)
 
 
+def failing(method, failures):
+    """The method of http.client, which raises each failure in turn; None lets a call through."""
+    failures = iter(failures)
+
+    def call(*args, **options):
+        if failure := next(failures, None):
+            raise failure
+        return method(*args, **options)
+
+    return call
+
+
+# All are OSErrors, and neither ConnectionErrors nor TimeoutErrors.
+network_errors = pytest.mark.parametrize(
+    "error",
+    [
+        ssl.SSLError(ssl.SSL_ERROR_SSL, "decryption failed or bad record mac"),
+        OSError(errno.EHOSTUNREACH, "No route to host"),
+        OSError(errno.ENETDOWN, "Network is down"),
+    ],
+    ids=["SSL", "no route", "network down"],
+)
+
+
+@network_errors
+def test_a_network_that_fails_midway_counts_as_broken(server, tmp_path, monkeypatch, error):
+    path = tmp_path / "file.bin"
+    read = failing(http.client.HTTPResponse.read, [None, error, error])
+    monkeypatch.setattr(http.client.HTTPResponse, "read", read)
+    with pytest.raises(DownloadError, match=re.escape(f"the connection broke ({error!r})")):
+        get(server, path, attempts=2)
+    assert server.ranges == [None, "bytes=65536-"]
+    get(server, path)
+    assert path.read_bytes() == CONTENT
+
+
+@network_errors
+def test_a_network_that_fails_before_the_answer_counts_as_broken(
+    server, tmp_path, monkeypatch, error
+):
+    path = tmp_path / "file.bin"
+    answer = failing(http.client.HTTPConnection.getresponse, [error, error])
+    monkeypatch.setattr(http.client.HTTPConnection, "getresponse", answer)
+    with pytest.raises(DownloadError, match=re.escape(f"the connection broke ({error!r})")):
+        get(server, path)
+    get(server, path, attempts=2)
+    assert path.read_bytes() == CONTENT
+
+
 def test_a_folder_that_can_not_be_made_is_told(server, tmp_path):
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(DownloadError, match=r"can't be written: .*; name a folder"):
@@ -198,6 +250,31 @@ def test_two_at_a_time_end_with_one_whole_file(server, tmp_path):
     assert path.read_bytes() == CONTENT
     assert server.ranges == [None]
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_one_that_fails_takes_nothing_from_the_next(server, tmp_path, monkeypatch):
+    path = tmp_path / "file.bin"
+    server.answers = [404, "slow"]
+    unlink = Path.unlink
+
+    def unlink_late(*args, **options):
+        time.sleep(0.1)  # time for the other to begin, were it let
+        unlink(*args, **options)
+
+    monkeypatch.setattr(Path, "unlink", unlink_late)
+    with ThreadPoolExecutor(2) as pool:
+        errors = [done.exception() for done in [pool.submit(get, server, path) for _ in range(2)]]
+    (error,) = filter(None, errors)
+    assert "the server answers 404" in str(error)
+    assert path.read_bytes() == CONTENT
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_part_that_someone_removes_meanwhile_is_told(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("course_lib.download.check_file", lambda part, _: part.unlink())
+    with pytest.raises(DownloadError, match="can't be written: No such file"):
+        get(server, tmp_path / "file.bin")
+    assert_nothing_at(tmp_path / "file.bin")
 
 
 @pytest.mark.sandbox

@@ -25,7 +25,7 @@ from course_lib.recipes.pretraining.tasks import (
     intents,
 )
 from course_lib.recipes.pretraining.texts import WordMemory, halves, learn_vocabulary, speeches
-from course_lib.recipes.run_record import with_settings
+from course_lib.recipes.run_record import RunError, with_settings
 from course_lib.wordpiece import WordPiece
 from tests.course_lib.power_cut import cut_off_at
 
@@ -109,6 +109,20 @@ def test_the_loss_is_that_of_all_logits_and_the_guesses_are_its_parts(folder):
     assert not model.training
 
 
+def test_a_batch_without_a_masked_token_has_the_loss_of_its_pairs(folder):
+    model = pretrain.load_pretrained(folder, RECIPE, CPU).eval()
+    vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
+    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    examples = paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1)
+    batch = mask_batch(collate(examples, CPU), vocabulary, 0)
+    batch = batch._replace(labels=torch.full_like(batch.labels, NOT_MASKED))
+    loss = pretrain.guessing_loss(model, batch)
+    logits = model(batch.token_ids, batch.segment_ids)
+    torch.testing.assert_close(loss, pretraining_loss(logits, batch.labels, batch.next_labels))
+    loss.backward()
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
+
+
 def test_fine_tuning_compares_both_starts_and_does_nothing_twice(folder, monkeypatch):
     pairs = [
         MinimalPair(
@@ -126,7 +140,9 @@ def test_fine_tuning_compares_both_starts_and_does_nothing_twice(folder, monkeyp
             [a - b for a, b in zip(ours, random, strict=True)], abs=1e-4
         )
         assert len(ours) == 2
-    results = [json.loads(path.read_text()) for path in sorted((folder / "finetuning").iterdir())]
+    results = [
+        json.loads(path.read_text()) for path in sorted((folder / "finetuning").glob("blimp*"))
+    ]
     assert [(r["start"], r["seed"]) for r in results] == [
         ("pre-trained", 0), ("pre-trained", 1), ("random", 0), ("random", 1)
     ]  # fmt: skip
@@ -137,6 +153,10 @@ def test_fine_tuning_compares_both_starts_and_does_nothing_twice(folder, monkeyp
     monkeypatch.delattr(finetune, "train")  # whatever is trained again fails
     again = finetune.run_finetuning(RECIPE, folder, [task], seeds=2, device=CPU)
     assert again["tasks"] == summary["tasks"]
+    other = with_settings(RECIPE, ["finetuning_rate=0.5"])
+    with pytest.raises(RunError, match=r"finetuning holds a run with finetuning_rate=0\.001"):
+        finetune.run_finetuning(other, folder, [task], seeds=2, device=CPU)
+    assert json.loads((folder / "summary.json").read_text()) == again
 
 
 def test_the_commands_pretrain_and_fine_tune(tmp_path, monkeypatch):
@@ -158,6 +178,7 @@ def test_the_commands_pretrain_and_fine_tune(tmp_path, monkeypatch):
     for arguments, message in (
         (["finetune", str(tmp_path / "none")], "no run in"),
         (["finetune", str(tmp_path), "--seeds", "0"], "seeds must be at least 1, got 0"),
+        (["finetune", str(tmp_path)], "this one has 0.001: name another folder"),
         (["pretrain", str(tmp_path), "--seed", "5", *options], "name another folder"),
     ):
         ran = CliRunner().invoke(cli.app, arguments)

@@ -9,11 +9,13 @@ import torch
 from course_lib.recipes.run_record import (
     RunError,
     circumstances,
+    history_data,
     keep_recipe,
     kept_recipe,
     with_settings,
     write_json,
 )
+from course_lib.training import TrainingHistory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +24,9 @@ class Recipe:
     rate: float = 0.5
     name: str = "one"
     compiled: bool = False
+
+    def double(self):
+        return 2 * self.steps
 
 
 def test_settings_change_values_of_each_type():
@@ -34,6 +39,8 @@ def test_settings_change_values_of_each_type():
     ("setting", "message"),
     [
         ("stepz=1", "must name one of steps, rate, name, compiled, got 'stepz=1'"),
+        ("double=1", "must name one of steps, rate, name, compiled, got 'double=1'"),
+        ("__doc__=x", "must name one of steps, rate, name, compiled, got '__doc__=x'"),
         ("steps=many", "steps must be of type int, got 'many'"),
         ("compiled=yes", "compiled must be of type bool, got 'yes'"),
     ],
@@ -79,6 +86,18 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
         write_json(path, {"no": object()})
     assert json.loads(path.read_text(encoding="utf-8")) == {"ä": 1}
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_numbers_that_are_none_are_written_as_null(tmp_path):
+    norms = (0.5, float("inf"), -float("inf"), float("nan"))
+    history = TrainingHistory(losses=(1.0,) * 4, gradient_norms=norms, seconds=1.0, cpu_seconds=1.0)
+    write_json(tmp_path / "history.json", history_data(history))
+
+    def refuse(name):
+        raise AssertionError(f"{name} is no JSON")
+
+    text = (tmp_path / "history.json").read_text()
+    assert json.loads(text, parse_constant=refuse)["gradient_norms"] == [0.5, None, None, None]
 
 
 def test_circumstances_name_device_and_versions():

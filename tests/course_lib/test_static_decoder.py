@@ -96,3 +96,7 @@ def test_what_it_cannot_do_is_refused(model):
     steps.advance(PROMPT)
     with pytest.raises(ValueError, match="there is room for 4 tokens, got 6"):
         steps.advance(PROMPT)
+    with pytest.raises(ValueError, match="tokens must have 2 rows, as the memory has, got 1"):
+        steps.advance(PROMPT[:1, :1])
+    with pytest.raises(ValueError, match="indices must have 2 rows, as the memory has, got 3"):
+        steps.reorder(torch.tensor([0, 1, 1]))

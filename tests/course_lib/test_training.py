@@ -79,6 +79,24 @@ def test_stops_at_a_loss_that_is_not_finite_and_keeps_the_parameters(bad):
     assert not model.training
 
 
+def test_an_evaluation_that_is_no_number_is_told():
+    values = iter((1.0, math.nan))
+    config = TrainingConfig(steps=4, evaluate_every=1)
+    with pytest.raises(DivergenceError, match="step 2: the evaluation is NaN"):
+        train(build(), draw, squared_error, config, evaluate=lambda model: next(values))
+
+
+def test_float16_does_not_take_every_bad_gradient_for_a_scale_too_large():
+    model = build()
+    model.weight.data.zero_()
+
+    def loss(model, batch):
+        return model.weight.square().sum().sqrt()  # its gradient at 0 is NaN
+
+    with pytest.raises(DivergenceError, match=r"loss 0\.0, gradient norm nan"):
+        train(model, draw, loss, TrainingConfig(steps=200, precision="float16"))
+
+
 def test_a_loss_for_each_example_is_refused():
     with pytest.raises(ValueError, match=r"the loss must be a scalar, got shape \(16, 1\)"):
         train(build(), draw, lambda m, b: (m(b[0]) - b[1]).square(), TrainingConfig(steps=1))

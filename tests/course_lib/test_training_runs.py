@@ -1,12 +1,13 @@
 """Long runs: taken up to the bit, averaged over batches, stopped in time, in low precision."""
 
 import functools
+import os
 
 import pytest
 import torch
 from torch import nn
 
-from course_lib.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from course_lib.checkpoint import CheckpointError, load_checkpoint, save_checkpoint, whole_file
 from course_lib.schedules import inverse_sqrt
 from course_lib.training import TrainingConfig, train
 from tests.course_lib.test_training import draw, squared_error
@@ -168,6 +169,15 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
         load_checkpoint(file, model, torch.optim.AdamW(model.parameters()))
 
 
+def test_a_checkpoint_of_another_precision_is_refused(tmp_path):
+    file = tmp_path / "full.pt"
+    config = TrainingConfig(steps=1)
+    train(nn.Linear(3, 1), draw, squared_error, config, checkpoint=file)
+    low = TrainingConfig(steps=2, precision="float16")
+    with pytest.raises(CheckpointError, match="was not trained in float16"):
+        train(nn.Linear(3, 1), draw, squared_error, low, checkpoint=file)
+
+
 def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     model = nn.Linear(3, 1)
     optimizer = torch.optim.AdamW(model.parameters())
@@ -184,6 +194,39 @@ def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
         save_checkpoint(file, model, optimizer, {"steps": 2})
     assert file.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
+
+
+def test_a_checkpoint_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
+    model = nn.Linear(3, 1)
+    file = tmp_path / "run.pt"
+    file.write_bytes(b"before")
+    synced = []
+
+    def sync(handle):
+        assert file.read_bytes() == b"before"
+        synced.append((os.fstat(handle).st_ino, os.fstat(handle).st_size))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    save_checkpoint(file, model, torch.optim.AdamW(model.parameters()), {})
+    assert synced == [(file.stat().st_ino, file.stat().st_size)]
+
+
+def test_a_checkpoint_may_be_read_by_whom_other_files_may(tmp_path):
+    model = nn.Linear(3, 1)
+    save_checkpoint(tmp_path / "run.pt", model, torch.optim.AdamW(model.parameters()), {})
+    (tmp_path / "other").touch()
+    assert (tmp_path / "run.pt").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_two_who_write_one_file_do_not_mix_their_bytes(tmp_path):
+    file = tmp_path / "new" / "file"
+    with whole_file(file) as first:
+        first.write_text("first")
+        with whole_file(file) as second:
+            second.write_text("second")
+        assert file.read_text() == "second"
+    assert file.read_text() == "first"
+    assert list(file.parent.iterdir()) == [file]
 
 
 @pytest.mark.parametrize(

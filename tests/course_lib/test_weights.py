@@ -53,6 +53,13 @@ def test_weights_of_another_model_are_refused(build, tmp_path):
     assert all(torch.equal(tensor, before[name]) for name, tensor in own.state_dict().items())
 
 
+def test_weights_may_be_read_by_whom_other_files_may(build, tmp_path):
+    path = tmp_path / "model.safetensors"
+    save_weights(build(30), path)
+    (tmp_path / "other").touch()
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
 def test_a_file_without_weights_is_named(tmp_path):
     path = tmp_path / "model.safetensors"
     with pytest.raises(RunError, match=r"model\.safetensors is not there: train first"):

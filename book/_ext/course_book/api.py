@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
 from course_book.chapters import chapter_titles
@@ -110,7 +111,7 @@ class CourseApiDirective(SphinxDirective):
         """Write the sections."""
         from course_lib import COURSE_MAP  # found only once the extension is set up
 
-        titles = chapter_titles(Path(self.env.srcdir) / "book")
+        titles = self.config.course_titles
         try:
             rooms = stretch(COURSE_MAP, *self.arguments)
         except ValueError as problem:
@@ -168,7 +169,11 @@ def _prepare(
 ) -> None:
     hide_first_colon(lines, what)
     show_commands(lines, what)
-    link_chapter(lines, chapter_titles(Path(app.srcdir) / "book"))
+    link_chapter(lines, app.config.course_titles)
+
+
+def _find_titles(app: Sphinx, config: Config) -> None:
+    config.course_titles = chapter_titles(Path(app.srcdir) / "book")
 
 
 def _shorten(
@@ -195,6 +200,8 @@ def setup(app: Sphinx) -> None:
     app.setup_extension("sphinx.ext.autodoc")
     app.setup_extension("sphinx.ext.napoleon")
     app.add_directive("course-api", CourseApiDirective)
+    app.add_config_value("course_titles", {}, "env", types=[dict])  # a new title is read everywhere
+    app.connect("config-inited", _find_titles)
     app.connect("autodoc-skip-member", _skip_fields)
     app.connect("autodoc-process-signature", _shorten)
     app.connect("autodoc-process-docstring", _prepare, priority=400)  # before napoleon, at 500

@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 LIBRARY_SUFFIXES = (".py", ".mplstyle", ".json", ".txt")
-PACKAGES = ("torch", "numpy", "matplotlib")
+PACKAGES = ("torch", "numpy", "matplotlib", "sacrebleu")
 """Packages whose version may change what a chapter shows."""
 
 
@@ -68,6 +68,7 @@ def _configure(app: Sphinx, config: Config) -> None:
     book = Path(__file__).parents[2]
     config.course_book_digest = digest_of_files((book / "_ext").rglob("*.py"), book)
     looks = [*(book / "_static").rglob("*"), *(book / "_templates").rglob("*")]
+    looks += [book / "glossary.md", book / "references.bib"]  # of which other pages show parts
     config.course_looks_digest = digest_of_files(filter(Path.is_file, looks), book)
 
     caches = Path(app.outdir).parent / "chapter-outputs"

@@ -49,7 +49,9 @@ class HomeworkTableDirective(SphinxDirective):
             "| Homework | Time | Checks | Points by the judge | Points by hand |",
             "| --- | --- | --- | --- | --- |",
         ]
-        for file in sorted((Path(self.env.srcdir) / "solutions").glob("*.py")):
+        solutions = Path(self.env.srcdir) / "solutions"
+        self.env.note_dependency(str(solutions))  # a new file changes the folder
+        for file in sorted(solutions.glob("*.py")):
             self.env.note_dependency(str(file))
             try:
                 lines.append(homework_row(file.stem, file.read_text("utf-8")))

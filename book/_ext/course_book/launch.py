@@ -1,7 +1,7 @@
 """Buttons that open a chapter's notebook on Colab or a JupyterHub, if ``_config.yml`` names one.
 
 In place of the theme's, which link to the chapter's Markdown: neither service runs that. Ours link
-to the notebooks that the workflow ``book.yml`` puts into a branch of their own.
+to the notebooks that the workflow ``course.yml`` puts into a branch of their own.
 """
 
 from collections.abc import Mapping

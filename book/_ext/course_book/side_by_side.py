@@ -6,8 +6,10 @@ clients run them ahead of that, into the cache, and find them there when the pag
 
 import logging
 import os
+import time
 from collections.abc import Iterator, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from myst_nb.core.execute.base import NotebookClientBase
 from myst_nb.core.read import create_nb_reader
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
 from sphinx.util import logging as sphinx_logging
 from sphinx.util.display import status_iterator
 
@@ -70,13 +73,21 @@ def _run(clients: Mapping[str, NotebookClientBase], verbosity: int) -> None:
     )
     try:
         for run in done:
-            run.result()
+            if problem := run.exception():
+                raise ExtensionError(f"{runs[run]} could not be run: {problem}") from problem
     except BaseException:  # Ctrl-C too: kernels are sessions of their own, and would go on
         pool.shutdown(wait=False, cancel_futures=True)
-        for child in psutil.Process().children(recursive=True):
-            child.kill()
+        while not all(run.done() for run in runs):
+            _end_kernels()
+            time.sleep(0.1)
         raise
     pool.shutdown()
+
+
+def _end_kernels() -> None:
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
 
 
 def setup(app: Sphinx) -> None:

@@ -5,7 +5,7 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg, signed } = window.courseElements;
+  const { make, makeScroller, makeSvg, signed } = window.courseElements;
   const { Slider, Summary, makeSelect } = window.courseControls;
   const { search } = window.courseBeamSearch;
   const COLUMN = 99; // pixels from a step to the next
@@ -24,8 +24,8 @@
       this.alpha = new Slider("Length penalty \u03b1", () => this.run(), { max: 1.5, step: 0.1, value: 1 });
       this.shown = new Slider("Step", () => this.draw(), { min: 1, max: 1, value: 1 });
       this.svg = makeSvg("svg", { class: "beam-tree", "aria-hidden": "true" });
-      this.scroller = make("div", { class: "course-scroll beam-scroll", role: "region", tabindex: 0,
-        "aria-label": "Steps of the search, scrolls sideways" }, this.svg);
+      this.scroller = makeScroller("Steps of the search, scrolls sideways", this.svg);
+      this.scroller.classList.add("beam-scroll");
       this.results = make("tbody");
       this.summary = new Summary();
       el.className = "beam";
@@ -35,7 +35,7 @@
           this.width.element, this.alpha.element, this.shown.element),
         this.scroller,
         this.summary.element,
-        make("div", { class: "course-scroll" }, this.makeTable()),
+        makeScroller("Finished sentences, best first", this.makeTable()),
       );
       this.run();
     }

@@ -5,7 +5,7 @@
 (function () {
   "use strict";
 
-  const { make } = window.courseElements;
+  const { make, makeScroller } = window.courseElements;
   const { Radios, makeSelect } = window.courseControls;
   const { tokenize, score } = window.courseBLEU;
   const NAMES = ["words", "pairs", "triples", "fours"];
@@ -45,7 +45,7 @@
 
     makeTable() {
       const heads = ["n-grams", "in a reference", "after clipping", "of", "precision"];
-      return make("div", { class: "course-scroll" }, make("table", { class: "bleu-table" },
+      return makeScroller("Counts for each order", make("table", { class: "bleu-table" },
         make("caption", { class: "course-unseen" }, "Counts for each order"),
         make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)))),
         this.rows));

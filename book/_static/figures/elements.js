@@ -17,6 +17,12 @@
     return fill(document.createElement(tag), attributes, children);
   }
 
+  /** A place that scrolls sideways where its content is too wide; the keyboard reaches it by name. */
+  function makeScroller(name, ...children) {
+    return make("div", { class: "course-scroll", role: "region", tabindex: 0, "aria-label": name },
+      ...children);
+  }
+
   function makeSvg(tag, attributes = {}, ...children) {
     return fill(document.createElementNS(SVG, tag), attributes, children);
   }
@@ -39,6 +45,6 @@
     return `10${raised.join("")}`;
   }
 
-  window.courseElements = { make, makeSvg, signed, grouped, powerOfTen };
+  window.courseElements = { make, makeScroller, makeSvg, signed, grouped, powerOfTen };
   window.courseFigures = {};
 })();

@@ -7,7 +7,7 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg, signed } = window.courseElements;
+  const { make, makeScroller, makeSvg, signed } = window.courseElements;
   const { Summary, makeButton, placeByKey } = window.courseControls;
   const { read } = window.courseGRU;
   const HEIGHT = 56; // of a row, in units of the drawing
@@ -47,7 +47,8 @@
       this.words = [...model.words];
       this.chosen = this.words.findIndex((word) => word in model.swaps);
       this.rows = this.words.map((_, index) => this.makeRow(index));
-      this.numbers = make("div", { class: "gru-numbers course-scroll" });
+      this.numbers = makeScroller("Numbers of the chosen word");
+      this.numbers.classList.add("gru-numbers");
       this.summary = new Summary();
       el.className = "gru";
       el.append(

@@ -8,11 +8,12 @@
   "use strict";
 
   const ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
+  const UNSPOKEN = ".course-choice__verdict, .katex-html, annotation";
 
-  /** The text of an element as it should be read out: formulas once, as MathML. */
+  /** The text of an element as it should be read out after the verdict: formulas as MathML only. */
   function spoken(element) {
     const copy = element.cloneNode(true);
-    copy.querySelectorAll(".katex-html, annotation").forEach((part) => part.remove());
+    copy.querySelectorAll(UNSPOKEN).forEach((part) => part.remove());
     return copy.textContent.replace(/\s+/g, " ").trim();
   }
 
@@ -34,6 +35,7 @@
       this.byArrow = false;
       root.classList.add("is-live");
       root.addEventListener("keydown", (event) => this.onKey(event));
+      root.addEventListener("pointerdown", () => (this.byArrow = false));
       root.addEventListener("change", (event) => this.onChange(event));
       this.again.addEventListener("click", () => this.forget());
       this.restore();
@@ -66,7 +68,6 @@
       window.courseMemory.set(this.key(), { version: this.version, chosen: this.chosen() });
       const because = answer.input.checked && answer.why ? spoken(answer.why.lastElementChild) : "";
       const verdict = this.verdict(answer);
-      // The reason already begins with "Right." or "Wrong.": the line that is read out has it once.
       this.say(verdict, because && !this.reveal ? ` ${because}` : this.revealed());
     }
 
@@ -120,8 +121,9 @@
     }
 
     clear() {
-      this.answers.forEach(({ element, why }) => {
+      this.answers.forEach(({ element, input, why }) => {
         element.classList.remove("is-chosen");
+        input.removeAttribute("aria-describedby");
         if (why) why.open = false;
       });
     }
@@ -137,6 +139,7 @@
 
     forget() {
       window.courseMemory.remove(this.key());
+      this.byArrow = false; // an arrow that found every other answer disabled has changed nothing
       this.answers.forEach(({ input }) => (input.checked = false));
       this.show();
       this.say("");

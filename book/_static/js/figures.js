@@ -11,7 +11,7 @@
     return window.courseElements.make("p", { class: "course-interactive__note" }, text);
   }
 
-  document.querySelectorAll("[data-course-figure]").forEach((figure) => {
+  function bringToLife(figure) {
     const { courseFigure: name, courseData, courseFallback } = figure.dataset;
     const stage = figure.querySelector(".course-interactive__stage");
     const model = JSON.parse(document.getElementById(courseData).textContent);
@@ -22,5 +22,13 @@
     stage.classList.add("is-live");
     const still = courseFallback && document.getElementById(courseFallback);
     if (still) (still.closest("figure") || still).classList.add("course-replaced");
+  }
+
+  document.querySelectorAll("[data-course-figure]").forEach((figure) => {
+    try {
+      bringToLife(figure);
+    } catch (error) {
+      reportError(error); // the others come to life all the same
+    }
   });
 })();

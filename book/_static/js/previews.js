@@ -56,6 +56,14 @@
     shownFor = null;
   }
 
+  /** The preview goes where its link goes, and out of sight with it. */
+  function follow() {
+    if (!shownFor) return;
+    const { top, bottom } = shownFor.getBoundingClientRect();
+    if (bottom > 0 && top < document.documentElement.clientHeight) place(shownFor);
+    else hide();
+  }
+
   function soon(action) {
     clearTimeout(timer);
     timer = setTimeout(action, PATIENCE);
@@ -79,5 +87,5 @@
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hide();
   });
-  window.addEventListener("scroll", () => shownFor && place(shownFor), { passive: true });
+  window.addEventListener("scroll", follow, { passive: true });
 })();

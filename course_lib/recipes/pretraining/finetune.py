@@ -1,7 +1,7 @@
 """Fine-tuning: the pre-trained model and the same one with random weights, on the same tasks.
 
-Beside the files of ``pretrain.py`` a folder then holds ``finetuning/``, a file for each task, start
-and seed, and ``summary.json``, their means and what pre-training gains.
+Beside the files of ``pretrain.py`` a folder then holds ``finetuning/``, ``recipe.json`` and a file
+for each task, start and seed, and ``summary.json``, their means and what pre-training gains.
 """
 
 import dataclasses
@@ -25,7 +25,13 @@ from course_lib.recipes.pretraining.presets import Recipe
 from course_lib.recipes.pretraining.pretrain import load_pretrained
 from course_lib.recipes.pretraining.tasks import LabelledText, Task
 from course_lib.recipes.pretraining.texts import WordMemory
-from course_lib.recipes.run_record import circumstances, history_data, read_json, write_json
+from course_lib.recipes.run_record import (
+    circumstances,
+    history_data,
+    keep_recipe,
+    read_json,
+    write_json,
+)
 from course_lib.schedules import warmup_cosine
 from course_lib.training import TrainingConfig, train
 from course_lib.vocabulary import Vocabulary
@@ -71,15 +77,17 @@ def run_finetuning(
         What ``summary.json`` holds.
 
     Raises:
-        RunError: The folder holds no pre-trained model.
+        RunError: The folder holds no pre-trained model, or results of other settings.
         ValueError: ``seeds`` is smaller than 1.
     """
     if seeds < 1:
         raise ValueError(f"seeds must be at least 1, got {seeds}")
+    results = folder / "finetuning"
+    keep_recipe(results, recipe)
     # Seed by seed, so that a run that is cut off has all tasks from both starts.
     for seed, task, start in itertools.product(range(seeds), tasks, STARTS):
         name = re.sub(r"\W+", "-", f"{task.name} {start} {seed}")
-        path = folder / "finetuning" / f"{name}.json"
+        path = results / f"{name}.json"
         if not path.exists():
             result = fine_tune(
                 task, start, recipe, folder, seed=seed, device=device, progress=progress
@@ -239,7 +247,8 @@ def summarise(folder: Path, recipe: Recipe, device: torch.device) -> dict[str, A
     Returns:
         By task and start means and spreads over the seeds, and what pre-training gains.
     """
-    results = [read_json(path) for path in sorted((folder / "finetuning").glob("*.json"))]
+    paths = sorted((folder / "finetuning").glob("*.json"))
+    results = [read_json(path) for path in paths if path.name != "recipe.json"]
     pretraining = read_json(folder / "pretraining.json")
     tasks: dict[str, Any] = {}
     for name in sorted({result["task"] for result in results}):

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from course_lib.bert_data import NOT_MASKED
 from course_lib.bert_heads import BertForPreTraining
+from course_lib.checkpoint import whole_file
 from course_lib.data_parallel import process_number, wait_for_processes
 from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.pretraining.batches import (
@@ -33,7 +34,6 @@ from course_lib.recipes.pretraining.texts import (
 )
 from course_lib.recipes.run_record import history_data, keep_recipe, training_record, write_json
 from course_lib.recipes.weights import load_weights, put_weights, save_weights
-from course_lib.recipes.whole_file import whole_file
 from course_lib.schedules import warmup_cosine
 from course_lib.training import TrainingConfig, train
 from course_lib.vocabulary import Vocabulary
@@ -147,7 +147,8 @@ def guessing_loss(model: nn.Module, batch: MaskedBatch) -> Tensor:
         A scalar (nats), what ``bert_heads.pretraining_loss`` gives.
     """
     token_logits, next_logits, labels = _logits(model, batch)
-    return F.cross_entropy(token_logits, labels) + F.cross_entropy(next_logits, batch.next_labels)
+    token_loss = F.cross_entropy(token_logits, labels, reduction="sum") / max(1, len(labels))
+    return token_loss + F.cross_entropy(next_logits, batch.next_labels)
 
 
 @torch.no_grad()

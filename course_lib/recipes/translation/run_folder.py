@@ -24,10 +24,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_lib.checkpoint import whole_file
 from course_lib.recipes.run_record import RunError, kept_recipe, write_json
 from course_lib.recipes.translation.presets import Recipe
 from course_lib.recipes.weights import load_weights, save_weights
-from course_lib.recipes.whole_file import whole_file
 
 _POINTS = 400  # most losses in history.json
 

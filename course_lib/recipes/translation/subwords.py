@@ -10,7 +10,7 @@ from typing import Self
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from course_lib.recipes.whole_file import whole_file
+from course_lib.checkpoint import whole_file
 
 PAD, START, END = "[PAD]", "[START]", "[END]"
 PAD_ID, START_ID, END_ID = 0, 1, 2
