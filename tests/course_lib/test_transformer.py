@@ -400,14 +400,14 @@ def test_learns_to_copy():
     model = Transformer(
         TransformerConfig(**(SMALL | {"d_model": 32, "num_heads": 2, "d_ff": 64, "dropout": 0.0}))
     )
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     generator = torch.Generator().manual_seed(1)
 
     def draw(batch):
         src = torch.randint(2, SRC_VOCAB, (batch, 5), generator=generator)
         return src, torch.cat((torch.ones(batch, 1, dtype=torch.int64), src), dim=1)
 
-    for _ in range(150):
+    for _ in range(300):
         src, tgt = draw(64)
         loss = nn.functional.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), src.flatten())
         optimizer.zero_grad()
