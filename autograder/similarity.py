@@ -23,8 +23,8 @@ SHARE = 0.9
 """Two submissions that have this share of the shorter one's pieces in common are reported."""
 
 _PIECE = 25  # characters of reduced code: about a line
-_LONGEST_CELL = 10_000  # characters that are looked at
-_LONGEST_LINE = 1_000  # likewise
+_LONGEST_TEXT = 10_000  # characters that pygments gets at a time
+_LONGEST_LINE = 1_000  # characters that are looked at
 _SAMPLED = 4  # one piece of so many is looked at
 _FEWEST_PIECES = 20  # less than a few lines of one's own prove nothing
 _COMMON_TO = 10  # submissions with the same piece: then it is the exercise's
@@ -146,19 +146,22 @@ def _solution_cells(notebook: Path, homework: Homework) -> dict[str, str]:
 
 def _cut(source: str) -> frozenset[int]:
     """Return checksums of the pieces, of a sample that is the same for equal pieces."""
-    reduced = filter_code(_quick_to_read(source), "cell.py", "python")[0].encode()
+    texts = (filter_code(text, "cell.py", "python")[0] for text in _quick_to_read(source))
+    reduced = "".join(texts).encode()
     starts = range(len(reduced) - _PIECE + 1)
     sums = (zlib.crc32(reduced[start : start + _PIECE]) for start in starts)
     return frozenset(checksum for checksum in sums if checksum % _SAMPLED == 0)
 
 
-def _quick_to_read(source: str) -> str:
-    """Leave out what no honest cell needs: pygments can take hours for it.
+def _quick_to_read(source: str) -> list[str]:
+    """Cut a cell so that pygments, which can take hours for one, reads all of it in seconds.
 
     Its time grows with the square of a run of blank lines, or of escapes or brackets in a string.
+    Nothing is left out but blank lines and ends of lines: a copy must not hide behind a long text.
     """
-    lines = source[:_LONGEST_CELL].splitlines()
-    return "\n".join(line[:_LONGEST_LINE] for line in lines if line.strip())
+    lines = (line[:_LONGEST_LINE] for line in source.splitlines() if line.strip())
+    code = "\n".join(lines)
+    return [code[at : at + _LONGEST_TEXT] for at in range(0, len(code), _LONGEST_TEXT)]
 
 
 def _count_shared(own: Sequence[frozenset[int]], pieces: Sequence[int]) -> np.ndarray:

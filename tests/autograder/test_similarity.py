@@ -1,10 +1,8 @@
 """Copies are found however they are disguised; who only solved the same exercise is left alone."""
 
-import contextlib
 import dataclasses
 import json
 import random
-import signal
 
 import pytest
 
@@ -15,6 +13,7 @@ from autograder.similarity import find_similar, flag_similar
 from autograder.source import build_source_notebook
 from tests.autograder.conftest import ROOT
 from tests.homework.tables import load_homework, released_notebook
+from tests.processor_time import limited_to
 
 HOMEWORK = "hw03-self-attention"
 STUB = 'def attend(query, key, value):\n    """Return what the values say."""\n'
@@ -40,22 +39,6 @@ def disguised(source: str) -> str:
     for old, new in (("step_", "mein_schritt_"), ("query", "q"), ("value", "v"), ("key", "k")):
         source = source.replace(old, new)
     return source.replace("\n    if", "\n\n    # my own idea\n    if")
-
-
-@contextlib.contextmanager
-def limited_to(seconds: int):
-    """Raise in the block when the processor has worked so long on it."""
-
-    def give_up(number, frame):
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGPROF, give_up)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
 
 
 def pairs(solutions: dict[str, str]) -> set[tuple[str, str]]:
@@ -94,10 +77,20 @@ def test_blank_lines_and_layout_change_nothing():
     assert pair.share == 1.0
 
 
+@pytest.mark.parametrize("before", [" \n" * 20_000, "# my own idea\n" * 2_000, program(2, 400)])
+def test_a_copy_can_not_hide_behind_a_long_text(before):
+    assert len(before) > 20_000
+    copied = {"ada": program(1), "bo": before + "\n\n" + program(1)}
+    assert pairs(copied) == {("ada", "bo")}
+
+
 @pytest.mark.parametrize(
     "flood",
-    ["\n \n" * 100_000, "\r \r" * 100_000, "'''" + r"\N{" * 100_000, "'''" + "{a[" * 100_000],
-    ids=["blank lines", "blank lines of old Macs", "escapes", "brackets"],
+    [
+        *("\n \n" * 100_000, "\r \r" * 100_000, "'''" + r"\N{" * 100_000, "'''" + "{a[" * 100_000),
+        "'''" + "\n".join([r"\N{" * 300] * 330),
+    ],
+    ids=["blank lines", "blank lines of old Macs", "escapes", "brackets", "lines of escapes"],
 )
 def test_no_cell_holds_up_the_class(flood):
     with limited_to(seconds=10):  # pygments would read for hours

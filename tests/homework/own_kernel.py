@@ -5,18 +5,14 @@ No judge, no sandbox: it shows that the test cells are ordinary Python. Only for
 
 import contextlib
 import io
-import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import matplotlib
 import torch
 
 from autograder.homework import Cell, CellKind
-
-
-class OutOfTimeError(BaseException):
-    """A cell ran for too long; no ``except Exception`` in the cell stops this."""
+from tests.processor_time import OutOfTimeError, limited_to
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +57,7 @@ def run_cells(
             torch.manual_seed(seed * 1000 + index)
         error: BaseException | None = None
         try:
-            with _time_limit(seconds), contextlib.redirect_stdout(io.StringIO()):
+            with limited_to(seconds), contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(cell.source, f"<{cell.grade_id}>", "exec"), namespace)
         except (Exception, OutOfTimeError) as raised:
             error = raised
@@ -74,17 +70,3 @@ def run_cells(
 def lost_checks(runs: Sequence[CellRun]) -> set[str]:
     """Return the grade_ids of the test cells that raised."""
     return {r.cell.grade_id for r in runs if r.cell.kind is CellKind.TEST and r.error is not None}
-
-
-@contextlib.contextmanager
-def _time_limit(seconds: int) -> Iterator[None]:
-    def stop(signum: int, frame: object) -> None:
-        raise OutOfTimeError(f"still running after {seconds} s")
-
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)

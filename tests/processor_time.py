@@ -1,0 +1,32 @@
+"""A limit of processor time on a block: a busy machine makes no difference."""
+
+import contextlib
+import signal
+from collections.abc import Iterator
+
+
+class OutOfTimeError(BaseException):
+    """The block ran for too long; no ``except Exception`` in it stops this."""
+
+
+@contextlib.contextmanager
+def limited_to(seconds: int) -> Iterator[None]:
+    """Raise ``OutOfTimeError`` in a block of the main thread that takes longer.
+
+    Args:
+        seconds: Most processor time that the block may take.
+
+    Yields:
+        Nothing.
+    """
+
+    def stop(signum: int, frame: object) -> None:
+        raise OutOfTimeError(f"still running after {seconds} s")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
