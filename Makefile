@@ -11,6 +11,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 HW ?=
 SUBMISSIONS ?=
 OUT ?= build/grades/$(HW)
+BOOK_URL ?= # the address of the published book's chapters, for links in feedback
 PORT ?= 8000
 PYTHON ?= # which Python makes .venv; the first fitting one if empty
 JOBS ?= 2 # test processes
@@ -95,7 +96,8 @@ release: homework-named $(INSTALLED) ## make what students get (HW=hw03)
 	$(PY) -m autograder release '$(HW)'
 
 grade: homework-named submissions-named $(INSTALLED) bubblewrap ## grade a class (HW=hw03 SUBMISSIONS=folder [OUT=build/grades/hw03])
-	$(PY) -m autograder grade '$(HW)' --submissions '$(SUBMISSIONS)' --out '$(OUT)'
+	$(PY) -m autograder grade '$(HW)' --submissions '$(SUBMISSIONS)' --out '$(OUT)' \
+	    $(if $(BOOK_URL),--book-url '$(BOOK_URL)')
 
 .PHONY: homework-named submissions-named
 homework-named:
@@ -206,7 +208,7 @@ bubblewrap:
 # Tests that need these are skipped, and say so, where they can't be had.
 test-packages:
 	@command -v bwrap >/dev/null || ( $(call system_package,bubblewrap,for the tests of the sandbox) ) || true
-	@command -v chromium >/dev/null || ( $(call system_package,chromium fonts-liberation,for the tests of the site) ) || true
+	@command -v chromium google-chrome >/dev/null || ( $(call system_package,chromium fonts-liberation,for the tests of the site) ) || true
 	@compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || ( $(call system_package,postgresql,for the tests of the gradebook on PostgreSQL) ) || true
 
 .PHONY: help

@@ -59,7 +59,9 @@ def write_readme(found: dict[str, list[Comparison]]) -> None:
 
 def main() -> None:
     """Run what was asked for; write the README if that is everything."""
-    parser = argparse.ArgumentParser(description="Measure course_lib beside its peers.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure course_lib beside its peers."
+    )
     parser.add_argument("topics", nargs="*", help=f"from: {', '.join(topics())}; all if none")
     chosen = parser.parse_args().topics
     if unknown := set(chosen) - set(topics()):

@@ -1,4 +1,4 @@
-"""Grades one class twice, with plain ``nbgrader autograde`` and with the judge, and compares.
+"""Grades one class three times, with nbgrader, the judge on one worker and on two, and compares.
 
     python -m benchmarks.autograder --submissions 40
 
@@ -137,7 +137,9 @@ def _marks(course: Path) -> dict[str, float]:
 
 def main() -> None:
     """Run both and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.autograder", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--submissions", type=int, default=40, help="size of the class")
     count = parser.parse_args().submissions
     with tempfile.TemporaryDirectory() as folder:

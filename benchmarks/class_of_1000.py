@@ -128,7 +128,9 @@ def write_big_class(folder: Path, count: int) -> None:
 
 def main() -> None:
     """Grade the class and print what was measured."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.class_of_1000", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--submissions", type=int, default=1000, help="size of the class")
     parser.add_argument("--time-limit", type=float, default=2.0, help="seconds of a check")
     arguments = parser.parse_args()

@@ -55,7 +55,11 @@ def measure(bench: Bench) -> dict[str, Any]:
 
 def main(arguments: list[str] | None = None) -> Path:
     """Measure, show, and write a file named after date and card."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.gpu",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--dry-run", action="store_true", help="on the CPU, at toy sizes")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder for the results")
     options = parser.parse_args(arguments)

@@ -93,7 +93,9 @@ def measure_scheduler(
 
 def main() -> None:
     """Measure, and print the model."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.scale", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--simulated", type=int, default=5000, help="submissions of the simulation")
     parser.add_argument("--recorded", type=int, default=100, help="results for the one writer")
     arguments = parser.parse_args()

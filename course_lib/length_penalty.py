@@ -51,7 +51,7 @@ class WuPenalty:
     """``((5 + length) / 6) ** alpha``, which lets the first few tokens count less.
 
     Args:
-        alpha: How much length is made up for, at least 0; the paper found 0.6 to 0.7 best.
+        alpha: How much length is made up for, at least 0; the paper took 0.2.
 
     Attributes:
         alpha: Likewise.

@@ -6,12 +6,13 @@ in the PDF; the outline lists chapters and sections.
 """
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
 import yaml
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from scripts.chromium import chromium_path
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "build" / "book" / "_build" / "html"
@@ -81,9 +82,7 @@ def print_book(site: Path, pages: list[str], file: Path) -> None:
     for name in pages:
         if not (site / "book" / f"{name}.html").is_file():
             raise FileNotFoundError(f"page {name!r} is not built in {site}; first: make book")
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        raise FileNotFoundError("no Chromium: apt-get install chromium")
+    chromium = chromium_path()
     as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=as_root)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.chromium import chromium_path
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -31,7 +33,11 @@ def course_data() -> Path:
 def missing_for(marker: str) -> str:
     """Say what this machine lacks for tests with this marker; empty if nothing."""
     if marker == "browser":
-        return "" if shutil.which("chromium") else "no Chromium: apt-get install chromium"
+        try:
+            chromium_path()
+        except FileNotFoundError as missing:
+            return str(missing)
+        return ""
     if marker == "sandbox":
         if not shutil.which("bwrap"):
             return "no bubblewrap: apt-get install bubblewrap"

@@ -212,7 +212,9 @@ class Round:
 
 def main() -> None:
     """Make the kills that were asked for and print how many of each there were."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.autograder.kills", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("kills", type=int, nargs="?", default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--submissions", type=int, default=30)

@@ -2,11 +2,10 @@
 
 import fcntl
 import os
-import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from scripts.chromium import chromium_path
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build" / "book" / "_build" / "html"
@@ -62,9 +63,7 @@ def chromium() -> Iterator[object]:
     if os.geteuid() == 0:
         arguments.append("--no-sandbox")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=arguments
-        )
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=arguments)
         yield browser
         browser.close()
 
@@ -78,7 +77,7 @@ class Built(NamedTuple):
 
 @pytest.fixture
 def build_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Built]:
-    """Build a book of one page (or more) with our extension alone."""
+    """Build a book of one page (or more) with our extension alone, some pages left out."""
     from sphinx.application import Sphinx
     from sphinx.util.console import strip_colors
     from sphinx.util.docutils import docutils_namespace
@@ -87,9 +86,9 @@ def build_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
     monkeypatch.setenv("PYTHONPATH", "")
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
 
-    def build(text: str, **others: str) -> Built:
+    def build(text: str, left_out: Sequence[str] = (), **others: str) -> Built:
         source = tmp_path / "source"
-        source.mkdir()
+        (source / "book").mkdir(parents=True)
         (source / "course_lib").symlink_to(ROOT / "course_lib")
         for name, page in {"index": text, **others}.items():
             (source / f"{name}.md").write_text(page)
@@ -103,7 +102,7 @@ def build_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
                 "html",
                 confoverrides={
                     "extensions": ["myst_nb", "sphinxcontrib.katex", "course_book"],
-                    "exclude_patterns": ["course_lib"],
+                    "exclude_patterns": ["course_lib", *left_out],
                     "html_math_renderer": "katex",
                     "katex_prerender": True,
                     "myst_enable_extensions": ["dollarmath"],

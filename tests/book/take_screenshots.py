@@ -4,11 +4,12 @@ Run by hand, after the book is built; the pictures are PNG files of the landing 
 chapter on self-attention, in both themes and on a phone.
 """
 
-import shutil
 import sys
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from scripts.chromium import chromium_path
 
 SITE = Path(__file__).parents[2] / "build" / "book" / "_build" / "html"
 DESKTOP = {"width": 1440, "height": 900}
@@ -71,7 +72,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
+            executable_path=chromium_path(),
             args=["--no-sandbox", "--disable-background-networking"],
         )
         for name in SHOTS:

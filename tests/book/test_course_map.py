@@ -1,5 +1,6 @@
 """The course's map in the book comes from course_lib."""
 
+import pytest
 from bs4 import BeautifulSoup
 from course_book.course_map import map_lines
 
@@ -25,3 +26,16 @@ def test_the_table_names_every_module_of_the_course(build_page):
     assert len(rows) == len({room.chapter for room in COURSE_MAP})
     modules = {code.text for row in rows for code in row.find_all("td")[1].find_all("code")}
     assert modules == {room.module for room in COURSE_MAP}
+
+
+@pytest.mark.parametrize("directive", ["{course-map}", "{schedule}\nbleu masking"])
+def test_a_chapter_that_the_contents_leave_out_is_named_and_not_linked(build_page, directive):
+    html, warnings = build_page(
+        f"# Page\n\n```{directive}\n```\n\n```{{toctree}}\nbook/bleu\n```\n",
+        left_out=["book/masking.md"],
+        **{"book/bleu": "(bleu)=\n# BLEU\n", "book/masking": "(masking)=\n# Masking\n"},
+    )
+    assert warnings == ""
+    table = BeautifulSoup(html, "html.parser").table
+    assert [link["href"] for link in table.find_all("a")] == ["book/bleu.html"]
+    assert "masking" in table.text

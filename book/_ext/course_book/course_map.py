@@ -43,9 +43,9 @@ class CourseMapDirective(SphinxDirective):
         """Return the table."""
         from course_lib import COURSE_MAP  # found only once the extension is set up
 
-        book = Path(self.env.srcdir) / "book"
         self.env.note_dependency(str(Path(self.env.srcdir) / "course_lib" / "__init__.py"))
-        chapters = [file.stem for file in book.glob("*.md")]
+        # Those of the table of contents: a file that it leaves out makes no page.
+        chapters = [page.removeprefix("book/") for page in self.env.found_docs]
         container = nodes.container(classes=["course-map"])
         lines = StringList(map_lines(COURSE_MAP, chapters), source=self.env.docname)
         self.state.nested_parse(lines, 0, container)

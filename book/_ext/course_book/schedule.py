@@ -129,7 +129,10 @@ class ScheduleDirective(SphinxDirective):
         from course_lib import COURSE_MAP  # found only once the extension is set up
 
         book = Path(self.env.srcdir) / "book"
-        titles = chapter_titles(book)
+        in_book = self.env.found_docs  # a file that the table of contents leaves out makes no page
+        titles = {
+            name: title for name, title in chapter_titles(book).items() if f"book/{name}" in in_book
+        }
         minutes = {}
         for name in titles:
             self.env.note_dependency(str(book / f"{name}.md"))

@@ -50,7 +50,9 @@ def train(
 def sample(
     folder: Folder,
     length: Annotated[int, typer.Option(help="Characters to write.")] = 500,
-    prompt: Annotated[str, typer.Option(help="What the text begins with.")] = "\n",
+    prompt: Annotated[
+        str, typer.Option(help="What the text begins with.", show_default="a new line")
+    ] = "\n",
     temperature: Annotated[float, typer.Option(help="Below 1: more cautious.")] = 0.8,
     seed: Seed = 0,
     device: Device = "auto",
