@@ -1,10 +1,12 @@
 """Grades a class: notebooks travel by value to Dask workers, results come back as plain data."""
 
 import itertools
+import math
 import secrets
 import socket
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,9 @@ from .worker.isolation import Limits
 
 _TRIES = 3
 _PAUSE_SECONDS = 0.5
+_RECOUNT_SECONDS = 1.0  # between two looks at how many workers there are
+
+_turn = threading.Lock()  # a worker has one judge, whatever number of threads Dask gives it
 
 
 class SubmissionsError(ValueError):
@@ -68,7 +73,8 @@ def grade_class(
     Raises:
         SubmissionsError: The folder is missing or holds no student.
         SandboxError: The sandbox does not work here.
-        ClusterError: The scheduler does not answer, or is gone. What was graded is kept.
+        ClusterError: The scheduler does not answer or is gone, has no worker, or has one that
+            would grade otherwise than this machine. What was graded is kept.
         HomeworkError: The homework's source is not well formed.
         OSError: A result can't be kept, on a full disk, say. Those kept before it stay.
     """
@@ -210,13 +216,15 @@ def _grade_in_parallel(
                 underway[future] = (student, fingerprint(course, notebook))
                 yield future
 
-        # Only a few notebooks are under way at a time: a large class needs no more memory.
-        slots = 4 * max(sum(client.nthreads().values()), 1)
         submitted = submit_each()
-        finished = as_completed(list(itertools.islice(submitted, slots)))
+        room = _Room(client)
+        finished = as_completed(list(itertools.islice(submitted, room.beside(underway))))
         for future in finished:
             if future.status in ("cancelled", "lost"):
-                raise ClusterError("the Dask scheduler is gone; what was graded is kept: run again")
+                raise ClusterError(
+                    "the Dask scheduler is gone, or all its workers are; what was graded is kept: "
+                    "run again"
+                )
             student, made_from = underway.pop(future)
             if future.status == "finished":
                 yield SubmissionResult.from_json(future.result()), made_from
@@ -224,8 +232,29 @@ def _grade_in_parallel(
                 raise error
             else:
                 yield _lost(course.homework, student, error), ""
-            finished.update(list(itertools.islice(submitted, 1)))
+            finished.update(list(itertools.islice(submitted, room.beside(underway))))
         yield from ((result, "") for result in vanished)
+
+
+class _Room:
+    """How many notebooks may be under way: a few for each thread, so that memory stays flat.
+
+    Workers join while others grade, when jobs that waited in a queue begin: they are counted anew,
+    yet not with each result, for the scheduler has to be asked.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._slots = 0
+        self._counted = -math.inf
+
+    def beside(self, underway: Sized) -> int:
+        """Return how many more may be submitted."""
+        if time.monotonic() - self._counted > _RECOUNT_SECONDS:
+            threads = self._client.scheduler_info(n_workers=0)["total_threads"]
+            self._slots = 4 * max(threads, 1)
+            self._counted = time.monotonic()
+        return max(self._slots - len(underway), 0)
 
 
 def _grade_one(
@@ -245,13 +274,19 @@ def _grade_one(
             f"the worker on {socket.gethostname()} has another version of course_lib installed: "
             "its marks would not be ours. Install the same one there"
         )
+    if settings["device"] == "cuda" and not torch.cuda.device_count():
+        raise ClusterError(
+            f"the worker on {socket.gethostname()} offers a GPU, and torch can use none there; see "
+            "with nvidia-smi what it has, or start it without --resources GPU=1"
+        )
     seed = secrets.randbits(62) if seed is None else seed
-    judge = open_judge(course, **settings, scratch=Path(get_worker().local_directory))
-    result = _grade_patiently(judge, notebook, student, seed)
-    ended = [check.status for check in result.checks]
-    ended += [failure.status for failure in result.cell_failures]
-    if Status.CRASH in ended:
+    with _turn:
+        judge = open_judge(course, **settings, scratch=Path(get_worker().local_directory))
         result = _grade_patiently(judge, notebook, student, seed)
+        ended = [check.status for check in result.checks]
+        ended += [failure.status for failure in result.cell_failures]
+        if Status.CRASH in ended:
+            result = _grade_patiently(judge, notebook, student, seed)
     return result.to_json()
 
 

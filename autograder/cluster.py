@@ -3,6 +3,7 @@
 import logging
 import multiprocessing
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 _CONNECT_SECONDS = 15
+_PAUSE_SECONDS = 0.2  # between two looks for a worker
 _ALLOWED_FAILURES = 10  # workers that may die on a submission, or while it waits its turn there
 
 
 class ClusterError(RuntimeError):
-    """The scheduler can't be reached; the message says which, and what to look at."""
+    """The scheduler or its workers can't be used; the message says which, and what to look at."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +60,7 @@ class Cluster:
 
     @contextmanager
     def connect(self, most: int) -> Iterator[Any]:
-        """Connect to the scheduler, or start one with its workers.
+        """Connect to a scheduler that has a worker, or start one with its workers.
 
         Args:
             most: Submissions to grade: no more workers than that are started.
@@ -67,7 +69,7 @@ class Cluster:
             A ``distributed.Client``.
 
         Raises:
-            ClusterError: The scheduler does not answer.
+            ClusterError: The scheduler does not answer, or has no worker that can grade.
         """
         from distributed import Client, Security
 
@@ -85,10 +87,34 @@ class Cluster:
                     f"no Dask scheduler answers at {self.scheduler}; start one with: dask scheduler"
                 ) from error
             with client:
+                self._wait_for_a_worker(client)
                 yield client
             return
         with _local_cluster(min(self._local_workers(), most), self.resources) as client:
             yield client
+
+    def _wait_for_a_worker(self, client: Any) -> None:
+        """Wait for the first: without one, Dask would wait for ever and say nothing."""
+        gives_up = time.monotonic() + _CONNECT_SECONDS
+        while True:
+            workers = client.scheduler_info(n_workers=-1)["workers"].values()
+            if any(self._can_grade(worker) for worker in workers):
+                return
+            if time.monotonic() > gives_up:
+                break
+            time.sleep(_PAUSE_SECONDS)
+        offered = " that offers a GPU" if self.resources else ""
+        option = " --resources GPU=1" if self.resources else ""
+        raise ClusterError(
+            f"no worker{offered} joined {self.scheduler} within {_CONNECT_SECONDS} seconds; run "
+            "again when a job that waits in a queue has begun, or start one with: "
+            f"dask worker {self.scheduler} --nthreads 1{option}"
+        )
+
+    def _can_grade(self, worker: dict[str, Any]) -> bool:
+        offers = worker["resources"]
+        enough = all(offers.get(name, 0) >= need for name, need in self.resources.items())
+        return enough and worker["status"] == "running"
 
     def _local_workers(self) -> int:
         if self.workers:

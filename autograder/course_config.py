@@ -8,11 +8,15 @@ from autograder.database import gradebook_url, without_password
 _HEADER = '"""Written anew by each grading, as long as this line stands."""'
 _TEXT = """{header}
 
-from autograder.nbgrader_settings import configure
+from pathlib import Path
 
+from autograder.nbgrader_settings import configure, project_settings
+
+root = {root!r}
 c = get_config()  # noqa: F821 -- nbgrader defines it
 configure(c)
-c.TrustedJudge.root = {root!r}
+c.TrustedJudge = project_settings(Path(root)).TrustedJudge  # the limits that grading has
+c.TrustedJudge.root = root
 c.CourseDirectory.root = {folder!r}
 c.CourseDirectory.db_url = {db_url!r}
 """

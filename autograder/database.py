@@ -5,7 +5,8 @@ from pathlib import Path
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, SQLAlchemyError
-from traitlets.config.loader import PyFileConfigLoader
+
+from .nbgrader_settings import project_settings
 
 _CONNECT_SECONDS = 10
 
@@ -23,10 +24,7 @@ def configured_url(root: Path) -> str:
     Returns:
         ``c.CourseDirectory.db_url``; empty if it is not set.
     """
-    if not (root / "nbgrader_config.py").is_file():
-        return ""
-    config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
-    return str(config.CourseDirectory.get("db_url", ""))
+    return str(project_settings(root).CourseDirectory.get("db_url", ""))
 
 
 def gradebook_url(course_folder: Path, db_url: str = "") -> str:

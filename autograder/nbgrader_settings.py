@@ -2,8 +2,10 @@
 
 import os
 import sysconfig
+from pathlib import Path
 
 from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
 
 
 def configure(c: Config) -> None:
@@ -34,6 +36,20 @@ def configure(c: Config) -> None:
         "nbgrader.preprocessors.ClearHiddenTests",
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
+
+
+def project_settings(root: Path) -> Config:
+    """Read what the project's nbgrader_config.py says, for what is not run in the project's folder.
+
+    Args:
+        root: The project's folder.
+
+    Returns:
+        Its settings; none if there is no such file.
+    """
+    if not (root / "nbgrader_config.py").is_file():
+        return Config()
+    return PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
 
 
 def _put_scripts_on_path() -> None:

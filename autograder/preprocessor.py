@@ -11,12 +11,11 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Float, Int, Unicode
-from traitlets.config import Config
-from traitlets.config.loader import PyFileConfigLoader
 
 from .course import Course, open_judge
 from .graded_notebook import write_outcomes
 from .judge import TimeLimits
+from .nbgrader_settings import project_settings
 from .results import SubmissionResult
 from .worker.isolation import Limits
 
@@ -99,7 +98,4 @@ def configured_judge(root: Path) -> TrustedJudge:
     Returns:
         A preprocessor whose limits are to be read.
     """
-    config = Config()
-    if (root / "nbgrader_config.py").is_file():
-        config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
-    return TrustedJudge(config=config)
+    return TrustedJudge(config=project_settings(root))

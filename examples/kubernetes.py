@@ -3,8 +3,9 @@
     python -m pip install dask-kubernetes
     helm install --repo https://helm.dask.org --generate-name dask-kubernetes-operator
 
-The image holds this project, installed, with the same course_lib as here (a worker with another one
-is refused), and bubblewrap. Pods need user namespaces: the sandbox is set up without privileges.
+The image holds this project, installed, with the same course_lib as here (with another one on a
+worker, grading stops and names it), and bubblewrap. Pods need user namespaces: the sandbox is set
+up without privileges.
 """
 
 import subprocess
@@ -24,6 +25,7 @@ def main(homework: str, submissions: str, out: str) -> int:
         worker_command=["dask", "worker", "--nthreads", "1"],  # a submission at a time
         resources={"requests": {"cpu": "1", "memory": "6Gi"}, "limits": {"memory": "6Gi"}},
     ) as cluster:
+        cluster.wait_for_workers(1)  # pods may wait for a machine; those that begin later join in
         command = ["grade", homework, "--submissions", submissions, "--out", out]
         command += ["--scheduler", cluster.scheduler_address]
         return subprocess.run(

@@ -3,8 +3,8 @@
     python -m pip install dask-jobqueue
 
 Each job is one worker with the sandbox; notebooks and results travel over the network, so jobs need
-no folder in common with this machine. They need this project installed with the same course_lib (a
-worker with another one is refused), and bubblewrap.
+no folder in common with this machine. They need this project installed with the same course_lib
+(with another one on a worker, grading stops and names it), and bubblewrap.
 """
 
 import subprocess
@@ -25,6 +25,7 @@ def main(homework: str, submissions: str, out: str) -> int:
         # and --device cuda below: each submission then takes a GPU for itself.
     ) as cluster:
         cluster.scale(jobs=50)
+        cluster.wait_for_workers(1)  # jobs may queue; those that begin later join in
         command = ["grade", homework, "--submissions", submissions, "--out", out]
         command += ["--scheduler", cluster.scheduler_address]
         return subprocess.run(

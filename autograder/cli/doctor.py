@@ -14,7 +14,7 @@ from rich.text import Text
 
 from autograder.clean_text import one_line
 from autograder.cli.bad_input import ROOT
-from autograder.cli.options import DatabaseUrl, Scheduler, TlsCa, TlsCert, TlsKey
+from autograder.cli.options import DatabaseToTry, Scheduler, TlsCa, TlsCert, TlsKey
 from autograder.terminal import output
 
 _PACKAGES = (
@@ -41,7 +41,7 @@ class Finding:
 
 
 def doctor(
-    db: DatabaseUrl = "",
+    db: DatabaseToTry = "",
     scheduler: Scheduler = "",
     tls_ca: TlsCa = None,
     tls_cert: TlsCert = None,
@@ -50,7 +50,7 @@ def doctor(
     """Say whether this machine can grade, and how to mend what is missing.
 
     Args:
-        db: The gradebook's database; a file if empty and nbgrader_config.py names none.
+        db: The gradebook's database; SQLite if empty and nbgrader_config.py names none.
         scheduler: Address of a running Dask scheduler; empty for workers on this machine.
         tls_ca: Certificate of the authority, for a ``tls://`` scheduler.
         tls_cert: This client's certificate, likewise.
@@ -82,7 +82,7 @@ def examine(root: Path, *, db_url: str = "") -> list[Finding]:
 
     Args:
         root: The project's folder.
-        db_url: The gradebook's database; what nbgrader_config.py names, else a file, if empty.
+        db_url: The gradebook's database; what nbgrader_config.py names, else SQLite, if empty.
 
     Returns:
         What was found, in the order to read it.
@@ -163,7 +163,7 @@ def _database(root: Path, db_url: str) -> Finding:
     if not shutil.which("alembic"):
         mend = "python -m pip install -r requirements.txt"
         return Finding(subject="database", state="missing", found="no alembic", mend=mend)
-    where = "answers" if db_url else "a file in --out"
+    where = "answers" if db_url else "a file where grading writes"
     return Finding(subject="database", state="ok", found=f"{found}, {where}")
 
 
@@ -183,9 +183,8 @@ def _dask(scheduler: str, ca: Path | None, cert: Path | None, key: Path | None) 
     except (ClusterError, ValueError) as error:
         mend = one_line(str(error), 600)
         return Finding(subject="Dask", state="missing", found=scheduler, mend=mend)
-    mend = "" if workers else f"start some: dask worker {scheduler}"
-    state = "ok" if workers else "missing"
-    return Finding(subject="Dask", state=state, found=f"{scheduler}, {workers} workers", mend=mend)
+    found = f"{scheduler}, {workers} {'worker' if workers == 1 else 'workers'}"
+    return Finding(subject="Dask", state="ok", found=found)
 
 
 def _disk(root: Path) -> Finding:

@@ -95,7 +95,8 @@ def make_plan(
             check_book_url(book_url)
         except ValueError as error:
             raise BadInputError(f"--book-url: {error}") from error
-        _check_device(device)
+        if not scheduler:  # elsewhere, each worker finds out for itself
+            _check_device(device)
         db_url = usable_database(db)
     from autograder.cluster import Cluster
 

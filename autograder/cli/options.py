@@ -50,13 +50,17 @@ TlsCert = Annotated[
 TlsKey = Annotated[
     Path | None, typer.Option(exists=True, dir_okay=False, help="For tls://: its key.")
 ]
+_DATABASE = (
+    "The gradebook's database, such as postgresql://ta@host/gradebook. Passwords belong in "
+    "~/.pgpass."
+)
 DatabaseUrl = Annotated[
     str,
-    typer.Option(
-        help="The gradebook's database, such as postgresql://ta@host/gradebook. Passwords belong "
-        "in ~/.pgpass.",
-        show_default="what nbgrader_config.py says, else a file in --out",
-    ),
+    typer.Option(help=_DATABASE, show_default="what nbgrader_config.py says, else a file in --out"),
+]
+DatabaseToTry = Annotated[
+    str,
+    typer.Option("--db", help=_DATABASE, show_default="what nbgrader_config.py says, else SQLite"),
 ]
 BookUrl = Annotated[
     str, typer.Option(help="Address of the book's chapters, for links in the feedback.")

@@ -8,8 +8,8 @@ from autograder.cli.options import (
     DatabaseUrl,
     Device,
     DeviceChoice,
+    Graded,
     HomeworkName,
-    Out,
     SandboxChoice,
     Scheduler,
     Submissions,
@@ -25,7 +25,7 @@ from autograder.terminal import output, print_changes
 def regrade(
     homework: HomeworkName,
     submissions: Submissions,
-    out: Out,
+    out: Graded,
     workers: Workers = None,
     time_limit: TimeLimit = None,
     sandbox: SandboxChoice = True,

@@ -1,10 +1,13 @@
 """Grading a class: everybody gets a result, whatever lies in their folder."""
 
+import contextlib
 import os
+import time
 from pathlib import Path
 
 import pytest
-from distributed import LocalCluster
+import torch
+from distributed import Client, LocalCluster
 
 from autograder import class_run
 from autograder import cluster as cluster_module
@@ -209,13 +212,87 @@ def test_no_sandbox_is_a_choice_that_shows(tmp_path):
 
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("course", "sandbox")
-def test_a_running_scheduler_grades_too(tmp_path):
-    hand_in(tmp_path, "ada", RIGHT)
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_running_scheduler_grades_too(tmp_path, threads):
+    handed_in = {"ada": (RIGHT, 5.0), "bo": (WRONG, 0.0), "cy": (RIGHT, 5.0), "dee": (WRONG, 0.0)}
+    for student, (data, _) in handed_in.items():
+        hand_in(tmp_path, student, data)
     with LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=True
+        n_workers=1, threads_per_worker=threads, dashboard_address=":0", processes=True
     ) as running:
-        (result,) = grade(tmp_path, cluster=Cluster(scheduler=running.scheduler_address))
-    assert result.score == 5.0
+        results = grade(tmp_path, cluster=Cluster(scheduler=running.scheduler_address))
+    scores = {result.student: result.score for result in results}
+    assert scores == {student: score for student, (_, score) in handed_in.items()}
+
+
+UNDERWAY: list[str] = []  # what _stand_in is at, in all threads
+MOST: list[int] = []
+
+
+def _stand_in(course, notebook, student, *rest):
+    UNDERWAY.append(student)
+    MOST.append(len(UNDERWAY))
+    time.sleep(0.1)
+    UNDERWAY.remove(student)
+    return ungraded(course.homework, student, "stood in").to_json()
+
+
+def test_workers_that_join_late_get_the_course_and_as_much_to_do(tmp_path, monkeypatch):
+    notebooks = {f"s{n:02}": (hand_in(tmp_path, f"s{n:02}", RIGHT), 1) for n in range(60)}
+    monkeypatch.setattr(class_run, "_grade_one", _stand_in)
+    monkeypatch.setattr(class_run, "_RECOUNT_SECONDS", 0.0)
+    MOST.clear()
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as running,
+        Client(running) as client,
+    ):
+        monkeypatch.setattr(Cluster, "connect", lambda *given: contextlib.nullcontext(client))
+        course = Course(homework=DOUBLE, library={})
+        results = class_run._grade_in_parallel(course, notebooks, Cluster(), {})
+        first = next(results)
+        running.scale(12)
+        graded = [first, *results]
+    assert sorted(result.student for result, _ in graded) == list(notebooks)
+    assert max(MOST) > 4  # what one worker with one thread is given beforehand
+
+
+@pytest.mark.usefixtures("course")
+@pytest.mark.parametrize(
+    ("device", "workers", "words"),
+    [
+        ("cpu", 0, r"no worker joined tcp://\S+ within 1 seconds.* --nthreads 1$"),
+        ("cuda", 1, r"no worker that offers a GPU joined .* --resources GPU=1$"),
+    ],
+)
+def test_without_a_worker_that_can_grade_it_is_told_how_to_start_one(
+    tmp_path, monkeypatch, device, workers, words
+):
+    hand_in(tmp_path, "ada", RIGHT)
+    monkeypatch.setattr(cluster_module, "_CONNECT_SECONDS", 1)
+    seen = []
+    with LocalCluster(n_workers=workers, dashboard_address=None, protocol="tcp://") as running:
+        cluster = Cluster(scheduler=running.scheduler_address, device=device)
+        with pytest.raises(ClusterError, match=words):
+            grade(tmp_path, cluster=cluster, isolated=False, on_result=seen.append)
+    assert not seen
+
+
+@pytest.mark.usefixtures("course")
+def test_a_worker_without_the_gpu_that_it_offers_costs_nobody_points(tmp_path):
+    if torch.cuda.device_count():
+        pytest.skip("there is a GPU")
+    hand_in(tmp_path, "ada", RIGHT)
+    seen = []
+    with pytest.raises(ClusterError, match=r"the worker on \S+ offers a GPU, and torch can use"):
+        grade(
+            tmp_path,
+            cluster=Cluster(workers=1, device="cuda"),
+            isolated=False,
+            on_result=seen.append,
+        )
+    assert not seen
 
 
 @pytest.mark.usefixtures("course")

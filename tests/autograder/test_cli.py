@@ -113,6 +113,18 @@ def test_a_missing_gpu_is_told(submissions, tmp_path):
     assert "no GPU" in line
 
 
+def test_a_gpu_is_the_workers_affair_where_a_scheduler_grades(
+    graded, submissions, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    outcome = run(
+        "grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out",
+        "--device", "cuda", "--scheduler", "tcp://127.0.0.1:8786",
+    )  # fmt: skip
+    assert outcome.exit_code == 0, outcome.output
+    assert graded[0][2]["cluster"].device == "cuda"
+
+
 def test_without_bubblewrap_nothing_starts(submissions, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     line = refused(run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out"))
@@ -143,6 +155,19 @@ def test_help_says_what_it_takes_to_grade_again_what_is_graded():
     told = " ".join(run("grade", "--help", env={"COLUMNS": "400"}).stdout.split())
     assert "already keeps its marks: grade --force grades it again under this limit" in told
     assert "Grades everything again, as --force does" in told
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "unsaid"),
+    [
+        ("regrade", "Where grading wrote.", "made if it is not there"),
+        ("doctor", "[default: (what nbgrader_config.py says, else SQLite)]", "--out"),
+    ],
+)
+def test_help_says_what_holds_for_this_command(command, said, unsaid):
+    told = " ".join(run(command, "--help", env={"COLUMNS": "400"}).stdout.split())
+    assert said in told
+    assert unsaid not in told
 
 
 class Recorder:
