@@ -81,7 +81,7 @@ class GrowingCache:
         return keys[:, :, :end], values[:, :, :end]  # (batch, num_heads, length, head_dim)
 
     def reorder(self, indices: Tensor) -> None:
-        """Make row i go on from what was row ``indices[i]``.
+        """Make row i go on from what was row ``indices[i]``. An empty cache stays as it is.
 
         Args:
             indices: ``(new batch,)``, int64; a row may be taken more than once or not at all.
@@ -149,7 +149,7 @@ class FixedCache:
         return self._held
 
     def reorder(self, indices: Tensor) -> None:
-        """Make row i go on from what was row ``indices[i]``.
+        """Make row i go on from what was row ``indices[i]``. An empty cache stays as it is.
 
         Args:
             indices: ``(new batch,)``, int64; a row may be taken more than once or not at all.

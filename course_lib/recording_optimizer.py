@@ -15,6 +15,7 @@ class RecordingOptimizer:
         steps: How often ``step`` was called.
         gradients: For each parameter's name its gradient when ``step`` was last called, a copy;
             None where there was none.
+        param_groups: As torch's optimizers have them: one group, of all parameters.
 
     Source: chapter "Training a Transformer".
 
@@ -32,6 +33,7 @@ class RecordingOptimizer:
         self._model = model
         self.steps = 0
         self.gradients: dict[str, Tensor | None] = {}
+        self.param_groups = [{"params": list(model.parameters())}]
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the model's gradients.

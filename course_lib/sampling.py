@@ -81,7 +81,7 @@ def keep_top_k(logits: Tensor, k: int) -> Tensor:
     """Rule out all but the k most probable tokens.
 
     Args:
-        logits: ``(..., vocab_size)``.
+        logits: ``(..., vocab_size)``, left as they are.
         k: How many to keep, at least 1; those as probable as the last are kept too.
 
     Returns:
@@ -102,7 +102,7 @@ def keep_top_p(logits: Tensor, p: float) -> Tensor:
     """Rule out all but the nucleus: the fewest tokens whose probabilities sum to at least p.
 
     Args:
-        logits: ``(..., vocab_size)``.
+        logits: ``(..., vocab_size)``, left as they are.
         p: The probability to keep, above 0, at most 1. The most probable token is always kept.
 
     Returns:

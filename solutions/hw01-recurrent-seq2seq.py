@@ -745,7 +745,8 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 layers = make_layers(2, d_input=8, d_hidden=4)
 lengths = torch.tensor([5, 1, 6])[torch.randperm(3)]
-x = torch.randn(3, 6, 8).to(device)
+x = torch.randn(3, 6, 8).to(device).requires_grad_()
+upstream = torch.randn(3, 8).to(device)
 for used in (torch.tensor([6, 6, 6]), lengths):
     memory, context = attempt(read_both_ways, x, used.to(device), layers, 4)
     assert_shape(memory, (3, 6, 8), what="memory")
@@ -757,9 +758,10 @@ for used in (torch.tensor([6, 6, 6]), lengths):
         )
     rows, last = torch.arange(3), used - 1
     at_last, at_first = memory[rows, last], memory[:, 0]
+    expected = torch.cat([at_last[:, :4], at_first[:, 4:]], dim=-1)
     assert_close(
         context,
-        torch.cat([at_last[:, :4], at_first[:, 4:]], dim=-1),
+        expected,
         what="context",
         hint="at padding, a state stays what it was: then the last state is the one at the last "
         "real step",
@@ -776,6 +778,20 @@ for used in (torch.tensor([6, 6, 6]), lengths):
             ),
         },
     )
+    if not expected.requires_grad:
+        continue  # the checks of the two directions have something to say
+    if not context.requires_grad:
+        raise CheckFailure(
+            "no gradient flows back from the context",
+            hint="detach() cuts it, and then the encoder can't learn from the decoder",
+        )
+    slopes = []
+    for vectors in (context, expected):
+        weighted = (vectors * upstream).sum()
+        (slope,) = torch.autograd.grad(weighted, x, retain_graph=True, allow_unused=True)
+        slopes.append(torch.zeros_like(x) if slope is None else slope)
+    hint = "detach() cuts the gradient: the context is made of two states as they are"
+    assert_close(slopes[0], slopes[1], what="gradient that the context sends to x", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="read_both_ways-layers" points=1 read="recurrent-networks#deep-networks"
@@ -795,6 +811,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 layers = make_layers(3, d_input=8, d_hidden=4)  # x is as wide as a memory
 x, lengths = torch.randn(2, 5, 8).to(device), torch.tensor([5, 5]).to(device)
+x.requires_grad_()
 first, first_context = attempt(read_both_ways, x, lengths, layers[:1], 4)
 second, second_context = attempt(read_both_ways, first, lengths, layers[1:2], 4)
 third, third_context = attempt(read_both_ways, second, lengths, layers[2:], 4)
@@ -824,6 +841,15 @@ assert_close(
         "this is the context of the first layer; return that of the top one": first_context,
     },
 )
+if third.requires_grad:  # else the checks of the two directions have something to say
+    upstream = torch.randn(2, 5, 8).to(device)
+    slopes = []
+    for top in (memory, third):
+        weighted = (top * upstream).sum()
+        (slope,) = torch.autograd.grad(weighted, x, retain_graph=True, allow_unused=True)
+        slopes.append(torch.zeros_like(x) if slope is None else slope)
+    hint = "detach() between two layers cuts the gradient: the layers below learn nothing"
+    assert_close(slopes[0], slopes[1], what="gradient that the top layer sends to x", hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -953,11 +979,12 @@ for name, shape in (
         raise CheckFailure(f"{name} is not among the decoder's parameters")
 if not any(name.startswith("cell.") for name in decoder.state_dict()):
     raise CheckFailure("the decoder has no cell", hint="self.cell = GRUCell(...)")
-context = torch.randn(3, 5).to(device)
+context = torch.randn(3, 5).to(device).requires_grad_()
 weight, bias = decoder.bridge.weight, decoder.bridge.bias
+first, expected = decoder.start(context), torch.tanh(F.linear(context, weight, bias))
 assert_close(
-    decoder.start(context),
-    torch.tanh(F.linear(context, weight, bias)),
+    first,
+    expected,
     what="the first state",
     mistakes={
         "tanh is missing": F.linear(context, weight, bias),
@@ -969,6 +996,16 @@ assert_close(
         ),
     },
 )
+upstream = torch.randn(3, 5).to(device)
+slopes = []
+for state in (first, expected):
+    slope = None
+    if state.requires_grad:
+        weighted = (state * upstream).sum()
+        (slope,) = torch.autograd.grad(weighted, context, allow_unused=True)
+    slopes.append(torch.zeros_like(context) if slope is None else slope)
+hint = "detach() and .data cut the gradient: the encoder learns from the decoder, by the context"
+assert_close(slopes[0], slopes[1], what="gradient of the context", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="Decoder-step" points=1 read="sequence-to-sequence#the-decoder"
@@ -983,6 +1020,7 @@ assert_shape(new_state, (2, 4), what="the new state", hint=hint)
 decoder = Decoder(7, 5, 5, 5).to(device)
 tokens = torch.randint(7, (4,)).to(device)
 context, state = torch.randn(4, 5).to(device), torch.randn(4, 5).to(device)
+context.requires_grad_()
 y, weight, bias = decoder.embedding(tokens), decoder.output.weight, decoder.output.bias
 expected_state = decoder.cell(torch.cat([y, context], dim=-1), state)
 logits, new_state = decoder.step(tokens, state, context)
@@ -1022,6 +1060,16 @@ assert_close(
         "these are log-probabilities; return logits": torch.log_softmax(expected, dim=-1),
     },
 )
+weights_of_state, weights_of_logits = torch.randn(4, 5).to(device), torch.randn(4, 7).to(device)
+slopes = []
+for pair in ((new_state, logits), (expected_state, expected)):
+    weighted = (pair[0] * weights_of_state).sum() + (pair[1] * weights_of_logits).sum()
+    slope = None
+    if weighted.requires_grad:
+        (slope,) = torch.autograd.grad(weighted, context, retain_graph=True, allow_unused=True)
+    slopes.append(torch.zeros_like(context) if slope is None else slope)
+hint = "detach() and .data cut the gradient: the encoder learns from every step, by the context"
+assert_close(slopes[0], slopes[1], what="gradient of the context", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="Decoder-forward" points=1 read="sequence-to-sequence#teacher-forcing"
@@ -1040,6 +1088,7 @@ with torch.no_grad():  # the first tokens have not faded by the last step
     for parameter in ("bridge", "output"):
         getattr(decoder, parameter).weight.mul_(3)
 tgt, context = torch.randint(7, (4, 6)).to(device), torch.randn(4, 5).to(device)
+context.requires_grad_()
 
 
 def by_steps(next_tokens, next_state=lambda old, new: new, state=None):
@@ -1082,13 +1131,21 @@ assert_close(
     },
 )
 upstream = torch.randn(4, 7).to(device)
-(logits[:, -1] * upstream).sum().backward()
+(logits[:, -1] * upstream).sum().backward(retain_graph=True)
 slope = decoder.bridge.weight.grad
 if slope is None or not bool(slope.abs().sum() > 0):
     raise CheckFailure(
         "from the last step no gradient reaches the bridge",
         hint="detach() between two steps cuts backpropagation through time",
     )
+upstream = torch.randn(4, 6, 7).to(device)
+slopes = []
+for scores in (logits, expected):
+    weighted = (scores * upstream).sum()
+    (slope,) = torch.autograd.grad(weighted, context, retain_graph=True, allow_unused=True)
+    slopes.append(torch.zeros_like(context) if slope is None else slope)
+hint = "hand start and step the context as it is: detach() hides from the encoder what went wrong"
+assert_close(slopes[0], slopes[1], what="gradient of the context", hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1483,6 +1540,15 @@ for beam_size, language in (
             "this is the path of greedy search": reference_tokens(language, 1),
         },
     )
+# The end token may be any; here it is the last of the vocabulary.
+pairs = {(START, 2): 0.5, (START, 3): 0.4, (2, 4): 0.2, (3, 4): 0.9, (4, 7): 0.9}
+language = language_of(8, pairs)
+expected = reference_tokens(language, 2, eos_id=7)  # 3, 4, and 7 for the end
+results = attempt(
+    beam_search, language, beam_size=2, start_id=START, eos_id=7, max_new_tokens=6, alpha=0.0
+)
+hint = "a sequence ends with eos_id, whatever number it is"
+assert_equal(pairs_in(results)[0][0], expected, what="the best sequence for eos_id=7", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="beam_search-results" points=1 read="decoding#beam-search"
@@ -1687,6 +1753,24 @@ for alpha, expected in ((0.0, [END]), (1.0, [2, 3, 4, END])):
     best = written_by(results)[0]
     hint = "rank all results at the end, by log-probability over length ** alpha"
     assert_equal(best, expected, what=f"the best sequence for alpha {alpha}", hint=hint)
+# The winner is behind for three steps: it needs its whole length to overtake what has ended.
+patient = language_of(
+    6,
+    {
+        (START, END): 0.5, (START, 2): 0.45, (2, END): 0.5, (2, 3): 0.4,
+        (3, 4): 0.97, (4, 5): 0.97, (5, END): 0.97,
+    },
+)  # fmt: skip
+results = attempt(
+    beam_search, patient, beam_size=2, start_id=START, eos_id=END, max_new_tokens=5, alpha=1.0
+)
+assert_equal(
+    written_by(results)[0],
+    [2, 3, 4, 5, END],
+    what="the best sequence where the winner is late",
+    hint="what is in play may still grow: the best that it can get is its log-probability over "
+    "max_new_tokens ** alpha; stop only where results beat that, or not at all",
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]

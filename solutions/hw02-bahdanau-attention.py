@@ -33,7 +33,7 @@
 #   like; a cell that stays silent is content. When one complains, read its last line first: mostly
 #   it is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
-#   shapes. It asks for nothing that the docstring does not promise.
+#   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
 # - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
 #   So hand in also what is only half done.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*.
@@ -135,11 +135,11 @@ for widths in ((0, 4, 5), (3, 0, 5), (3, 4, 0), (-1, 4, 5)):
 
 # %% test="AdditiveAttention-scores" points=1 read="bahdanau-attention#alignment-model"
 # Each pair of a query and a key gets its score
-layer = AdditiveAttention(d_query=1, d_memory=1, d_attention=2).to(device)
+layer = AdditiveAttention(d_query=1, d_memory=2, d_attention=2).to(device)
 layer.load_state_dict(
     {
         "query_projection.weight": torch.tensor([[1.0], [0.0]]),
-        "key_projection.weight": torch.zeros(2, 1),
+        "key_projection.weight": torch.zeros(2, 2),
         "score.weight": torch.tensor([[2.0, 4.0]]),
     }
 )
@@ -845,6 +845,32 @@ if slope is None or not bool(slope.abs().sum() > 0):
         hint="if the check of the start passes: detach() between two steps cuts backpropagation "
         "through time",
     )
+# The encoder learns from the decoder: by the context, the keys and the averages of the memory.
+encoded = replace(
+    encoded, memory=encoded.memory.requires_grad_(), context=encoded.context.requires_grad_()
+)
+logits = decoder(tgt[:, :1], encoded)
+y, hidden = decoder.embedding(tgt[:, 0]), torch.tanh(decoder.bridge(encoded.context))
+keys = decoder.attention.key_projection(encoded.memory)
+mask = encoded.mask[:, None]
+seen = decoder.attention(hidden[:, None], encoded.memory, mask, keys=keys)[:, 0]
+hidden = decoder.cell(torch.cat([y, seen], dim=-1), hidden)
+by_hand = decoder.output(torch.cat([hidden, y, seen], dim=-1))[:, None]
+if torch.allclose(by_hand, logits, atol=1e-5):  # else other checks have something to say
+    upstream = 9 * torch.randn(3, 1, 7).to(device)
+    slopes = []
+    for result in (logits, by_hand):
+        weighted, leaves = (result * upstream).sum(), (encoded.memory, encoded.context)
+        found = torch.autograd.grad(weighted, leaves, allow_unused=True)
+        pairs = zip(found, leaves, strict=True)
+        slopes.append([torch.zeros_like(leaf) if g is None else g for g, leaf in pairs])
+    hint = "start and step take memory and keys as they are: detach() cuts the encoder's gradient"
+    assert_close(slopes[0][0], slopes[1][0], what="gradient of the memory", hint=hint)
+    if not bool(slopes[0][1].abs().sum() > 0):
+        raise CheckFailure(
+            "no gradient reaches the context",
+            hint="detach() in start cuts it: the encoder learns by the context too",
+        )
 ### END HIDDEN TESTS
 
 # %% test="AttentionDecoder-weights" points=1 read="bahdanau-attention#alignment-heatmaps"
@@ -1004,7 +1030,8 @@ def alignment_error(weights: Tensor, alignment: Tensor) -> float:
         Share of the queries that have a true key, 0 to 1; a float.
 
     Raises:
-        ValueError: The shapes do not fit, or no query has a true key.
+        ValueError: ``weights`` does not have three dimensions, ``alignment`` is not of their first
+            two, or no query has a true key.
     """
     ### BEGIN SOLUTION
     if weights.dim() != 3 or alignment.shape != weights.shape[:2]:
@@ -1116,10 +1143,11 @@ assert_raises(ValueError, alignment_error, weights, nowhere, hint=hint)
 ### BEGIN HIDDEN TESTS
 nowhere = torch.full((1, 1), -1).to(device)
 assert_raises(ValueError, alignment_error, weights[:1, :1], nowhere, hint=hint)
-hint = "alignment must be (batch, query_len) of the weights: raise ValueError"
+hint = "alignment must be (batch, query_len) of the weights: raise ValueError for anything else"
 alignment = torch.randint(3, (2, 4)).to(device)
 assert_raises(ValueError, alignment_error, weights, alignment[:, :3], hint=hint)
 assert_raises(ValueError, alignment_error, weights, alignment[:1], hint=hint)
+hint = "weights must have three dimensions, (batch, query_len, key_len): else raise ValueError"
 assert_raises(ValueError, alignment_error, weights[0], alignment[0], hint=hint)
 assert_keeps_inputs(alignment_error, weights, alignment)
 assert_keeps_inputs(alignment_error, weights, torch.tensor([[0, 1, -1, -1]] * 2).to(device))

@@ -270,7 +270,11 @@ assert_close(
     mistakes={
         "the mask is inverted; True means may attend": torch.tensor([[100.0]]).to(device),
         "masked after the softmax; mask the scores": torch.tensor([[2.8]]).to(device),
-        "a hidden score is set to 0, a score like any other": torch.tensor([[5.6]]).to(device),
+        "a hidden score is set to 0, a score like any other: set it to -inf": torch.tensor(
+            [[25.6]]
+        ).to(device),
+        "a hidden score is set to 0, and its weight too, but only after the softmax: set the score "
+        "to -inf": torch.tensor([[5.6]]).to(device),
         "the mask changes nothing": torch.tensor([[62.8]]).to(device),
         "the softmax runs over the queries, not over the keys": torch.tensor([[12.0]]).to(device),
         "the mask is added to the scores, so that True counts as 1: fill them with -inf where it "

@@ -37,12 +37,13 @@
 # ## How this notebook works
 #
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
-#   contract: shapes, dtypes, errors. You may add cells, and functions and methods of your own.
+#   contract: shapes, dtypes, errors. Your functions leave the tensors that they are given as they
+#   are. You may add cells, and functions and methods of your own.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
 #   like; a cell that stays silent is content. When one complains, read its last line first: mostly
 #   it is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
-#   shapes. It asks for nothing that the docstring does not promise.
+#   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
 # - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
 #   So hand in also what is only half done.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*.
@@ -87,8 +88,8 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # stands on these angles, so they are a function of their own.
 #
 # **Digits.** A million tokens on, the fast hand has turned a million radians. In float32 that
-# leaves two digits behind the point. So compute *everything* in `dtype`, from the positions and the
-# speeds on; a result that is cast at the end has lost its digits before.
+# leaves hardly one digit behind the point. So compute *everything* in `dtype`, from the positions
+# and the speeds on; a result that is cast at the end has lost its digits before.
 
 # %% solution="position_angles" of="course_lib.positional"
 
@@ -156,6 +157,12 @@ assert_shape(angles, (3, 8), what="the angles", hint="a row a position, width / 
 drift = 1e5 * (angles[:, :-2] * angles[:, 2:] / angles[:, 1:-1] ** 2 - 1)
 nothing = torch.zeros(3, 6, dtype=torch.float64).to(device)
 assert_close(drift, nothing, what="the drift of the hands, scaled up", hint=in_dtype)
+# Hands whose speeds are all off by the same share do not drift apart; their sines tell.
+hands = torch.arange(8, dtype=torch.float64, device=device)
+exact = far.double()[:, None] / 10_000.0 ** (hands / 8)
+if torch.allclose(angles, exact, rtol=1e-4):  # else the check of the values has something to say
+    also_base = f"{in_dtype}; the logarithm of base, too"
+    assert_close(angles.sin(), exact.sin(), what="the sines of the angles", hint=also_base)
 for dtype in (torch.float32, torch.float64):
     got = position_angles(far, 2, dtype=dtype).dtype
     if got != dtype:
@@ -172,6 +179,10 @@ for width in (5, 0, -2):
 # points of all hands side by side: sine, cosine, sine, cosine, ... It is *added* to the token's
 # embedding, and the sum has the dtype that `x` had. `offset` is the position of the first token: 0,
 # unless the tokens before it have been read already.
+#
+# In half precision an angle has few digits left: bfloat16 can't tell position 1001 from 1000. So
+# for an `x` in bfloat16 or float16 compute the angles in float32 or more, and cast the sines and
+# cosines. The same goes for the rotary positions further on.
 #
 # To lay two tensors side by side entry by entry, `torch.stack((a, b), dim=-1).flatten(-2)` does it;
 # or write into `vectors[..., 0::2]` and `vectors[..., 1::2]`.
@@ -285,6 +296,15 @@ for dtype in (torch.float64, torch.bfloat16):
     got = SinusoidalPositions(12)(x.to(dtype)).dtype
     if got != dtype:
         raise CheckFailure(f"x is {dtype}, the output {got}", hint="the output has the dtype of x")
+nothing = torch.zeros(2, 3, 12, dtype=torch.bfloat16).to(device)
+output = SinusoidalPositions(12)(nothing.clone(), offset=1001)
+assert_shape(output, (2, 3, 12), what="output in bfloat16")
+expected = ReferencePositions(12)(nothing.float(), offset=1001)
+if not torch.allclose(output.float(), expected, atol=0.05):
+    raise CheckFailure(
+        "for x in bfloat16, the output at positions 1001 to 1003 differs from what is expected",
+        hint="compute the angles in float32 or more, and cast the sines and cosines",
+    )
 assert_keeps_inputs(SinusoidalPositions(12), x, hint=in_place)
 hint = "d_model must be positive and even, offset not negative: raise ValueError"
 for d_model in (7, 0):
@@ -486,8 +506,7 @@ from course_lib.positional import RotaryPositions as ReferencePositions
 for head_dim, base in ((4, 10_000.0), (6, 500.0)):
     x = torch.randn(2, 3, 5, head_dim).to(device)
     reference = ReferencePositions(head_dim, base=base)
-    # What a rotation of entries i and i + head_dim / 2 gives, as some models have it:
-    by_halves = torch.cat((x[..., 0::2], x[..., 1::2]), dim=-1)
+    # For a rotation of entries i and i + head_dim / 2, as some models have it:
     regrouped = x.unflatten(-1, (2, -1)).transpose(-2, -1).flatten(-2)
     assert_close(
         RotaryPositions(head_dim, base=base)(x.clone(), offset=4),
@@ -518,6 +537,15 @@ for dtype in (torch.float64, torch.bfloat16):
     got = RotaryPositions(4)(x).dtype
     if got != dtype:
         raise CheckFailure(f"x is {dtype}, the output {got}", hint="the output has the dtype of x")
+ones = torch.ones(2, 3, 12, dtype=torch.bfloat16).to(device)
+output = RotaryPositions(12)(ones.clone(), offset=1001)
+assert_shape(output, (2, 3, 12), what="the output in bfloat16")
+expected = ReferencePositions(12)(ones.float(), offset=1001)
+if not torch.allclose(output.float(), expected, atol=0.05):
+    raise CheckFailure(
+        "for x in bfloat16, the output at positions 1001 to 1003 differs from what is expected",
+        hint="compute the angles in float32 or more, and cast the sines and cosines",
+    )
 assert_shape(RotaryPositions(4, base=1.5)(x), (2, 3, 4), what="the output for base=1.5")
 hint = "head_dim must be positive and even, base above 1, offset not negative: raise ValueError"
 assert_raises(ValueError, RotaryPositions, 3, hint=hint)
@@ -647,6 +675,27 @@ if values != {1.0, 3.0}:  # dropped: the bias alone; kept: 1 / (1 - 0.5), and th
 share = (output == 1).float().mean().item()
 if not 0.4 < share < 0.6:
     raise CheckFailure("another share than dropout is set to zero", hint="hand dropout on")
+# The ReLU of what is scaled up is what is scaled up; only a curve tells which of the two is first.
+layer = FeedForward(64, 64, activation="gelu", dropout=0.5).to(device)
+layer.load_state_dict(
+    {
+        "expansion.weight": torch.zeros(64, 64),
+        "expansion.bias": torch.ones(64),
+        "contraction.weight": torch.eye(64),
+        "contraction.bias": torch.ones(64),
+    }
+)
+layer.eval()
+kept = float(F.gelu(torch.ones(())))
+if torch.allclose(layer(x), torch.full_like(x, 1 + kept), atol=1e-3):  # the values' own check
+    layer.train()
+    output = layer(x)
+    right = ((output - 1).abs() < 0.01) | ((output - 1 - 2 * kept).abs() < 0.01)
+    if not bool(right.all()):
+        raise CheckFailure(
+            "with gelu, the values of the output in training are not those of dropout",
+            hint="dropout comes after the activation, and before the contraction",
+        )
 layer = FeedForward(4, 8).to(device).train()
 x = torch.randn(5, 4).to(device)
 assert_close(layer(x), layer(x), what="a second call without dropout", hint="dropout starts at 0")
@@ -677,7 +726,7 @@ assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 
 # library's `RMSNorm`, loses the points of its tests. Comparing yours with them, in a cell of your
 # own, is a good idea. (`LayerNorm`, further down, may use what it likes.)
 
-# %% solution="layer_norm" of="course_lib.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm"
+# %% solution="layer_norm" of="course_lib.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.normalization.RMSNorm"
 
 # %% test="layer_norm-values" points=1 read="layer-normalization#which-mean"
 # Each token has mean 0 and variance 1, then a gain and a bias
@@ -822,7 +871,7 @@ if not bool(layer_norm(constant, gain, bias).isfinite().all()):
     raise CheckFailure("a constant vector gives NaN", hint="its variance is 0: add epsilon to it")
 ### END HIDDEN TESTS
 
-# %% solution="rms_norm" of="course_lib.normalization" forbids="torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.normalization.RMSNorm"
+# %% solution="rms_norm" of="course_lib.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.normalization.RMSNorm"
 
 # %% test="rms_norm-values" points=1 read="layer-normalization#rms-norm"
 # Each token has mean square 1, then a gain; its mean is left alone

@@ -33,9 +33,10 @@
 # - The test cells check one thing each. A cell that stays silent is content. When one complains,
 #   read its last line first: mostly it is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
-#   shapes. It asks for nothing that the docstring does not promise.
-# - Mistakes are not paid twice: parts 2 and 3 are tested with a cache of ours, and part 4 with a
-#   model of ours. So hand in also what is only half done.
+#   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
+# - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
+#   Part 2 is tested with a cache of ours, `sample` with a model of ours; part 3 stands on your
+#   attention. So hand in also what is only half done.
 # - What you wrote in earlier homeworks is in `course_lib` now: attention, masks, positions, norms.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*.
 #
@@ -341,7 +342,7 @@ assert_close(values, wider[1], what="values after reset", hint=hint)
 # %% [markdown]
 # A translator's decoder also looks at the source, by cross-attention. The source stays as it is, so
 # its keys and values are computed at the first step, and never again: see
-# [Cross-attention](book:kv-caching#cross-attention-cache).
+# [The cache of cross-attention](book:kv-caching#cross-attention-cache).
 
 # %% solution="FixedCache" of="course_lib.kv_cache"
 
@@ -637,7 +638,7 @@ assert_equal(len(cache.shapes), 1, what="the number of computations", hint=hint)
 ### BEGIN HIDDEN TESTS
 layer = CachedAttention(12, 3).to(device)
 query, key, value = (torch.randn(2, length, 12).to(device) for length in (4, 6, 6))
-nothing = torch.full((2, 1, 12), math.nan).to(device)
+nothing = torch.full((2, 1, 5), math.nan).to(device)  # of a width that can't be projected
 mask = torch.rand(2, 1, 1, 6) < 0.6
 mask[..., 0] = True
 mask = mask.to(device)
@@ -959,6 +960,8 @@ for k in (1, 3, 7):
 # %% test="keep_top_k-edges" points=1 read="decoding#drawing-by-chance"
 # More than all is all, equals are kept together, less than one is refused
 logits = torch.tensor([1.0, 2.0, 1.0, 0.0]).to(device)
+left_alone = "the logits that are given stay as they are: masked_fill, not masked_fill_"
+assert_keeps_inputs(keep_top_k, logits, 2, hint=left_alone)
 begin_there = "if the first test of keep_top_k fails too, begin there"
 hint = "with more asked for than there are, keep all: topk takes at most vocab_size; " + begin_there
 assert_close(keep_top_k(logits, 9), logits, what="keep_top_k of 4 logits, k = 9", hint=hint)
@@ -970,8 +973,7 @@ assert_close(
 )
 assert_raises(ValueError, keep_top_k, logits, 0, hint="k is at least 1: raise ValueError")
 ### BEGIN HIDDEN TESTS
-hint = "work on a copy: masked_fill, not masked_fill_"
-assert_keeps_inputs(keep_top_k, torch.randn(4, 8).to(device), 2, hint=hint)
+assert_keeps_inputs(keep_top_k, torch.randn(4, 8).to(device), 2, hint=left_alone)
 from course_lib.sampling import keep_top_k as reference_top_k
 
 logits = torch.randint(3, (4, 8)).double().to(device)  # many equals
@@ -1044,6 +1046,8 @@ for p in (0.15, 0.4, 0.7, 0.95):
 # %% test="keep_top_p-edges" points=1 read="decoding#drawing-by-chance"
 # One token is always kept, with p = 1 all are, and other p are refused
 logits = torch.tensor([0.0, 1.0, 0.5]).to(device)
+left_alone = "the logits that are given stay as they are: work on a copy"
+assert_keeps_inputs(keep_top_p, logits, 0.5, hint=left_alone)
 assert_close(
     keep_top_p(logits, 1e-6),
     torch.tensor([out, 1.0, out]).to(device),
@@ -1057,7 +1061,7 @@ assert_raises(ValueError, keep_top_p, logits, 0.0, hint="p is above 0: raise Val
 assert_raises(ValueError, keep_top_p, logits, 1.5, hint="p is at most 1: raise ValueError")
 ### BEGIN HIDDEN TESTS
 logits = torch.randn(4, 9).to(device)
-assert_keeps_inputs(keep_top_p, logits, 0.5, hint="work on a copy")
+assert_keeps_inputs(keep_top_p, logits, 0.5, hint=left_alone)
 hint = "with p = 1 nothing is ruled out, however the sum is rounded"
 logits = 8 * torch.randn(50, 200).to(device)
 assert_close(keep_top_p(logits, 1.0), logits, what="keep_top_p with p = 1", hint=hint)

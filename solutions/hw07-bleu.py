@@ -30,7 +30,7 @@
 # - The test cells check one thing each. A cell that stays silent is content. When one complains,
 #   read its last line first: mostly it is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other sentences. It
-#   asks for nothing that the docstring does not promise.
+#   asks for nothing beyond the docstring, the text and the part that you see.
 # - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
 #   So hand in also what is only half done.
 # - **The rule of this homework:** the counting is yours. An exercise that leads to the standard
@@ -290,6 +290,12 @@ for order, first_alone in ((references, 2), (references[::-1], 3)):
     )
     matches = as_pair(count_matches(candidate, order, 2))[0]  # the big, big big, big cat
     assert_equal(matches, 3, what="the number of matching 2-grams", hint=hint)
+    matches = as_pair(count_matches([the, cat, sleeps], order, 1, clip=False))[0]
+    if matches < 2:  # what counts too much is the business of the test of clipping
+        raise CheckFailure(
+            f"the number of matching words with clip=False should be 2, got {matches}",
+            hint=f"look in all references with clip=False too; {begin_there}",
+        )
 matches = as_pair(count_matches([naps, some], references, 2))[0]
 hint = "an n-gram does not reach from the end of one reference into the next"
 assert_equal(matches, 0, what="the number of matching 2-grams", hint=hint)
@@ -343,7 +349,7 @@ assert_raises(ValueError, count_matches, [word], [], 1, hint=hint)
 #
 # Two questions are left open by the formula, and the docstrings answer them: which $r$, if there
 # are several references? And what if $c$ is 0? See
-# [Brevity penalty](book:bleu#brevity-penalty).
+# [The brevity penalty](book:bleu#brevity-penalty).
 
 # %% solution="closest_reference_length" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
@@ -498,7 +504,7 @@ assert_raises(ValueError, brevity_penalty, -2, -1, hint=hint)
 #
 # A **corpus** is scored by adding up these numbers over its sentences and computing one score from
 # the sums. That is not the mean of the sentences' scores; the chapter shows how much the two differ
-# in [A corpus at once](book:bleu#corpus-bleu).
+# in [Sentences and corpora](book:bleu#corpus-bleu).
 
 # %% solution="sentence_statistics" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
@@ -668,7 +674,8 @@ assert_equal(smoothed_precisions(empty, "none"), (), what="the precisions", hint
 hint = "a smoothing that the docstring does not name: raise ValueError"
 assert_raises(ValueError, smoothed_precisions, statistics, "no such smoothing", hint=hint)
 hint = "a negative smoothing_value would make a negative precision: raise ValueError"
-assert_raises(ValueError, smoothed_precisions, statistics, "floor", -0.5, hint=hint)
+for smoothing in ("floor", "add-k"):
+    assert_raises(ValueError, smoothed_precisions, statistics, smoothing, -0.5, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="smoothed_precisions-floor" points=1 read="bleu#bleu-smoothing"
@@ -736,6 +743,10 @@ assert_equal(
     hint="add-k: for n > 1, smoothing_value more matches and as many more n-grams; "
     "if the test without smoothing fails too, begin there",
 )
+short = BLEUStatistics(matches=(2, 0, 0), totals=(2, 1, 0), candidate_length=2, reference_length=2)
+goes_on = "add-k adds n-grams to an order that has none, too: the precisions go on"
+precisions, what = smoothed_precisions(short, "add-k"), "the precisions of two words"
+assert_equal(precisions, (1.0, 1 / 2, 1.0), what=what, hint=goes_on)
 ### BEGIN HIDDEN TESTS
 m, value = int(torch.randint(2, 6, ())), 0.5 + torch.rand(()).item()
 statistics = BLEUStatistics(
@@ -757,6 +768,8 @@ nothing = BLEUStatistics(matches=(0, 0), totals=(4, 3), candidate_length=4, refe
 hint = "where no order has a match there is nothing to lift: all precisions are 0"
 precisions = smoothed_precisions(nothing, "add-k")
 assert_equal(precisions, (0.0, 0.0), what="the precisions without any match", hint=hint)
+precisions = smoothed_precisions(short, "add-k", value)
+assert_equal(precisions, (1.0, value / (1 + value), 1.0), what=what, hint=goes_on)
 ### END HIDDEN TESTS
 
 # %% test="smoothed_precisions-exp" points=1 read="bleu#bleu-smoothing"
@@ -1004,6 +1017,12 @@ hint = "an empty candidate has no precisions to average: its score is 0"
 for effective_order in (True, False):
     result = score_statistics(empty, smoothing="none", effective_order=effective_order)
     assert_equal(result.score, 0.0, what="the score of an empty candidate", hint=hint)
+holed = BLEUStatistics(matches=(2, 0, 0), totals=(3, 2, 0), candidate_length=3, reference_length=3)
+result = score_statistics(holed, smoothing="none", effective_order=True)
+# A zero that smoothed_precisions leaves out, or that is smoothed all the same, is paid already.
+if 0 in smoothed_precisions(holed, "none") and 0 in result.precisions[:2]:
+    hint = "effective_order leaves out orders without n-grams, not those without matches"
+    assert_equal(result.score, 0.0, what="the score without 2-grams that match", hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1102,6 +1121,12 @@ hint = "each token as often as before"
 assert_equal(sorted(other), sorted([a, a, a, b]), what="the tokens, sorted", hint=hint)
 if other == [a, a, a, b]:
     hint = "some pieces are alike: it is the order of the words that must differ"
+    raise CheckFailure("the order is the same", hint=hint)
+other = list(reordered([a, b, a], [[b, b]]))
+hint = "each token as often as before"
+assert_equal(sorted(other), sorted([a, b, a]), what="the tokens, sorted", hint=hint)
+if other == [a, b, a]:
+    hint = "backwards may be the same as forwards"
     raise CheckFailure("the order is the same", hint=hint)
 for candidate in ([a, b], [a], []):
     hint = "no place to cut: raise ValueError"

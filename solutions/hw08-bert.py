@@ -36,8 +36,9 @@
 # - The test cells check one thing each. When one complains, read its last line first: mostly it
 #   is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers. It
-#   asks for nothing that the docstring does not promise. Where the docstring says *at random*,
-#   the tests count, with bounds so wide that no honest solution is ever out of luck.
+#   asks for nothing beyond the docstring, the text and the part that you see. Where the docstring
+#   says *at random*, the tests count, with bounds so wide that no honest solution is ever out of
+#   luck.
 # - Random numbers come from the `generator` that is handed in: `torch.rand(...,
 #   generator=generator)`. So the same generator gives the same result, and experiments can be
 #   repeated.
@@ -109,8 +110,8 @@ def assert_share(part, whole, low, high, *, what, hint=""):
 # %% [markdown]
 # ## Part 1: words in pieces
 #
-# A vocabulary of 30,000 entries holds *play*, but not *playfulness*. WordPiece writes rare words
-# in pieces that are there: *play ##ful ##ness*. A piece that does not begin a word carries the
+# BERT's vocabulary of 30,000 entries holds *playful*, but not *playfulness*. WordPiece writes rare
+# words in pieces that are there: *playful ##ness*. A piece that does not begin a word carries the
 # mark `##` (its name here is `CONTINUATION`), so that *##able* in *payable* is another piece than
 # the word *able*. The chapter tells where the pieces come from: [Words in
 # pieces](book:bert#wordpiece).
@@ -608,6 +609,12 @@ share = drawn.count("2.0") / len(drawn)
 if not 0.33 <= share <= 0.67:
     hint = "first draw the other document, each equally likely; then one of its sentences"
     raise CheckFailure("documents of another length are drawn more often", hint=hint)
+alike, other = [["x"] * 20 for _ in range(2)], make_documents(20, 20)
+pairs = unpacked(next_sentence_pairs(alike, generator=new_generator()))
+expected = unpacked(next_sentence_pairs(other, generator=new_generator()))
+what = "the number of pairs from two documents that read alike"
+hint = "another document may say the same: tell documents apart by their place, not their words"
+assert_equal(len(pairs), len(expected), what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]

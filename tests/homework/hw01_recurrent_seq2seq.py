@@ -6,7 +6,7 @@ Twenty-two points are to be had from tests, each check worth one; two from the w
 from autograder.results import Status
 
 from .hostile import ALWAYS_RIGHT, ENDLESS_LOOP
-from .submissions import BLANK, Edit, Submission, mistake
+from .submissions import BLANK, Edit, Submission, mistake, right
 
 ANSWER = """\
 ### The wider beam that made things worse
@@ -698,6 +698,14 @@ READ_MISTAKES = (
         (("def read_both_ways", "@torch.no_grad()\ndef read_both_ways"),),
         lost="forward backward", hint="no gradient flows back",
     ),
+    read("context detached", "return memory, context", "return memory, context.detach()",
+         "context", "no gradient flows back from the context"),
+    read("half of the context detached", "torch.cat(last, dim=-1)",
+         "torch.cat([last[0], last[1].detach()], dim=-1)", "context",
+         "made of two states as they are"),
+    read("detached between two layers", "cell(memory[:, t], hidden)",
+         "cell(memory[:, t] if memory is x else memory[:, t].detach(), hidden)", "layers",
+         "between two layers cuts the gradient"),
     mistake(
         "the state before reading", "read_both_ways",
         (
@@ -779,6 +787,18 @@ DECODER_MISTAKES = (
     decoder("detached at each step", STEP,
             "after, state = self.step(tokens, state.detach(), context)", "forward",
             "cuts backpropagation through time"),
+    decoder("the bridge reads a detached context", "torch.tanh(self.bridge(context))",
+            "torch.tanh(self.bridge(context.detach()))", "start",
+            "the encoder learns from the decoder"),
+    decoder("a step reads a detached context", WRITTEN,
+            "torch.cat([self.embedding(tokens), context.detach()], dim=-1)", "step",
+            "the encoder learns from every step"),
+    decoder("starts from a detached context", "state = self.start(context)",
+            "state = self.start(context.detach())", "forward",
+            "hand start and step the context as it is"),
+    decoder("hands its steps a detached context", STEP,
+            "after, state = self.step(tokens, state, context.detach())", "forward",
+            "hand start and step the context as it is"),
     decoder("the last step only", "torch.stack(logits, dim=1)", "logits[-1]", "forward"),
     decoder("steps before batch", "torch.stack(logits, dim=1)", "torch.stack(logits)", "forward"),
     decoder("the last token left out", "tgt.unbind(dim=1)", "tgt[:, :-1].unbind(dim=1)", "forward"),
@@ -838,6 +858,10 @@ def beam(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission
 
 COUNTING = "candidates[:beam_size]"
 IN_PLAY = "[c for c in candidates if c[1][-1] != eos_id][:beam_size]"
+STOP = f"""{IN_PLAY}
+        best_left = in_play[0][0] / max_new_tokens**alpha
+        if len(results) >= beam_size and sorted(results)[-beam_size][0] >= best_left:
+            break"""
 RETURN = "[(tokens, score) for score, tokens in results[:beam_size]]"
 
 BEAM_MISTAKES = (
@@ -862,6 +886,17 @@ BEAM_MISTAKES = (
          f"{IN_PLAY}\n        best_left = in_play[0][0] / max_new_tokens**alpha\n"
          "        if results and max(results)[0] >= best_left:\n            break", "results",
          "the search stopped too soon"),
+    right("stops where nothing in play can win", {"beam_search": ((IN_PLAY, STOP),)}),
+    beam("stops by the length so far", IN_PLAY, STOP.replace("max_new_tokens**", "length**"),
+         "normalisation", "what is in play may still grow"),
+    beam("stops by the bare log-probability", IN_PLAY,
+         STOP.replace(" / max_new_tokens**alpha", ""), "normalisation",
+         "what is in play may still grow"),
+    mistake(
+        "the end token is always 1 in the beam", "beam_search",
+        (("tokens[-1] == eos_id", "tokens[-1] == 1"), ("c[1][-1] != eos_id", "c[1][-1] != 1")),
+        lost="best", hint="a sequence ends with eos_id, whatever number it is",
+    ),
     beam("every ending counts", f"for total, tokens in {COUNTING}:",
          "for total, tokens in candidates:", "results"),
     beam("nothing unfinished at the limit", "tokens[-1] == eos_id or length == max_new_tokens",

@@ -559,7 +559,14 @@ MISTAKES: tuple[Submission, ...] = (
         "hidden scores set to zero",
         ("scores.masked_fill(~mask, -math.inf)", "scores.masked_fill(~mask, 0.0)"),
         lost="mask",
-        hint="a hidden score is set to 0",
+        hint="and its weight too, but only after the softmax",
+    ),
+    attention(
+        "hidden scores set to zero, and no more",
+        ("scores.masked_fill(~mask, -math.inf)", "scores.masked_fill(~mask, 0.0)"),
+        (MASKING_AGAIN, ""),
+        lost={ATTENTION: "mask no-keys", "MultiHeadAttention": "mask"},
+        hint="a hidden score is set to 0, a score like any other: set it to -inf",
     ),
     attention(
         "mask added to the scores",

@@ -585,6 +585,13 @@ ANGLE_MISTAKES = (
         hint="digits are lost",
     ),
     mistake(
+        "the logarithm in float32",
+        ANGLES,
+        ((FREQUENCIES, "torch.exp(evens * -torch.log(torch.tensor(base)) / width)"),),
+        lost="digits",
+        hint="the logarithm of base, too",
+    ),
+    mistake(
         "float64 whatever is asked for",
         ANGLES,
         (
@@ -726,6 +733,20 @@ SINE_MISTAKES = (
         (("return x + self.vectors(", "return x.float() + self.vectors("),),
         lost="values",
         hint="the output has the dtype of x",
+    ),
+    mistake(
+        "angles in the dtype of x",
+        SINES,
+        (("dtype=_exact_enough(dtype))", "dtype=dtype)"),),
+        lost="values",
+        hint="compute the angles in float32 or more",
+    ),
+    mistake(
+        "angles cast before the sine",
+        SINES,
+        ((PAIRS, PAIRS.replace("angles", "angles.to(dtype)")),),
+        lost="values",
+        hint="compute the angles in float32 or more",
     ),
     mistake(
         "a negative offset let through",
@@ -975,6 +996,13 @@ ROTARY_MISTAKES = (
         hint="the output has the dtype of x",
     ),
     mistake(
+        "angles in the dtype of x",
+        ROTARY,
+        (("dtype=_exact_enough(x.dtype)", "dtype=x.dtype"),),
+        lost="all-hands",
+        hint="compute the angles in float32 or more",
+    ),
+    mistake(
         "an odd width let through",
         ROTARY,
         (('        _check_even("head_dim", head_dim)\n', ""),),
@@ -1123,6 +1151,16 @@ FEED_FORWARD_MISTAKES = (
         ),
         lost="dropout",
         hint="nothing is dropped from them",
+    ),
+    mistake(
+        "dropout before the activation",
+        "FeedForward",
+        (
+            (INNER, "self.activation(self.dropout(self.expansion(x)))"),
+            (OUTER, "self.contraction(inner)"),
+        ),
+        lost="dropout",
+        hint="dropout comes after the activation",
     ),
     mistake(
         "dropout that does not scale up",
@@ -1878,6 +1916,23 @@ def layer_norm_backward(upstream, x, gain, *, epsilon=1e-5):
 """,
         },
         lost={"layer_norm": "*", "rms_norm": "*", "layer_norm_backward": "*"},
+        judge_only=True,
+    ),
+    Submission(
+        student="mo",
+        what="each norm by way of PyTorch's other one, which the rule forbids",
+        edits={
+            "layer_norm": """
+def layer_norm(x, gain, bias, *, epsilon=1e-5):
+    return F.rms_norm(x - x.mean(-1, keepdim=True), gain.shape, gain, epsilon) + bias
+""",
+            "rms_norm": """
+def rms_norm(x, gain, *, epsilon=1e-6):
+    both = torch.cat((x, -x), dim=-1)  # whose mean is 0
+    return F.layer_norm(both, both.shape[-1:], eps=epsilon)[..., : x.size(-1)] * gain
+""",
+        },
+        lost={"layer_norm": "*", "rms_norm": "*"},
         judge_only=True,
     ),
     Submission(

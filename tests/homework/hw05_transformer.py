@@ -9,7 +9,7 @@ once: its hint names the part. A submission that loses ``learns`` therefore cost
 
 from autograder.results import Status
 
-from .submissions import BLANK, Edit, Submission, mistake
+from .submissions import BLANK, Edit, Submission, mistake, right
 
 DELIGHT = (
     "the green frog does not chase a grey wolf  ->  la grenouille verte ne chasse pas un loup gris"
@@ -513,6 +513,27 @@ def training_step(model, optimizer, src, tgt, *, pad_id=0, smoothing=0.1, clip_n
 }
 
 EXERCISES = tuple(EXPLICIT)
+
+# nll_loss raises an IndexError on a CPU; on a GPU it ends the process, as the docstring allows.
+BY_NLL = """
+def label_smoothed_cross_entropy(
+    logits, targets, *, smoothing=0.1, ignore_index=None, reduction="mean"
+):
+    if logits.dim() == 0 or logits.shape[:-1] != targets.shape:
+        raise ValueError("shapes")
+    if not 0 <= smoothing < 1 or reduction not in ("mean", "sum", "none"):
+        raise ValueError("smoothing or reduction")
+    counts = torch.ones_like(targets, dtype=torch.bool)
+    if ignore_index is not None:
+        counts = targets != ignore_index
+    logs = logits.log_softmax(-1).reshape(-1, logits.size(-1))
+    right = torch.where(counts, targets, 0).reshape(-1)
+    losses = (1 - smoothing) * F.nll_loss(logs, right, reduction="none")
+    losses = (losses - smoothing * logs.mean(-1)).view(targets.shape) * counts
+    if reduction == "none":
+        return losses
+    return losses.sum() if reduction == "sum" else losses.sum() / counts.sum()
+"""
 
 # ---- wrong: one mistake each ----
 
@@ -1251,6 +1272,31 @@ MODEL_MISTAKES = (
     ),
     wrong(
         MODEL,
+        "dropout of the source alone",
+        (f"self.dropout({TGT})", TGT),
+        lost="parameters",
+        also=NONE,
+        hint="on both sides",
+    ),
+    wrong(
+        MODEL,
+        "dropout of the target alone",
+        (f"self.dropout({SRC})", SRC),
+        lost="parameters",
+        also=NONE,
+        hint="on both sides",
+    ),
+    wrong(
+        MODEL,
+        "dropout before the positions are added",
+        (f"self.dropout({SRC})", "self.positions(self.dropout(self.src_embedding(src)))"),
+        (f"self.dropout({TGT})", "self.positions(self.dropout(self.tgt_embedding(tgt)))"),
+        lost="parameters",
+        also=NONE,
+        hint="once they are added",
+    ),
+    wrong(
+        MODEL,
         "dropout in evaluation too",
         ("self.dropout = nn.Dropout(dropout)", "self.dropout = partial(F.dropout, p=dropout)"),
         lost="parameters",
@@ -1612,6 +1658,17 @@ STEP_MISTAKES = (
         hint="loss.item() gives a float",
     ),
     bad_step(
+        "the loss after the update",
+        (
+            "    return loss.item()",
+            "    with torch.no_grad():\n        loss = label_smoothed_cross_entropy(\n"
+            f"            {READS}, smoothing=smoothing, ignore_index=pad_id\n"
+            "        )\n    return loss.item()",
+        ),
+        lost="loss",
+        hint="take it before step()",
+    ),
+    bad_step(
         "old gradients kept", (BEGIN, ""), lost="update clipping learns", hint="gradients add up"
     ),
     bad_step(
@@ -1688,6 +1745,22 @@ MISTAKES: tuple[Submission, ...] = (
     *LOSS_MISTAKES,
     *PACE_MISTAKES,
     *STEP_MISTAKES,
+    right(
+        "PyTorch finds the targets that are no class",
+        {LOSS: BY_NLL},
+    ),
+    right(
+        "clipped by the optimizer's own groups",
+        {
+            STEP: (
+                (
+                    "clip_grad_norm_(model.parameters(), clip_norm)",
+                    "clip_grad_norm_("
+                    "[p for group in optimizer.param_groups for p in group['params']], clip_norm)",
+                ),
+            )
+        },
+    ),
 )
 
 # ---- the class ----

@@ -1096,6 +1096,19 @@ MISTAKES: tuple[Submission, ...] = (
             "",
         ),
         (
+            "reorder of an empty cache fails",
+            (
+                (
+                    "        if self._held is not None:\n"
+                    "            keys, values = self._held\n"
+                    "            self._held",
+                    "        keys, values = self._held\n        self._held",
+                ),
+            ),
+            "once",
+            "",
+        ),
+        (
             "reset does nothing",
             (
                 (
@@ -1301,7 +1314,19 @@ MISTAKES: tuple[Submission, ...] = (
                     "            keys, values = cache.update(project)",
                 ),
             ),
+            "cross",
             "",
+        ),
+        (
+            "keys projected before update is asked",
+            (
+                (
+                    f"        {UPDATED}\n",
+                    "        new = project()\n"
+                    "        keys, values = new if cache is None else cache.update(lambda: new)\n",
+                ),
+            ),
+            "cross",
             "",
         ),
         (
@@ -1591,7 +1616,7 @@ MISTAKES: tuple[Submission, ...] = (
             "in place",
             (("logits.masked_fill(", "logits.masked_fill_("),),
             "edges",
-            "work on a copy",
+            "stay as they are: masked_fill",
         ),
         (
             "any k will do",
@@ -1732,7 +1757,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "edges",
-            "work on a copy",
+            "stay as they are: work on a copy",
         ),
     ),
     *table(

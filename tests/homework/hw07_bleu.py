@@ -137,12 +137,12 @@ def smoothed_precisions(statistics, smoothing="exp", smoothing_value=None):
     zeros = 0
     for i in range(len(statistics.totals)):
         m, t = statistics.matches[i], statistics.totals[i]
+        if smoothing == "add-k" and i > 0:
+            m, t = m + smoothing_value, t + smoothing_value
         if t == 0:
             break
         if sum(statistics.matches) == 0:
             precisions.append(0.0)
-        elif smoothing == "add-k" and i > 0:
-            precisions.append((m + smoothing_value) / (t + smoothing_value))
         elif m > 0 or smoothing in ("none", "add-k"):
             precisions.append(m / t)
         elif smoothing == "floor":
@@ -256,18 +256,19 @@ def smoothed_precisions(statistics, smoothing="exp", smoothing_value=None):
         raise ValueError(f"{smoothing} is unknown") from unknown
     if k < 0:
         raise ValueError(k)
-    pairs = [(m, t) for m, t in zip(statistics.matches, statistics.totals) if t]
-    if not any(m for m, _ in pairs):
+    more = [k * (n > 0) * (smoothing == "add-k") for n in range(len(statistics.totals))]
+    rows = zip(statistics.matches, statistics.totals, more)
+    pairs = [(m + a, t + a) for m, t, a in rows if t + a]
+    if not any(statistics.matches):
         return tuple(0.0 for _ in pairs)
     first_zero = sum(m > 0 for m, _ in pairs)
     above = {
         "none": lambda i, m: m,
         "floor": lambda i, m: m or k,
-        "add-k": lambda i, m: m + k * (i > 0),
+        "add-k": lambda i, m: m,
         "exp": lambda i, m: m or 0.5 ** (i - first_zero + 1),
     }[smoothing]
-    below = (lambda i, t: t + k * (i > 0)) if smoothing == "add-k" else (lambda i, t: t)
-    return tuple(above(i, m) / below(i, t) for i, (m, t) in enumerate(pairs))
+    return tuple(above(i, m) / t for i, (m, t) in enumerate(pairs))
 ''',
     "score_statistics": '''
 def score_statistics(
@@ -379,15 +380,16 @@ def smoothed_precisions(statistics, smoothing="exp", smoothing_value=None):
     if value < 0:
         raise ValueError("negative smoothing_value")
     totals = np.array(statistics.totals, dtype=float)
-    matches = np.array(statistics.matches, dtype=float)[totals > 0]
-    totals = totals[totals > 0]
+    matches = np.array(statistics.matches, dtype=float)
+    if smoothing == "add-k":
+        totals[1:] += value
+    matches, totals = matches[totals > 0], totals[totals > 0]
     if matches.any():
         zero = matches == 0
         if smoothing == "floor":
             matches[zero] = value
         if smoothing == "add-k":
             matches[1:] += value
-            totals[1:] += value
         if smoothing == "exp":
             matches[zero] = 0.5 ** np.arange(1, zero.sum() + 1)
     return tuple(matches / totals)
@@ -607,6 +609,22 @@ SUM_MATCHES = "tuple(map(sum, zip(*(part.matches for part in statistics), strict
 SUM_TOTALS = "tuple(map(sum, zip(*(part.totals for part in statistics), strict=True)))"
 MEAN = "100 * penalty * math.exp(sum(map(math.log, averaged)) / len(averaged))"
 
+# Cuts wherever it may be cut, and lays the pieces anew.
+PIECES = """
+def reordered(candidate, references):
+    together = {{pair for reference in references for pair in pairwise(reference)}}
+    pieces = [[word] for word in candidate[:1]]
+    for before, word in pairwise(candidate):
+        if (before, word) in together:
+            pieces[-1].append(word)
+        else:
+            pieces.append([word])
+    if all(piece == pieces[0] for piece in pieces):
+        raise ValueError("no place to cut, or pieces that are all alike")
+    {turn}
+    return [word for piece in pieces for word in piece]
+"""
+
 
 def returns(old: str, new: str) -> tuple[tuple[str, str], ...]:
     """Return something else."""
@@ -751,6 +769,18 @@ MISTAKES: tuple[Submission, ...] = (
         ((CLIPPED, "min(sum(found[g] for g in common), sum(allowed[g] for g in common))"),),
         lost="clipping",
         hint="clip each n-gram by its own count, then add up",
+    ),
+    mistake(
+        "clip=False reads the first reference alone",
+        "count_matches",
+        (
+            (
+                UNCLIPPED,
+                "sum(found[g] for g in common if g in ngram_counts(references[0], n))",
+            ),
+        ),
+        lost="references",
+        hint="with clip=False too",
     ),
     mistake(
         "counts of the references added up",
@@ -1300,6 +1330,20 @@ MISTAKES: tuple[Submission, ...] = (
         hint="a negative smoothing_value",
     ),
     mistake(
+        "negative values refused for floor alone",
+        "smoothed_precisions",
+        (("if not value >= 0:", 'if smoothing == "floor" and not value >= 0:'),),
+        lost="none",
+        hint="a negative smoothing_value",
+    ),
+    mistake(
+        "negative values refused for add-k alone",
+        "smoothed_precisions",
+        (("if not value >= 0:", 'if smoothing == "add-k" and not value >= 0:'),),
+        lost="none",
+        hint="a negative smoothing_value",
+    ),
+    mistake(
         "floor everywhere",
         "smoothed_precisions",
         (
@@ -1370,6 +1414,22 @@ MISTAKES: tuple[Submission, ...] = (
         (('"add-k" and n > 1:', '"add-k" and n > 2:'),),
         lost="add-k",
         hint="adds to all orders from 2 on",
+    ),
+    mistake(
+        "add-k ends at a total of zero",
+        "smoothed_precisions",
+        (
+            (
+                '        if smoothing == "add-k" and n > 1:\n'
+                "            matches, total = matches + value, total + value\n"
+                "        if total == 0:\n            break\n",
+                "        if total == 0:\n            break\n"
+                '        if smoothing == "add-k" and n > 1:\n'
+                "            matches, total = matches + value, total + value\n",
+            ),
+        ),
+        lost="add-k",
+        hint="the precisions go on",
     ),
     mistake(
         "add-k without its value",
@@ -1578,6 +1638,19 @@ MISTAKES: tuple[Submission, ...] = (
         hint="the sum is divided by all orders",
     ),
     mistake(
+        "effective order leaves out zeros",
+        "score_statistics",
+        (
+            (
+                "        averaged = precisions\n",
+                "        averaged = precisions\n    else:\n"
+                "        averaged = tuple(p for p in averaged if p > 0)\n",
+            ),
+        ),
+        lost="effective-order",
+        hint="not those without matches",
+    ),
+    mistake(
         "an empty candidate forgotten",
         "score_statistics",
         (("    if averaged and min(averaged) > 0:", "    if min(averaged) > 0:"),),
@@ -1690,6 +1763,19 @@ MISTAKES: tuple[Submission, ...] = (
         lost="*",
         hint="a list of words",
     ),
+    *(
+        mistake(
+            what,
+            "reordered",
+            PIECES.format(turn=turn),
+            lost="tokens",
+            hint="backwards may be the same as forwards",
+        )
+        for what, turn in (
+            ("pieces backwards", "pieces.reverse()"),
+            ("first piece and last changed", "pieces[0], pieces[-1] = pieces[-1], pieces[0]"),
+        )
+    ),
     mistake(
         "satisfied with any cut",
         "reordered",
@@ -1716,6 +1802,15 @@ MISTAKES: tuple[Submission, ...] = (
         lost="tokens",
     ),
     # ---- right ones in which one exercise alone is written in another style ----
+    right(
+        "two pieces side by side changed",
+        {
+            "reordered": PIECES.format(
+                turn="i = next(i for i, pair in enumerate(pairwise(pieces)) if pair[0] != pair[1])"
+                "\n    pieces[i : i + 2] = pieces[i + 1], pieces[i]"
+            )
+        },
+    ),
     *(
         right(f"{exercise} in few lines, the others as solved", {exercise: ONE_LINERS[exercise]})
         for exercise in EXERCISES

@@ -1068,6 +1068,25 @@ MISTAKES: tuple[Submission, ...] = (
         hint="every sentence of another document may be drawn, its first",
     ),
     pairing(
+        "another document is one that reads otherwise",
+        (
+            "other = documents[(number + 1 + draw(len(documents) - 1)) % len(documents)]",
+            "others = [d for d in documents if d != document]\n"
+            "                other = others[draw(len(others))]",
+        ),
+        lost="random",
+    ),
+    pairing(
+        "pairs left out where another document reads alike",
+        (
+            "        for first, following",
+            "        if len([d for d in documents if d != document]) < 1:\n"
+            "            continue\n        for first, following",
+        ),
+        lost="random",
+        hint="tell documents apart by their place",
+    ),
+    pairing(
         "from all sentences alike",
         (
             "other = documents[(number + 1 + draw(len(documents) - 1)) % len(documents)]",
