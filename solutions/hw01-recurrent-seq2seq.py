@@ -515,6 +515,14 @@ def make_layers(num_layers, d_input, d_hidden):
     ]
 
 
+def gradient_at(leaf, result, upstream):
+    """Return the gradient that upstream, at the result, sends to the leaf; zeros if it is cut."""
+    slope = None
+    if result.requires_grad:
+        (slope,) = torch.autograd.grad(result, leaf, upstream, retain_graph=True, allow_unused=True)
+    return torch.zeros_like(leaf) if slope is None else slope
+
+
 # %% solution="read_both_ways" forbids="torch.nn.RNN torch.nn.GRU torch.rnn_tanh torch.gru"
 def read_both_ways(
     x: Tensor, lengths: Tensor, layers: list[tuple[nn.Module, nn.Module]], d_hidden: int
@@ -785,13 +793,12 @@ for used in (torch.tensor([6, 6, 6]), lengths):
             "no gradient flows back from the context",
             hint="detach() cuts it, and then the encoder can't learn from the decoder",
         )
-    slopes = []
-    for vectors in (context, expected):
-        weighted = (vectors * upstream).sum()
-        (slope,) = torch.autograd.grad(weighted, x, retain_graph=True, allow_unused=True)
-        slopes.append(torch.zeros_like(x) if slope is None else slope)
-    hint = "detach() cuts the gradient: the context is made of two states as they are"
-    assert_close(slopes[0], slopes[1], what="gradient that the context sends to x", hint=hint)
+    assert_close(
+        gradient_at(x, context, upstream),
+        gradient_at(x, expected, upstream),
+        what="gradient that the context sends to x",
+        hint="detach() cuts the gradient: the context is made of two states as they are",
+    )
 ### END HIDDEN TESTS
 
 # %% test="read_both_ways-layers" points=1 read="recurrent-networks#deep-networks"
@@ -843,13 +850,12 @@ assert_close(
 )
 if third.requires_grad:  # else the checks of the two directions have something to say
     upstream = torch.randn(2, 5, 8).to(device)
-    slopes = []
-    for top in (memory, third):
-        weighted = (top * upstream).sum()
-        (slope,) = torch.autograd.grad(weighted, x, retain_graph=True, allow_unused=True)
-        slopes.append(torch.zeros_like(x) if slope is None else slope)
-    hint = "detach() between two layers cuts the gradient: the layers below learn nothing"
-    assert_close(slopes[0], slopes[1], what="gradient that the top layer sends to x", hint=hint)
+    assert_close(
+        gradient_at(x, memory, upstream),
+        gradient_at(x, third, upstream),
+        what="gradient that the top layer sends to x",
+        hint="detach() between two layers cuts the gradient: the layers below learn nothing",
+    )
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -996,16 +1002,13 @@ assert_close(
         ),
     },
 )
-upstream = torch.randn(3, 5).to(device)
-slopes = []
-for state in (first, expected):
-    slope = None
-    if state.requires_grad:
-        weighted = (state * upstream).sum()
-        (slope,) = torch.autograd.grad(weighted, context, allow_unused=True)
-    slopes.append(torch.zeros_like(context) if slope is None else slope)
-hint = "detach() and .data cut the gradient: the encoder learns from the decoder, by the context"
-assert_close(slopes[0], slopes[1], what="gradient of the context", hint=hint)
+upstream = torch.randn_like(expected)
+assert_close(
+    gradient_at(context, first, upstream),
+    gradient_at(context, expected, upstream),
+    what="gradient of the context",
+    hint="detach() and .data cut the gradient: the encoder learns from the decoder, by the context",
+)
 ### END HIDDEN TESTS
 
 # %% test="Decoder-step" points=1 read="sequence-to-sequence#the-decoder"
@@ -1060,16 +1063,13 @@ assert_close(
         "these are log-probabilities; return logits": torch.log_softmax(expected, dim=-1),
     },
 )
-weights_of_state, weights_of_logits = torch.randn(4, 5).to(device), torch.randn(4, 7).to(device)
-slopes = []
-for pair in ((new_state, logits), (expected_state, expected)):
-    weighted = (pair[0] * weights_of_state).sum() + (pair[1] * weights_of_logits).sum()
-    slope = None
-    if weighted.requires_grad:
-        (slope,) = torch.autograd.grad(weighted, context, retain_graph=True, allow_unused=True)
-    slopes.append(torch.zeros_like(context) if slope is None else slope)
-hint = "detach() and .data cut the gradient: the encoder learns from every step, by the context"
-assert_close(slopes[0], slopes[1], what="gradient of the context", hint=hint)
+upstream = torch.randn(4, 12).to(device)
+assert_close(
+    gradient_at(context, torch.cat([new_state, logits], dim=-1), upstream),
+    gradient_at(context, torch.cat([expected_state, expected], dim=-1), upstream),
+    what="gradient of the context",
+    hint="detach() and .data cut the gradient: the encoder learns from every step, by the context",
+)
 ### END HIDDEN TESTS
 
 # %% test="Decoder-forward" points=1 read="sequence-to-sequence#teacher-forcing"
@@ -1139,13 +1139,12 @@ if slope is None or not bool(slope.abs().sum() > 0):
         hint="detach() between two steps cuts backpropagation through time",
     )
 upstream = torch.randn(4, 6, 7).to(device)
-slopes = []
-for scores in (logits, expected):
-    weighted = (scores * upstream).sum()
-    (slope,) = torch.autograd.grad(weighted, context, retain_graph=True, allow_unused=True)
-    slopes.append(torch.zeros_like(context) if slope is None else slope)
-hint = "hand start and step the context as it is: detach() hides from the encoder what went wrong"
-assert_close(slopes[0], slopes[1], what="gradient of the context", hint=hint)
+assert_close(
+    gradient_at(context, logits, upstream),
+    gradient_at(context, expected, upstream),
+    what="gradient of the context",
+    hint="hand on the context as it is: detach() hides from the encoder what went wrong",
+)
 ### END HIDDEN TESTS
 
 # %% [markdown]
