@@ -20,8 +20,8 @@ class TimeLimits:
     """How long a student's code may run.
 
     Attributes:
-        check_seconds: One check, or one cell.
-        submission_seconds: A whole notebook.
+        check_seconds: One check, or one cell, see ``TimeLimit``.
+        submission_seconds: A whole notebook, by the clock.
     """
 
     check_seconds: float = 30.0

@@ -26,12 +26,12 @@ class TrustedJudge(NbGraderPreprocessor):
     root = Unicode(".", help="Folder of the course project, with course_lib and solutions").tag(
         config=True
     )
-    check_seconds = Float(30.0, help="Time limit of one check, or one cell, in seconds").tag(
+    check_seconds = Float(30.0, help="Processor time of one check, or one cell, in seconds").tag(
         config=True
     )
-    submission_seconds = Float(600.0, help="Time limit of a whole notebook, in seconds").tag(
-        config=True
-    )
+    submission_seconds = Float(
+        600.0, help="Time limit of a whole notebook, by the clock, in seconds"
+    ).tag(config=True)
     memory_mb = Int(Limits.memory_mb, help="Memory of a student's process, in MiB").tag(config=True)
     scratch_mb = Int(
         Limits.scratch_mb, help="Disk space of a student's process, in MiB; also of each file"

@@ -122,6 +122,17 @@ class Sandbox:
             return ended
         return None
 
+    def used(self, worker: Worker) -> float:
+        """Return the seconds of processor time that a worker and all it started have used.
+
+        Args:
+            worker: What ``start`` returned.
+
+        Raises:
+            SandboxError: The forking process is gone.
+        """
+        return float(self._ask({"used": worker.pid})["seconds"])
+
     def close(self) -> None:
         """End the forking process and with it all workers; closing twice is allowed."""
         self._closed = True

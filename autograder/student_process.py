@@ -4,11 +4,13 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from .clean_text import one_line
 from .results import CellFailure, Status
 from .sandbox import Sandbox, SandboxError, Worker
+from .time_limit import PATIENCE, TimeLimit, by_the_clock
 from .worker.peer import Peer, RemoteError
 from .worker.wire import Wire, WireClosed, WireError
 
@@ -36,8 +38,8 @@ class StudentProcess:
 
     Args:
         sandbox: Where its processes come from.
-        seconds: Time limit of each cell.
-        submission_seconds: Time limit of everything together.
+        seconds: Time limit of each cell, see ``TimeLimit``.
+        submission_seconds: Time limit of everything together, by the clock.
         watched: Full names of functions whose calls are noted, see ``recorded``.
     """
 
@@ -131,25 +133,33 @@ class StudentProcess:
         """Hold everything asked of the process inside the block to a time limit.
 
         Args:
-            seconds: The limit.
+            seconds: The limit, see ``TimeLimit``.
 
         Raises:
             ProcessEnded: The time ran out, the process died, or it broke the protocol. It is ended
                 then, and will be started again when it is next needed.
         """
         peer = self._alive()
-        peer.wire.deadline = min(time.monotonic() + seconds, self._end)
+        limit = self._begin_limit(peer, seconds)
         try:
             yield
         finally:
             # Also when a test cell caught the exception: the conversation can't go on.
             if peer.failure is not None:
-                raise self._ended(peer.failure, seconds) from peer.failure
+                raise self._ended(peer.failure, limit) from peer.failure
 
-    def _ended(self, failure: Exception, seconds: float) -> ProcessEnded:
-        exit_code = self.stop()
+    def _begin_limit(self, peer: Peer, seconds: float) -> TimeLimit:
+        assert self._worker is not None
+        limit = TimeLimit(seconds, partial(self._sandbox.used, self._worker), end=self._end)
+        peer.wire.time_left = limit.left
+        return limit
+
+    def _ended(self, failure: Exception, limit: TimeLimit) -> ProcessEnded:
         if isinstance(failure, TimeoutError):
-            return ProcessEnded(Status.TIMEOUT, self._explain_timeout(seconds))
+            explained = self._explain_timeout(limit)  # asks the process that is ended next
+            self.stop()
+            return ProcessEnded(Status.TIMEOUT, explained)
+        exit_code = self.stop()
         if isinstance(failure, WireClosed):
             return ProcessEnded(Status.CRASH, _explain_crash(exit_code))
         reason = one_line(str(failure))
@@ -163,7 +173,7 @@ class StudentProcess:
     def _alive(self) -> Peer:
         if self._peer is None:
             if time.monotonic() > self._end:
-                raise ProcessEnded(Status.TIMEOUT, self._explain_timeout(0))
+                raise ProcessEnded(Status.TIMEOUT, self._notebook_timeout())
             self._worker = self._sandbox.start()
             self._peer = Peer(Wire(self._worker.connection), describe_error=_nothing_to_tell)
             self._expect_answer(self._peer)
@@ -172,7 +182,7 @@ class StudentProcess:
 
     def _expect_answer(self, peer: Peer) -> None:
         """Make sure that the worker is there, before any of the student's code runs in it."""
-        peer.wire.deadline = time.monotonic() + _START_SECONDS
+        peer.wire.time_left = by_the_clock(_START_SECONDS)
         try:
             peer.call("worker.recorder:watch", (self._watched,))
         except (TimeoutError, WireClosed, WireError) as error:
@@ -181,23 +191,32 @@ class StudentProcess:
 
     def _run_cells_again(self, peer: Peer) -> None:
         for label, source in self._cells:
-            peer.wire.deadline = min(time.monotonic() + self._seconds, self._end)
+            limit = self._begin_limit(peer, self._seconds)
             try:
                 peer.call("worker.shell:run_cell", (label, source))
             except RemoteError:
                 continue  # it raised the first time too
             except (TimeoutError, WireClosed, WireError) as failure:
-                raise self._ended(failure, self._seconds) from failure
+                raise self._ended(failure, limit) from failure
 
-    def _explain_timeout(self, seconds: float) -> str:
+    def _explain_timeout(self, limit: TimeLimit) -> str:
         if time.monotonic() > self._end:
+            return self._notebook_timeout()
+        if limit.has_waited():
             return (
-                f"Grading stopped: the whole notebook may take {self._submission_seconds:g} s, and "
-                "that time was used up."
+                f"Your code was stopped: {PATIENCE * limit.seconds:g} s had passed, and most of "
+                "them it had waited. Look for a sleep, or for a lock, a queue or a process that it "
+                "waits for."
             )
         return (
-            f"Your code was stopped after {seconds:g} s. Look for a loop that never ends, or for "
-            "loops over positions where one matrix product would do."
+            f"Your code was stopped after {limit.seconds:g} s. Look for a loop that never ends, or "
+            "for loops over positions where one matrix product would do."
+        )
+
+    def _notebook_timeout(self) -> str:
+        return (
+            f"Grading stopped: the whole notebook may take {self._submission_seconds:g} s, and "
+            "that time was used up."
         )
 
 

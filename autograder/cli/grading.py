@@ -174,12 +174,13 @@ def _grade(
     from autograder.class_run import SubmissionsError, grade_class
     from autograder.judge import TimeLimits
     from autograder.preprocessor import configured_judge
+    from autograder.time_limit import PATIENCE
 
     configured = configured_judge(ROOT)
     check_seconds = plan.time_limit or configured.check_seconds
     limits = TimeLimits(
         check_seconds=check_seconds,
-        submission_seconds=max(check_seconds, configured.submission_seconds),
+        submission_seconds=max(PATIENCE * check_seconds, configured.submission_seconds),
     )
     with (
         # OSError: a disk that is full, say

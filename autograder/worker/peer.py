@@ -182,7 +182,7 @@ class Peer:
             RemoteError: The call raised there.
             WireError: The answer is malformed, or an argument can't cross.
             WireClosed: The other side is gone.
-            TimeoutError: The wire's deadline passed.
+            TimeoutError: The wire's time is up.
         """
         table = TensorTable()
         self._next_call += 1

@@ -7,8 +7,7 @@ other end may be hostile: sizes are checked before anything is read, and nothing
 import json
 import socket
 import struct
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import safetensors
@@ -38,8 +37,8 @@ class Wire:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self.deadline: float | None = None
-        """``time.monotonic()`` after which sending and receiving raise TimeoutError."""
+        self.time_left: Callable[[], float] | None = None
+        """Says for how long to wait before asking it again; at 0 or less the time is up."""
 
     def send(self, message: dict[str, Any], tensors: Sequence[Tensor] = ()) -> None:
         """Send one message.
@@ -51,7 +50,7 @@ class Wire:
         Raises:
             WireError: The message is larger than the limits, or a dtype can't be sent.
             WireClosed: The other end is gone.
-            TimeoutError: The deadline passed.
+            TimeoutError: The time is up.
         """
         text = json.dumps(message).encode()
         blob = _tensors_to_bytes(tensors)
@@ -60,11 +59,7 @@ class Wire:
                 f"the message is too large: {len(text)} bytes of text (limit {MAX_TEXT_BYTES}), "
                 f"{len(blob)} bytes of tensors (limit {MAX_TENSOR_BYTES})"
             )
-        self._connection.settimeout(self._time_left())
-        try:
-            self._connection.sendall(_LENGTHS.pack(len(text), len(blob)) + text + blob)
-        except (BrokenPipeError, ConnectionResetError) as error:
-            raise WireClosed("the other end is gone") from error
+        self._send_all(_LENGTHS.pack(len(text), len(blob)) + text + blob)
 
     def receive(self) -> tuple[dict[str, Any], list[Tensor]]:
         """Wait for one message.
@@ -75,7 +70,7 @@ class Wire:
         Raises:
             WireError: The message is malformed or larger than the limits.
             WireClosed: The other end is gone.
-            TimeoutError: The deadline passed.
+            TimeoutError: The time is up.
         """
         text_len, blob_len = _LENGTHS.unpack(self._receive_exactly(_LENGTHS.size))
         if text_len > MAX_TEXT_BYTES or blob_len > MAX_TENSOR_BYTES:
@@ -94,13 +89,26 @@ class Wire:
         """Close the connection; closing twice is allowed."""
         self._connection.close()
 
+    def _send_all(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            self._connection.settimeout(self._patience())
+            try:
+                view = view[self._connection.send(view) :]
+            except TimeoutError:
+                continue
+            except (BrokenPipeError, ConnectionResetError) as error:
+                raise WireClosed("the other end is gone") from error
+
     def _receive_exactly(self, size: int) -> bytearray:
         data = bytearray(size)
         view, filled = memoryview(data), 0
         while filled < size:
-            self._connection.settimeout(self._time_left())
+            self._connection.settimeout(self._patience())
             try:
                 count = self._connection.recv_into(view[filled:])
+            except TimeoutError:
+                continue
             except ConnectionResetError as error:
                 raise WireClosed("the other end is gone") from error
             if count == 0:
@@ -108,12 +116,12 @@ class Wire:
             filled += count
         return data
 
-    def _time_left(self) -> float | None:
-        if self.deadline is None:
+    def _patience(self) -> float | None:
+        if self.time_left is None:
             return None
-        left = self.deadline - time.monotonic()
+        left = self.time_left()
         if left <= 0:
-            raise TimeoutError("the deadline has passed")
+            raise TimeoutError("the time is up")
         return left
 
 

@@ -19,6 +19,8 @@ import sys
 from dataclasses import fields
 from typing import Any
 
+import psutil
+
 from .isolation import Limits, drop_privileges, enter_own_namespaces, mapped_bytes
 
 
@@ -84,6 +86,8 @@ def _serve(
         os.close(descriptors[0])
         workers[pid] = None
         return {"worker": pid}
+    if "used" in request:
+        return {"seconds": _processor_seconds(request["used"])}
     pid = request["stop"]
     if pid not in workers:
         return {"ended": None}
@@ -93,6 +97,18 @@ def _serve(
         if workers[pid] is None:
             _kill(pid, isolated)
     return {"ended": workers.pop(pid)}
+
+
+def _processor_seconds(pid: int) -> float:
+    """Return what a worker, all that it started and all that has ended of it took together."""
+    seconds = 0.0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        worker = psutil.Process(pid)
+        for process in (worker, *worker.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):  # ended since
+                times = process.cpu_times()
+                seconds += times.user + times.system + times.children_user + times.children_system
+    return seconds
 
 
 def _wait(pid: int, seconds: float) -> int | None:

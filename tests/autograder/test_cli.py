@@ -236,7 +236,7 @@ def test_grades_writes_everything_and_says_where(graded, submissions, tmp_path):
     assert (options["cluster"].workers, options["isolated"], options["seed"]) == (3, False, 7)
     assert options["cluster"].device == "cpu"
     assert options["limits"].check_seconds == 900
-    assert options["limits"].submission_seconds == 900
+    assert options["limits"].submission_seconds == 3600
     assert "TrustedJudge.root" in (out / "nbgrader" / "nbgrader_config.py").read_text()
     for name in ("grades.csv", "report.html", "feedback/ben/hw00-double.html"):
         assert (out / name).stat().st_size > 100

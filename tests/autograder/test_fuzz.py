@@ -9,7 +9,6 @@ import json
 import os
 import socket
 import struct
-import time
 
 import safetensors.torch
 import torch
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 
 from autograder.homework import CellKind
 from autograder.submission import SubmissionError, read_submission, read_written_answers
+from autograder.time_limit import by_the_clock
 from autograder.worker.peer import Peer, RemoteError
 from autograder.worker.wire import Wire, WireClosed, WireError
 from tests.autograder.conftest import DOUBLE, notebook
@@ -167,7 +167,7 @@ def test_any_bytes_are_an_answer_or_end_the_conversation(sent):
         theirs.sendall(b"".join(sent))
         theirs.shutdown(socket.SHUT_WR)
         peer = Peer(Wire(ours), describe_error=lambda error: {})
-        peer.wire.deadline = time.monotonic() + 5
+        peer.wire.time_left = by_the_clock(5)
         x = torch.ones(2, 3, requires_grad=True)
         with contextlib.suppress(RemoteError, WireError, WireClosed, TimeoutError):
             found = peer.call("some:function", (x, len, [x]))

@@ -5,6 +5,7 @@ import pytest
 from autograder.course import Course, open_judge
 from autograder.judge import Judge, TimeLimits
 from autograder.preprocessor import configured_judge
+from autograder.results import Status
 from autograder.worker.isolation import Limits
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
 
@@ -50,6 +51,44 @@ def double(x):
     ended = {check.check: check for check in result.checks}
     assert said in ended["double-gradient"].message + ended["double-gradient"].hint
     assert ended["double-values"].score == ended["double-values"].max_score
+
+
+@pytest.fixture
+def impatient(sandbox):
+    return Judge(DOUBLE, sandbox, limits=TimeLimits(check_seconds=0.5, submission_seconds=60.0))
+
+
+def test_time_without_the_processor_costs_nothing(impatient):
+    source = "import time\ndef double(x):\n    time.sleep(0.7)\n    return 2 * x"
+    assert impatient.grade(notebook(("double", source)), "ada").score == 5.0
+
+
+def test_code_that_waits_is_ended_by_the_clock(impatient):
+    source = "import time\ndef double(x):\n    time.sleep(99)"
+    check = impatient.grade(notebook(("double", source)), "ada").checks[0]
+    assert check.status is Status.TIMEOUT
+    assert "2 s had passed, and most of them it had waited" in check.message
+
+
+@pytest.mark.parametrize(
+    "waits",
+    ["os.wait()", "[os.waitpid(os.fork() or f(0.05), 0) for _ in range(99)]"],
+    ids=["one", "one-after-another"],
+)
+def test_the_time_of_the_processes_that_it_starts_counts(impatient, waits):
+    source = f"""
+import os, time
+def f(seconds):
+    while time.process_time() < seconds:
+        pass
+    os._exit(0)
+def double(x):
+    if not os.fork():
+        f(99)
+    {waits}
+"""
+    check = impatient.grade(notebook(("double", source)), "ada").checks[0]
+    assert "stopped after 0.5 s" in check.message
 
 
 @pytest.mark.sandbox

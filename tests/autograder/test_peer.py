@@ -4,7 +4,6 @@ import contextlib
 import math
 import socket
 import threading
-import time
 from collections import OrderedDict, namedtuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+from autograder.time_limit import by_the_clock
 from autograder.worker.peer import MAX_BROUGHT, Peer, Proxy, RemoteError
 from autograder.worker.wire import Wire, WireClosed, WireError
 from course_lib.bleu_statistics import BLEUStatistics
@@ -45,7 +45,7 @@ def remote(request):
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     peer = Peer(Wire(ours), describe_error=describe)
-    peer.wire.deadline = time.monotonic() + 20
+    peer.wire.time_left = by_the_clock(20)
     peer.server = server
     yield lambda thing: over(peer, thing)
     OBJECTS.clear()
@@ -365,7 +365,7 @@ def test_a_value_that_cannot_cross_is_an_error_not_a_hang(remote, value):
 def test_a_forged_reply_is_refused(reply):
     ours, theirs = socket.socketpair()
     peer = Peer(Wire(ours), describe_error=describe)
-    peer.wire.deadline = time.monotonic() + 5
+    peer.wire.time_left = by_the_clock(5)
     send = threading.Thread(target=Wire(theirs).send, args=(reply, [torch.ones(1)]), daemon=True)
     send.start()  # more than a socket holds must be read while it is sent
     with pytest.raises(WireError):

@@ -13,6 +13,7 @@ import pytest
 
 from autograder import sandbox as sandbox_module
 from autograder.sandbox import Sandbox, SandboxError, check_sandbox
+from autograder.time_limit import by_the_clock
 from autograder.worker.isolation import Limits
 from autograder.worker.peer import Peer, RemoteError
 from autograder.worker.wire import Wire, WireClosed
@@ -29,7 +30,7 @@ def worker(sandbox):
         worker = sandbox.start()
         started.append(worker)
         peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
-        peer.wire.deadline = time.monotonic() + 20
+        peer.wire.time_left = by_the_clock(20)
         return peer, worker
 
     yield start
@@ -298,7 +299,7 @@ def test_a_course_among_the_files_of_python_is_covered(mixed_layout):
     check_sandbox()
     sandbox = Sandbox(library, limits=Limits())
     peer = Peer(Wire(sandbox.start().connection), describe_error=lambda error: {})
-    peer.wire.deadline = time.monotonic() + 20
+    peer.wire.time_left = by_the_clock(20)
     source = f"import pathlib; found = sorted(map(str, pathlib.Path({str(tree)!r}).rglob('*')))"
     assert [str(Path(path).relative_to(tree)) for path in run(peer, source)] == [
         "lib",
@@ -355,7 +356,7 @@ def test_without_isolation_code_still_runs_in_its_own_process(tmp_path):
     sandbox = Sandbox(tmp_path, limits=Limits(), isolated=False)
     started = sandbox.start()
     peer = Peer(Wire(started.connection), describe_error=lambda error: {})
-    peer.wire.deadline = time.monotonic() + 10
+    peer.wire.time_left = by_the_clock(10)
     assert peer.call("os:getpid") != os.getpid()
     sandbox.stop(started)
     sandbox.close()

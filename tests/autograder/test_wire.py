@@ -4,7 +4,6 @@ import json
 import socket
 import struct
 import threading
-import time
 
 import pytest
 import safetensors.torch
@@ -12,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograder.time_limit import by_the_clock
 from autograder.worker import wire as wire_module
 from autograder.worker.wire import Wire, WireClosed, WireError
 
@@ -20,7 +20,7 @@ from autograder.worker.wire import Wire, WireClosed, WireError
 def pair():
     ours, theirs = socket.socketpair()
     wire = Wire(ours)
-    wire.deadline = time.monotonic() + 5
+    wire.time_left = by_the_clock(5)
     yield wire, theirs
     wire.close()
     theirs.close()
@@ -108,7 +108,7 @@ def test_an_expanded_tensor_is_measured_before_it_is_copied(pair):
 
 def test_a_frame_that_never_ends_meets_the_deadline(pair):
     wire, theirs = pair
-    wire.deadline = time.monotonic() + 0.1
+    wire.time_left = by_the_clock(0.1)
     theirs.sendall(struct.pack(">II", 1000, 0) + b"{")
     with pytest.raises(TimeoutError):
         wire.receive()
@@ -116,7 +116,7 @@ def test_a_frame_that_never_ends_meets_the_deadline(pair):
 
 def test_a_peer_that_reads_nothing_meets_the_deadline(pair):
     wire, _ = pair
-    wire.deadline = time.monotonic() + 0.2
+    wire.time_left = by_the_clock(0.2)
     with pytest.raises(TimeoutError):
         wire.send({}, [torch.zeros(1 << 22)])
 
@@ -133,7 +133,7 @@ def test_a_closed_connection_is_told_from_a_malformed_one(pair):
 def test_no_bytes_do_more_than_be_refused(text, blob):
     ours, theirs = socket.socketpair()
     wire = Wire(ours)
-    wire.deadline = time.monotonic() + 5
+    wire.time_left = by_the_clock(5)
     with theirs:
         theirs.sendall(frame(text, blob))
         try:

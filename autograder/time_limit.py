@@ -1,0 +1,53 @@
+"""A time limit that a busy machine does not shorten: it counts the processor, not the clock."""
+
+import time
+from collections.abc import Callable
+
+PATIENCE = 4
+"""How many times its seconds a limit lasts by the clock, for code that waits or is kept waiting."""
+
+_FREE = 0.1  # most checks end sooner: they cost no look at the processor
+_SHORTEST_LOOK = 0.05
+
+
+def by_the_clock(seconds: float) -> Callable[[], float]:
+    """Return what says how many of the seconds, which begin now, are left."""
+    end = time.monotonic() + seconds
+    return lambda: end - time.monotonic()
+
+
+class TimeLimit:
+    """Runs from its making until the processor was used for ``seconds``.
+
+    By the clock it lasts ``PATIENCE`` times as long, and never beyond ``end``.
+
+    Args:
+        seconds: The limit.
+        used: Returns the seconds of processor time that the code has used so far.
+        end: Value of ``time.monotonic()`` at which it ends in any case.
+    """
+
+    def __init__(self, seconds: float, used: Callable[[], float], *, end: float) -> None:
+        now = time.monotonic()
+        self.seconds = seconds
+        self._used = used
+        self._used_up_at: float | None = None
+        self._look_at = now + _FREE
+        self._end = min(now + PATIENCE * seconds, end)
+
+    def left(self) -> float:
+        """Return for how many seconds one may wait before asking again; none are left at 0."""
+        now = time.monotonic()
+        if now >= self._look_at and (unused := self._unused()) > 0:
+            self._look_at = now + max(unused, _SHORTEST_LOOK)  # one thread needs as long as that
+        return min(self._look_at, self._end) - now
+
+    def has_waited(self) -> bool:
+        """Say whether the clock ended it: the code has not used the processor for its seconds."""
+        return self._unused() > 0
+
+    def _unused(self) -> float:
+        used = self._used()
+        if self._used_up_at is None:
+            self._used_up_at = used + self.seconds
+        return self._used_up_at - used
