@@ -38,16 +38,18 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
         torch.Size([1, 2, 3, 3])
     """
     weights: dict[str, Tensor] = {}
+    asked: dict[nn.Module, bool] = {}  # whether the caller wants a layer's weights too
 
     def ask_for_weights(
         layer: nn.Module, args: tuple[Any, ...], settings: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        asked[layer] = settings.get("return_weights", False)
         return args, settings | {"return_weights": True}
 
     def keep_weights(name: str) -> Any:
-        def keep(layer: nn.Module, args: tuple[Any, ...], result: tuple[Tensor, Tensor]) -> Tensor:
+        def keep(layer: nn.Module, args: tuple[Any, ...], result: tuple[Tensor, Tensor]) -> Any:
             output, weights[name] = result
-            return output
+            return result if asked[layer] else output
 
         return keep
 

@@ -47,6 +47,19 @@ def test_the_weights_are_those_of_the_layer():
     assert torch.equal(weights["reader"], expected)
 
 
+def test_a_caller_who_asks_for_weights_still_gets_them():
+    layer = MultiHeadAttention(8, 2)
+    x = torch.randn(2, 3, 8)
+    expected = layer(x, x, x, return_weights=True)
+    with recorded_attention(layer) as weights:
+        output, own = layer(x, x, x, return_weights=True)
+        alone = layer(x, x, x)
+    assert torch.equal(output, expected[0])
+    assert torch.equal(alone, expected[0])
+    assert torch.equal(own, expected[1])
+    assert torch.equal(weights[""], expected[1])
+
+
 def test_records_a_language_model():
     sizes = {"d_model": 8, "num_heads": 2, "d_ff": 8, "num_layers": 1}
     model = DecoderLM(DecoderConfig(vocab_size=6, max_length=4, **sizes))
