@@ -91,8 +91,9 @@ def load_checkpoint(
         CheckpointError: The file is no checkpoint, or one of another model.
     """
     try:
-        device = next(model.parameters()).device
-        state = torch.load(path, map_location=device, weights_only=True)
+        # On the CPU, where AdamW counts its steps: on a GPU it would wait for each count. The model
+        # and the optimizer put what they are given where their parameters are.
+        state = torch.load(path, map_location="cpu", weights_only=True)
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         restore_random_state(state["random"])

@@ -293,11 +293,13 @@ class _Run(Generic[Batch]):
         self.optimizer.zero_grad(set_to_none=True)
         *parts, last = range(process_number(), self.config.accumulation, process_count())
         with keep_gradients_here(self.loss):
-            own = sum(self._backward(number, part) for part in parts)
-        own += self._backward(number, last)
-        loss = sum_over_processes(own, self.device)
+            shares = [self._backward(number, part) for part in parts]
+        shares.append(self._backward(number, last))
         self.scaler.unscale_(self.optimizer)
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm).item()
+        before = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm)
+        # To read a number is to wait for the GPU: only now, when it has all its work.
+        loss = sum_over_processes(sum(share.item() for share in shares), self.device)
+        norm = before.item()
         if not (math.isfinite(loss) and math.isfinite(norm)) and not self._overflows(loss):
             hint = f"a smaller learning_rate than {self.config.learning_rate} may help"
             raise DivergenceError(f"step {number}: loss {loss}, gradient norm {norm}; {hint}")
@@ -310,19 +312,18 @@ class _Run(Generic[Batch]):
         """Whether an infinite norm may come of the scale alone, which each such update halves."""
         return self.scaler.is_enabled() and math.isfinite(loss) and self.scaler.get_scale() > 1
 
-    def _backward(self, number: int, part: int) -> float:
+    def _backward(self, number: int, part: int) -> Tensor:
         """Add the gradient of one batch; returns its share of the update's loss."""
         batch = self.draw_batch(number * self.config.accumulation + part)
-        low = self.config.precision != "float32"
-        dtype = getattr(torch, self.config.precision) if low else None
-        with torch.autocast(self.device.type, dtype=dtype, enabled=low):
+        dtype = getattr(torch, self.config.precision)
+        with torch.autocast(self.device.type, dtype=dtype, enabled=dtype != torch.float32):
             loss = self.loss(batch)
         if loss.dim() != 0:
             raise ValueError(f"the loss must be a scalar, got shape {tuple(loss.shape)}")
         share = loss / self.config.accumulation
         # Processes' gradients are averaged, not added up.
         self.scaler.scale(share * process_count()).backward()
-        return share.item()
+        return share.detach()
 
     def evaluate(self, evaluate: Callable[[nn.Module], float]) -> None:
         """Evaluate, and keep the weights if they are the best so far."""
@@ -333,8 +334,7 @@ class _Run(Generic[Batch]):
         if math.isnan(value):  # no other value is less: these weights would stay the best
             raise DivergenceError(f"step {len(self.losses)}: the evaluation is NaN")
         if all(value < earlier for _, earlier in self.evaluations):
-            state = self.model.state_dict()
-            self.best_weights = {name: tensor.clone() for name, tensor in state.items()}
+            self.best_weights = {k: v.clone() for k, v in self.model.state_dict().items()}
         self.evaluations.append((len(self.losses), value))
 
     def take_best_weights(self) -> None:
@@ -344,8 +344,7 @@ class _Run(Generic[Batch]):
 
     def save(self, path: Path) -> None:
         """Write everything that going on needs."""
-        own = random_state()
-        gathered = {name: gather_from_processes(own[name], self.device) for name in own}
+        gathered = {k: gather_from_processes(v, self.device) for k, v in random_state().items()}
         progress = {
             "losses": self.losses,
             "gradient_norms": self.gradient_norms,
@@ -353,6 +352,7 @@ class _Run(Generic[Batch]):
             "best_weights": self.best_weights,
             "seconds": self._seconds(),
             "cpu_seconds": self._cpu_seconds(),
+            "precision": self.config.precision,
             "scaler": self.scaler.state_dict(),
             "random": gathered,
         }
@@ -370,8 +370,9 @@ class _Run(Generic[Batch]):
                 f"{process_count()}"
             )
         restore_random_state({name: random[name][process_number()] for name in random})
-        if self.scaler.is_enabled() and not progress["scaler"]:
-            raise CheckpointError(f"{path} was not trained in float16, and can't be taken up in it")
+        own = self.config.precision
+        if progress.get("precision", own) != own:  # older files don't say
+            raise CheckpointError(f"{path} was not trained in {own}, and can't be taken up in it")
         self.losses = progress["losses"]
         self.gradient_norms = progress["gradient_norms"]
         self.evaluations = [(step, value) for step, value in progress["evaluations"]]

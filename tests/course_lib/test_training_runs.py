@@ -109,6 +109,24 @@ def test_the_schedule_sets_the_size_of_a_step():
     assert not torch.equal(model.weight, before)
 
 
+def test_no_number_is_read_before_all_of_an_update_is_told(monkeypatch):
+    """Reading one waits for the GPU, which then has nothing to do."""
+    events = []
+
+    def noted(step):
+        events.append("batch")
+        return draw(step)
+
+    item = torch.Tensor.item
+    monkeypatch.setattr(torch.Tensor, "item", lambda x: (events.append("read"), item(x))[1])
+    clip = nn.utils.clip_grad_norm_
+    monkeypatch.setattr(
+        nn.utils, "clip_grad_norm_", lambda *args: (events.append("clip"), clip(*args))[1]
+    )
+    train(nn.Linear(3, 1), noted, squared_error, TrainingConfig(steps=1, accumulation=3))
+    assert events[:7] == ["batch"] * 3 + ["clip"] + ["read"] * 3
+
+
 def test_low_precision_computes_low_and_keeps_parameters_in_float32():
     seen = []
 
@@ -169,13 +187,27 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
         load_checkpoint(file, model, torch.optim.AdamW(model.parameters()))
 
 
-def test_a_checkpoint_of_another_precision_is_refused(tmp_path):
-    file = tmp_path / "full.pt"
-    config = TrainingConfig(steps=1)
+@pytest.mark.parametrize(
+    ("first", "then"), [("float32", "float16"), ("float16", "float32"), ("bfloat16", "float32")]
+)
+def test_a_checkpoint_of_another_precision_is_refused(tmp_path, first, then):
+    file = tmp_path / "first.pt"
+    config = TrainingConfig(steps=1, precision=first)
     train(nn.Linear(3, 1), draw, squared_error, config, checkpoint=file)
-    low = TrainingConfig(steps=2, precision="float16")
-    with pytest.raises(CheckpointError, match="was not trained in float16"):
-        train(nn.Linear(3, 1), draw, squared_error, low, checkpoint=file)
+    other = TrainingConfig(steps=2, precision=then)
+    with pytest.raises(CheckpointError, match=f"was not trained in {then}"):
+        train(nn.Linear(3, 1), draw, squared_error, other, checkpoint=file)
+
+
+def test_steps_are_counted_on_the_cpu_wherever_the_model_is(tmp_path):
+    file = tmp_path / "run.pt"
+    train(nn.Linear(3, 1), draw, squared_error, TrainingConfig(steps=2), checkpoint=file)
+    model = nn.Linear(3, 1, device="meta")  # in the place of a GPU
+    optimizer = torch.optim.AdamW(model.parameters())
+    load_checkpoint(file, model, optimizer)
+    state = optimizer.state[model.weight]
+    assert (state["step"].device.type, state["step"].item()) == ("cpu", 2)
+    assert state["exp_avg"].device.type == "meta"
 
 
 def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
