@@ -94,7 +94,10 @@ class FusedRecurrent(Recurrent):
             for name in (["weight", "bias"] if self._bias else ["weight"])
             for projection in (cell.input_projection, cell.hidden_projection)
         ]
-        sizes = (self._bias, self.num_layers, 0.0, self.training, self.directions == 2)
+        # cuDNN keeps what backward needs only if it is told that this is training. There is no
+        # dropout, so in evaluation too whether gradients are wanted is what tells.
+        keeps = torch.is_grad_enabled()
+        sizes = (self._bias, self.num_layers, 0.0, keeps, self.directions == 2)
         if lengths is None:
             outputs, *final = self._kernel(x, state, weights, *sizes, True)  # True: batch first
             return outputs, self._as_state(final)

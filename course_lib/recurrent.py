@@ -37,6 +37,7 @@ class Recurrent(nn.Module):
         cells: One cell for each layer and direction, layer by layer, forward before backward.
         num_layers: Number of layers.
         directions: 2 if bidirectional, else 1.
+        d_input: Width of the input at each step.
         d_hidden: Width of each cell's hidden state.
 
     Raises:
@@ -61,6 +62,7 @@ class Recurrent(nn.Module):
             raise ValueError(f"num_layers must be at least 1, got {num_layers}")
         self.num_layers = num_layers
         self.directions = 2 if bidirectional else 1
+        self.d_input = d_input
         self.d_hidden = d_hidden
         self.cells = nn.ModuleList(
             cell(d_input if layer == 0 else d_hidden * self.directions, d_hidden, bias=bias)
@@ -132,7 +134,9 @@ class Recurrent(nn.Module):
         """Return ``(batch, len)``, True at real steps; None if all of them are."""
         if x.dim() != 3 or 0 in x.shape:
             raise ValueError(f"x must be (batch, len, d_input), none of them 0, got {x.shape}")
-        batch, length, _ = x.shape
+        batch, length, width = x.shape
+        if width != self.d_input:
+            raise ValueError(f"x must have d_input={self.d_input}, got {width}")
         if lengths is None:
             return None
         if lengths.is_floating_point() or lengths.dtype == torch.bool:

@@ -278,6 +278,12 @@ def test_refuses_empty_or_flat_input(kind, shape):
 
 
 @in_both_ways
+def test_refuses_input_of_another_width(kind):
+    with pytest.raises(ValueError, match=f"x must have d_input={D_INPUT}, got {D_INPUT + 1}"):
+        build(kind)(torch.zeros(BATCH, LEN, D_INPUT + 1).double())
+
+
+@in_both_ways
 @pytest.mark.parametrize("cell", [GRUCell, LSTMCell])
 def test_refuses_a_state_of_another_shape_or_kind(kind, cell):
     network = build(kind, cell=cell)
@@ -296,6 +302,25 @@ def test_refuses_no_layers_and_no_width(kind):
         kind(D_INPUT, D_HIDDEN, num_layers=0)
     with pytest.raises(ValueError, match="at least 1"):
         kind(D_INPUT, 0)
+
+
+@with_lengths_or_not
+@pytest.mark.parametrize("training", [True, False])
+def test_the_kernel_keeps_what_gradients_need_whenever_they_are_wanted(lengths, training):
+    """On a GPU it could not go back in evaluation mode, as the written-out network can."""
+    network = build(FusedRecurrent).train(training)
+    x, _ = draw(network, GRUCell)
+    kernel, told = network._kernel, []
+
+    def noted(*args):
+        told.append(args[6 if lengths is None else 7])
+        return kernel(*args)
+
+    network._kernel = noted
+    network(x, lengths=lengths)
+    with torch.no_grad():
+        network(x, lengths=lengths)
+    assert told == [True, False]
 
 
 def test_fused_network_refuses_other_cells():
