@@ -70,7 +70,7 @@ def _links(weights: Tensor, alignment: Tensor) -> Tensor:
         )
     if alignment.dim() == 2:
         key_len = weights.size(-1)
-        if int(alignment.max()) >= key_len:
+        if bool((alignment >= key_len).any()):
             raise ValueError(
                 f"alignment must name keys 0 to {key_len - 1}, got {int(alignment.max())}"
             )

@@ -59,6 +59,7 @@ def test_uniform_weights_misplace_all_but_one_share():
         ((1, 2, 3), torch.tensor([[0, 3]]), "alignment must name keys 0 to 2, got 3"),
         ((1, 2, 3), torch.tensor([[-1, -1]]), "got none"),
         ((1, 2, 3), torch.zeros(1, 2, 3, dtype=torch.bool), "got none"),
+        ((0, 2, 3), torch.zeros(0, 2, dtype=torch.long), "got none"),
     ],
 )
 def test_what_does_not_fit_is_refused(measure, shape, alignment, message):
