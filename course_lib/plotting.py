@@ -248,9 +248,8 @@ def _draw_weights(ax: Axes, weights: Tensor, color: str, numbers: bool) -> None:
     # Opacity, not a colour map: no weight is the page itself, in the light theme and in the dark.
     strongest = 0.5 if numbers else 1.0  # pale enough for the numbers to be read
     query_len, key_len = weights.shape
-    for i in range(query_len):
-        for j in range(key_len):
-            weight = min(float(weights[i, j]), 1.0)
+    for i, row in enumerate(weights.clamp(max=1).tolist()):
+        for j, weight in enumerate(row):
             if weight >= 0.005:
                 ax.add_patch(
                     Rectangle((j - 0.5, i - 0.5), 1, 1, color=color, alpha=weight * strongest, lw=0)

@@ -113,6 +113,12 @@ def test_heatmap_prints_numbers_when_asked():
     assert {".90", ".10", ".00", ".50"} <= texts
 
 
+@pytest.mark.filterwarnings("error")
+def test_weights_that_a_model_still_learns_can_be_drawn():
+    learned = WEIGHTS.clone().requires_grad_()
+    assert plot_attention(learned, KEYS, QUERIES, alt="what it shows") == attention()
+
+
 def test_labels_stand_as_text():
     texts = {element.text for element in parse(attention()).iter() if element.text}
     assert {*KEYS, *QUERIES, "key", "query"} <= texts
