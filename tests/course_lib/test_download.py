@@ -37,6 +37,7 @@ class Server(ThreadingHTTPServer):
         self.answers = ["whole"]
         self.ranges = []  # of each request
         self.sent = 0
+        self.ends = threading.Event()
 
     def remote(self, **changes):
         known = {
@@ -71,6 +72,8 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if answer == "slow":
             time.sleep(0.3)
+        if answer == "silent":
+            server.ends.wait()
         body = body[: len(body) // 2] if answer == "breaks" else body
         self.wfile.write(body)
         server.sent += len(body)
@@ -84,6 +87,7 @@ def server():
     with Server() as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield server
+        server.ends.set()
         server.shutdown()
 
 
@@ -183,7 +187,7 @@ def test_no_network_is_told_with_the_way_out(tmp_path):
 
 
 def test_an_answer_that_does_not_come_counts_as_broken(server, tmp_path):
-    server.answers = ["slow"]
+    server.answers = ["silent"]
     with pytest.raises(DownloadError, match=r"the connection broke \(TimeoutError"):
         get(server, tmp_path / "file.bin", timeout=0.05)
 
@@ -298,7 +302,7 @@ def test_a_full_disk_and_a_read_only_folder_are_told(server, tmp_path, mount, me
         mount = ["--bind", str(tmp_path), str(tmp_path), *mount]
     command = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", *mount, str(tmp_path)]
     command += ["--chdir", str(ROOT), sys.executable, "-c", program]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert message in ran.stdout, ran.stderr
     assert "left: []" in ran.stdout
 
