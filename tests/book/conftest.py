@@ -33,7 +33,7 @@ def site() -> Path:
     with (ROOT / "build" / "book.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         built = subprocess.run(
-            BUILD, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=1800
+            BUILD, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=7200
         )
     assert built.returncode == 0, f"the book does not build:\n{built.stderr[-5000:]}"
     return SITE

@@ -67,6 +67,6 @@ def build_small_book(
     for name, text in PAGES.items():
         (folder / "book" / f"{name}.md").write_text(text)
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-n"]
-    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1800)
     assert built.returncode == 0, built.stderr[-5000:]
     return folder / "_build" / "html"

@@ -5,6 +5,7 @@ import re
 import pytest
 import torch
 import torch.nn.functional as F
+from playwright.sync_api import expect
 
 from tests.book.watched_page import opened
 
@@ -46,13 +47,18 @@ def figure(chromium, served):
 
 
 def error_of(figure) -> float:
-    return float(re.search(r"error ([\d.]+),", figure.locator(".course-summary").inner_text())[1])
+    return float(re.search(r"error ([\d.]+),", summary(figure).inner_text())[1])
+
+
+def summary(figure):
+    return figure.locator(".course-summary")
 
 
 @pytest.mark.browser
 def test_best_slopes_leave_the_smallest_error(figure):
+    before = summary(figure).inner_text()
     figure.get_by_role("button", name="Best slopes").click()
-    figure.page.wait_for_timeout(300)
+    expect(summary(figure)).not_to_have_text(before)
     x = torch.linspace(0, 2 * torch.pi, 65, dtype=torch.float64)[:, None]
     bends = torch.tensor([0.0, 1.5, 3.0, 4.5], dtype=torch.float64)
     inner = torch.cat([torch.ones_like(x), F.relu(x - bends)], dim=1)
@@ -62,9 +68,9 @@ def test_best_slopes_leave_the_smallest_error(figure):
 
 @pytest.mark.browser
 def test_sliders_obey_the_keyboard_and_the_change_is_read_out(figure):
-    before = error_of(figure)
+    before, said = error_of(figure), summary(figure).inner_text()
     slider = figure.get_by_label("slope").first
     slider.focus()
     slider.press("End")
-    figure.page.wait_for_timeout(300)
+    expect(summary(figure)).not_to_have_text(said)
     assert error_of(figure) > before

@@ -37,7 +37,7 @@ def test_a_pdf_has_pages_and_an_outline(site, tmp_path):
     file = tmp_path / "folder" / "book.pdf"
     # In a process of its own, as by hand: the tests' browser is open in this one.
     command = [sys.executable, "-m", "scripts.print_book", str(file), *PAGES]
-    subprocess.run(command, cwd=ROOT, check=True, timeout=300)
+    subprocess.run(command, cwd=ROOT, check=True, timeout=1800)
     content = file.read_bytes()
     assert content.startswith(b"%PDF-")
     assert 10 < len(re.findall(rb"/Type /Page\b", content)) < 60

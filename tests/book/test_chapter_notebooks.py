@@ -33,7 +33,7 @@ def plain(text):
     return to_plain_markdown(text, NoContext())
 
 
-def run_notebook(file, timeout=600):
+def run_notebook(file, timeout=3600):
     """Run a notebook from top to bottom, as a reader with course_lib and Jupyter would."""
     notebook = nbformat.read(file, as_version=4)
     NotebookClient(notebook, timeout=timeout, resources={"metadata": {"path": str(ROOT)}}).execute()

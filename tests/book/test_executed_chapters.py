@@ -30,7 +30,7 @@ def executed(site: Path, chapter: str) -> nbformat.NotebookNode:
 def test_a_chapter_shows_the_same_again(site, tmp_path, chapter):
     notebook = tmp_path / f"{chapter}.ipynb"
     nbformat.write(executed(site, chapter), notebook)
-    command = [sys.executable, *NBVAL, "--nbval", "--nbval-cell-timeout", "300", str(notebook)]
+    command = [sys.executable, *NBVAL, "--nbval", "--nbval-cell-timeout", "1800", str(notebook)]
     done = subprocess.run(
         command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True
     )

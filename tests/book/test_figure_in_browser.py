@@ -1,8 +1,10 @@
 """The figure query-key-value under a reader's hands."""
 
 import json
+import re
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.book.watched_page import opened
 
@@ -100,11 +102,10 @@ def test_dividing_by_more_evens_out_and_by_less_sharpens(figure):
 
 def test_a_sentence_says_what_is_to_be_seen(figure):
     figure.locator(".qkv-word").nth(1).click()
-    figure.page.wait_for_timeout(400)
-    sentence = figure.locator("[aria-live=polite]").inner_text()
     word = figure.locator(".qkv-word").nth(1).inner_text()
-    assert sentence.startswith(f"\u201c{word}\u201d attends most to")
-    assert f"({max(weights(figure)):.2f})" in sentence
+    sentence = figure.locator("[aria-live=polite]")
+    expect(sentence).to_have_text(re.compile(f"^\u201c{word}\u201d attends most to"))
+    assert f"({max(weights(figure)):.2f})" in sentence.inner_text()
 
 
 def test_links_are_as_thick_as_their_weights(figure):

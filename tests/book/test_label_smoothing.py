@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from playwright.sync_api import expect
 
 from course_lib.losses import label_smoothed_cross_entropy
 from tests.book.watched_page import opened
@@ -59,10 +60,9 @@ def test_the_dot_is_the_loss_and_the_line_its_lowest_point(figure):
         dot = figure.locator(".smooth-dot")
         expected = loss_at(8.0, share, vocab_size)
         assert float(dot.get_attribute("data-loss")) == pytest.approx(expected, rel=1e-9), number
-        figure.page.wait_for_timeout(300)
         best = math.log((1 - share) * vocab_size / share + 1)
-        words = figure.locator(".course-summary").inner_text()
-        assert f"{loss_at(best, share, vocab_size):.3f}, at a lead of {best:.1f}" in words
+        words = f"{loss_at(best, share, vocab_size):.3f}, at a lead of {best:.1f}"
+        expect(figure.locator(".course-summary")).to_contain_text(words)
 
 
 @pytest.mark.browser

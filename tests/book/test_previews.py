@@ -72,8 +72,10 @@ def test_the_preview_leaves_with_its_link(page, preview):
     preview.wait_for(state="visible")
     above = preview.bounding_box()["y"]
     page.evaluate("window.scrollBy(0, 20)")
-    page.wait_for_timeout(100)
-    assert preview.bounding_box()["y"] == pytest.approx(above - 20, abs=1)  # goes with it
+    page.wait_for_function(  # goes with it
+        f"Math.abs(document.querySelector('#course-preview').getBoundingClientRect().y"
+        f" - {above - 20}) <= 1"
+    )
     page.evaluate("window.scrollBy(0, 2000)")
     preview.wait_for(state="hidden")
 

@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Browser, Page, Route, expect
+
+PATIENCE = 300_000
+"""Milliseconds for what should come at once: how busy the machine is says nothing of the page."""
+
+expect.set_options(timeout=PATIENCE)
 
 
 @dataclass
@@ -41,6 +46,7 @@ def opened(
         The watched page, loaded. On leaving, problems are those of the whole visit.
     """
     context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE)
     if script_before:
         context.add_init_script(script_before)
     page = context.new_page()
