@@ -95,10 +95,13 @@ def test_the_commands_train_in_low_precision_and_write(tmp_path):
         (["sample", folder, "--prompt", "日"], "prompt must be made of the text's characters"),
         (["train", folder, "--set", "steps=none"], "steps must be of type int"),
         (["train", folder, "--set", "steps=7"], "steps must"),
+        (["train", str(tmp_path / "new"), "--set", "dropout=1.5"], "dropout must be at least 0"),
+        (["train", str(tmp_path / "new"), "--set", "learning_rate=0"], "learning_rate must be"),
     ):
         result = CliRunner().invoke(app, arguments)
         assert result.exit_code == 2
         assert message in result.stderr
+    assert not (tmp_path / "new").exists()  # so that the next try may use the folder
 
 
 @pytest.mark.gpu

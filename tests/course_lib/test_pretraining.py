@@ -270,6 +270,9 @@ def test_the_length_of_an_example_is_what_it_takes_in_a_batch(folder):
     [
         ("num_layers=0", "num_layers must be at least 1, got 0"),
         ("steps=7", "steps must be a multiple of evaluate_every=2"),
+        ("warmup_steps=6", "steps must exceed warmup_steps, got 6"),
+        ("num_heads=3", "d_model=8 must be divisible by num_heads=3"),
+        ("learning_rate=0", "learning_rate must be positive and finite, got 0"),
         ("blimp_test_pairs=995", "must be at most 1000 together, got 6 and 995"),
     ],
 )

@@ -276,6 +276,9 @@ def test_runs_on_a_gpu_compiled_in_half_precision(tiny_corpus, tmp_path):
         (["num_layers=0"], "num_layers must be at least 1, got 0"),
         (["evaluate_every=13"], "evaluate_every must be at most steps=12, got 13"),
         (["d_model=15"], "must be divisible by num_heads=2"),
+        (["smoothing=1"], "smoothing must be at least 0 and below 1, got 1.0"),
+        (["learning_rate=0"], "learning_rate must be positive and finite, got 0.0"),
+        (["length_alpha=-1"], "alpha must be at least 0 and finite, got -1.0"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(tiny_corpus, tmp_path, settings, message):
@@ -283,6 +286,7 @@ def test_settings_that_make_no_sense_are_refused(tiny_corpus, tmp_path, settings
     assert ran.exit_code == 2
     assert message in ran.stderr
     assert "Traceback" not in ran.stderr
+    assert list(tmp_path.iterdir()) == []  # so that the next try may use the folder
 
 
 def test_missing_data_is_told_before_a_folder_is_made(tmp_path, monkeypatch):

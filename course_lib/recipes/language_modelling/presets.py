@@ -1,7 +1,7 @@
 """What is trained: sizes, lengths, rates, in one frozen record a preset."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from course_lib.language_model import DecoderConfig
 from course_lib.training import Precision, TrainingConfig
@@ -50,7 +50,7 @@ class Recipe:
     compiled: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse values that make no sense; what the parts refuse themselves is left to them."""
+        """Refuse values that make no sense, before a folder holds a run that can't be begun."""
         for name in ("length", "batch_size", "warmup_steps", "evaluate_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -61,10 +61,8 @@ class Recipe:
                 f"steps must be a multiple of evaluate_every={self.evaluate_every}, so that the "
                 f"run ends with a look; got {self.steps}"
             )
-        if self.precision not in get_args(Precision):
-            raise ValueError(
-                f"precision must be one of {get_args(Precision)}, got {self.precision!r}"
-            )
+        self.model_config(vocab_size=1)
+        self.training_config()
 
     def model_config(self, vocab_size: int) -> DecoderConfig:
         """Give the model's sizes.

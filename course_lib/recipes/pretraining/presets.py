@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 
 from course_lib.bert import BertConfig
-from course_lib.training import Precision
+from course_lib.training import Precision, TrainingConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +63,13 @@ class Recipe:
     compiled: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse values that make no sense; what the parts refuse themselves is left to them."""
+        """Refuse values that make no sense, before a folder holds a run that can't be begun."""
         for field in fields(self):
             value = getattr(self, field.name)
             if field.type is int and value < 1:
                 raise ValueError(f"{field.name} must be at least 1, got {value}")
+        if self.steps <= self.warmup_steps:
+            raise ValueError(f"steps must exceed warmup_steps, got {self.steps}")
         if self.steps % self.evaluate_every != 0:
             raise ValueError(
                 f"steps must be a multiple of evaluate_every={self.evaluate_every}, so that the "
@@ -78,6 +80,8 @@ class Recipe:
                 "blimp_training_pairs and blimp_test_pairs must be at most 1000 together, "
                 f"got {self.blimp_training_pairs} and {self.blimp_test_pairs}"
             )
+        self.model_config(self.vocab_size)
+        self.training_config()
 
     def model_config(self, vocab_size: int) -> BertConfig:
         """Give the model's sizes.
@@ -99,6 +103,25 @@ class Recipe:
             num_heads=self.num_heads,
             d_ff=4 * self.d_model,
             dropout=self.dropout,
+        )
+
+    def training_config(self) -> TrainingConfig:
+        """Give the loop's settings for pre-training.
+
+        Returns:
+            The settings.
+
+        Raises:
+            ValueError: A value is out of range.
+        """
+        return TrainingConfig(
+            steps=self.steps,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            accumulation=self.accumulation,
+            precision=self.precision,
+            evaluate_every=self.evaluate_every,
+            checkpoint_every=self.evaluate_every,
         )
 
 

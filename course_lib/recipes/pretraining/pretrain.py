@@ -35,7 +35,7 @@ from course_lib.recipes.pretraining.texts import (
 from course_lib.recipes.run_record import history_data, keep_recipe, training_record, write_json
 from course_lib.recipes.weights import load_weights, put_weights, save_weights
 from course_lib.schedules import warmup_cosine
-from course_lib.training import TrainingConfig, train
+from course_lib.training import train
 from course_lib.vocabulary import Vocabulary
 from course_lib.wordpiece import WordPiece
 
@@ -105,15 +105,7 @@ def run_pretraining(
             collate(batches.draw(number), device), vocabulary, seed * 1_000_003 + number
         ),
         guessing_loss,
-        TrainingConfig(
-            steps=recipe.steps,
-            learning_rate=recipe.learning_rate,
-            weight_decay=recipe.weight_decay,
-            accumulation=recipe.accumulation,
-            precision=recipe.precision,
-            evaluate_every=recipe.evaluate_every,
-            checkpoint_every=recipe.evaluate_every,
-        ),
+        recipe.training_config(),
         schedule=functools.partial(
             warmup_cosine, warmup_steps=recipe.warmup_steps, total_steps=recipe.steps, floor=0.05
         ),

@@ -4,8 +4,11 @@ from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 from course_lib.corpus_readers import Language
+from course_lib.length_penalty import PowerPenalty
+from course_lib.recipes.translation.subwords import FEWEST_TOKENS, PAD_ID
 from course_lib.residual import NormPosition, check_norm_position
-from course_lib.training import Precision
+from course_lib.training import Precision, TrainingConfig
+from course_lib.transformer import TransformerConfig
 
 Architecture = Literal["transformer", "gru"]
 
@@ -67,7 +70,7 @@ class Recipe:
     compiled: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse values that make no sense; what the parts refuse themselves is left to them."""
+        """Refuse values that make no sense, before a folder holds a run that can't be begun."""
         for name, known in (
             ("architecture", get_args(Architecture)),
             ("src", get_args(Language)),
@@ -87,6 +90,61 @@ class Recipe:
                 f"evaluate_every must be at most steps={self.steps}, got {self.evaluate_every}: "
                 "weights are kept at evaluations"
             )
+        if self.vocab_size < FEWEST_TOKENS:
+            raise ValueError(f"vocab_size must be at least {FEWEST_TOKENS}, got {self.vocab_size}")
+        for name in ("dropout", "smoothing"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(
+                    f"{name} must be at least 0 and below 1, got {getattr(self, name)}"
+                )
+        if self.architecture == "transformer":
+            self.model_config(self.vocab_size)
+        self.training_config()
+        PowerPenalty(self.length_alpha)
+
+    def model_config(self, vocab_size: int) -> TransformerConfig:
+        """Give the Transformer's sizes.
+
+        Args:
+            vocab_size: Tokens of the joint vocabulary, which may be fewer than asked for.
+
+        Returns:
+            The sizes.
+
+        Raises:
+            ValueError: A size is out of range, or two do not go together.
+        """
+        return TransformerConfig(
+            src_vocab_size=vocab_size,
+            tgt_vocab_size=vocab_size,
+            d_model=self.d_model,
+            num_heads=self.num_heads,
+            d_ff=self.d_ff,
+            num_encoder_layers=self.num_layers,
+            num_decoder_layers=self.num_layers,
+            dropout=self.dropout,
+            norm_position=self.norm_position,
+            tied="all",
+            pad_id=PAD_ID,
+        )
+
+    def training_config(self) -> TrainingConfig:
+        """Give the loop's settings.
+
+        Returns:
+            The settings.
+
+        Raises:
+            ValueError: A value is out of range.
+        """
+        return TrainingConfig(
+            steps=self.steps,
+            learning_rate=self.learning_rate,
+            precision=self.precision,
+            evaluate_every=self.evaluate_every,
+            patience=self.patience,
+            checkpoint_every=self.evaluate_every,
+        )
 
 
 PRESETS: dict[str, Recipe] = {

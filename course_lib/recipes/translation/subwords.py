@@ -14,6 +14,8 @@ from course_lib.checkpoint import whole_file
 
 PAD, START, END = "[PAD]", "[START]", "[END]"
 PAD_ID, START_ID, END_ID = 0, 1, 2
+FEWEST_TOKENS = 3 + 256
+"""Those for padding, start and end, and the bytes: what a vocabulary has at least."""
 
 _SPACE = "Ġ"  # how pieces of bytes write the space at which a word begins
 
@@ -49,11 +51,11 @@ class Subwords:
             The vocabulary; the same for the same texts.
 
         Raises:
-            ValueError: ``vocab_size`` is smaller than 259.
+            ValueError: ``vocab_size`` is smaller than ``FEWEST_TOKENS``.
         """
         alphabet = pre_tokenizers.ByteLevel.alphabet()
-        if vocab_size < len(alphabet) + 3:
-            raise ValueError(f"vocab_size must be at least {len(alphabet) + 3}, got {vocab_size}")
+        if vocab_size < FEWEST_TOKENS:
+            raise ValueError(f"vocab_size must be at least {FEWEST_TOKENS}, got {vocab_size}")
         tokenizer = Tokenizer(models.BPE())
         tokenizer.normalizer = normalizers.NFC()
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)

@@ -25,7 +25,7 @@ from course_lib.recipes.translation.translation_models import (
 )
 from course_lib.recipes.weights import put_weights, save_weights
 from course_lib.schedules import inverse_sqrt
-from course_lib.training import TrainingConfig, train
+from course_lib.training import train
 
 _VALIDATION_TOKENS = 2048  # of a batch
 
@@ -90,7 +90,7 @@ def train_run(
         model,
         lambda number: collate(batches.draw(number)).to(device),
         partial(_smoothed_loss, smoothing=recipe.smoothing),
-        _config(recipe),
+        recipe.training_config(),
         schedule=partial(inverse_sqrt, warmup_steps=recipe.warmup_steps),
         evaluate=evaluate,
         checkpoint=folder.state,
@@ -122,17 +122,6 @@ def validation_loss(
         subwords, read_multi30k("val", recipe.src, recipe.tgt), longest=_VALIDATION_TOKENS - 1
     )
     return mean_loss(model, in_order(pairs, max_tokens=_VALIDATION_TOKENS), device)
-
-
-def _config(recipe: Recipe) -> TrainingConfig:
-    return TrainingConfig(
-        steps=recipe.steps,
-        learning_rate=recipe.learning_rate,
-        precision=recipe.precision,
-        evaluate_every=recipe.evaluate_every,
-        patience=recipe.patience,
-        checkpoint_every=recipe.evaluate_every,
-    )
 
 
 def _smoothed_loss(model: nn.Module, batch: Batch, *, smoothing: float) -> Tensor:

@@ -16,7 +16,7 @@ from course_lib.recipes.translation.presets import Recipe
 from course_lib.recipes.translation.subwords import PAD_ID
 from course_lib.seq2seq import RecurrentEncoder, Seq2Seq
 from course_lib.step_model import StepModel
-from course_lib.transformer import Transformer, TransformerConfig
+from course_lib.transformer import Transformer
 
 TranslationModel = Transformer | Seq2Seq
 
@@ -36,21 +36,7 @@ def build_model(recipe: Recipe, vocab_size: int) -> TranslationModel:
     """
     if recipe.architecture == "gru":
         return _build_gru(recipe, vocab_size)
-    return Transformer(
-        TransformerConfig(
-            src_vocab_size=vocab_size,
-            tgt_vocab_size=vocab_size,
-            d_model=recipe.d_model,
-            num_heads=recipe.num_heads,
-            d_ff=recipe.d_ff,
-            num_encoder_layers=recipe.num_layers,
-            num_decoder_layers=recipe.num_layers,
-            dropout=recipe.dropout,
-            norm_position=recipe.norm_position,
-            tied="all",
-            pad_id=PAD_ID,
-        )
-    )
+    return Transformer(recipe.model_config(vocab_size))
 
 
 def _build_gru(recipe: Recipe, vocab_size: int) -> Seq2Seq:
