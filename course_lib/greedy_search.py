@@ -45,10 +45,12 @@ def greedy(
         log_probability, token = logits.log_softmax(dim=-1).max(dim=-1)  # (batch,) each
         tokens.append(token)
         log_probabilities.append(log_probability)
+        if len(tokens) == max_new_tokens:
+            break
         if eos_id is not None:
             is_open &= token != eos_id
-        if len(tokens) == max_new_tokens or not bool(is_open.any()):
-            break
+            if not bool(is_open.any()):
+                break
         # Sequences that have ended go on with the others; what they write is cut off.
         logits = model.advance(token[:, None])
     return cut_at_end(torch.stack(tokens, dim=1), torch.stack(log_probabilities, dim=1), eos_id)

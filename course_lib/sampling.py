@@ -69,10 +69,12 @@ def sample(
         token = torch.multinomial(kept.softmax(dim=-1), 1, generator=generator)  # (batch, 1)
         tokens.append(token)
         log_probabilities.append(logits.log_softmax(dim=-1).gather(1, token))
+        if len(tokens) == max_new_tokens:
+            break
         if eos_id is not None:
             is_open &= token[:, 0] != eos_id
-        if len(tokens) == max_new_tokens or not bool(is_open.any()):
-            break
+            if not bool(is_open.any()):
+                break
         logits = model.advance(token)
     return cut_at_end(torch.cat(tokens, dim=1), torch.cat(log_probabilities, dim=1), eos_id)
 

@@ -182,6 +182,21 @@ def test_leaves_no_graph_behind():
     sample(model, torch.tensor([[1]]), eos_id=None, max_new_tokens=2, generator=generator)
 
 
+def test_without_an_end_nobody_asks_whether_it_came(monkeypatch):
+    """On a GPU the answer would keep each step waiting for the one before."""
+
+    def asked(_):
+        raise AssertionError("a tensor was read")
+
+    model = RecomputingModel(lambda tokens: torch.zeros(*tokens.shape, 5))
+    generator = torch.Generator().manual_seed(0)
+    monkeypatch.setattr(torch.Tensor, "__bool__", asked)
+    (found,) = sample(
+        model, torch.tensor([[1]]), eos_id=None, max_new_tokens=3, generator=generator
+    )
+    assert len(found.tokens) == 3
+
+
 @pytest.mark.parametrize(
     ("option", "value", "name"),
     [
