@@ -80,6 +80,14 @@ def test_the_weights_of_words_are_those_of_their_pieces(translator):
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4), atol=1e-3, rtol=0)
 
 
+def test_a_model_reads_where_it_is(translator):
+    seen = []
+    translator.model.to("meta")  # in the place of a GPU
+    translator.model.forward = lambda *tokens: seen.extend(ids.device.type for ids in tokens)
+    attention_to_words(translator, SENTENCE, TRANSLATION)
+    assert seen == ["meta", "meta"]
+
+
 def test_a_recurrent_model_has_no_layers_to_look_at(translator):
     translator.model = torch.nn.Linear(1, 1)
     with pytest.raises(ValueError, match="Transformer"):

@@ -91,7 +91,7 @@ def score_by_length(
         ``sentences``; ``bleu``, cased; and ``length_ratio``, words translated by words of the
         references.
 
-    Source: Koehn and Knowles (2017), section 3.5.
+    Source: Koehn and Knowles (2017), section 3.4.
     """
     bands: dict[int, list[int]] = {}
     for number, source in enumerate(sources):
@@ -126,7 +126,7 @@ def recall_by_frequency(
         ``"1 to 4"``; ``words``, of the references; and ``recall``, the share of them that the
         translation of their sentence has too, each counted as often as it occurs in both.
 
-    Source: Koehn and Knowles (2017), section 3.2.
+    Source: Koehn and Knowles (2017), section 3.3.
     """
     frequency = Counter(word for sentence in training_text for word in _words(sentence))
     words: Counter[int] = Counter()
@@ -183,7 +183,8 @@ def attention_to_words(translator: Translator, sentence: str, translation: str) 
         raise ValueError("only a Transformer's attention can be shown, by layer and word")
     src, tgt = translator.subwords.encode([sentence, translation])
     with torch.no_grad(), recorded_attention(model) as recorded:
-        model(_batch([*src, END_ID]), _batch([START_ID, *tgt]))
+        device = next(model.parameters()).device
+        model(*(torch.tensor([ids], device=device) for ids in ([*src, END_ID], [START_ID, *tgt])))
     read, written = ([*translator.subwords.words(ids), ("[END]", 1)] for ids in (src, tgt))
     tables = [
         _merge(weights[0].mean(dim=0), written, read)
@@ -205,10 +206,6 @@ def _merge(
     by_word = torch.stack([column.sum(dim=1) for column in columns], dim=1)
     rows = torch.split(by_word, [pieces for _, pieces in written])
     return torch.stack([row.mean(dim=0) for row in rows])
-
-
-def _batch(ids: list[int]) -> Tensor:
-    return torch.tensor([ids])
 
 
 def _words(sentence: str) -> list[str]:
