@@ -237,7 +237,7 @@ def corpus_bleu(
         ValueError: There are no candidates, a candidate has no reference, there are more or fewer
             lists of references than candidates, or an option is out of range.
 
-    Source: Papineni et al. (2002), section 2.2.1 and 2.3; chapter "BLEU".
+    Source: Papineni et al. (2002), sections 2.1.1 and 2.3; chapter "BLEU".
     """
     if isinstance(candidates, str):
         raise TypeError(

@@ -159,7 +159,7 @@ def sum_statistics(statistics: Sequence[BLEUStatistics]) -> BLEUStatistics:
     Raises:
         ValueError: There are none, or they differ in their orders.
 
-    Source: Papineni et al. (2002), section 2.2.1; chapter "BLEU".
+    Source: Papineni et al. (2002), section 2.1.1; chapter "BLEU".
     """
     orders = {len(part.totals) for part in statistics}
     if len(orders) != 1:

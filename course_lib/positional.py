@@ -193,7 +193,7 @@ class RotaryPositions(nn.Module):
     Raises:
         ValueError: ``head_dim`` is not positive and even, or ``base`` not above 1.
 
-    Source: Su et al. (2021), section 3.2, equation 34; chapter "Positional encoding".
+    Source: Su et al. (2021), section 3.4.2, equation 34; chapter "Positional encoding".
     """
 
     def __init__(self, head_dim: int, *, base: float = 10_000.0) -> None:

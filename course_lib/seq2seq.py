@@ -143,7 +143,7 @@ class RecurrentDecoder(nn.Module):
     Raises:
         ValueError: A size is not positive.
 
-    Source: Cho et al. (2014), section 2.2, equations 3 and 4; chapter "Sequence to sequence".
+    Source: Cho et al. (2014), section 2.2; chapter "Sequence to sequence".
     """
 
     def __init__(
