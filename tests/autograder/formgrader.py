@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-_START_SECONDS = 60.0
+_START_SECONDS = 600.0
 
 
 @contextlib.contextmanager
@@ -44,14 +44,14 @@ def running_formgrader(course_folder: Path, home: Path) -> Iterator[str]:
         yield address
     finally:
         server.terminate()
-        server.wait(timeout=20)
+        server.wait(timeout=600)
 
 
 def _await(address: str, server: subprocess.Popen, log: Path) -> None:
     deadline = time.monotonic() + _START_SECONDS
     while True:
         try:
-            urllib.request.urlopen(address, timeout=5).close()
+            urllib.request.urlopen(address, timeout=60).close()
             return
         except OSError:
             assert server.poll() is None, log.read_text()

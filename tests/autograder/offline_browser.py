@@ -21,6 +21,7 @@ def opened(file: Path, *, scheme: str = "light", width: int = 1200, **options) -
         page = browser.new_page(
             color_scheme=scheme, viewport={"width": width, "height": 800}, **options
         )
+        page.set_default_timeout(300_000)
         page.on("request", lambda request: told.append(request.url))
         page.on("console", lambda message: told.append(message.text))
         page.on("pageerror", lambda error: told.append(str(error)))

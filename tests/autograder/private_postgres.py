@@ -35,7 +35,7 @@ def running_postgres() -> Iterator[str]:
         subprocess.run(
             [str(_program(name)), *arguments],
             user=user if os.geteuid() == 0 else None,
-            cwd=folder, env={"PATH": os.defpath, "LC_ALL": "C"}, check=True, timeout=60,
+            cwd=folder, env={"PATH": os.defpath, "LC_ALL": "C"}, check=True, timeout=600,
             stdout=subprocess.DEVNULL,  # a pipe would be held open by the server
         )  # fmt: skip
 
@@ -43,12 +43,12 @@ def running_postgres() -> Iterator[str]:
     options = f"-k {folder} -c listen_addresses='' -c fsync=off"
     try:
         run("initdb", "-D", data, "-U", "ta", "-A", "trust", "-E", "UTF8", "--no-sync")
-        run("pg_ctl", "-D", data, "-l", log, "-o", options, "-w", "start")
+        run("pg_ctl", "-D", data, "-l", log, "-o", options, "-w", "-t", "600", "start")
         try:
             run("createdb", "-h", str(folder), "-U", "ta", "gradebook")
             yield f"postgresql://ta@/gradebook?host={folder}"
         finally:
-            run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+            run("pg_ctl", "-D", data, "-m", "immediate", "-w", "-t", "600", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -86,7 +86,7 @@ def page():
             args=["--no-sandbox", "--disable-background-networking"],
         )
         page = browser.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(300_000)
         page.add_init_script(MATHJAX)
         yield page
         browser.close()

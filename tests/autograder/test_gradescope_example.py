@@ -28,7 +28,7 @@ def run(tmp_path):
         settings = {"AUTOGRADER": str(tmp_path), "PYTHON": sys.executable} | environment
         done = subprocess.run(
             [EXAMPLE / "run_autograder"], env=os.environ | settings, cwd=tmp_path,
-            capture_output=True, text=True, timeout=300,
+            capture_output=True, text=True, timeout=1800,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return json.loads((tmp_path / "results" / "results.json").read_text())
