@@ -99,8 +99,9 @@ def download(
     hide_bar = None if progress is None else not progress
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _opened_alone(part) as file, _useless_removed(part):
+        with _opened_alone(part) as file, _useless_removed(file, part):
             if path.exists():  # another process was first
+                _let_go(file)
                 part.unlink()
                 return
             with tqdm(
@@ -109,6 +110,7 @@ def download(
                 _fetch(remote, file, attempts, pause, timeout, bar)
             check_file(part, remote)
             os.fsync(file.fileno())
+            _let_go(file)
             part.replace(path)
     except DownloadError:
         raise
@@ -161,7 +163,7 @@ def _locked(file: FileIO, part: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _useless_removed(part: Path) -> Iterator[None]:
+def _useless_removed(file: FileIO, part: Path) -> Iterator[None]:
     """After a failure, remove what no call can go on from.
 
     The lock must be held: without it, the file may be one that another process is filling.
@@ -172,8 +174,18 @@ def _useless_removed(part: Path) -> Iterator[None]:
         with contextlib.suppress(FileNotFoundError):
             wrong = isinstance(error, WrongFileError)
             if wrong or error.errno in _NO_ROOM or part.stat().st_size == 0:
+                _let_go(file)
                 part.unlink()
         raise
+
+
+def _let_go(file: FileIO) -> None:
+    """Close what is to be renamed or removed, where only closed files can be: on Windows.
+
+    Elsewhere the lock must be held until that is done.
+    """
+    if fcntl is None:
+        file.close()
 
 
 def _fetch(

@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import http.client
+import os
 import re
 import ssl
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import course_lib.download as download_module
 from course_lib.download import (
     DownloadError,
     RemoteFile,
@@ -128,6 +130,37 @@ def test_one_call_takes_a_broken_connection_up_again(server, tmp_path):
     get(server, path, attempts=4)
     assert path.read_bytes() == CONTENT
     assert server.sent == len(CONTENT)
+
+
+@pytest.fixture
+def like_windows(monkeypatch):
+    """No locks, and a file that is open is neither renamed nor removed."""
+    monkeypatch.setattr(download_module, "fcntl", None)
+
+    def refusing(method):
+        def call(path, *args, **options):
+            opened = {os.path.realpath(link) for link in Path("/proc/self/fd").iterdir()}
+            if str(path.resolve()) in opened:
+                raise PermissionError(errno.EACCES, "it is in use", str(path))
+            return method(path, *args, **options)
+
+        return call
+
+    for name in ("replace", "unlink"):
+        monkeypatch.setattr(Path, name, refusing(getattr(Path, name)))
+
+
+@pytest.mark.usefixtures("like_windows")
+def test_what_is_renamed_or_removed_is_closed_before(server, tmp_path):
+    path = tmp_path / "file.bin"
+    server.answers = ["wrong", "breaks", "whole"]
+    with pytest.raises(WrongFileError, match="its SHA-256 is"):
+        get(server, path)
+    assert_nothing_at(path)
+    get(server, path, attempts=2)
+    assert path.read_bytes() == CONTENT
+    get(server, path)  # it is there
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("answer", ["ignores ranges", "no length"])
