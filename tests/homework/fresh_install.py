@@ -23,7 +23,7 @@ from .tables import ROOT, load_homework, load_table
 RUN = """
 import sys, nbclient, nbformat
 notebook = nbformat.read(sys.argv[1], as_version=4)
-nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
+nbclient.NotebookClient(notebook, timeout=1800, kernel_name="python3").execute()
 print("".join(output.get("text", "") for output in notebook.cells[-1].outputs))
 """
 

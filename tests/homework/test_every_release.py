@@ -121,7 +121,7 @@ def test_the_search_for_leaks_would_find_one(made):
 RUN_NOTEBOOK = """
 import sys, nbclient, nbformat
 notebook = nbformat.read(sys.argv[1], as_version=4)
-nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+nbclient.NotebookClient(notebook, timeout=1800, kernel_name="python3").execute()
 nbformat.write(notebook, sys.argv[1])
 """
 
@@ -143,7 +143,7 @@ def test_the_released_notebook_runs_top_to_bottom_once_solved(made):
         env={**os.environ, "PYTHONPATH": str(made.folder)},
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=3600,
     )
     assert result.returncode == 0, result.stderr
     outputs = nbformat.read(path, as_version=4).cells[-1].outputs
@@ -164,7 +164,7 @@ def test_the_solved_notebook_runs_under_nbval(made):
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
     )
     assert result.returncode == 0, result.stdout + result.stderr
     cells = nbformat.read(made.source, as_version=4).cells
