@@ -15,8 +15,11 @@ from torch import Tensor
 from .values import MAX_ITEMS, TensorTable, decode, encode
 from .wire import Wire, WireClosed, WireError
 
-MAX_BROUGHT = 1 << 23
-"""Entries of the tensors that calls of what was handed over may bring during one call there."""
+MAX_BROUGHT = 1 << 20
+"""Entries of tensors that one call there may bring: its result, and calls of what was handed over.
+
+A tensor counts as often as it occurs. Who checks a result computes with it, and may blow it up.
+"""
 
 
 class RemoteError(Exception):
@@ -163,7 +166,7 @@ class Peer:
         self._next_call = 0
         self._released: list[int] = []
         self._awaited = 0  # calls whose replies have not come: more than one if calls are nested
-        self._brought = 0  # entries of tensors, by calls of the other side during the outermost
+        self._brought = 0  # entries of tensors, from the other side during the outermost call
 
     def call(
         self, target: "Proxy | str", args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
@@ -278,11 +281,7 @@ class Peer:
     def _perform(
         self, message: dict[str, Any], tensors: list[Tensor]
     ) -> tuple[dict[str, Any], TensorTable]:
-        if not self._allow_named:  # what runs here for the other side is held to no time limit
-            self._brought += sum(max(t.numel(), *t.shape, 0) for t in tensors)
-            if self._brought > MAX_BROUGHT:
-                raise WireError(f"calls of what was handed over brought over {MAX_BROUGHT} entries")
-        received = _ReceivedTensors(tensors, as_leaves=True)
+        received = _ReceivedTensors(tensors, self._count, as_leaves=True)
         target = self._target(message.get("target"))
         args = decode(message.get("args"), received, self._resolve)
         kwargs = decode(message.get("kwargs"), received, self._resolve)
@@ -296,6 +295,14 @@ class Peer:
             reply["outputs"] = [table.add(t) for t in outputs]
             reply["backward"] = self._refer(Backward(received.leaves, outputs))
         return reply, table
+
+    def _count(self, tensor: Tensor) -> None:
+        if self._allow_named:
+            return
+        # What runs here is held to no limit. One without entries may still have many rows.
+        self._brought += max(tensor.numel(), *tensor.shape, 0)
+        if self._brought > MAX_BROUGHT:
+            raise WireError(f"one call brought over {MAX_BROUGHT:,} entries of tensors")
 
     def _target(self, target: Any) -> Callable[..., Any]:
         if isinstance(target, str) and self._allow_named:
@@ -313,7 +320,7 @@ class Peer:
     ) -> Any:
         if "error" in message:
             raise _read_error(message["error"])
-        received = _ReceivedTensors(tensors, as_leaves=False)
+        received = _ReceivedTensors(tensors, self._count, as_leaves=False)
         if "backward" in message:
             backward = decode(message["backward"], received, self._resolve)
             received.attach_gradient(message.get("outputs"), backward, inputs)
@@ -323,14 +330,18 @@ class Peer:
 class _ReceivedTensors:
     """Gives the tensors of a message their device, their gradients and their identity."""
 
-    def __init__(self, tensors: list[Tensor], *, as_leaves: bool) -> None:
+    def __init__(
+        self, tensors: list[Tensor], count: Callable[[Tensor], None], *, as_leaves: bool
+    ) -> None:
         self._tensors = tensors
+        self._count = count
         self._as_leaves = as_leaves
         self._made: dict[int, Tensor] = {}
         self.leaves: list[Tensor] = []
 
     def __call__(self, code: dict[str, Any]) -> Tensor:
         index = code["tensor"]
+        self._count(self._tensors[index])
         if index not in self._made:
             self._made[index] = self._make(code)
         return self._made[index]
@@ -357,6 +368,8 @@ class _ReceivedTensors:
             raise WireError("the outputs of a call are malformed")
         try:
             outputs = [self._tensors[index] for index in indices]
+            for output in outputs:
+                self._count(output)
             anchor = torch.zeros((), requires_grad=True)  # parameters over there need a node too
             apply: Callable[..., tuple[Tensor, ...]] = _RemoteGradient.apply
             attached = apply(backward, outputs, anchor, *inputs)

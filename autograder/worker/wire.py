@@ -16,7 +16,7 @@ from torch import Tensor
 
 _LENGTHS = struct.Struct(">II")
 MAX_TEXT_BYTES = 4 << 20
-MAX_TENSOR_BYTES = 256 << 20
+MAX_TENSOR_BYTES = 32 << 20
 MAX_HEADER_BYTES = 1 << 20  # of the tensors: room for some ten thousand
 
 

@@ -227,6 +227,19 @@ def test_calls_inside_a_call_bring_no_more_than_it_may(remote):
         attack(lambda tensor: again())  # judged code that calls the student's in between
 
 
+FLOODS = {
+    "many entries": lambda: torch.zeros(MAX_BROUGHT + 1, 1, 1, dtype=torch.bool),
+    "many rows": lambda: torch.zeros(MAX_BROUGHT + 1, 0),
+    "one tensor many times": lambda: [torch.zeros(MAX_BROUGHT // 8)] * 9,
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_result_can_bring_only_so_much(remote, name):
+    with pytest.raises(WireError, match="brought over"):
+        remote(FLOODS[name])()
+
+
 @pytest.mark.parametrize("error", [TypeError, ValueError, KeyError, NotImplementedError])
 def test_an_exception_keeps_its_builtin_type(remote, error):
     class Special(error):
@@ -352,6 +365,7 @@ def test_a_value_that_cannot_cross_is_an_error_not_a_hang(remote, value):
         {"reply": 1, "value": 1, "released": 5},
         {"reply": 1, "value": 1, "backward": {"reference": 1, "type": "B"}, "outputs": [9]},
         {"reply": 1, "value": 1, "backward": {"reference": 1, "type": "B"}, "outputs": [0] * 9},
+        {"reply": 1, "value": 1, "backward": {"reference": 1, "type": "B"}, "outputs": [1, 1, 2]},
         {"reply": 1, "value": 1, "released": [[]]},
         {"reply": 1, "value": {"record": {"yours": 1}, "fields": []}},
         {"reply": 1, "value": {"set": [i * (2**61 - 1) for i in range(20_001)]}},
@@ -366,7 +380,8 @@ def test_a_forged_reply_is_refused(reply):
     ours, theirs = socket.socketpair()
     peer = Peer(Wire(ours), describe_error=describe)
     peer.wire.time_left = by_the_clock(5)
-    send = threading.Thread(target=Wire(theirs).send, args=(reply, [torch.ones(1)]), daemon=True)
+    tensors = [torch.ones(1), *[torch.ones(MAX_BROUGHT // 2)] * 2]
+    send = threading.Thread(target=Wire(theirs).send, args=(reply, tensors), daemon=True)
     send.start()  # more than a socket holds must be read while it is sent
     with pytest.raises(WireError):
         peer.call("builtins:len", ([],))
