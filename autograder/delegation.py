@@ -68,7 +68,10 @@ def read_code(process: StudentProcess, submission: Submission, homework: Homewor
     except (ProcessEnded, RemoteError) as error:
         words = "Python itself can't read your notebook: it is too large, or nested too deep."
         flag = Flag(kind=FlagKind.HOSTILE, text=f"its code could not be read ({error})")
-        return Reading(lost=dict.fromkeys(rules, (Status.INVALID, words)), flags=(flag,))
+        # A crash may have come from outside: as such it is given another try.
+        crashed = isinstance(error, ProcessEnded) and error.status is Status.CRASH
+        status = Status.CRASH if crashed else Status.INVALID
+        return Reading(lost=dict.fromkeys(rules, (status, words)), flags=(flag,))
     lost: dict[str, tuple[Status, str]] = {}
     flags: list[Flag] = []
     for exercise, name, cell, line in breaches:

@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 from autograder.homework import Cell, CellKind, Homework
-from autograder.results import Flag, FlagKind
+from autograder.results import Flag, FlagKind, Status
+from autograder.student_process import ProcessEnded, StudentProcess
 from autograder.worker.reading import read
 
 SETUP = "import torch\nimport torch.nn.functional as F\nfrom torch import nn"
@@ -214,6 +215,16 @@ TROUBLE = {
 def test_code_that_troubles_the_reader_hides_nothing_and_stops_nothing(grade, name):
     result = grade(("double", DELEGATED), TROUBLE[name], HALF, homework=RULED, seconds=20.0)
     assert [check.score for check in result.checks] == [0, 1]
+
+
+@pytest.mark.sandbox
+def test_a_reader_that_is_killed_counts_as_a_crash(grade, monkeypatch):
+    def killed(process, function, *args):
+        raise ProcessEnded(Status.CRASH, "killed")
+
+    monkeypatch.setattr(StudentProcess, "ask", killed)
+    result = grade(("double", "def double(x):\n    return x + x"), HALF, homework=RULED)
+    assert [check.status for check in result.checks] == [Status.CRASH, Status.PASS]  # graded anew
 
 
 @pytest.mark.sandbox
