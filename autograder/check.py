@@ -20,6 +20,7 @@ from course_lib.testing import CheckFailure
 from .homework import Cell
 from .limit_hints import limit_hint
 from .results import CheckResult, Status
+from .sandbox import SandboxError
 from .student_process import ProcessEnded, StudentProcess
 from .worker.peer import RemoteError
 
@@ -62,6 +63,9 @@ def run_check(
 
     Returns:
         The outcome, fit for the student's eyes.
+
+    Raises:
+        SandboxError: The sandbox broke down, and says nothing about the student's code.
     """
     started = time.monotonic()
     file = f"<check {cell.grade_id}>"
@@ -75,6 +79,8 @@ def run_check(
         found = _describe_score(score, cell.points)
     except ProcessEnded as ended:
         found = {"status": ended.status, "message": ended.message}
+    except SandboxError:  # no fault of the student's
+        raise
     except Exception as error:
         found = _explain(error, cell, file)
     return CheckResult(

@@ -6,7 +6,6 @@ where the course lies among Python's files.
 """
 
 import atexit
-import contextlib
 import json
 import os
 import shutil
@@ -115,15 +114,18 @@ class Sandbox:
 
         Returns:
             Its exit code, negative for the signal that ended it; None if it had to be killed.
+
+        Raises:
+            SandboxError: The forking process is gone, and the worker with it.
         """
         worker.connection.close()
-        with contextlib.suppress(SandboxError):
-            ended: int | None = self._ask({"stop": worker.pid, "grace": grace})["ended"]
-            return ended
-        return None
+        ended: int | None = self._ask({"stop": worker.pid, "grace": grace})["ended"]
+        return ended
 
     def used(self, worker: Worker) -> float:
         """Return the seconds of processor time that a worker and all it started have used.
+
+        Those of a crowd count for more than they got, see ``worker.usage``.
 
         Args:
             worker: What ``start`` returned.
@@ -154,6 +156,7 @@ class Sandbox:
             socket.send_fds(self._control, [json.dumps(request).encode()], descriptors or [])
             return self._read_answer()
         except (OSError, EOFError) as error:
+            self._end_process()  # one that is late would answer the next question with this answer
             raise SandboxError("the forking process is gone") from error
 
     def _read_answer(self) -> dict[str, Any]:

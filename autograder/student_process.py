@@ -150,15 +150,20 @@ class StudentProcess:
 
     def _begin_limit(self, peer: Peer, seconds: float) -> TimeLimit:
         assert self._worker is not None
-        limit = TimeLimit(seconds, partial(self._sandbox.used, self._worker), end=self._end)
+        limit = TimeLimit(seconds, partial(self._used, self._worker), end=self._end)
         peer.wire.time_left = limit.left
         return limit
 
+    def _used(self, worker: Worker) -> float:
+        try:
+            return self._sandbox.used(worker)
+        except SandboxError as error:  # ends the conversation, whoever catches what
+            raise WireClosed("the sandbox is gone") from error
+
     def _ended(self, failure: Exception, limit: TimeLimit) -> ProcessEnded:
         if isinstance(failure, TimeoutError):
-            explained = self._explain_timeout(limit)  # asks the process that is ended next
             self.stop()
-            return ProcessEnded(Status.TIMEOUT, explained)
+            return ProcessEnded(Status.TIMEOUT, self._explain_timeout(limit))
         exit_code = self.stop()
         if isinstance(failure, WireClosed):
             return ProcessEnded(Status.CRASH, _explain_crash(exit_code))
@@ -202,15 +207,15 @@ class StudentProcess:
     def _explain_timeout(self, limit: TimeLimit) -> str:
         if time.monotonic() > self._end:
             return self._notebook_timeout()
-        if limit.has_waited():
+        if limit.is_used_up:
             return (
-                f"Your code was stopped: {PATIENCE * limit.seconds:g} s had passed, and most of "
-                "them it had waited. Look for a sleep, or for a lock, a queue or a process that it "
-                "waits for."
+                f"Your code was stopped after {limit.seconds:g} s. Look for a loop that never "
+                "ends, or for loops over positions where one matrix product would do."
             )
         return (
-            f"Your code was stopped after {limit.seconds:g} s. Look for a loop that never ends, or "
-            "for loops over positions where one matrix product would do."
+            f"Your code was stopped: {PATIENCE * limit.seconds:g} s had passed, and most of them "
+            "it had waited. Look for a sleep, or for a lock, a queue or a process that it waits "
+            "for. If there is none, the machine was too busy: tell the course's staff."
         )
 
     def _notebook_timeout(self) -> str:

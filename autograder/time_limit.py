@@ -7,7 +7,7 @@ PATIENCE = 4
 """How many times its seconds a limit lasts by the clock, for code that waits or is kept waiting."""
 
 _FREE = 0.1  # most checks end sooner: they cost no look at the processor
-_SHORTEST_LOOK = 0.05
+_SHORTEST_LOOK, _LONGEST_LOOK = 0.05, 1.0  # between two looks: many processes use much at once
 
 
 def by_the_clock(seconds: float) -> Callable[[], float]:
@@ -21,6 +21,10 @@ class TimeLimit:
 
     By the clock it lasts ``PATIENCE`` times as long, and never beyond ``end``.
 
+    Attributes:
+        seconds: The limit.
+        is_used_up: Whether the processor was used for that long; if not, the clock ends it.
+
     Args:
         seconds: The limit.
         used: Returns the seconds of processor time that the code has used so far.
@@ -30,6 +34,7 @@ class TimeLimit:
     def __init__(self, seconds: float, used: Callable[[], float], *, end: float) -> None:
         now = time.monotonic()
         self.seconds = seconds
+        self.is_used_up = False
         self._used = used
         self._used_up_at: float | None = None
         self._look_at = now + _FREE
@@ -38,13 +43,13 @@ class TimeLimit:
     def left(self) -> float:
         """Return for how many seconds one may wait before asking again; none are left at 0."""
         now = time.monotonic()
-        if now >= self._look_at and (unused := self._unused()) > 0:
-            self._look_at = now + max(unused, _SHORTEST_LOOK)  # one thread needs as long as that
+        if now >= self._look_at:
+            unused = self._unused()
+            self.is_used_up = unused <= 0
+            if self.is_used_up:
+                return 0.0
+            self._look_at = now + min(max(unused, _SHORTEST_LOOK), _LONGEST_LOOK)
         return min(self._look_at, self._end) - now
-
-    def has_waited(self) -> bool:
-        """Say whether the clock ended it: the code has not used the processor for its seconds."""
-        return self._unused() > 0
 
     def _unused(self) -> float:
         used = self._used()

@@ -19,9 +19,8 @@ import sys
 from dataclasses import fields
 from typing import Any
 
-import psutil
-
 from .isolation import Limits, drop_privileges, enter_own_namespaces, mapped_bytes
+from .usage import Usage
 
 
 def main() -> None:
@@ -30,16 +29,15 @@ def main() -> None:
     isolated = sys.argv[2] == "isolated"
     _import_everything()
     control.sendall(b'{"ready": true}\n')
-    workers: dict[int, int | None] = {}  # pid -> how it ended, None while it runs
+    workers: dict[int, Usage] = {}
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, 65536, 1)
         if not data:
             break
         answer = _serve(json.loads(data), descriptors, workers, isolated, control)
         control.sendall(json.dumps(answer).encode() + b"\n")
-    for pid, ended in workers.items():
-        if ended is None:
-            _kill(pid, isolated)
+    for pid in workers:
+        _kill(pid, isolated)
 
 
 def _import_everything() -> None:
@@ -74,7 +72,7 @@ def _import_course_lib() -> None:
 def _serve(
     request: dict[str, Any],
     descriptors: list[int],
-    workers: dict[int, int | None],
+    workers: dict[int, Usage],
     isolated: bool,
     control: socket.socket,
 ) -> dict[str, Any]:
@@ -84,31 +82,19 @@ def _serve(
         if pid == 0:
             _become_worker(descriptors[0], limits, isolated, control)
         os.close(descriptors[0])
-        workers[pid] = None
+        workers[pid] = Usage(pid)
         return {"worker": pid}
     if "used" in request:
-        return {"seconds": _processor_seconds(request["used"])}
+        usage = workers.get(request["used"])
+        return {"seconds": usage.seconds() if usage else 0.0}
     pid = request["stop"]
-    if pid not in workers:
+    if not workers.pop(pid, None):
         return {"ended": None}
-    if workers[pid] is None:
-        # A worker that has ended may not be reaped yet: give it a moment before killing it.
-        workers[pid] = _wait(pid, request["grace"])
-        if workers[pid] is None:
-            _kill(pid, isolated)
-    return {"ended": workers.pop(pid)}
-
-
-def _processor_seconds(pid: int) -> float:
-    """Return what a worker, all that it started and all that has ended of it took together."""
-    seconds = 0.0
-    with contextlib.suppress(psutil.NoSuchProcess):
-        worker = psutil.Process(pid)
-        for process in (worker, *worker.children(recursive=True)):
-            with contextlib.suppress(psutil.NoSuchProcess):  # ended since
-                times = process.cpu_times()
-                seconds += times.user + times.system + times.children_user + times.children_system
-    return seconds
+    # A worker that has ended may not be reaped yet: give it a moment before killing it.
+    ended = _wait(pid, request["grace"])
+    if ended is None:
+        _kill(pid, isolated)
+    return {"ended": ended}
 
 
 def _wait(pid: int, seconds: float) -> int | None:

@@ -1,9 +1,11 @@
 """Grading one notebook: cell kinds, partial credit, crashes, and what the student is told."""
 
+import contextlib
 import dataclasses
 import json
 import socket
 
+import psutil
 import pytest
 
 from autograder.homework import Cell, CellKind
@@ -363,3 +365,31 @@ def test_a_worker_that_does_not_start_is_the_courses_fault_not_the_students(sand
     judge = Judge(DOUBLE, sandbox, limits=TimeLimits())
     with pytest.raises(SandboxError, match="did not start"):
         judge.grade(notebook(RIGHT), "ada")
+
+
+WAITS = "import time\ndef double(x):\n    time.sleep(0.3)\n    return 2 * x"
+
+
+def test_a_sandbox_that_breaks_down_in_a_check_is_the_courses_fault(sandbox, monkeypatch):
+    asked = sandbox.used
+
+    def used(worker):
+        for process in psutil.Process(sandbox._process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        return asked(worker)
+
+    monkeypatch.setattr(sandbox, "used", used)
+    judge = Judge(DOUBLE, sandbox, limits=TimeLimits())
+    with pytest.raises(SandboxError, match="gone"):
+        judge.grade(notebook(("double", WAITS)), "ada")
+    monkeypatch.undo()
+    assert judge.grade(notebook(("double", WAITS)), "ada").score == 5.0
+
+
+def test_a_forking_process_that_is_late_never_answers_another_question(sandbox):
+    sandbox._control.settimeout(0)
+    with pytest.raises(SandboxError, match="gone"):
+        sandbox.start()
+    worker = sandbox.start()
+    assert sandbox.stop(worker) is None

@@ -91,6 +91,23 @@ def double(x):
     assert "stopped after 0.5 s" in check.message
 
 
+def test_a_crowd_of_processes_uses_up_its_time_at_once(sandbox):
+    judge = Judge(DOUBLE, sandbox, limits=TimeLimits(check_seconds=30.0, submission_seconds=60.0))
+    source = """
+import os, signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # their time is added to nobody's
+def double(x):
+    for _ in range(30):
+        if not os.fork():
+            os.setsid()  # Linux gives each session the same share
+            while True: pass
+    while True: pass
+"""
+    check = judge.grade(notebook(("double", source)), "ada").checks[0]
+    assert "stopped after 30 s" in check.message
+    assert check.seconds < 5  # while it lasts, others get next to nothing
+
+
 @pytest.mark.sandbox
 def test_beyond_the_limit_on_output_nothing_is_kept_and_nothing_is_lost(judge):
     source = "for number in range(999):\n    print(number)\ndef double(x):\n    return 2 * x"
