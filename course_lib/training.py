@@ -315,8 +315,9 @@ class _Run(Generic[Batch]):
     def _backward(self, number: int, part: int) -> Tensor:
         """Add the gradient of one batch; returns its share of the update's loss."""
         batch = self.draw_batch(number * self.config.accumulation + part)
-        dtype = getattr(torch, self.config.precision)
-        with torch.autocast(self.device.type, dtype=dtype, enabled=dtype != torch.float32):
+        low = self.config.precision != "float32"
+        dtype = getattr(torch, self.config.precision) if low else None
+        with torch.autocast(self.device.type, dtype=dtype, enabled=low):
             loss = self.loss(batch)
         if loss.dim() != 0:
             raise ValueError(f"the loss must be a scalar, got shape {tuple(loss.shape)}")
@@ -370,9 +371,8 @@ class _Run(Generic[Batch]):
                 f"{process_count()}"
             )
         restore_random_state({name: random[name][process_number()] for name in random})
-        own = self.config.precision
-        if progress.get("precision", own) != own:  # older files don't say
-            raise CheckpointError(f"{path} was not trained in {own}, and can't be taken up in it")
+        if progress.get("precision", self.config.precision) != self.config.precision:
+            raise CheckpointError(f"{path} was not trained in {self.config.precision}")
         self.losses = progress["losses"]
         self.gradient_norms = progress["gradient_norms"]
         self.evaluations = [(step, value) for step, value in progress["evaluations"]]
