@@ -40,9 +40,6 @@ class StaticCache:
     def __init__(self, shape: tuple[int, int, int, int], like: Tensor) -> None:
         self.keys = torch.zeros(shape, dtype=like.dtype, device=like.device)
         self.values = torch.zeros_like(self.keys)
-        for buffer in (self.keys, self.values):
-            # A CUDA graph writes into memory only if it is promised that it stays where it is.
-            torch._dynamo.mark_static_address(buffer)
         self.places = torch.zeros(1, dtype=torch.int64, device=like.device)
         self.length = 0
 
@@ -112,6 +109,9 @@ class StaticDecoder:
         self._columns = torch.arange(capacity, device=weight.device)
         self._step = self._read
         if compiled:
+            for buffer in (b for cache in self._caches for b in (cache.keys, cache.values)):
+                # A CUDA graph writes into memory only if it is promised that it stays where it is.
+                torch._dynamo.mark_static_address(buffer)
             self._step = torch.compile(self._read, mode="reduce-overhead", fullgraph=True)
 
     @torch.no_grad()

@@ -1,6 +1,8 @@
 """Does a decoder with fixed buffers write what the growing one writes, and compile in one piece?"""
 
 import copy
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -63,6 +65,23 @@ def test_a_step_is_one_graph_for_every_length(model):
     for tokens in (PROMPT, *[PROMPT[:, :1]] * 5):
         torch.testing.assert_close(steps.advance(tokens), growing.advance(tokens))
     assert len(graphs) == 1
+
+
+def test_a_compiled_step_may_count_on_its_memory_and_no_other_loads_the_compiler(model):
+    for compiled in (True, False):
+        steps = StaticDecoder(model, batch=2, capacity=10, compiled=compiled)
+        for cache in steps._caches:
+            for buffer in (cache.keys, cache.values):
+                assert hasattr(buffer, "_dynamo_static_input_type") is compiled
+    program = (
+        "import sys; from course_lib.static_decoder import *; "
+        "from course_lib.language_model import DecoderConfig; "
+        f"model = DecoderLM(DecoderConfig(**{SIZES}, num_layers=1)); "
+        "StaticDecoder(model, batch=1, capacity=4); "
+        "print('torch._dynamo' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.stdout == "False\n", ran.stderr
 
 
 @pytest.mark.gpu
