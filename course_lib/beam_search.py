@@ -98,11 +98,11 @@ def beam_search(
             results[row].append(hypothesis)
             results[row].sort(key=lambda found: found.score, reverse=True)
             del results[row][num_results:]
-        if length == max_new_tokens:
+        going_on = extended.size(1) - beams if eos_id is not None else extended.size(1)
+        if length == max_new_tokens or going_on == 0:
             break
 
         # What does not end stays in play, best first.
-        going_on = extended.size(1) - beams if eos_id is not None else extended.size(1)
         totals, kept = candidates.masked_fill(ends, -math.inf).topk(min(beam_size, going_on), dim=1)
         parent, token = parent.gather(1, kept), token.gather(1, kept)  # (batch, beams) each
 

@@ -150,6 +150,14 @@ def test_results_are_sorted_distinct_and_as_many_as_asked():
     assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
 
 
+def test_a_vocabulary_of_the_end_alone_has_one_sequence():
+    model = RecomputingModel(lambda tokens: torch.zeros(*tokens.shape, 1))
+    found = beam_search(
+        model, torch.zeros(2, 1, dtype=torch.int64), beam_size=2, eos_id=0, max_new_tokens=3
+    )
+    assert [[h.tokens for h in each] for each in found] == [[(0,)], [(0,)]]
+
+
 def test_there_may_be_fewer_results_than_asked():
     language = LanguageTable(2)  # one word and the end: 3 sequences of at most 2 tokens
     ((*found,),) = beam_search(
