@@ -1,6 +1,16 @@
-"""Run every benchmark and write the table into ``benchmarks/README.md``.
+"""Measure course_lib beside its peers, on one thread.
 
-python -m benchmarks [topic ...]
+    python -m benchmarks              # every topic; writes the tables of benchmarks/README.md
+    python -m benchmarks generation   # one topic; writes nothing
+
+Everything takes about five minutes of a processor that has nothing else to do, and 4 GB of memory;
+nothing is downloaded: weights and texts are random. A GPU is measured too where there is one. The
+judge and large classes have commands of their own, see --help of each:
+
+    python -m benchmarks.autograder      # the judge beside nbgrader; needs bubblewrap
+    python -m benchmarks.scale           # what 100,000 submissions cost; needs bubblewrap
+    python -m benchmarks.class_of_1000   # does anything grow or stay behind? needs bubblewrap
+    python -m benchmarks.gpu             # training and generation on a CUDA device
 """
 
 import argparse
@@ -8,6 +18,7 @@ import datetime
 import importlib
 import os
 import platform
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -50,8 +61,10 @@ def write_readme(found: dict[str, list[Comparison]]) -> None:
     """Put the figures between their marks in the README, and leave the rest of it be."""
     path = FOLDER / "README.md"
     text = path.read_text("utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        sys.exit(f"{path} needs the lines {BEGIN!r} and {END!r}")
     sections = [f"### {topic.replace('_', ' ')}\n\n{table(rows)}" for topic, rows in found.items()]
     figures = "\n\n".join([machine(), *sections])
     path.write_text(f"{before}{BEGIN}\n\n{figures}\n\n{END}{after}", "utf-8")
@@ -60,7 +73,9 @@ def write_readme(found: dict[str, list[Comparison]]) -> None:
 def main() -> None:
     """Run what was asked for; write the README if that is everything."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Measure course_lib beside its peers."
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("topics", nargs="*", help=f"from: {', '.join(topics())}; all if none")
     chosen = parser.parse_args().topics

@@ -51,7 +51,7 @@ def corpus_row(size: int, num_references: int, *, tokenised: bool, pairs: int) -
         "`sacrebleu.corpus_bleu`",
         theirs,
         pairs=pairs,
-        note="time of the corpus",
+        note="time of the corpus" + ("; the peer is given strings" if tokenised else ""),
     )
 
 

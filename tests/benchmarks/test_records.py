@@ -1,0 +1,154 @@
+"""Does every figure of a whole run, in the READMEs, stand in a record of ``benchmarks/runs``?"""
+
+import json
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+RUNS = ROOT / "benchmarks" / "runs"
+TEST_SET = "test_2016_flickr"
+
+
+@pytest.fixture(scope="module")
+def figures() -> str:
+    return (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+
+
+def summary(run: str) -> dict:
+    return json.loads((RUNS / "translation" / run / "summary.json").read_text())
+
+
+def bleu(run: str, scores: str = TEST_SET, case: str = "cased") -> float:
+    return summary(run)["scores"][scores][case]["bleu"]
+
+
+def rows(text: str, heading: str) -> list[list[str]]:
+    """The cells of the table whose first line begins so, without the bold."""
+    (found,) = re.findall(rf"^\| *{re.escape(heading)}.*\n\|[-:| ]+\n((?:\|.*\n)+)", text, re.M)
+    return [
+        [cell.strip().replace("**", "") for cell in line.strip("|\n ").split("|")]
+        for line in found.splitlines()
+    ]
+
+
+def test_each_seed_of_the_translation(figures):
+    seen = rows(figures, "seed | BLEU cased")
+    runs = [summary(f"cpu-seed{row[0]}") for row in seen[:-1]]
+    assert len(runs) == 3
+    for row, run in zip(seen, runs, strict=False):
+        scores = run["scores"][TEST_SET]
+        assert row[1:4] == [
+            f"{scores['cased']['bleu']:.2f}",
+            f"{scores['lowercased']['bleu']:.2f}",
+            f"{run['cpu_seconds']:,.0f}",
+        ]
+        assert (run["finished"], scores["beam_size"], run["threads"]) == (True, 5, 1)
+    assert seen[1][4:] == [
+        f"{bleu('cpu-seed2', f'{TEST_SET}, beam 1'):.2f}",
+        f"{bleu('cpu-seed2', f'{TEST_SET}, step 6000'):.2f}",
+    ]
+    expected = [
+        [run["scores"][TEST_SET]["cased"]["bleu"] for run in runs],
+        [run["scores"][TEST_SET]["lowercased"]["bleu"] for run in runs],
+        [run["cpu_seconds"] for run in runs],
+    ]
+    for cell, values, digits in zip(seen[-1][1:4], expected, (2, 2, 0), strict=True):
+        mean, deviation = statistics.mean(values), statistics.stdev(values)
+        assert cell == f"{mean:,.{digits}f} ± {deviation:.{digits}f}"
+
+
+def test_each_run_with_one_part_left_out(figures):
+    seen = rows(figures, "| BLEU cased | validation loss")
+    runs = ("cpu-seed3", "no-smoothing", "no-dropout", "no-warm-up")
+    for row, run in zip(seen, runs, strict=True):
+        scores = summary(run)["scores"][f"{TEST_SET}, step 3000"]
+        assert row[1:] == [f"{scores['cased']['bleu']:.2f}", f"{scores['validation_loss']:.2f}"]
+    assert f"comes to {bleu('no-dropout'):.2f}" in figures
+    assert [summary(run)["finished"] for run in runs] == [True, False, True, False]
+
+
+def test_the_two_larger_presets(figures):
+    seen = rows(figures, "| updates | BLEU cased")
+    for row, run in zip(seen, ("full", "gru"), strict=True):
+        found = summary(run)
+        assert row[0].startswith(f"`{run}`")
+        assert row[1].startswith(f"{found['steps_done']:,} of ")
+        assert row[2:4] == [f"{bleu(run):.2f}", f"{bleu(run, case='lowercased'):.2f}"]
+        assert row[5] == f"{found['cpu_seconds']:,.0f}"
+
+
+def test_the_language_model(figures):
+    run = json.loads((RUNS / "language-modelling" / "tiny-shakespeare-cpu.json").read_text())
+    words = f"reached {run['validation_loss_nats']:.3f} nats on the validation text in "
+    assert f"{words}{run['cpu_seconds']:.0f} CPU seconds" in " ".join(figures.split())
+
+
+def test_the_small_bert(figures):
+    run = json.loads((RUNS / "pretraining" / "small-bert-cpu.json").read_text())
+    tasks = run["tasks"]
+    expected = [
+        tasks["banking77"]["accuracy"],
+        tasks["banking77, 10 of each intent"]["accuracy"],
+        tasks["blimp"]["pair_accuracy"],
+        tasks["blimp"]["accuracy"],
+    ]
+    for row, of_task in zip(rows(figures, "task | pre-trained"), expected, strict=True):
+        for cell, kind in zip(row[1:], ("pre-trained", "random", "gain"), strict=True):
+            mean, deviation = (100 * of_task[kind][key] for key in ("mean", "deviation"))
+            shown = [float(number) for number in cell.split(" ± ")]
+            assert shown == pytest.approx([mean, deviation], abs=0.0501), (row, kind)
+    before = run["pretraining"]
+    for words in (
+        f"{before['cpu_seconds']:,.0f} CPU seconds of pre-training",
+        f"({100 * before['token_accuracy']:.1f}% of masked tokens",
+        f"{100 * before['next_accuracy']:.1f}% of pairs told apart",
+        f"{run['finetuning_cpu_seconds']:,.0f} of fine-tuning",
+    ):
+        assert words in " ".join(figures.split())
+
+
+def test_the_figures_on_the_front_page(figures):
+    front = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    seeds = [summary(f"cpu-seed{seed}") for seed in (1, 2, 3)]
+    scores = [run["scores"][TEST_SET]["cased"]["bleu"] for run in seeds]
+    minutes = [run["cpu_seconds"] / 60 for run in seeds]
+    full = summary("full")
+    shakespeare = json.loads(
+        (RUNS / "language-modelling" / "tiny-shakespeare-cpu.json").read_text()
+    )
+    for words in (
+        f"{statistics.mean(scores):.1f} BLEU (mean of three seeds, "
+        f"{min(scores):.1f} to {max(scores):.1f};",
+        f"in {min(minutes):.0f} to {max(minutes):.0f} minutes",
+        f"{shakespeare['validation_loss_nats']:.2f} nats a character in "
+        f"{shakespeare['cpu_seconds'] / 60:.0f}.",
+        f"reached {bleu('full'):.1f} in {full['cpu_seconds'] / 3600:.1f} hours",
+        f"stopped at {full['steps_done']:,} of its 8,000 updates",
+    ):
+        assert words in front
+    (times,) = re.findall(r"\[(\d+) times\]", front)
+    judge = rows(figures, "| seconds | seconds a submission")
+    assert times == f"{float(judge[-1][4]):.0f}"
+    assert f"A class of 40 takes {float(judge[-1][1]):.0f} seconds on two cores" in front
+    for _, seconds, each, a_minute, ratio in judge:
+        total = float(seconds)
+        assert float(each) == pytest.approx(total / 40, abs=0.006)
+        assert float(a_minute) == pytest.approx(40 * 60 / total, abs=1.5)
+        assert float(ratio) == pytest.approx(float(judge[0][1]) / total, rel=0.01)
+
+
+def test_each_record_names_its_command_and_machine():
+    records = [
+        path for path in RUNS.rglob("*.json") if path.name not in ("history.json", "analysis.json")
+    ]
+    assert len(records) >= 10
+    for path in records:
+        record = json.loads(path.read_text())
+        assert record["command"].startswith("python -m course_lib.recipes."), path
+        for field in ("device", "threads", "torch", "python", "date"):
+            assert record[field], (path, field)
+        assert record.get("cpu_seconds") or record["total_cpu_seconds"], path
