@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from scripts.print_book import ROOT, assembled, book_pages, print_book
+from tests.book.watched_page import opened
 
 pytestmark = pytest.mark.browser
 
@@ -42,6 +43,24 @@ def test_a_pdf_has_pages_and_an_outline(site, tmp_path):
     assert content.startswith(b"%PDF-")
     assert 10 < len(re.findall(rb"/Type /Page\b", content)) < 60
     assert b"/Outlines" in content
+
+
+ON_PAPER = """() => addEventListener("beforeprint", () => {
+  const tables = document.querySelectorAll(".course-interactive table").length;
+  window.onPaper = [document.documentElement.dataset.theme, tables];
+})"""
+
+
+def test_a_page_read_in_the_dark_is_printed_on_white_with_its_figures_as_tables(chromium, served):
+    address = f"{served}/book/feed-forward.html"
+    with opened(chromium, address, color_scheme="dark") as watched:
+        page = watched.page
+        page.evaluate(ON_PAPER)
+        page.pdf()
+        assert page.evaluate("onPaper") == ["light", 1]
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        assert page.locator(".course-interactive table").count() == 0
+    assert watched.problems == []
 
 
 def test_a_page_that_is_not_built_is_named(site, tmp_path):

@@ -2,7 +2,8 @@
  *
  * A figure is a classic script that sets window.courseFigures[name], so that it also runs from
  * file://: a class made of a model, the JSON that the chapter's code cell showed, and of the element
- * that it fills. A note of the model stands below.
+ * that it fills. A note of the model stands below. On paper nothing moves: there the table stands
+ * again.
  */
 (function () {
   "use strict";
@@ -18,8 +19,12 @@
     const el = document.createElement("div");
     new window.courseFigures[name](model, el);
     if (model.note) el.append(makeNote(model.note));
+    const table = document.createElement("div");
+    table.append(...stage.childNodes);
     stage.replaceChildren(el); // only once it is drawn: an error leaves the table
     stage.classList.add("is-live");
+    window.addEventListener("beforeprint", () => stage.after(table));
+    window.addEventListener("afterprint", () => table.remove());
     const still = courseFallback && document.getElementById(courseFallback);
     if (still) (still.closest("figure") || still).classList.add("course-replaced");
   }

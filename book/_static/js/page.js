@@ -1,4 +1,6 @@
-/* Small repairs of every page: what scrolls sideways can be reached and scrolled by keyboard. */
+/* Small repairs of every page: what scrolls sideways can be reached and scrolled by keyboard, and
+ * what is read in the dark is printed on white.
+ */
 (function () {
   "use strict";
 
@@ -31,4 +33,14 @@
   window.addEventListener("load", update);
   window.addEventListener("resize", update);
   document.addEventListener("toggle", update, true); // what is folded has no width
+
+  const page = document.documentElement;
+  let theme = null;
+  window.addEventListener("beforeprint", () => {
+    theme = page.dataset.theme;
+    page.dataset.theme = "light";
+  });
+  window.addEventListener("afterprint", () => {
+    page.dataset.theme = theme;
+  });
 })();
