@@ -1,4 +1,7 @@
-"""The glossary's entries in Markdown's own form, which Jupyter Book 2 reads too: ``: meaning``."""
+"""The glossary's entries in Markdown's own form, which Jupyter Book 2 reads too: ``: meaning``.
+
+A row of letters above them leads to the first word with each.
+"""
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -15,14 +18,27 @@ class PortableGlossary(Glossary):
         """Read the entries.
 
         Returns:
-            The glossary.
+            The row of letters, then the glossary.
         """
         indented = [
             line.replace(_MEANING, " " * len(_MEANING), 1) if line.startswith(_MEANING) else line
             for line in self.content
         ]
         self.content = StringList(indented, items=self.content.items)
-        return super().run()
+        entries = super().run()
+        return [_letters(entries), *entries]
+
+
+def _letters(entries: list[nodes.Node]) -> nodes.Node:
+    """Return links to the first word of each letter, in the order of the words."""
+    firsts: dict[str, nodes.term] = {}
+    for term in (term for entry in entries for term in entry.findall(nodes.term)):
+        firsts.setdefault(term.astext()[0].upper(), term)
+    row = nodes.paragraph(classes=["course-letters"])
+    for letter, term in firsts.items():
+        link = nodes.reference("", letter, internal=True, refid=term["ids"][0])
+        row += [link, nodes.Text(" ")]
+    return row
 
 
 def setup(app: Sphinx) -> None:
