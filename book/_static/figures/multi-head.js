@@ -150,7 +150,7 @@
       const verdict = make(
         "span",
         { class: isRight ? "heads-right" : "heads-wrong" },
-        `${isRight ? "\u2713" : "\u2717"} ${word} ${Math.round(100 * chance)}\u2009%`,
+        `${isRight ? "\u2713" : "\u2717"} ${word} ${Math.round(100 * chance)}%`,
       );
       const index = this.model.vocabulary.indexOf(right);
       const cells = votes.map((vote, head) => {
