@@ -87,17 +87,21 @@ def beam_search(
         leaves = ends.clone() if length < max_new_tokens else torch.ones_like(ends)
         leaves[:, beam_size:] = False
         leaves &= candidates != -math.inf  # what can't be said is no result
-        for row, rank in leaves.nonzero().tolist():
-            total = candidates[row, rank].item()
+        row, rank = leaves.nonzero(as_tuple=True)  # (leaves,) each
+        columns = [row, token[row, rank], candidates[row, rank], ends[row, rank]]
+        columns.append(written[row, parent[row, rank]])  # (leaves, written)
+        # A column at a time: on a GPU every reading is a wait.
+        read = zip(*(column.tolist() for column in columns), strict=True)
+        for number, last, total, finished, tokens in read:
             hypothesis = Hypothesis(
-                tokens=(*written[row, parent[row, rank]].tolist(), int(token[row, rank])),
+                tokens=(*tokens, last),
                 log_probability=total,
                 score=total / length_penalty(length),
-                finished=bool(ends[row, rank]),
+                finished=finished,
             )
-            results[row].append(hypothesis)
-            results[row].sort(key=lambda found: found.score, reverse=True)
-            del results[row][num_results:]
+            results[number].append(hypothesis)
+            results[number].sort(key=lambda found: found.score, reverse=True)
+            del results[number][num_results:]
         going_on = extended.size(1) - beams if eos_id is not None else extended.size(1)
         if length == max_new_tokens or going_on == 0:
             break

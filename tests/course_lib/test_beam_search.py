@@ -254,6 +254,25 @@ def test_model_reads_the_prompt_once_and_is_not_reordered_for_nothing():
     assert calls == [("advance", (1, 3)), ("reorder", [0, 0]), ("advance", (2, 1))]
 
 
+def test_reads_no_more_often_for_more_prompts(monkeypatch):
+    """On a GPU every reading waits for all that was told before."""
+    read = []
+
+    def counted(method):
+        return lambda tensor, *args: (read.append(1), method(tensor, *args))[1]
+
+    for name in ("item", "tolist", "__int__", "__bool__", "__float__"):
+        monkeypatch.setattr(torch.Tensor, name, counted(getattr(torch.Tensor, name)))
+    counts = []
+    for batch in (1, 8):
+        read.clear()
+        model = RecomputingModel(lambda tokens: torch.zeros(*tokens.shape, 6))
+        prompt = torch.ones(batch, 1, dtype=torch.int64)
+        beam_search(model, prompt, beam_size=3, eos_id=2, max_new_tokens=3, num_results=3)
+        counts.append(len(read))
+    assert counts[0] == counts[1]
+
+
 def test_leaves_no_graph_behind():
     seen = []
 
