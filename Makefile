@@ -92,8 +92,9 @@ $(SITE)/index.html: $(INSTALLED) $(CHAPTERS) $(LIBRARY) $(HOMEWORK_SOURCES) auto
 # ---- homework ----
 
 .PHONY: release grade
-release: homework-named $(INSTALLED) ## make what students get (HW=hw03)
+release: homework-named $(INSTALLED) ## make what students get, and try it (HW=hw03)
 	$(PY) -m autograder release '$(HW)'
+	@$(PY) -m scripts.try_homework '$(HW)'
 
 grade: homework-named submissions-named $(INSTALLED) bubblewrap ## grade a class (HW=hw03 SUBMISSIONS=folder [OUT=build/grades/hw03])
 	$(PY) -m autograder grade '$(HW)' --submissions '$(SUBMISSIONS)' --out '$(OUT)' \

@@ -1,0 +1,107 @@
+"""Try a released homework before students do: ``python -m scripts.try_homework hw03``.
+
+Its own solution must pass every check, and the places in the book that it names must be there.
+"""
+
+import csv
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+_PLACE = re.compile(r'(?:\bread="|\(book:)([\w-]*)(?:#([\w-]+))?')
+
+
+def missing_places(source: str, root: Path) -> list[str]:
+    """Find the places in the book to which a homework leads, and which are not there.
+
+    Args:
+        source: The homework's source, a py:percent file.
+        root: The project's folder, which holds ``_toc.yml`` and ``book``.
+
+    Returns:
+        The places, such as ``masking#padding``, in order.
+    """
+    contents = (root / "_toc.yml").read_text(encoding="utf-8").split()
+    missing = []
+    for chapter, label in dict.fromkeys(_PLACE.findall(source)):
+        page = root / "book" / f"{chapter}.md"
+        there = f"book/{chapter}" in contents and page.is_file()
+        if not there or (label and f"({label})=\n" not in page.read_text(encoding="utf-8")):
+            missing.append(f"{chapter}#{label}" if label else chapter)
+    return missing
+
+
+def lost_checks(rows: Iterable[Mapping[str, str]]) -> list[str]:
+    """Name the checks that a submission did not pass.
+
+    Args:
+        rows: Those of the submission's grades.csv.
+
+    Returns:
+        The name of each check, and what it said.
+    """
+    kept = ("pass", "manual")
+    return [f"{row['check']}: {row['message']}" for row in rows if row["status"] not in kept]
+
+
+def grade_solution(homework: str) -> list[dict[str, str]]:
+    """Have the judge grade the instructor's notebook, as if a student had handed it in.
+
+    Args:
+        homework: The homework's id, such as ``hw03-self-attention``; it is released.
+
+    Returns:
+        The rows of grades.csv.
+
+    Raises:
+        SystemExit: It can't be graded; the message says why.
+    """
+    notebook = f"{homework}.ipynb"
+    with tempfile.TemporaryDirectory() as folder:
+        place, out = Path(folder, "class", "solution", homework), Path(folder, "out")
+        place.mkdir(parents=True)
+        shutil.copyfile(ROOT / "build" / "source" / homework / notebook, place / notebook)
+        command = [sys.executable, "-m", "autograder", "grade", homework, "--no-sandbox"]
+        command += ["--workers", "1", "--submissions", str(place.parents[1]), "--out", str(out)]
+        done = subprocess.run(  # noqa: S603 -- our own program
+            command, cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise SystemExit(f"{homework} can't be graded:\n{done.stdout}{done.stderr}")
+        with (out / "grades.csv").open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+
+def main(name: str) -> None:
+    """Try a homework, and say what is wrong with it.
+
+    Args:
+        name: Its number, such as ``hw03``, or its id.
+
+    Raises:
+        SystemExit: Something is wrong with it.
+    """
+    (source,) = (
+        path
+        for path in (ROOT / "solutions").glob("hw*.py")
+        if name in (path.stem, path.stem.split("-")[0])
+    )
+    problems = {
+        "these places are not in the book": missing_places(source.read_text("utf-8"), ROOT),
+        "its own solution loses": lost_checks(grade_solution(source.stem)),
+    }
+    for problem, found in problems.items():
+        if found:
+            print(f"{source.stem}: {problem}:", *found, sep="\n  ", file=sys.stderr)
+    if any(problems.values()):
+        raise SystemExit("Mend solutions/, and release it again, before students get it.")
+    print(f"{source.stem}: its own solution passes every check")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

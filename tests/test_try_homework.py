@@ -1,0 +1,71 @@
+"""A homework is tried before students get it: its own solution, and its places in the book."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from autograder.source import read_source
+from scripts import try_homework
+
+ROOT = Path(__file__).parent.parent
+HOMEWORKS = sorted(path.stem for path in (ROOT / "solutions").glob("hw*.py"))
+
+
+@pytest.mark.parametrize("homework", HOMEWORKS)
+def test_every_place_that_homework_names_is_in_the_book(homework: str) -> None:
+    source = (ROOT / "solutions" / f"{homework}.py").read_text(encoding="utf-8")
+    assert source.count('read="') > 5
+    assert try_homework.missing_places(source, ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "missing"),
+    [
+        ('# %% test="a-b" read="masking#no-such-place"', ["masking#no-such-place"]),
+        ('# %% test="a-b" read="no-chapter#masking"', ["no-chapter#masking"]),
+        ("# see [there](book:no-chapter)", ["no-chapter"]),
+        ("# see [there](book:masking#Typo_1)", ["masking#Typo_1"]),
+        ('# [x](book:masking)\n# %% test="a-b" read="masking#masking"', []),
+    ],
+)
+def test_a_place_that_is_not_there_is_named(source: str, missing: list[str]) -> None:
+    assert try_homework.missing_places(source, ROOT) == missing
+
+
+def test_a_chapter_that_the_contents_leave_out_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "masking.md").write_text("(masking)=\n# Masking\n", encoding="utf-8")
+    (tmp_path / "_toc.yml").write_text("- file: book/intro\n", encoding="utf-8")
+    assert try_homework.missing_places('read="masking#masking"', tmp_path) == ["masking#masking"]
+
+
+def test_checks_that_did_not_pass_are_named_with_what_they_said() -> None:
+    told = {"one": "pass", "two": "fail", "three": "manual", "four": "error"}
+    rows = [{"check": name, "status": how, "message": f"{name}!"} for name, how in told.items()]
+    assert try_homework.lost_checks(rows) == ["two: two!", "four: four!"]
+
+
+@pytest.mark.parametrize("status", ["pass", "fail"])
+def test_a_solution_that_its_own_tests_refuse_is_an_error(status, monkeypatch, capsys) -> None:
+    rows = [{"check": "mask-shape", "status": status, "message": "not so"}]
+    monkeypatch.setattr(try_homework, "grade_solution", lambda homework: rows)
+    if status == "pass":
+        try_homework.main("hw03")
+        assert "hw03-self-attention: its own solution passes" in capsys.readouterr().out
+        return
+    with pytest.raises(SystemExit, match="Mend solutions/"):
+        try_homework.main("hw03")
+    assert "its own solution loses:\n  mask-shape: not so" in capsys.readouterr().err
+
+
+def test_the_homework_that_contributors_are_shown_is_complete(tmp_path: Path) -> None:
+    page = (ROOT / "book" / "for-contributors.md").read_text(encoding="utf-8")
+    (source,) = re.findall(
+        r"^```python\n(# %% \[markdown\]\n.+?)^```", page, re.DOTALL | re.MULTILINE
+    )
+    (tmp_path / "hw09-angles.py").write_text(source, encoding="utf-8")
+    cells = read_source(tmp_path / "hw09-angles.py")
+    assert {cell.kind for cell in cells} == {"text", "setup", "solution", "test", "written"}
+    assert sum(cell.points for cell in cells) == 5
+    assert try_homework.missing_places(source, ROOT) == []
