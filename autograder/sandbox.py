@@ -218,7 +218,7 @@ def check_sandbox() -> None:
         raise SandboxError(f"bubblewrap is not installed; install it with: {_INSTALL}")
     trial = (
         "import os, sys;"
-        "from worker.isolation import *; mapped = mapped_bytes();"
+        "from worker.isolation import *; mapped = mapped_bytes(); leave_keyring();"
         "enter_own_namespaces(Limits()); drop_privileges(Limits(), mapped);"
         "os.listdir(sys.prefix)"
     )

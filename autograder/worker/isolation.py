@@ -7,6 +7,7 @@ keeps one submission from another: own processes, own /tmp, own shared memory, n
 
 import contextlib
 import ctypes
+import errno
 import os
 import resource
 import signal
@@ -27,6 +28,10 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITY_VERSION_3 = 0x20080522
+_KEYCTL = 250 if os.uname().machine == "x86_64" else 219  # the system call's number
+_KEYCTL_JOIN_SESSION_KEYRING = 1
+_KEYCTL_CLEAR = 7
+_OUR_SESSION_KEYRING = -3
 _STUDENT_ID = 1000
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -54,6 +59,8 @@ class Limits:
 def enter_own_namespaces(limits: Limits) -> None:
     """Move into new user, PID, mount and IPC namespaces; returns in their first process.
 
+    The keyring of the caller's session is left behind, or emptied: see ``leave_keyring``.
+
     The caller's process stays outside: it waits, then ends the way the inner one ended. SIGTERM
     makes it end the inner one, and with that one's namespace all that was started there.
 
@@ -74,6 +81,10 @@ def enter_own_namespaces(limits: Limits) -> None:
     if inner:
         _end_as(inner)
     os.setsid()  # a signal to the own process group must not reach the process outside
+    try:
+        leave_keyring()
+    except OSError:  # another worker may have used up all the keys that this user may have
+        _check(_libc.syscall(_KEYCTL, _KEYCTL_CLEAR, _OUR_SESSION_KEYRING), "keyctl")
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl(PDEATHSIG)")
     _check(_libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None), "mount /")
     size = f"size={limits.scratch_mb}m,nr_inodes=20000".encode()
@@ -125,6 +136,21 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(NO_NEW_PRIVS)")
     _check(_libc.capset(header, no_capabilities), "capset")
     _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl(DUMPABLE)")
+
+
+def leave_keyring() -> None:
+    """Begin a session keyring of one's own, and an empty one.
+
+    Namespaces leave a process the keyring from which it was started, with the passwords and tickets
+    of whoever runs the judge. Where there are no keys, in most containers, nothing is left behind.
+
+    Raises:
+        OSError: The kernel refused.
+    """
+    if _libc.syscall(_KEYCTL, _KEYCTL_JOIN_SESSION_KEYRING, None) < 0:
+        number = ctypes.get_errno()
+        if number not in (errno.ENOSYS, errno.EPERM):  # a system or a container without keys
+            raise OSError(number, f"keyctl: {os.strerror(number)}")
 
 
 def _python_below_tmp() -> dict[str, int]:

@@ -19,7 +19,13 @@ import sys
 from dataclasses import fields
 from typing import Any
 
-from .isolation import Limits, drop_privileges, enter_own_namespaces, mapped_bytes
+from .isolation import (
+    Limits,
+    drop_privileges,
+    enter_own_namespaces,
+    leave_keyring,
+    mapped_bytes,
+)
 from .usage import Usage
 
 
@@ -27,6 +33,8 @@ def main() -> None:
     """Serve the socket whose descriptor is the first argument, until the judge hangs up."""
     control = socket.socket(fileno=int(sys.argv[1]))
     isolated = sys.argv[2] == "isolated"
+    if isolated:
+        leave_keyring()
     _import_everything()
     control.sendall(b'{"ready": true}\n')
     workers: dict[int, Usage] = {}

@@ -1,11 +1,13 @@
 """What a worker can reach, and what it leaves behind."""
 
+import ctypes
 import os
 import shutil
 import subprocess
 import tempfile
 import time
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -134,6 +136,35 @@ def test_files_of_one_worker_are_gone_for_the_next(worker):
     assert sorted(run(first, f"{leave}\n{look}")) == sorted([*at_first, "x", "x"])
     second, _ = worker()
     assert run(second, look) == at_first
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls")
+def test_keys_of_the_staffs_and_of_other_workers_cant_be_read(tmp_path):
+    call, add, keyctl, ring = ctypes.CDLL(None).syscall, 248, 250, -3
+
+    def begin():
+        call(keyctl, 1, None)  # a keyring of this thread's, and of what it starts
+        if call(add, b"user", b"staffs", b"password", 8, ring) < 0:
+            pytest.skip("no keys here")
+        return Sandbox(tmp_path, limits=Limits())
+
+    source = f"""
+import ctypes
+call = ctypes.CDLL(None).syscall
+found = [call({keyctl}, 10, {ring}, b"user", name, 0) for name in (b"staffs", b"left")]
+call({add}, b"user", b"left", b"solutions", 9, {ring})
+for number in range(300 * last):  # more than there may be
+    call({add}, b"user", b"%d" % number, b"x", 1, {ring})
+"""
+    (tmp_path / "course_lib").mkdir()
+    with ThreadPoolExecutor(1) as thread:
+        sandbox = thread.submit(begin).result()
+    peers = []  # all of which go on
+    for last in (0, 1, 0):
+        peers.append(Peer(Wire(sandbox.start().connection), describe_error=lambda error: {}))
+        peers[-1].wire.time_left = by_the_clock(20)
+        assert run(peers[-1], f"last = {last}{source}") == [-1, -1]
+    sandbox.close()
 
 
 def test_processes_die_with_their_worker(worker, sandbox):
