@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
         cwd=ROOT,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         check=True,
-        timeout=120,
+        timeout=1200,
     )
     return path
 
