@@ -1,5 +1,7 @@
 """Is a MarianMT model that `transformers` saved read as it was written, and every other refused?"""
 
+import json
+
 import pytest
 import torch
 import transformers
@@ -112,6 +114,16 @@ def test_translates_with_the_bias_of_its_logits(theirs, folder):
 def test_other_kinds_of_models_are_refused(folder, name, value):
     change_config(folder, **{name: value})
     with pytest.raises(ValueError, match=f"{name} in .*config.json must be .*, got {value!r}"):
+        from_huggingface(folder)
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "max_position_embeddings", "pad_token_id"])
+def test_a_number_that_the_configuration_does_not_say_is_named(folder, name):
+    path = folder / "config.json"
+    said = json.loads(path.read_text())
+    del said[name]
+    path.write_text(json.dumps(said))
+    with pytest.raises(ValueError, match=f"config.json must say {name}, it does not"):
         from_huggingface(folder)
 
 
