@@ -334,7 +334,7 @@ def _read_timestamp(folder: Path) -> str:
     text = path.read_text(encoding="utf-8", errors="replace").strip()
     try:
         parse_utc(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return ""
     return text
 

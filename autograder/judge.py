@@ -14,6 +14,8 @@ from .sandbox import Sandbox
 from .student_process import StudentProcess
 from .submission import Step, SubmissionError, read_submission
 
+_MOST_FAILURES = 20  # cells whose errors are told
+
 
 @dataclass(frozen=True, kw_only=True)
 class TimeLimits:
@@ -92,7 +94,7 @@ class Judge:
                 run.results.get(c.grade_id, _not_earned(c, Status.MANUAL))
                 for c in self._homework.checks
             ),
-            cell_failures=tuple(run.failures.values()),
+            cell_failures=_first_of(tuple(run.failures.values())),
             outputs=tuple(run.outputs),
             flags=(*submission.flags, *reading.flags, *called),
             seconds=time.monotonic() - started,
@@ -167,6 +169,16 @@ class _Run:
             self.outputs += check_shown(
                 step.label, self._process.take_shown(), characters=self._characters, room=room
             )
+
+
+def _first_of(failures: tuple[CellFailure, ...]) -> tuple[CellFailure, ...]:
+    """Keep what somebody may read: each has a page of words, and a notebook a thousand cells."""
+    if len(failures) <= _MOST_FAILURES:
+        return failures
+    left_out = len(failures) - _MOST_FAILURES
+    message = f"{left_out} more cells did not run to their end."
+    rest = CellFailure(cell="further cells", status=Status.ERROR, message=message)
+    return (*failures[:_MOST_FAILURES], rest)
 
 
 def _without_magics(source: str) -> str:

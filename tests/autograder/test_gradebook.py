@@ -96,6 +96,16 @@ def test_results_reach_the_gradebook_and_manual_grades_stay(tmp_path, homework, 
     assert scores(course) == {"ada": automatic + 0.5, "bo": 0.0}
 
 
+@pytest.mark.parametrize("time", ["9" * 20, "9999-12-31 23:59 -2359", "soon", "\x00"])
+def test_a_time_that_is_none_costs_nobody_the_record(tmp_path, homework, source, time):
+    submissions, course = tmp_path / "submitted", tmp_path / "nbgrader"
+    hand_in(submissions, "ada", source.read_bytes())
+    (submissions / "ada" / HOMEWORK / "timestamp.txt").write_text(time)
+    result = result_of(homework, "ada", {})
+    record_in_gradebook([result], submissions, HOMEWORK, root=ROOT, course_folder=course)
+    assert scores(course) == {"ada": result.score}
+
+
 def test_a_folder_that_cannot_be_written_is_told_as_the_gradebooks(tmp_path, homework, source):
     hand_in(tmp_path / "submitted", "ada", source.read_bytes())
     (tmp_path / "nbgrader").write_text("no folder")

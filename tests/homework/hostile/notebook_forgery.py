@@ -135,6 +135,11 @@ def _much_code(notebook: Notebook) -> None:
     next(_cells(notebook, CAUSAL))["source"] += "\n#" + _MEGABYTE
 
 
+def _failing_cells(notebook: Notebook) -> None:
+    failing = "def f(n):\n    f(n - 1) if n else 1 / 0  # <&>\ntry:\n    f(99)\nexcept ArithmeticError:\n    raise ValueError('<&>' * 999)"
+    notebook["cells"] += [{"cell_type": "code", "source": failing, "metadata": {}}] * 900
+
+
 def _forged(
     name: str, tries: str, forge: Callable[[Notebook], bytes | None], flagged: str
 ) -> Attack:
@@ -160,6 +165,7 @@ ATTACKS: tuple[Attack, ...] = (
     _forged("same-ids", "all cells with one id", _same_ids, ""),
     _forged("setup", "checks replaced in the instructor's imports", _setup, "setup cell imports: its text was changed"),
     _forged("outputs", "outputs that show a passed check, and megabytes of them", _outputs, ""),
+    _forged("failing-cells", "hundreds of cells that fail with many words", _failing_cells, ""),
     _forged("odd-cells", "cells and sources that are none", _odd_sources, ""),
     attack("another-homework", "another homework's notebook", edits=dict.fromkeys(EVERYTHING, BLANK), forge=_other_homework, flagged="none of its cells is of this homework"),
     _refused("not-utf8", "text in another encoding, cut in the middle of a letter", _not_utf8),
