@@ -127,6 +127,25 @@ for folder in ("/tmp", "/dev/shm"):
     pathlib.Path(folder, "left-behind").write_text("mine")
     pathlib.Path(folder, "course_lib.py").write_text("raise SystemExit")
 """),
+    _reach("keyrings", "the staff's keys, and keys for the next student", """
+import ctypes
+call = ctypes.CDLL(None).syscall
+for keyring in (-3, -4, -5):
+    assert call(250, 10, keyring, b"user", b"left", 0) < 0, "FOUND"
+    call(248, b"user", b"left", b"solutions", 9, keyring)
+    [call(248, b"user", b"%d" % number, b"x", 1, keyring) for number in range(300)]
+""", "pries into ctypes"),
+    _take("crowd", "processes that each count as a session of their own", """
+import os, signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for _ in range(30):
+    if not os.fork():
+        os.setsid()
+        while True:
+            pass
+while True:
+    pass
+"""),
     _take("fork-bomb", "processes without end", """
 import os
 while True:
@@ -159,6 +178,7 @@ import threading, time
 while True:
     threading.Thread(target=time.sleep, args=(99,), daemon=True).start()
 """),
+    _take("growing-result", "a result that grows when the check computes with it", "return torch.zeros(1 << 24, 1, 1, 1, 1, dtype=torch.bool)"),
     _take("large-result", "a result larger than the wire takes", "return torch.ones(1 << 27, dtype=torch.float64)"),
     _take("endless-result", "a result that never ends", """
 class Endless:
