@@ -18,11 +18,12 @@ def judge(request):
     files = ("course_lib/__init__.py", "course_lib/testing.py")
     library = {name: (ROOT / name).read_text() for name in files}
     course = Course(homework=DOUBLE, library=library)
-    limits = TimeLimits(check_seconds=2.0, submission_seconds=60.0)
+    limits = TimeLimits(check_seconds=2.0, submission_seconds=600.0)
     return open_judge(course, limits=limits, worker_limits=SMALL)
 
 
 @pytest.mark.sandbox
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(
     ("greedy", "said"),
     [
@@ -55,9 +56,10 @@ def double(x):
 
 @pytest.fixture
 def impatient(sandbox):
-    return Judge(DOUBLE, sandbox, limits=TimeLimits(check_seconds=0.5, submission_seconds=60.0))
+    return Judge(DOUBLE, sandbox, limits=TimeLimits(check_seconds=0.5, submission_seconds=600.0))
 
 
+@pytest.mark.usefixtures("patient")
 def test_time_without_the_processor_costs_nothing(impatient):
     source = "import time\ndef double(x):\n    time.sleep(0.7)\n    return 2 * x"
     assert impatient.grade(notebook(("double", source)), "ada").score == 5.0
@@ -70,6 +72,7 @@ def test_code_that_waits_is_ended_by_the_clock(impatient):
     assert "2 s had passed, and most of them it had waited" in check.message
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(
     "waits",
     ["os.wait()", "[os.waitpid(os.fork() or f(0.05), 0) for _ in range(99)]"],
