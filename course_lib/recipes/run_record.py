@@ -37,8 +37,21 @@ def write_json(path: Path, data: object) -> None:
         OSError: It can't be written; what was there before still is.
     """
     text = json.dumps(_finite(data), indent=1, ensure_ascii=False, allow_nan=False)
+    write_whole(path, f"{text}\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all.
+
+    Args:
+        path: The file; its folder is made if it is not there.
+        text: All of it.
+
+    Raises:
+        OSError: It can't be written; what was there before still is.
+    """
     with whole_file(path) as unfinished:
-        unfinished.write_text(f"{text}\n", encoding="utf-8")
+        unfinished.write_text(text, encoding="utf-8")
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -235,6 +235,26 @@ def test_an_unfinished_run_can_be_used_and_says_so(tiny_corpus, tmp_path, monkey
     assert train(tmp_path).exit_code == 0  # nothing is left to do but to score
 
 
+def test_a_page_that_can_t_be_written_leaves_the_one_before(
+    tiny_corpus, trained, tmp_path, monkeypatch
+):
+    folder = shutil.copytree(trained, tmp_path / "run")
+    before = (folder / "README.md").read_bytes()
+    write = Path.write_text
+
+    def full_disk(path, text, **options):
+        if "README" not in path.name:
+            return write(path, text, **options)
+        write(path, text[:10], **options)
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "write_text", full_disk)
+    ran = command("evaluate", folder)
+    assert ran.exit_code == 2
+    assert "No space left on device" in ran.stderr
+    assert (folder / "README.md").read_bytes() == before
+
+
 def test_translates_line_by_line(trained, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("A man runs\n\nA dog\n", encoding="utf-8")

@@ -24,6 +24,7 @@ from course_lib.recipes.run_record import (
     kept_recipe,
     training_record,
     write_json,
+    write_whole,
 )
 from course_lib.recipes.weights import load_weights, put_weights, save_weights
 from course_lib.recomputing_model import RecomputingModel
@@ -92,7 +93,7 @@ def run_training(
         write_json(folder / "history.json", history_data(history))
         write_json(folder / "summary.json", summary)
         text = write_text(folder, length=500, seed=seed, device=device)
-        (folder / "samples.txt").write_text(text, encoding="utf-8")
+        write_whole(folder / "samples.txt", text)
     return summary
 
 

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from course_lib.bert_data import NOT_MASKED
 from course_lib.bert_heads import BertForPreTraining
-from course_lib.checkpoint import whole_file
 from course_lib.data_parallel import process_number, wait_for_processes
 from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.pretraining.batches import (
@@ -32,7 +31,13 @@ from course_lib.recipes.pretraining.texts import (
     learn_vocabulary,
     read_texts,
 )
-from course_lib.recipes.run_record import history_data, keep_recipe, training_record, write_json
+from course_lib.recipes.run_record import (
+    history_data,
+    keep_recipe,
+    training_record,
+    write_json,
+    write_whole,
+)
 from course_lib.recipes.weights import load_weights, put_weights, save_weights
 from course_lib.schedules import warmup_cosine
 from course_lib.training import train
@@ -227,8 +232,7 @@ def _keep_vocabulary(folder: Path, corpora: list[Corpus], recipe: Recipe) -> Non
     if not path.exists():
         texts = (stretch for corpus in corpora for document in corpus for stretch in document)
         vocabulary = learn_vocabulary(texts, recipe.vocab_size)
-        with whole_file(path) as unfinished:
-            unfinished.write_text("\n".join(vocabulary.tokens) + "\n", encoding="utf-8")
+        write_whole(path, "\n".join(vocabulary.tokens) + "\n")
 
 
 def _examples(

@@ -8,7 +8,7 @@ import torch
 
 from course_lib.corpus_readers import Multi30kSplit, read_multi30k
 from course_lib.plotting import plot_curves
-from course_lib.recipes.run_record import circumstances, read_json, write_json
+from course_lib.recipes.run_record import circumstances, read_json, write_json, write_whole
 from course_lib.recipes.translation.averaging import best_steps
 from course_lib.recipes.translation.model_card import model_card
 from course_lib.recipes.translation.run_folder import RunFolder
@@ -73,7 +73,7 @@ def evaluate_run(
     summary["parameters"] = sum(weight.numel() for weight in translator.model.parameters())
     summary["scores"][name] = scored | {"validation_loss": round(loss, 5)}
     write_json(folder.path / "summary.json", summary)
-    (folder.path / "README.md").write_text(model_card(summary), encoding="utf-8")
+    write_whole(folder.path / "README.md", model_card(summary))
     _draw(folder)
     return summary
 

@@ -24,8 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.checkpoint import whole_file
-from course_lib.recipes.run_record import RunError, kept_recipe, write_json
+from course_lib.recipes.run_record import RunError, kept_recipe, write_json, write_whole
 from course_lib.recipes.translation.presets import Recipe
 from course_lib.recipes.weights import load_weights, save_weights
 
@@ -102,10 +101,7 @@ class RunFolder:
             split: The test set.
             translations: A line each.
         """
-        path = self._translations_of(split)
-        path.parent.mkdir(exist_ok=True)
-        with whole_file(path) as unfinished:
-            unfinished.write_text("\n".join(translations) + "\n", encoding="utf-8")
+        write_whole(self._translations_of(split), "\n".join(translations) + "\n")
 
     def translations(self, split: str) -> list[str]:
         """Read what the model made of a test set.

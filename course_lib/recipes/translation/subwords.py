@@ -10,7 +10,7 @@ from typing import Self
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from course_lib.checkpoint import whole_file
+from course_lib.recipes.run_record import write_whole
 
 PAD, START, END = "[PAD]", "[START]", "[END]"
 PAD_ID, START_ID, END_ID = 0, 1, 2
@@ -99,8 +99,7 @@ class Subwords:
         Raises:
             OSError: It can't be written; what was there before still is.
         """
-        with whole_file(path) as unfinished:
-            unfinished.write_text(self._tokenizer.to_str(), encoding="utf-8")
+        write_whole(path, self._tokenizer.to_str())
 
     def __len__(self) -> int:
         return self._tokenizer.get_vocab_size()
