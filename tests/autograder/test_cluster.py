@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder import cluster as cluster_module
 from autograder.class_run import grade_class
 from autograder.cluster import Cluster, ClusterError
 from autograder.course import Course
@@ -65,20 +66,22 @@ def running(folder: Path, *options: str, host: str = "127.0.0.1", into=((), ()))
             process.terminate()
         for process in started:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=20)
+                process.wait(timeout=60)
             process.kill()
 
 
 def grade(folder: Path, cluster: Cluster) -> dict[str, float]:
     write_course(folder / "course")
     marks = write_class(folder / "course", folder / "class", 10)
-    results = grade_class(
-        HOMEWORK,
-        folder / "class",
-        root=folder / "course",
-        limits=TimeLimits(check_seconds=10.0, submission_seconds=60.0),
-        cluster=cluster,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster_module, "_CONNECT_SECONDS", 600)  # they have only just been started
+        results = grade_class(
+            HOMEWORK,
+            folder / "class",
+            root=folder / "course",
+            limits=TimeLimits(check_seconds=10.0, submission_seconds=600.0),
+            cluster=cluster,
+        )
     assert {result.student: result.score for result in results} == marks
     assert all(result.sandboxed for result in results)
     return marks
