@@ -286,3 +286,13 @@ def test_evaluations_are_drawn_beside_the_loss():
     config = TrainingConfig(steps=6, evaluate_every=2)
     history = train(nn.Linear(3, 1), draw, squared_error, config, evaluate=evaluation)
     assert "evaluation" in history.plot().svg
+
+
+def test_a_checkpoint_brings_random_numbers_back(tmp_path):
+    model = build()
+    optimizer = torch.optim.AdamW(model.parameters())
+    save_checkpoint(tmp_path / "one.pt", model, optimizer, {"done": 3})
+    expected = torch.rand(5)
+    torch.manual_seed(99)
+    assert load_checkpoint(tmp_path / "one.pt", model, optimizer) == {"done": 3}
+    assert torch.equal(torch.rand(5), expected)
