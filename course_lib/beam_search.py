@@ -23,7 +23,7 @@ def beam_search(
     beam_size: int,
     eos_id: int | None,
     max_new_tokens: int,
-    length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),  # noqa: B008 -- it is frozen
+    length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),
     num_results: int = 1,
 ) -> list[list[Hypothesis]]:
     """Look for the sequences with the highest score, log-probability over length penalty.

@@ -45,7 +45,7 @@ def beam_tree(
     beam_size: int,
     eos_id: int | None,
     max_new_tokens: int,
-    length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),  # noqa: B008 -- it is frozen
+    length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),
     candidates: int = 3,
 ) -> list[BeamNode]:
     """Run ``beam_search`` for one prompt and keep what it looked at.

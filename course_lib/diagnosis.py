@@ -53,7 +53,7 @@ def diagnose(
     output: Sequence[int],
     reference: Sequence[int],
     eos_id: int | None,
-    length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),  # noqa: B008 -- it is frozen
+    length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),
 ) -> Diagnosis:
     """Compare the model's score of the reference with that of the output.
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc, Rectangle
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from torch import Tensor
 
 from course_lib.picture import COLORS, INK, LINE_STYLES, Picture, course_style, to_picture
@@ -134,11 +135,21 @@ def plot_curves(
             ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         if log_y:
             ax.set_yscale("log")
+            _label_few_powers(ax.yaxis)
         ax.set_xlabel(x_label)
         ax.set_ylabel(y_label)
         if len(curves) > 1:
             figure.legend(loc="outside upper center", ncols=2)
     return to_picture(figure, alt=alt)
+
+
+def _label_few_powers(axis: Axis) -> None:
+    """Label 1, 2 and 5 as plain numbers where an axis spans too few powers of ten to count them."""
+    low, high = axis.get_view_interval()
+    if high < 100 * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def plot_links(

@@ -119,6 +119,21 @@ def test_weights_that_a_model_still_learns_can_be_drawn():
     assert plot_attention(learned, KEYS, QUERIES, alt="what it shows") == attention()
 
 
+@pytest.mark.parametrize(
+    ("heights", "labels"),
+    [
+        ([3.0, 70.0], {"5", "10", "20", "50"}),  # one power of ten would stand alone
+        ([28.0, 45.0], {"30", "35", "40", "45"}),
+        ([0.5, 2000.0], {"2", "3"}),  # the exponents of powers of ten
+    ],
+)
+def test_a_logarithmic_axis_has_labels_that_can_be_read(heights, labels):
+    picture = plot_curves({"one": heights}, x_label="step", y_label="ms", alt="a", log_y=True)
+    elements = parse(picture).iter()
+    numbers = {e.text.strip() for e in elements if e.text and e.text.strip().isdigit()}
+    assert numbers - {"0", "1"} == labels  # on the other axis there are 0 and 1
+
+
 def test_labels_stand_as_text():
     texts = {element.text for element in parse(attention()).iter() if element.text}
     assert {*KEYS, *QUERIES, "key", "query"} <= texts
