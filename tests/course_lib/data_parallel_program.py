@@ -87,6 +87,8 @@ def error_of(action):
 def main(folder):
     with processes("cpu"):
         runs = {"plain": run(0.0), "dropout": run(0.4)}
+        seed = folder / f"seed-{process_count()}-{process_number()}.json"
+        seed.write_text(json.dumps(torch.initial_seed()))  # where dropout's numbers come from
         file = folder / f"{process_count()}.pt"
         try:
             run(0.4, cut_off, file)

@@ -55,6 +55,7 @@ def test_all_processes_end_alike_and_drop_other_places_out(folder):
     first, second, alone = (read(folder, name) for name in ("2-0", "2-1", "1-0"))
     assert first == second
     assert first["dropout"]["losses"] != pytest.approx(alone["dropout"]["losses"], rel=1e-3)
+    assert read(folder, "seed-2-0") != read(folder, "seed-2-1")
 
 
 @pytest.mark.parametrize("count", [1, 2])
