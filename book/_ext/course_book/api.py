@@ -18,6 +18,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from course_book.chapters import chapter_titles
@@ -111,7 +112,7 @@ class CourseApiDirective(SphinxDirective):
         """Write the sections."""
         from course_lib import COURSE_MAP  # found only once the extension is set up
 
-        titles = self.config.course_titles
+        titles = _titles_in_book(self.env)
         try:
             rooms = stretch(COURSE_MAP, *self.arguments)
         except ValueError as problem:
@@ -169,7 +170,13 @@ def _prepare(
 ) -> None:
     hide_first_colon(lines, what)
     show_commands(lines, what)
-    link_chapter(lines, app.config.course_titles)
+    link_chapter(lines, _titles_in_book(app.env))
+
+
+def _titles_in_book(env: BuildEnvironment) -> dict[str, str]:
+    """Leave out the chapters that the table of contents leaves out: they make no page."""
+    titles = env.config.course_titles
+    return {name: titles[name] for name in titles if f"book/{name}" in env.found_docs}
 
 
 def _find_titles(app: Sphinx, config: Config) -> None:

@@ -98,18 +98,22 @@ class PageReferences:
     def _doc(self, text: str, target: str) -> str:
         folder = "" if target.startswith("/") else posixpath.dirname(self.docname)
         docname = posixpath.normpath(posixpath.join(folder, target.lstrip("/")))
+        if docname not in self.env.titles:  # the build has said so
+            return text or f"*{target}*"
         return self._linked(text or f"*{self.env.titles[docname].astext()}*", docname)
 
     def _ref(self, text: str, target: str) -> str:
         std = self.env.domaindata["std"]
         if target in std["labels"]:
             docname, label, title = std["labels"][target]
-        else:
+        elif target in std["anonlabels"]:
             (docname, label), title = std["anonlabels"][target], text
+        else:
+            return text or f"*{target}*"  # the build has said so
         return self._linked(text or f"*{title}*", docname, label)
 
     def _numref(self, text: str, target: str) -> str:
-        docname, label = self.env.domaindata["std"]["anonlabels"][target]
+        docname, label = self.env.domaindata["std"]["anonlabels"].get(target, ("", ""))
         for kind, numbers in self.env.toc_fignumbers.get(docname, {}).items():
             if label in numbers:
                 number = ".".join(map(str, numbers[label]))
