@@ -19,6 +19,7 @@ from typing import TypeVar
 
 import nbformat
 from nbconvert.writers import FilesWriter
+from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
@@ -214,7 +215,7 @@ class GradebookRecorder:
             student=student,
             notebook=notebook,
             timestamp=parse_utc(timestamp) if timestamp else None,
-            unchanged=_reads(self._place("submitted", student) / name, submitted),
+            unchanged=_same_answers(self._place("submitted", student) / name, notebook),
         )
         return _Ready(autograded=autograded, submitted=submitted, timestamp=timestamp)
 
@@ -345,3 +346,20 @@ def _reads(path: Path, text: str) -> bool:
         return path.read_text(encoding="utf-8") == text
     except (OSError, ValueError):
         return False
+
+
+def _same_answers(path: Path, notebook: NotebookNode) -> bool:
+    """Return whether a file holds the same cells of the student's: the instructor's may be new."""
+    try:
+        before = nbformat.read(path, as_version=4)
+    except (OSError, ValueError, nbformat.reader.NotJSONError):
+        return False
+    return _answers(before) == _answers(notebook)
+
+
+def _answers(notebook: NotebookNode) -> list[str]:
+    return [
+        cell.source
+        for cell in notebook.cells
+        if not cell.metadata.get("nbgrader", {}).get("locked")
+    ]

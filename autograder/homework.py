@@ -143,7 +143,7 @@ def _first_comment(source: str) -> str:
 
 
 def _heading(source: str) -> str:
-    match = re.search(r"^#+ +(.+)$", source, re.MULTILINE)
+    match = re.search(r"^#+ +(?!(?:BEGIN|END) SOLUTION\b)(.+)$", source, re.MULTILINE)
     return match.group(1).strip() if match else ""
 
 

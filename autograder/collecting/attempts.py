@@ -92,7 +92,7 @@ def choose(attempts: Sequence[Attempt], homework_id: str) -> Attempt:
     """
     notebooks = [a for a in attempts if a.is_notebook and not _of_another(a, homework_id)]
     if not notebooks:
-        raise ChoiceError(f"no notebook, only {_listed(attempts)}")
+        raise ChoiceError(f"no notebook of this homework, only {_listed(attempts)}")
     readable = [attempt for attempt in notebooks if not attempt.file.problem]
     if not readable:
         raise ChoiceError("; ".join(f"{a.name.file}: {a.file.problem}" for a in notebooks))

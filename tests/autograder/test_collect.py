@@ -90,7 +90,7 @@ def test_canvas(tmp_path, into):
     told = outcomes(collection)
     assert told["lovelaceada_12345"] == (Outcome.COLLECTED, "the newest of 2 notebooks")
     assert told["hopper_777"][1] == "1 other files stay where they are; late"
-    assert told["noether_42"] == (Outcome.PROBLEM, "no notebook, only photo.jpg")
+    assert told["noether_42"] == (Outcome.PROBLEM, "no notebook of this homework, only photo.jpg")
     assert not collection.complete
 
 
@@ -105,7 +105,7 @@ def test_moodle(tmp_path, into, flat):
     assert collection.naming is Naming.MOODLE
     assert collected(into) == {"Zoë-de-la-Cruz_123456": "zoë"}
     if not flat:
-        expected = (Outcome.PROBLEM, "no notebook, only onlinetext.html")
+        expected = (Outcome.PROBLEM, "no notebook of this homework, only onlinetext.html")
         assert outcomes(collection)["Bo-O-Neil_123457"] == expected
 
 
@@ -191,7 +191,7 @@ def test_a_folder_for_each_student(tmp_path, into):
     assert collected(into) == {"ada": "ada", "bo": "bo", "cy": "cy newest", "dee": "dee"}
     told = outcomes(collection)
     assert told["eve"][1].startswith("several notebooks, none called")
-    assert told["fay"][1] == "no notebook, only hw04-transformer.ipynb"
+    assert told["fay"][1] == "no notebook of this homework, only hw04-transformer.ipynb"
 
 
 def test_the_class_list_names_students_and_who_is_missing(tmp_path, into):
@@ -379,7 +379,7 @@ def test_the_command_shows_trouble_first_and_says_so_by_its_exit_code(tmp_path, 
     outcome = run("hw03", path, "--into", into)
     assert outcome.exit_code == 1
     lines = outcome.stdout.splitlines()
-    assert "no notebook, only notes.txt" in lines[1]
+    assert "no notebook of this homework, only notes.txt" in lines[1]
     assert "... and 20 more without trouble" in outcome.stdout
     assert "Names as of canvas: 80 collected, 1 problem" in outcome.stdout
     assert "\x1b" not in outcome.output

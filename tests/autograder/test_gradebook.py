@@ -198,6 +198,26 @@ def test_recording_again_changes_nothing_not_even_what_a_ta_has_seen(tmp_path, h
         assert comment.manual_comment == "well put"
 
 
+def test_a_new_text_of_the_instructors_asks_for_no_answer_again(tmp_path, source):
+    def edited(old, new):
+        now = nbformat.reads(text.replace(old, new), as_version=4)
+        return gradebook_module._same_answers(path, now)
+
+    before = nbformat.read(source, as_version=4)
+    own = nbformat.v4.new_code_cell("mine = 1")
+    locked = nbformat.v4.new_code_cell(
+        "assert double(1) == 2", metadata={"nbgrader": {"locked": True}}
+    )
+    before.cells += [own, locked]
+    text, path = nbformat.writes(before), tmp_path / "before.ipynb"
+    assert not edited("", "")  # nothing was handed in before
+    path.write_text(text)
+    assert edited("double(1) == 2", "double(2) == 4")
+    assert not edited("mine = 1", "mine = 2")
+    path.write_text("{not a notebook")
+    assert not edited("", "")
+
+
 @pytest.mark.parametrize(("seconds", "patience"), [(0.7, 600.0), (3600.0, 1.5)])
 def test_a_gradebook_that_is_locked_for_a_while(
     tmp_path, homework, source, monkeypatch, seconds, patience

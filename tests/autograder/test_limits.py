@@ -108,7 +108,7 @@ def double(x):
 """
     check = judge.grade(notebook(("double", source)), "ada").checks[0]
     assert "stopped after 30 s" in check.message
-    assert check.seconds < 5  # while it lasts, others get next to nothing
+    assert check.seconds < 12  # two processors alone would need 15 s for it
 
 
 @pytest.mark.sandbox

@@ -171,6 +171,13 @@ def test_cells_get_their_kind_name_points_and_place_to_read(root):
     assert homework.checks[0].title == "It doubles"
 
 
+def test_a_question_without_a_heading_is_not_called_after_its_markers(root):
+    write(root, GOOD)
+    homework = read_source_notebook(build_source_notebook("hw01", root))
+    (question,) = (check for check in homework.checks if check.grade_id == "why")
+    assert question.title == "why"  # its name
+
+
 def test_nbgrader_finds_the_notebook_valid(root):
     write(root, GOOD)
     notebook = nbformat.read(build_source_notebook("hw01", root), as_version=4)
