@@ -92,6 +92,13 @@ def test_a_question_keeps_its_answers_and_folds_what_they_mean():
     )
 
 
+@pytest.mark.parametrize("name", ["predict", "quiz"])
+def test_what_lacks_an_explanation_ends_no_build(name):
+    """The directive has said so, and where."""
+    text = plain(f"```{{{name}}}\n:label: p\n\nHow?\n\n- [ ] so\n- [x] thus\n```\n")
+    assert "**b.**" in text
+
+
 def test_a_prediction_folds_what_happens():
     text = plain("```{predict}\n:label: p\n\nHow?\n\n- [ ] so\n- [x] thus\n\nIt is.\n\nSee?\n```\n")
     assert text.endswith(

@@ -34,6 +34,10 @@ def test_a_plan_that_cannot_be_followed_is_refused(plan, message):
         check_plan(read_plan(plan), ROOMS)
 
 
+def test_a_chapter_of_the_books_alone_can_be_read():
+    check_plan(read_plan(["one four"]), ROOMS, pages=["four"])
+
+
 def test_the_table_adds_up_hours_and_names_what_is_left_out():
     lines = plan_lines(read_plan(["one three"]), ROOMS, {"one": "One"}, {"one": 90, "three": 30})
     assert lines[2] == "| 1 | {doc}`/book/one`, three | 2.0 |  |"

@@ -192,14 +192,15 @@ def _question(directive: _Directive, context: Context) -> Iterator[str]:
     named = list(zip("abcdefghij", question.answers, strict=False))
     if directive.name == "predict":
         right = ", ".join(letter for letter, answer in named if answer.right)
-        reveal = list(_blocks(question.reveal.lines, context))
-        yield from _folded("What happens", [f"**{right}.** {reveal[0]}", *reveal[1:]])
+        # Without an explanation: the directive has said so, with its line.
+        first, *rest = list(_blocks(question.reveal.lines, context)) or [""]
+        yield from _folded("What happens", [f"**{right}.** {first}", *rest])
         return
     verdicts: list[str] = []
     for letter, answer in named:
-        why = list(_blocks(answer.why.lines, context))
+        first, *rest = list(_blocks(answer.why.lines, context)) or [""]
         verdict = "Right." if answer.right else "Wrong."
-        verdicts += [f"**{letter}.** {verdict} {why[0]}", *why[1:], ""]
+        verdicts += [f"**{letter}.** {verdict} {first}", *rest, ""]
     yield from _folded("Right or wrong?", verdicts[:-1])
 
 

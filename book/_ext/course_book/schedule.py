@@ -6,7 +6,7 @@ that knows no such chapter, or asks for homework before its chapters are read, s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -46,18 +46,19 @@ def read_plan(lines: Sequence[str]) -> list[Week]:
     return [Week(tuple(read.split()), tuple(homework.split())) for read, _, homework in halves]
 
 
-def check_plan(weeks: Sequence[Week], rooms: Sequence[Room]) -> None:
+def check_plan(weeks: Sequence[Week], rooms: Sequence[Room], pages: Collection[str] = ()) -> None:
     """Refuse a plan that can't be followed.
 
     Args:
         weeks: The plan.
         rooms: The map, as in ``course_lib.COURSE_MAP``.
+        pages: Further chapters that the book has, without a room of their own.
 
     Raises:
         ValueError: A chapter or a homework is unknown or comes twice, or a homework comes before
             a chapter that it belongs to.
     """
-    known = {room.chapter for room in rooms}
+    known = {*pages, *(room.chapter for room in rooms)}
     chapters_of: dict[str, set[str]] = {}
     for room in rooms:
         if room.homework:
@@ -139,7 +140,7 @@ class ScheduleDirective(SphinxDirective):
             minutes[name] = reading((book / f"{name}.md").read_text("utf-8")).minutes
         weeks = read_plan(list(self.content))
         try:
-            check_plan(weeks, COURSE_MAP)
+            check_plan(weeks, COURSE_MAP, titles)
         except ValueError as problem:
             raise self.error(str(problem)) from problem
         container = nodes.container(classes=["course-schedule"])
