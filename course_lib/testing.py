@@ -99,11 +99,13 @@ def assert_close(
         return
     differs = ~_elementwise_close(actual, expected)
     where = tuple(int(i) for i in differs.nonzero()[0])
+    numbers = f"got {actual[where].item():.6g}, expected {expected[where].item():.6g}"
+    if not where:
+        raise CheckFailure(f"{what} differs from what is expected", detail=numbers, hint=hint)
     raise CheckFailure(
         f"{what} has the right shape {tuple(actual.shape)}, but "
         f"{int(differs.sum())} of {differs.numel()} entries differ from what is expected",
-        detail=f"first at {list(where)}: got {actual[where].item():.6g}, "
-        f"expected {expected[where].item():.6g}",
+        detail=f"first at {list(where)}: {numbers}",
         hint=hint,
     )
 

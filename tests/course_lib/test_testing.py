@@ -123,6 +123,9 @@ def test_close_says_where_and_how_much_but_not_in_the_summary():
 
 def test_close_takes_a_scalar():
     assert_close(torch.tensor(2.0), torch.tensor(2.0))
+    error = failure(assert_close, torch.tensor(24.0), torch.tensor(0.96), what="the factor")
+    assert error.summary == "the factor differs from what is expected"
+    assert error.detail == "got 24, expected 0.96"
     assert "got 3" in failure(assert_close, torch.tensor(3.0), torch.tensor(2.0)).detail
 
 
