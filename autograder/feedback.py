@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from autograder.book_headings import name_in_words
@@ -122,8 +122,13 @@ def check_book_url(book_url: str) -> None:
     Raises:
         ValueError: It is no web address, file address or relative path.
     """
-    if urlsplit(book_url).scheme not in ("", "http", "https", "file"):
+    address = urlsplit(book_url)
+    if address.scheme not in ("", "http", "https", "file"):
         raise ValueError(f"book_url is {book_url!r}, expected an http, https or file address")
+    first = address.path.split("/")[0]
+    is_path = address.scheme or address.netloc or Path(first).is_dir()
+    if not is_path and re.fullmatch(r".+\.[A-Za-z]{2,}", first):
+        raise ValueError(f"book_url is {book_url!r}, a path here: write https://{book_url}")
 
 
 def _group(result: SubmissionResult, homework: Homework) -> list[_Exercise]:

@@ -4,7 +4,7 @@ import html.parser
 import pytest
 
 from autograder.clean_text import clean_text, one_line
-from autograder.feedback import feedback_path, render_feedback
+from autograder.feedback import check_book_url, feedback_path, render_feedback
 from autograder.results import CellFailure, Flag, FlagKind, Status, SubmissionResult
 from tests.autograder.graded_class import HOMEWORK, TRACEBACK, make_class, result
 from tests.autograder.offline_browser import opened, overflow, serious_findings
@@ -144,6 +144,19 @@ def test_links_to_the_book_if_told_where_it_is():
 def test_an_address_that_is_no_page_is_refused(address):
     with pytest.raises(ValueError, match="book_url"):
         render_feedback(result("ada"), HOMEWORK, book_url=address)
+
+
+@pytest.mark.parametrize("address", ["example.org/book", "example.org", "www.example.org/"])
+def test_a_host_without_https_is_refused(address):
+    with pytest.raises(ValueError, match=f"write https://{address}"):
+        check_book_url(address)
+
+
+@pytest.mark.parametrize("address", ["", "../v1.book", "book", "v1.0/x.org", "my.book/html"])
+def test_a_relative_path_is_no_host(address, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.book").mkdir()
+    check_book_url(address)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
