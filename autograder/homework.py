@@ -91,6 +91,10 @@ def resolve_homework(name: str, root: Path) -> str:
     found = [homework for homework in known if name in (homework, homework.split("-")[0])]
     if len(found) != 1:
         problem = f"{name!r} stands for several homeworks" if found else f"no homework {name!r}"
+        files = sorted(path.name for path in (root / "solutions").glob("*.py"))
+        misnamed = [file for file in files if file.startswith(name) and file[:-3] not in known]
+        if name and misnamed and not found:
+            problem += f": its file must be solutions/hwNN-name.py, not {misnamed[0]}"
         raise HomeworkError(f"{problem}; known: {', '.join(known) or 'none in ' + str(root)}")
     return found[0]
 

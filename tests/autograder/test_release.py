@@ -239,6 +239,16 @@ def test_an_unknown_homework_is_refused(tmp_path):
         release("hw09", small_root(tmp_path))
 
 
+def test_a_homework_whose_file_is_misnamed_is_told_how_to_name_it(tmp_path):
+    root = small_root(tmp_path)
+    (root / "solutions" / "hw09_cosine.py").write_text("")
+    words = r"no homework 'hw09': its file must be solutions/hwNN-name\.py, not hw09_cosine\.py; "
+    with pytest.raises(HomeworkError, match=words):
+        release("hw09", root)
+    with pytest.raises(HomeworkError, match="no homework 'hw08'; known: hw01-small"):
+        release("hw08", root)
+
+
 def test_nothing_is_printed_or_logged(tmp_path, capfd, caplog):
     release("hw01", small_root(tmp_path))
     captured = capfd.readouterr()
