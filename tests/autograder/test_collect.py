@@ -194,6 +194,25 @@ def test_a_folder_for_each_student(tmp_path, into):
     assert told["fay"][1] == "no notebook of this homework, only hw04-transformer.ipynb"
 
 
+def test_of_two_notebooks_alike_the_one_less_deep_counts(tmp_path, into):
+    files = {
+        f"ada/old/copy/{HW}.ipynb": "deep",
+        f"ada/{HW}.ipynb": "here",
+        f"ada/b/{HW}.ipynb": "b",
+    }
+    source = make_folder(tmp_path / "handed-in", files)
+    for name in files:
+        os.utime(source / name, (100, 100))
+    collect(source, HW, into)
+    assert collected(into) == {"ada": "here"}
+
+
+def test_a_notebook_may_be_named_in_capitals(tmp_path, into):
+    files = {f"ada/{HW.upper()}.ipynb": "mine", "ada/notes.ipynb": "notes"}
+    collect(make_folder(tmp_path / "handed-in", files), HW, into)
+    assert collected(into) == {"ada": "mine"}
+
+
 def test_the_class_list_names_students_and_who_is_missing(tmp_path, into):
     roster = tmp_path / "class.csv"
     roster.write_text("\ufefflms_id,student,name\n12345,ada,Ada L.\n777, grace ,\n9,nils,\n")

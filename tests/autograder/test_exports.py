@@ -1,6 +1,7 @@
 """What other systems read: their columns, points given by hand, and nothing that runs."""
 
 import csv
+import dataclasses
 import json
 import os
 
@@ -9,7 +10,15 @@ from typer.testing import CliRunner
 
 from autograder.cli import export, stored
 from autograder.cli.app import app
-from autograder.exports import Mark, canvas_csv, gradescope_results, guess_lms_id, moodle_csv
+from autograder.exports import (
+    Mark,
+    SharedIdError,
+    canvas_csv,
+    gradescope_results,
+    guess_lms_id,
+    moodle_csv,
+    refuse_shared_ids,
+)
 from autograder.hand_grades import Standing, read_standings
 from autograder.result_store import ResultStore
 from autograder.results import Status
@@ -43,6 +52,19 @@ def test_moodle_finds_its_columns():
     assert row["Last modified (grade)"] == ""
     assert row["Full name"] == "Ada, L."
     assert row["Feedback comments"] == "6.67 of 12 points"
+
+
+def test_ids_that_differ_in_capitals_alone_are_one():
+    marks = [Mark(student=s, score=1, max_score=2, lms_id=i) for s, i in (("a", "X1"), ("b", "x1"))]
+    with pytest.raises(SharedIdError, match="a and b have one id"):
+        refuse_shared_ids(marks)
+
+
+def test_gradescope_gets_thirds_of_points():
+    made = result("ada")
+    third = dataclasses.replace(made.checks[0], score=1 / 3, status=Status.PARTIAL)
+    made = dataclasses.replace(made, checks=(third, *made.checks[1:]))
+    assert gradescope_results(made)["tests"][0]["score"] == 0.333333
 
 
 @pytest.mark.parametrize("text", FORMULAS)

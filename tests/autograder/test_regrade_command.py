@@ -221,6 +221,27 @@ def test_each_mark_has_its_reason_in_the_log_once(grade, tmp_path):
     assert [line.split("\t")[1] for line in added] == ["ben"] * 4
 
 
+def test_a_mark_that_comes_back_is_added_once(tmp_path):
+    log = tmp_path / "log"
+    right, wrong = result("ada"), result("ada", Status.FAIL)
+    for made in (right, wrong, right):
+        before = log.read_bytes() if log.exists() else b""
+        write_marks([made], log, now=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+        assert log.read_bytes().startswith(before)
+        assert log.read_bytes() != before
+    before = log.read_bytes()
+    write_marks([right], log, now=datetime(2026, 1, 2, 3, 4, 6, tzinfo=UTC))
+    assert log.read_bytes() == before
+
+
+def test_what_could_not_be_graded_lends_no_seed(tmp_path):
+    store, made = ResultStore(tmp_path), result("ada", seed=7)
+    store.keep(made, "f" * 128)
+    assert store.find_seed("ada", "f" * 128) == 7
+    store.keep(dataclasses.replace(made, error="no notebook"), "f" * 128)
+    assert store.find_seed("ada", "f" * 128) is None
+
+
 def test_a_student_cannot_forge_a_line_of_the_log(tmp_path):
     made = result("ada\n2026\tbo", Status.FAIL, message="x\n\tbo\t9/9\x1b[2J\r")
     write_marks([made], tmp_path / "log", now=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
