@@ -7,6 +7,12 @@ from pathlib import Path
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
+CONFIG_FILE = "nbgrader_config.py"
+
+
+class SettingsError(ValueError):
+    """Settings that can't be used; the message names the file, and says what is allowed."""
+
 
 def configure(c: Config) -> None:
     """Put the judge where nbgrader would execute the notebook, and keep hidden tests hidden.
@@ -46,10 +52,18 @@ def project_settings(root: Path) -> Config:
 
     Returns:
         Its settings; none if there is no such file.
+
+    Raises:
+        SettingsError: The file can't be read as Python, or what it says fails.
     """
-    if not (root / "nbgrader_config.py").is_file():
+    path = root / CONFIG_FILE
+    if not path.is_file():
         return Config()
-    return PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+    try:
+        return PyFileConfigLoader(CONFIG_FILE, path=str(root)).load_config()
+    except Exception as error:  # whatever the code in it raises
+        reason = f"{type(error).__name__}: {error}"
+        raise SettingsError(f"{path} can't be read as Python: {reason}") from error
 
 
 def _put_scripts_on_path() -> None:

@@ -4,18 +4,20 @@ It leaves in each test cell the outputs that nbgrader's own ``SaveAutoGrades`` r
 """
 
 from dataclasses import fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Float, Int, Unicode
+from traitlets import Bool, Float, Int, TraitError, Unicode
+from traitlets.config import Config
 
 from .course import Course, open_judge
 from .graded_notebook import write_outcomes
 from .judge import TimeLimits
-from .nbgrader_settings import project_settings
+from .nbgrader_settings import CONFIG_FILE, SettingsError, project_settings
 from .results import SubmissionResult
 from .worker.isolation import Limits
 
@@ -26,24 +28,29 @@ class TrustedJudge(NbGraderPreprocessor):
     root = Unicode(".", help="Folder of the course project, with course_lib and solutions").tag(
         config=True
     )
-    check_seconds = Float(30.0, help="Processor time of one check, or one cell, in seconds").tag(
+    check_seconds = Float(
+        30.0, min=0.1, help="Processor time of one check, or one cell, in seconds"
+    ).tag(config=True)
+    submission_seconds = Float(
+        600.0, min=0.1, help="Time limit of a whole notebook, by the clock, in seconds"
+    ).tag(config=True)
+    memory_mb = Int(Limits.memory_mb, min=1, help="Memory of a student's process, in MiB").tag(
         config=True
     )
-    submission_seconds = Float(
-        600.0, help="Time limit of a whole notebook, by the clock, in seconds"
-    ).tag(config=True)
-    memory_mb = Int(Limits.memory_mb, help="Memory of a student's process, in MiB").tag(config=True)
     scratch_mb = Int(
-        Limits.scratch_mb, help="Disk space of a student's process, in MiB; also of each file"
+        Limits.scratch_mb,
+        min=1,
+        help="Disk space of a student's process, in MiB; also of each file",
     ).tag(config=True)
     processes = Int(
-        Limits.processes, help="Processes and threads that a student's code may have"
+        Limits.processes, min=1, help="Processes and threads that a student's code may have"
     ).tag(config=True)
-    open_files = Int(Limits.open_files, help="Files that a student's process may open").tag(
+    open_files = Int(Limits.open_files, min=1, help="Files that a student's process may open").tag(
         config=True
     )
     output_characters = Int(
         Limits.output_characters,
+        min=1,
         help="Text that one cell may show; what is beyond it is left out and costs no point",
     ).tag(config=True)
     isolated = Bool(True, help="Run students' code inside the sandbox").tag(config=True)
@@ -97,5 +104,28 @@ def configured_judge(root: Path) -> TrustedJudge:
 
     Returns:
         A preprocessor whose limits are to be read.
+
+    Raises:
+        SettingsError: The file can't be read, or sets what there is not, or to what can't be.
     """
-    return TrustedJudge(config=project_settings(root))
+    settings = project_settings(root)
+    for name, value in settings.TrustedJudge.items():
+        if problem := _problem(name, value):
+            raise SettingsError(f"{root / CONFIG_FILE}: c.TrustedJudge.{name} {problem}")
+    return TrustedJudge(config=settings)
+
+
+def _problem(name: str, value: Any) -> str:
+    """Say what is wrong with a setting; nothing if it can be used."""
+    known = sorted(TrustedJudge.class_trait_names(config=True))
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+        return f"is no setting; {advice}"
+    try:
+        TrustedJudge(config=Config(TrustedJudge={name: value}))
+    except TraitError:
+        trait = TrustedJudge.class_traits()[name]
+        least = f" of at least {trait.min}" if hasattr(trait, "min") else ""
+        return f"is {value!r}, expected {trait.info()}{least}"
+    return ""

@@ -152,12 +152,12 @@ def _database(root: Path, db_url: str) -> Finding:
     from traitlets.config import Config
 
     from autograder.database import DatabaseError, check_database, configured_url
-    from autograder.nbgrader_settings import configure
+    from autograder.nbgrader_settings import SettingsError, configure
 
-    db_url = db_url or configured_url(root)
     try:
+        db_url = db_url or configured_url(root)
         found = check_database(db_url or "sqlite://")
-    except DatabaseError as error:
+    except (DatabaseError, SettingsError) as error:
         return Finding(subject="database", state="missing", found="", mend=str(error))
     configure(Config())  # puts this environment's programs on $PATH
     if not shutil.which("alembic"):

@@ -18,6 +18,7 @@ from autograder.cli.listed import listed
 from autograder.cli.options import Device
 from autograder.feedback import check_book_url
 from autograder.homework import HomeworkError, read_source_notebook, resolve_homework
+from autograder.nbgrader_settings import SettingsError
 from autograder.regrade import Change
 from autograder.result_store import ResultStore
 from autograder.results import SubmissionResult
@@ -27,6 +28,7 @@ from autograder.terminal import StepProgress, output
 
 if TYPE_CHECKING:
     from autograder.cluster import Cluster
+    from autograder.preprocessor import TrustedJudge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,7 @@ class Plan:
         submissions: The class's folder.
         out: Where to write.
         cluster: Where to grade.
+        configured: The limits of nbgrader_config.py.
         time_limit: Seconds that one check or one cell may take; as configured if None.
         sandbox: False runs students' code without protection.
         seed: Draws the hidden inputs; a fresh one for each submission if None.
@@ -49,6 +52,7 @@ class Plan:
     submissions: Path
     out: Path
     cluster: "Cluster"
+    configured: "TrustedJudge"
     time_limit: float | None
     sandbox: bool
     seed: int | None
@@ -78,7 +82,7 @@ def make_plan(
     db: str,
     book_url: str,
 ) -> Plan:
-    """Refuse what can't work, before anything is started or written.
+    """Refuse what can't work, before anything is graded or written.
 
     The arguments are the command's options.
 
@@ -98,7 +102,7 @@ def make_plan(
         if not scheduler:  # elsewhere, each worker finds out for itself
             _check_device(device)
         db_url = usable_database(db)
-    from autograder.cluster import Cluster
+    from autograder.cluster import Cluster, prepare_local_workers
 
     with told_in_one_line(ValueError):
         cluster = Cluster(
@@ -109,11 +113,18 @@ def make_plan(
             cert_file=tls_cert,
             key_file=tls_key,
         )
+    if not scheduler:
+        prepare_local_workers()
+    from autograder.preprocessor import configured_judge
+
+    with told_in_one_line(SettingsError):
+        configured = configured_judge(ROOT)
     return Plan(
         homework_id=homework_id,
         submissions=submissions,
         out=out,
         cluster=cluster,
+        configured=configured,
         time_limit=time_limit,
         sandbox=sandbox,
         seed=seed,
@@ -167,20 +178,15 @@ def _grade(
     *,
     force: bool,
 ) -> list[SubmissionResult]:
-    from autograder.cluster import ClusterError, prepare_local_workers
-
-    if not plan.cluster.scheduler:
-        prepare_local_workers()
     from autograder.class_run import SubmissionsError, grade_class
+    from autograder.cluster import ClusterError
     from autograder.judge import TimeLimits
-    from autograder.preprocessor import configured_judge
     from autograder.time_limit import PATIENCE
 
-    configured = configured_judge(ROOT)
-    check_seconds = plan.time_limit or configured.check_seconds
+    check_seconds = plan.time_limit or plan.configured.check_seconds
     limits = TimeLimits(
         check_seconds=check_seconds,
-        submission_seconds=max(PATIENCE * check_seconds, configured.submission_seconds),
+        submission_seconds=max(PATIENCE * check_seconds, plan.configured.submission_seconds),
     )
     with (
         # OSError: a disk that is full, say
@@ -201,7 +207,7 @@ def _grade(
             plan.submissions,
             root=ROOT,
             limits=limits,
-            worker_limits=configured.worker_limits,
+            worker_limits=plan.configured.worker_limits,
             cluster=plan.cluster,
             isolated=plan.sandbox,
             seed=plan.seed,
@@ -302,11 +308,14 @@ def usable_database(db: str) -> str:
         It, or what nbgrader_config.py names; empty for a file in the course folder.
 
     Raises:
-        BadInputError: The database can't be used.
+        BadInputError: The database can't be used, or nbgrader_config.py can't be read.
     """
     from autograder.database import DatabaseError, check_database, configured_url
 
-    db_url = db or configured_url(ROOT)
+    try:
+        db_url = db or configured_url(ROOT)
+    except SettingsError as error:
+        raise BadInputError(str(error)) from error
     if db_url:
         try:
             check_database(db_url)

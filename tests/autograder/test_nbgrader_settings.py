@@ -4,8 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from traitlets.config.loader import PyFileConfigLoader
+from typer.testing import CliRunner
 
+from autograder.cli import doctor, grading
+from autograder.cli.app import app
 from autograder.course_config import write_course_config
 from autograder.preprocessor import TrustedJudge
 
@@ -57,3 +61,42 @@ def test_a_graded_course_has_the_limits_of_the_project_and_its_own_places(tmp_pa
     assert TrustedJudge(config=load(graded)).memory_mb == 1024  # also without grading again
     settings.unlink()
     assert TrustedJudge(config=load(graded)).memory_mb == 4096
+
+
+@pytest.mark.parametrize("command", ["grade", "regrade"])
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("check_second = 5", ": c.TrustedJudge.check_second is no setting; did you mean check_s"),
+        ("x = 5", ": c.TrustedJudge.x is no setting; there are: check_seconds, "),
+        ("check_seconds = 0", ": c.TrustedJudge.check_seconds is 0, expected a float of at least "),
+        ("submission_seconds = -1.0", "submission_seconds is -1.0, expected a float of at least 0"),
+        ("memory_mb = 0", ": c.TrustedJudge.memory_mb is 0, expected an int of at least 1"),
+        ("output_characters = 9.5", "output_characters is 9.5, expected an int of at least 1"),
+        ("check_seconds = 'five'", "check_seconds is 'five', expected a float of at least 0.1"),
+        ("isolated = 'no'", ": c.TrustedJudge.isolated is 'no', expected a boolean"),
+        ("check_seconds = = 5", " can't be read as Python: SyntaxError: invalid syntax (nbgrader_"),
+        ("check_seconds = five", " can't be read as Python: NameError: name 'five' is not defined"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_told_in_one_line(tmp_path, monkeypatch, command, line, said):
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "solutions" / "hw00-doubling.py").touch()
+    settings = tmp_path / "nbgrader_config.py"
+    settings.write_text(f"c = get_config()\nc.TrustedJudge.{line}\n")
+    monkeypatch.setattr(grading, "ROOT", tmp_path)
+    places = ["--submissions", f"{tmp_path}/class", "--out", f"{tmp_path}/out"]
+    elsewhere = ["--scheduler", "tcp://127.0.0.1:1"]
+    outcome = CliRunner().invoke(app, [command, "hw00", *places, *elsewhere])
+    assert outcome.exit_code == 2, outcome.output
+    (told,) = outcome.stderr.splitlines()
+    assert told.startswith(f"Error: {settings}")
+    assert said in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_doctor_tells_of_settings_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "nbgrader_config.py").write_text("c = \n")
+    (found,) = (f for f in doctor.examine(tmp_path) if f.subject == "database")
+    assert found.state == "missing"
+    assert "can't be read as Python" in found.mend
