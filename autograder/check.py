@@ -19,7 +19,7 @@ from course_lib.testing import CheckFailure
 
 from .homework import Cell
 from .limit_hints import limit_hint
-from .results import CheckResult, Status
+from .results import UNUSABLE, UNWRITTEN, CheckResult, Status
 from .sandbox import SandboxError
 from .student_process import ProcessEnded, StudentProcess
 from .worker.peer import RemoteError
@@ -136,8 +136,8 @@ def _explain(error: Exception, cell: Cell, file: str) -> dict[str, Any]:
     # Trusted code stumbled over what the student's code returned. Its words are not for students.
     return {
         "status": Status.FAIL,
-        "message": "What your code returned could not be used by the check "
-        f"({type(error).__name__}). Does it return exactly what its docstring promises?",
+        "message": f"{UNUSABLE} ({type(error).__name__}). Does it return exactly what its "
+        "docstring promises?",
     }
 
 
@@ -160,8 +160,8 @@ def _unwritten(error: RemoteError, cell: Cell) -> str:
     """Name the exercise whose stub was called: not always the one that is checked."""
     cells = _CELL.findall(error.traceback)
     if not cells or cells[-1] == cell.exercise:
-        return f"{cell.exercise} is not written yet."
-    return f"{cells[-1]} is not written yet, and {cell.exercise} needs it here."
+        return f"{cell.exercise} {UNWRITTEN}."
+    return f"{cells[-1]} {UNWRITTEN}, and {cell.exercise} needs it here."
 
 
 def _cut(text: str) -> str:

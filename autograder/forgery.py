@@ -3,19 +3,16 @@
 It counts for nothing, as only the student's own cells are read: it is told to the staff.
 """
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
+from .cell_text import without_hidden_tests
 from .homework import Cell, CellKind, Homework
 from .results import Flag, FlagKind
 
-_HIDDEN = re.compile(
-    r"^[ \t]*### BEGIN HIDDEN TESTS.*?^[ \t]*### END HIDDEN TESTS[^\n]*\n?", re.M | re.S
-)
 _FLAGS = ("grade", "locked", "solution", "task")
 _RUNNERS_TAGS = ("skip-execution", "raises-exception", "nbval-skip")
 
@@ -32,7 +29,10 @@ def changed_cell(official: Cell, source: str, metadata: Mapping[str, Any]) -> It
         A remark for each thing that was changed and is not the student's.
     """
     locked = official.kind in (CellKind.TEST, CellKind.SETUP)
-    if locked and _bare(source) not in (_bare(official.source), _bare(_visible(official.source))):
+    if locked and _bare(source) not in (
+        _bare(official.source),
+        _bare(without_hidden_tests(official.source)),
+    ):
         yield _forged(official, f"its text was changed{_perhaps_earlier(source, metadata)}")
     nbgrader = metadata["nbgrader"]  # it has a grade_id
     points = nbgrader.get("points", official.points)
@@ -94,10 +94,6 @@ def _wanted(official: Cell, flag: str) -> bool:
     answered = official.kind is CellKind.SOLUTION
     graded = official.kind is CellKind.TEST
     return {"grade": graded, "locked": not answered, "solution": answered, "task": False}[flag]
-
-
-def _visible(source: str) -> str:
-    return _HIDDEN.sub("", source)
 
 
 def _bare(source: str) -> str:

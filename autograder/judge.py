@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .cell_outputs import MAX_BYTES, check_shown
+from .cell_text import without_magics
 from .check import derive_seed, run_check
 from .delegation import Reading, read_code, recorded_flags, rules_of
 from .homework import Cell, CellKind, Homework
@@ -159,7 +160,7 @@ class _Run:
             self.failures[step.label] = self._unread[step.label]
             return
         if step.kind is CellKind.SETUP:
-            code = compile(_without_magics(step.source), f"<setup {step.label}>", "exec")
+            code = compile(without_magics(step.source), f"<setup {step.label}>", "exec")
             exec(code, self._trusted)  # noqa: S102 -- the instructor's own code
         failure = self._process.run_cell(step.label, step.source)
         if failure is not None:
@@ -179,12 +180,6 @@ def _first_of(failures: tuple[CellFailure, ...]) -> tuple[CellFailure, ...]:
     message = f"{left_out} more cells did not run to their end."
     rest = CellFailure(cell="further cells", status=Status.ERROR, message=message)
     return (*failures[:_MOST_FAILURES], rest)
-
-
-def _without_magics(source: str) -> str:
-    return "\n".join(
-        "" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines()
-    )
 
 
 def _not_earned(cell: Cell, status: Status, message: str = "") -> CheckResult:

@@ -9,6 +9,9 @@ import enum
 from dataclasses import asdict, dataclass
 from typing import Any
 
+UNUSABLE = "What your code returned could not be used by the check"  # begins such a message
+UNWRITTEN = "is not written yet"  # in the message where a stub was called
+
 
 class Status(enum.StrEnum):
     """How a check ended."""

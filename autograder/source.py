@@ -12,6 +12,7 @@ from nbformat import NotebookNode
 
 from .atomic_write import write_atomically
 from .book_links import expand_book_links
+from .cell_text import without_hidden_tests, without_magics
 from .homework import CellKind, HomeworkError, resolve_homework
 from .marked_reference import BEGIN_SOLUTION, END_SOLUTION, marked_source
 
@@ -64,7 +65,7 @@ class SourceCell:
 
 
 def read_source(path: Path) -> tuple[SourceCell, ...]:
-    """Read a homework's source and check its labels and markers.
+    """Read a homework's source and check its labels, its markers and the judge's own code.
 
     Args:
         path: A file such as ``solutions/hw03-self-attention.py``.
@@ -85,6 +86,7 @@ def read_source(path: Path) -> tuple[SourceCell, ...]:
         cells.append(_read_cell(cell, f"{path}:{line}", cells))
     for cell in cells:
         _check_markers(cell)
+        _check_syntax(cell)
         _check_rule(cell, cells)
     _check_unique(cells)
     return tuple(cells)
@@ -221,6 +223,25 @@ def _check_markers(cell: SourceCell) -> None:
         raise HomeworkError(f"{cell.where}: a solution taken from {cell.of} holds comments alone")
     if not cell.of and not regions and cell.kind in (CellKind.SOLUTION, CellKind.WRITTEN):
         raise HomeworkError(f"{cell.where}: a {cell.kind} cell needs '{begin}' and '{end}'")
+
+
+def _check_syntax(cell: SourceCell) -> None:
+    """Refuse what every student would lose points by: code of ours that is no Python."""
+    if cell.kind is CellKind.SETUP:
+        texts = {"": without_magics(cell.source)}
+    elif cell.kind is CellKind.TEST:
+        texts = {"": cell.source, " without its hidden part": without_hidden_tests(cell.source)}
+    else:
+        return
+    path, _, line = cell.where.rpartition(":")
+    for version, text in texts.items():
+        try:
+            compile("\n" * int(line) + text, path, "exec")  # its lines are those of the file
+        except SyntaxError as error:
+            raise HomeworkError(
+                f"{path}:{error.lineno}: the {cell.kind} cell {cell.grade_id}{version} "
+                f"is no Python: {error.msg}"
+            ) from error
 
 
 def _check_rule(cell: SourceCell, cells: list[SourceCell]) -> None:

@@ -5,7 +5,7 @@ Students' texts are cleaned and never read as markup.
 
 import statistics
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
@@ -18,10 +18,11 @@ from rich.text import Text
 from autograder.clean_text import one_line
 from autograder.collecting.collect import Collection, Line, Outcome
 from autograder.regrade import Change
-from autograder.results import Status, SubmissionResult
+from autograder.results import UNUSABLE, UNWRITTEN, Status, SubmissionResult
 from autograder.status_words import STATUS_WORDS, format_points, format_seconds
 
 _MAX_ROWS = 60
+_ENOUGH = 3  # submissions that lose a check alike before the check is suspected
 _URGENT = {Outcome.PROBLEM: "bold red", Outcome.KEPT: "yellow", Outcome.MISSING: "dim"}
 _PIPE_WIDTH = 110  # where nobody tells how wide the page is: a log, a file
 _PLAIN_LINES = 20  # most lines of progress in a log
@@ -140,9 +141,26 @@ def print_grades(results: Sequence[SubmissionResult], console: Console) -> None:
     flagged = sum(bool(result.flags) for result in results)
     many = "submission" if len(results) == 1 else "submissions"
     console.print(f"{len(results)} {many}, median {median} of {top} points, {flagged} flagged")
+    for check, count in _failed_for_all(results):
+        words = f"check {check} failed in its own code for all {count} submissions"
+        console.print(Text(f"{words}: look at its test", style="bold red"))
     if any(not result.sandboxed for result in results):
         warning = "Graded without a sandbox: students' code ran with your rights on this machine."
         console.print(Text(warning, style="bold red"))
+
+
+def _failed_for_all(results: Sequence[SubmissionResult]) -> list[tuple[str, int]]:
+    """Find checks that could not use what anybody's code returned, and of how many."""
+    messages = defaultdict[str, list[str]](list)
+    for result in results:
+        for check in result.checks:
+            if check.status is not Status.INVALID and UNWRITTEN not in check.message:
+                messages[check.check].append(check.message)
+    return [
+        (check, len(told))
+        for check, told in messages.items()
+        if len(told) >= _ENOUGH and all(message.startswith(UNUSABLE) for message in told)
+    ]
 
 
 def print_changes(changes: Sequence[Change], total: int, console: Console) -> None:

@@ -234,6 +234,16 @@ def test_what_nbgrader_refuses_is_reported_in_its_words(tmp_path, monkeypatch):
     assert not (tmp_path / "dist").exists()
 
 
+def test_a_test_that_is_no_python_leaves_the_earlier_release(tmp_path):
+    release("hw01", small_root(tmp_path))
+    source = tmp_path / "solutions" / "hw01-small.py"
+    source.write_text(source.read_text().replace("double(2) ==", "double(2 =="))
+    before = snapshot(tmp_path)
+    with pytest.raises(HomeworkError, match=r"hw01-small\.py:12: the test cell double-values is"):
+        release("hw01", tmp_path)
+    assert snapshot(tmp_path) == before
+
+
 def test_an_unknown_homework_is_refused(tmp_path):
     with pytest.raises(HomeworkError, match="no homework 'hw09'; known: hw01-small"):
         release("hw09", small_root(tmp_path))
