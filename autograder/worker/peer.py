@@ -12,14 +12,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .values import MAX_ITEMS, TensorTable, decode, encode
+from .values import MAX_ITEMS, EntryCount, TensorTable, decode, encode
 from .wire import Wire, WireClosed, WireError
 
-MAX_BROUGHT = 1 << 20
-"""Entries of tensors that one call there may bring: its result, and calls of what was handed over.
+MAX_RETURNED = 1 << 20
+"""Entries of the tensors in one result: who checks it computes with it, and may blow it up."""
 
-A tensor counts as often as it occurs. Who checks a result computes with it, and may blow it up.
-"""
+MAX_BROUGHT = 1 << 23
+"""Entries of the tensors that calls of what was handed over may bring during one call there."""
 
 
 class RemoteError(Exception):
@@ -166,7 +166,7 @@ class Peer:
         self._next_call = 0
         self._released: list[int] = []
         self._awaited = 0  # calls whose replies have not come: more than one if calls are nested
-        self._brought = 0  # entries of tensors, from the other side during the outermost call
+        self._brought = self._entries(MAX_BROUGHT)  # by such calls, during the outermost
 
     def call(
         self, target: "Proxy | str", args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
@@ -199,7 +199,7 @@ class Peer:
         }
         inputs = [t for t in table.tensors if t.requires_grad]
         if not self._awaited:
-            self._brought = 0
+            self._brought = self._entries(MAX_BROUGHT)
         self._awaited += 1
         try:
             self._send(request, table)
@@ -281,7 +281,7 @@ class Peer:
     def _perform(
         self, message: dict[str, Any], tensors: list[Tensor]
     ) -> tuple[dict[str, Any], TensorTable]:
-        received = _ReceivedTensors(tensors, self._count, as_leaves=True)
+        received = _ReceivedTensors(tensors, self._brought, as_leaves=True)
         target = self._target(message.get("target"))
         args = decode(message.get("args"), received, self._resolve)
         kwargs = decode(message.get("kwargs"), received, self._resolve)
@@ -296,13 +296,9 @@ class Peer:
             reply["backward"] = self._refer(Backward(received.leaves, outputs))
         return reply, table
 
-    def _count(self, tensor: Tensor) -> None:
-        if self._allow_named:
-            return
-        # What runs here is held to no limit. One without entries may still have many rows.
-        self._brought += max(tensor.numel(), *tensor.shape, 0)
-        if self._brought > MAX_BROUGHT:
-            raise WireError(f"one call brought over {MAX_BROUGHT:,} entries of tensors")
+    def _entries(self, most: int) -> EntryCount:
+        # Who may be called by name is held to limits from outside; the judge is held to none.
+        return EntryCount(None if self._allow_named else most)
 
     def _target(self, target: Any) -> Callable[..., Any]:
         if isinstance(target, str) and self._allow_named:
@@ -320,7 +316,7 @@ class Peer:
     ) -> Any:
         if "error" in message:
             raise _read_error(message["error"])
-        received = _ReceivedTensors(tensors, self._count, as_leaves=False)
+        received = _ReceivedTensors(tensors, self._entries(MAX_RETURNED), as_leaves=False)
         if "backward" in message:
             backward = decode(message["backward"], received, self._resolve)
             received.attach_gradient(message.get("outputs"), backward, inputs)
@@ -330,9 +326,7 @@ class Peer:
 class _ReceivedTensors:
     """Gives the tensors of a message their device, their gradients and their identity."""
 
-    def __init__(
-        self, tensors: list[Tensor], count: Callable[[Tensor], None], *, as_leaves: bool
-    ) -> None:
+    def __init__(self, tensors: list[Tensor], count: EntryCount, *, as_leaves: bool) -> None:
         self._tensors = tensors
         self._count = count
         self._as_leaves = as_leaves

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from autograder.time_limit import by_the_clock
-from autograder.worker.peer import MAX_BROUGHT, Peer, Proxy, RemoteError
+from autograder.worker.peer import MAX_BROUGHT, MAX_RETURNED, Peer, Proxy, RemoteError
 from autograder.worker.wire import Wire, WireClosed, WireError
 from course_lib.bleu_statistics import BLEUStatistics
 
@@ -228,9 +228,9 @@ def test_calls_inside_a_call_bring_no_more_than_it_may(remote):
 
 
 FLOODS = {
-    "many entries": lambda: torch.zeros(MAX_BROUGHT + 1, 1, 1, dtype=torch.bool),
-    "many rows": lambda: torch.zeros(MAX_BROUGHT + 1, 0),
-    "one tensor many times": lambda: [torch.zeros(MAX_BROUGHT // 8)] * 9,
+    "many entries": lambda: torch.zeros(MAX_RETURNED + 1, 1, 1, dtype=torch.bool),
+    "many rows": lambda: torch.zeros(MAX_RETURNED + 1, 0),
+    "one tensor many times": lambda: [torch.zeros(MAX_RETURNED // 8)] * 9,
 }
 
 
@@ -380,7 +380,7 @@ def test_a_forged_reply_is_refused(reply):
     ours, theirs = socket.socketpair()
     peer = Peer(Wire(ours), describe_error=describe)
     peer.wire.time_left = by_the_clock(300)
-    tensors = [torch.ones(1), *[torch.ones(MAX_BROUGHT // 2)] * 2]
+    tensors = [torch.ones(1), *[torch.ones(MAX_RETURNED // 2)] * 2]
     send = threading.Thread(target=Wire(theirs).send, args=(reply, tensors), daemon=True)
     send.start()  # more than a socket holds must be read while it is sent
     with pytest.raises(WireError):
