@@ -22,7 +22,7 @@ def marked_source(module_name: str, object_name: str) -> str:
     they come after the last public body, inside its markers.
 
     Args:
-        module_name: Where it is defined, such as ``course_lib.attention``.
+        module_name: Where it is defined, such as ``course_lib.layers.attention``.
         object_name: Its name, such as ``MultiHeadAttention``.
 
     Returns:

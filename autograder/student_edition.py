@@ -41,7 +41,7 @@ class Reason:
 
 
 Withheld = dict[str, dict[str, Reason]]
-"""For each module, such as ``course_lib.attention``, its withheld names."""
+"""For each module, such as ``course_lib.layers.attention``, its withheld names."""
 
 _CLOSING = '''
 

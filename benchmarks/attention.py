@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from benchmarks.measure import Comparison, compare, devices, table
-from course_lib.attention import MultiHeadAttention
-from course_lib.masks import causal_mask
+from course_lib.layers.attention import MultiHeadAttention
+from course_lib.layers.masks import causal_mask
 from tests.course_lib.weights import copy_torch_attention
 
 

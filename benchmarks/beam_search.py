@@ -13,10 +13,12 @@ from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from benchmarks.measure import Comparison, compare, devices, table
-from course_lib.decoding import RecomputingModel, beam_search
-from course_lib.kv_cache import CachedDecoder
-from course_lib.language_model import DecoderConfig, DecoderLM
-from course_lib.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from course_lib.generation.beam_search import beam_search
+from course_lib.generation.cached import CachedDecoder
+from course_lib.generation.recomputing import RecomputingModel
+from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from tests.course_lib.weights import copy_gpt2
 
 BEAM_SIZE, PROMPT_LEN, NEW_TOKENS = 5, 16, 32
@@ -126,7 +128,7 @@ def state_row(device: str) -> Comparison:
 
     return compare(
         f"beam of {BEAM_SIZE}, recurrent model of 256: a step, with its state",
-        lambda: beam_search(model.begin(src), start, **options),
+        lambda: beam_search(SteppedDecoder(model.decoder, model.encoder(src)), start, **options),
         "ours, all read again",
         recomputed,
         pairs=9,

@@ -12,9 +12,9 @@ import transformers
 from torch import Tensor
 
 from benchmarks.measure import Comparison, compare, devices, table
-from course_lib.bert_checkpoint import from_huggingface
-from course_lib.bert_data import mask_tokens
-from course_lib.bert_heads import BertForPreTraining
+from course_lib.data.bert_pretraining import mask_tokens
+from course_lib.models.bert_heads import BertForPreTraining
+from course_lib.models.pretrained.bert import from_huggingface
 
 transformers.utils.logging.disable_progress_bar()
 

@@ -8,7 +8,7 @@ import random
 import sacrebleu
 
 from benchmarks.measure import Comparison, compare, table
-from course_lib.bleu import corpus_bleu
+from course_lib.metrics.bleu import corpus_bleu
 
 WORDS = 20_000
 

@@ -12,10 +12,11 @@ from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from benchmarks.measure import Comparison, compare, devices, readable, table
-from course_lib.decoding import beam_search, greedy
-from course_lib.kv_cache import CachedDecoder
-from course_lib.language_model import DecoderConfig, DecoderLM
-from course_lib.memory_layout import store_by_columns
+from course_lib.generation.beam_search import beam_search
+from course_lib.generation.cached import CachedDecoder
+from course_lib.generation.greedy_search import greedy
+from course_lib.generation.memory_layout import store_by_columns
+from course_lib.models.gpt import DecoderConfig, DecoderLM
 from tests.course_lib.weights import copy_gpt2
 
 PROMPT_LEN = 16

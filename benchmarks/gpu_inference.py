@@ -6,11 +6,11 @@ import torch
 import torch.nn.functional as F
 
 from benchmarks.gpu_models import Bench, draw_tokens, gpt_models
-from course_lib.attention import scaled_dot_product_attention
-from course_lib.decoding import greedy
-from course_lib.kv_cache import CachedDecoder
-from course_lib.static_decoder import StaticDecoder
-from course_lib.step_model import StepModel
+from course_lib.generation.cached import CachedDecoder
+from course_lib.generation.greedy_search import greedy
+from course_lib.generation.static import StaticDecoder
+from course_lib.generation.step_model import StepModel
+from course_lib.layers.attention import scaled_dot_product_attention
 
 
 @torch.no_grad()

@@ -9,7 +9,7 @@ import torch
 import transformers
 from torch import Tensor
 
-from course_lib.language_model import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderConfig, DecoderLM
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,8 @@ import transformers
 from torch import Tensor, nn
 
 from benchmarks.gpu_models import Bench, draw_tokens, gpt_models
-from course_lib.bert import BertConfig
-from course_lib.bert_heads import BertForPreTraining, pretraining_loss
+from course_lib.models.bert import BertConfig
+from course_lib.models.bert_heads import BertForPreTraining, pretraining_loss
 
 
 def peak_operations(bench: Bench) -> float:

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from benchmarks.measure import Comparison, compare, devices, table
-from course_lib.fused_recurrent import FusedRecurrent
-from course_lib.recurrent import GRUCell, LSTMCell, Recurrent, RNNCell
+from course_lib.layers.recurrent import FusedRecurrent, Recurrent
+from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
 
 PEERS = {RNNCell: nn.RNN, GRUCell: nn.GRU, LSTMCell: nn.LSTM}
 BATCH, LENGTH = 16, 30

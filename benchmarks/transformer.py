@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.measure import Comparison, compare, devices, table
-from course_lib.positional import SinusoidalPositions
-from course_lib.transformer import Transformer, TransformerConfig
+from course_lib.layers.positional import SinusoidalPositions
+from course_lib.models.transformer import Transformer, TransformerConfig
 from tests.course_lib.weights import copy_torch_transformer
 
 VOCAB_SIZE, PAD_ID = 1000, 0

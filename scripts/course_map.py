@@ -2,25 +2,24 @@
 
 from pathlib import Path
 
-from course_lib import COURSE_MAP
+from course_lib.course_map import COURSE_MAP
 
 README = Path(__file__).parent.parent / "README.md"
-BEGIN = "<!-- course map: written by `make map` from course_lib.COURSE_MAP -->"
+BEGIN = "<!-- course map: written by `make map` from course_lib.course_map.COURSE_MAP -->"
 END = "<!-- end of the course map -->"
 
 
 def course_table() -> str:
     """Return the course's map as a Markdown table, one row a chapter, with links from the root."""
     lines = ["| chapter | modules of `course_lib` | homework |", "|---|---|---|"]
-    for chapter in dict.fromkeys(room.chapter for room in COURSE_MAP):
-        rooms = [room for room in COURSE_MAP if room.chapter == chapter]
-        modules = [f"[{room.module}](course_lib/{room.module}.py)" for room in rooms]
-        ids = dict.fromkeys(room.homework for room in rooms if room.homework is not None)
+    for chapter in dict.fromkeys(row.chapter for row in COURSE_MAP):
+        rows = [row for row in COURSE_MAP if row.chapter == chapter]
+        modules = [f"[{row.module}](course_lib/{row.module.replace('.', '/')}.py)" for row in rows]
+        ids = dict.fromkeys(row.homework for row in rows if row.homework is not None)
         homework = [f"[{name}](assignments/{name}/{name}.ipynb)" for name in ids]
         page = Path("book", f"{chapter}.md")
         title = f"[{chapter}]({page})" if (README.parent / page).exists() else chapter
-        row = (title, ", ".join(modules), ", ".join(homework))
-        lines.append(f"| {' | '.join(row)} |")
+        lines.append(f"| {title} | {', '.join(modules)} | {', '.join(homework)} |")
     return "\n".join(lines)
 
 

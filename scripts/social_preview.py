@@ -10,10 +10,10 @@ import torch.nn.functional as F
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.attention_reader import AttentionReader, AttentionReaderConfig
-from course_lib.picture import COLORS, INK
-from course_lib.toy_tasks import AlignedBatch, draw_reverse
-from course_lib.training import TrainingConfig, train
+from course_lib.analysis.attention_reader import AttentionReader, AttentionReaderConfig
+from course_lib.data.toy_tasks import AlignedBatch, draw_reverse
+from course_lib.plotting.picture import COLORS, INK
+from course_lib.training.loop import TrainingConfig, train
 
 FILE = Path(__file__).parent.parent / "book" / "_static" / "social-preview.png"
 INCHES = (12.0, 6.3)  # at 100 pixels each: what social networks ask for

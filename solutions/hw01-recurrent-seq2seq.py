@@ -81,7 +81,7 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # a bias of its own, which is one more than the formula needs and the same as in PyTorch, so that
 # your cell and PyTorch's can be compared number by number.
 
-# %% solution="RNNCell" of="course_lib.recurrent_cells" forbids="torch.nn.RNN torch.nn.RNNCell torch.rnn_tanh torch.rnn_tanh_cell"
+# %% solution="RNNCell" of="course_lib.layers.recurrent_cells" forbids="torch.nn.RNN torch.nn.RNNCell torch.rnn_tanh torch.rnn_tanh_cell"
 
 # %% test="RNNCell-parameters" points=1 read="recurrent-networks#plain-cell"
 # The cell has its two projections, and refuses widths that make no sense
@@ -91,7 +91,7 @@ assert_shape(cell.hidden_projection.weight, (5, 5), what="weight of hidden_proje
 assert_equal(cell.d_hidden, 5, what="d_hidden")
 assert_raises(ValueError, RNNCell, 0, 5, hint="a width of 0 makes no sense: raise ValueError")
 ### BEGIN HIDDEN TESTS
-from course_lib.recurrent_cells import RNNCell as ReferenceCell
+from course_lib.layers.recurrent_cells import RNNCell as ReferenceCell
 
 for bias in (True, False):
     actual = RNNCell(4, 4, bias=bias).state_dict()
@@ -213,7 +213,7 @@ for name, ours_grad, theirs_grad in zip(
 # - All three $W$ live in one `nn.Linear`, one below the other, in the order $r, z, n$; so do all
 #   three $U$. One product, then cut it in three: `chunk` does that.
 
-# %% solution="GRUCell" of="course_lib.recurrent_cells" forbids="torch.nn.GRU torch.nn.GRUCell torch.gru torch.gru_cell"
+# %% solution="GRUCell" of="course_lib.layers.recurrent_cells" forbids="torch.nn.GRU torch.nn.GRUCell torch.gru torch.gru_cell"
 
 # %% test="GRUCell-parameters" points=1 read="recurrent-networks#gated-recurrent-unit"
 # The cell has its two projections, each three states wide
@@ -223,7 +223,7 @@ assert_shape(cell.hidden_projection.weight, (15, 5), what="weight of hidden_proj
 assert_equal(cell.d_hidden, 5, what="d_hidden")
 assert_raises(ValueError, GRUCell, 3, 0, hint="a width of 0 makes no sense: raise ValueError")
 ### BEGIN HIDDEN TESTS
-from course_lib.recurrent_cells import GRUCell as ReferenceCell
+from course_lib.layers.recurrent_cells import GRUCell as ReferenceCell
 
 for bias in (True, False):
     actual = GRUCell(4, 4, bias=bias).state_dict()
@@ -271,7 +271,7 @@ assert_close(
     hint="h' = (1 - z) * n + z * h, with a sigmoid for z and a tanh for n",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.recurrent_cells import GRUCell as ReferenceCell
+from course_lib.layers.recurrent_cells import GRUCell as ReferenceCell
 
 # Where U_n and its bias are zero, the reset gate has nothing to reset.
 reference = ReferenceCell(6, 6).to(device)
@@ -336,7 +336,7 @@ assert_close(
     hint="n = tanh(W_n x + r * (U_n h)); if the check of the update gate fails too, begin there",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.recurrent_cells import GRUCell as ReferenceCell
+from course_lib.layers.recurrent_cells import GRUCell as ReferenceCell
 
 # With zeros for W_z and U_z the update gate is 1/2, whichever way round it is used.
 reference = ReferenceCell(6, 6).to(device)
@@ -1253,7 +1253,7 @@ telegrams = language_of(
 )
 
 
-# %% solution="greedy_search" forbids="course_lib.greedy_search.greedy course_lib.beam_search.beam_search"
+# %% solution="greedy_search" forbids="course_lib.generation.greedy_search.greedy course_lib.generation.beam_search.beam_search"
 def greedy_search(next_logits, *, start_id: int, eos_id: int, max_new_tokens: int):
     """Write the most probable token, again and again, until the end token.
 
@@ -1303,8 +1303,8 @@ short, _ = attempt(greedy_search, telegrams, start_id=START, eos_id=END, max_new
 hint = "stop at max_new_tokens too"
 assert_equal(len(short), 2, what="the number of tokens when two are allowed", hint=hint)
 ### BEGIN HIDDEN TESTS
-from course_lib.greedy_search import greedy as reference_search
-from course_lib.recomputing_model import RecomputingModel
+from course_lib.generation.greedy_search import greedy as reference_search
+from course_lib.generation.recomputing import RecomputingModel
 
 
 def reference_of(logits_after, limit, eos_id=END):
@@ -1423,7 +1423,7 @@ for limit, ends_at in ((3, 9), (12, 5)):
 # before: candidates of one length need no normalising.
 
 
-# %% solution="beam_search" forbids="course_lib.greedy_search.greedy course_lib.beam_search.beam_search course_lib.diagnosis.score_sequences"
+# %% solution="beam_search" forbids="course_lib.generation.greedy_search.greedy course_lib.generation.beam_search.beam_search course_lib.generation.diagnosis.score_sequences"
 def beam_search(
     next_logits, *, beam_size: int, start_id: int, eos_id: int, max_new_tokens: int, alpha: float
 ):
@@ -1484,9 +1484,9 @@ assert_equal(
     hint="add up log_softmax; set aside what ends, at any length; return the results best first",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.beam_search import beam_search as reference_search
-from course_lib.length_penalty import PowerPenalty
-from course_lib.recomputing_model import RecomputingModel
+from course_lib.generation.beam_search import beam_search as reference_search
+from course_lib.generation.length_penalty import PowerPenalty
+from course_lib.generation.recomputing import RecomputingModel
 
 
 def reference_tokens(language, beam_size, eos_id=END, limit=6):
@@ -1560,9 +1560,9 @@ sentences = [" ".join(WORDS[token] for token in tokens) for tokens in written_by
 hint = "at the last length, the beam_size most probable candidates are the results; best first"
 assert_equal(sentences, ["a cat", "the cat", "the a"], what="the sentences of two words", hint=hint)
 ### BEGIN HIDDEN TESTS
-from course_lib.beam_search import beam_search as reference_search
-from course_lib.length_penalty import PowerPenalty
-from course_lib.recomputing_model import RecomputingModel
+from course_lib.generation.beam_search import beam_search as reference_search
+from course_lib.generation.length_penalty import PowerPenalty
+from course_lib.generation.recomputing import RecomputingModel
 
 # First: where one of the best two ends, two others go on. Second: what ends counts only among the
 # best two. Third: only the best two of all go on. Fourth: the best ends after two others.
@@ -1784,7 +1784,7 @@ assert_equal(
 # See [Search or model: who is at fault?](book:decoding#search-or-model) in the chapter.
 
 
-# %% solution="diagnose" forbids="course_lib.diagnosis.diagnose course_lib.diagnosis.score_sequences"
+# %% solution="diagnose" forbids="course_lib.generation.diagnosis.diagnose course_lib.generation.diagnosis.score_sequences"
 def diagnose(next_logits, *, output: list[int], reference: list[int], start_id: int, alpha: float):
     """Say whether the search or the model is at fault for an output.
 

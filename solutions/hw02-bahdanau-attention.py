@@ -54,9 +54,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.additive_attention import AttentionDecoderState
-from course_lib.encoded import Encoded
-from course_lib.recurrent_cells import GRUCell
+from course_lib.models.bahdanau import AttentionDecoderState
+from course_lib.models.seq2seq import Encoded
+from course_lib.layers.recurrent_cells import GRUCell
 from course_lib.testing import (
     CheckFailure,
     assert_close,
@@ -94,7 +94,7 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # - $U h_i$ is the same at every step of a decoder. So a caller may hand the keys over, and then
 #   they are not computed again.
 
-# %% solution="AdditiveAttention" of="course_lib.additive_attention"
+# %% solution="AdditiveAttention" of="course_lib.layers.additive_attention"
 
 # %% test="AdditiveAttention-parameters" points=1 read="bahdanau-attention#alignment-model"
 # The layer has its three matrices, without biases
@@ -111,7 +111,7 @@ if len(names) != 3:
     )
 assert_raises(ValueError, AdditiveAttention, 0, 4, 5, hint="a width of 0: raise ValueError")
 ### BEGIN HIDDEN TESTS
-from course_lib.additive_attention import AdditiveAttention as ReferenceLayer
+from course_lib.layers.additive_attention import AdditiveAttention as ReferenceLayer
 
 for widths in ((6, 6, 6), (2, 7, 3), (1, 1, 1)):
     actual = AdditiveAttention(*widths).state_dict()
@@ -184,7 +184,7 @@ assert_close(
     hint="v . tanh(W s + key), for each query s and each key; the keys are projected already",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.additive_attention import AdditiveAttention as ReferenceLayer
+from course_lib.layers.additive_attention import AdditiveAttention as ReferenceLayer
 
 reference = ReferenceLayer(6, 6, 6).to(device)
 student = AdditiveAttention(6, 6, 6).to(device)
@@ -541,7 +541,7 @@ assert_keeps_inputs(
 # the hidden part looks at the numbers. So hold your loop against the formulas, also for what comes
 # first in each bracket.
 
-# %% solution="AttentionDecoder" of="course_lib.additive_attention"
+# %% solution="AttentionDecoder" of="course_lib.layers.additive_attention"
 
 
 # %% setup="sources"
@@ -1017,7 +1017,7 @@ for sizes in ((0, 3, 4, 6), (11, 0, 4, 6), (11, 3, 0, 6), (11, 3, 4, 0), (11, -3
 # *ay* comes from nowhere. They are marked -1, and do not count.
 
 
-# %% solution="alignment_error" forbids="course_lib.alignment.alignment_error course_lib.alignment.misplaced_weight"
+# %% solution="alignment_error" forbids="course_lib.metrics.alignment.alignment_error course_lib.metrics.alignment.misplaced_weight"
 def alignment_error(weights: Tensor, alignment: Tensor) -> float:
     """Return how often the largest weight lies elsewhere than at the true key.
 
@@ -1211,7 +1211,7 @@ import random
 
 import matplotlib.pyplot as plt
 
-from course_lib.seq2seq import RecurrentEncoder
+from course_lib.models.seq2seq import RecurrentEncoder
 
 LETTERS = ".!abcdefghijklmnopqrstuvwxyz"  # "." begins a word, "!" ends it
 VOWELS, CONSONANTS = "aeiou", "bcdfghjklmnpqrstvwxyz"

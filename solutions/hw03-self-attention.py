@@ -94,7 +94,7 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # You may write out the formula, or call PyTorch's own `F.scaled_dot_product_attention` where it
 # helps. It does not hand out weights, so the formula is needed anyway.
 
-# %% solution="scaled_dot_product_attention" of="course_lib.attention"
+# %% solution="scaled_dot_product_attention" of="course_lib.layers.attention"
 
 # %% test="scaled_dot_product_attention-shape" points=1 read="self-attention#the-matrix-form"
 # There is one output row for each query, as wide as a value
@@ -148,7 +148,9 @@ assert_close(
     "how much of each value",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.attention import scaled_dot_product_attention as reference_attention
+from course_lib.layers.attention import (
+    scaled_dot_product_attention as reference_attention,
+)
 
 query, key = torch.randn(3, 2, 4, 1).to(device), torch.randn(3, 2, 5, 1).to(device)
 value = torch.randn(3, 2, 5, 6).to(device)
@@ -217,7 +219,9 @@ assert_close(
     "being the width of a query",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.attention import scaled_dot_product_attention as reference_attention
+from course_lib.layers.attention import (
+    scaled_dot_product_attention as reference_attention,
+)
 
 # Tokens at right angles, all of one length: each row and each column of the scores holds the same
 # numbers, so that nothing but the scale of the scores can change the result.
@@ -286,7 +290,9 @@ assert_close(
     "and the softmax comes after that",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.attention import scaled_dot_product_attention as reference_attention
+from course_lib.layers.attention import (
+    scaled_dot_product_attention as reference_attention,
+)
 
 query, key = torch.randn(3, 2, 4, 1).to(device), torch.randn(3, 2, 5, 1).to(device)
 value = torch.randn(3, 2, 5, 6).to(device)
@@ -362,7 +368,9 @@ fill = "hide scores with masked_fill or torch.where; an added -inf lets the NaN 
 if not bool(query.grad.isfinite().all()):
     raise CheckFailure(not_finite, hint=fill)
 ### BEGIN HIDDEN TESTS
-from course_lib.attention import scaled_dot_product_attention as reference_attention
+from course_lib.layers.attention import (
+    scaled_dot_product_attention as reference_attention,
+)
 
 inputs = (torch.randn(3, 4, 1), torch.randn(3, 5, 1), torch.randn(3, 5, 2))
 upstream, upstream_weights = torch.randn(3, 4, 2).to(device), torch.randn(3, 4, 5).to(device)
@@ -452,7 +460,7 @@ assert_raises(ValueError, scaled_dot_product_attention, query, key, long, hint=h
 # *last* query belongs to the *last* key. That happens when a model writes word by word and keeps
 # the keys of what it has already written. Draw the 2 x 4 case on paper first.
 
-# %% solution="causal_mask" of="course_lib.masks"
+# %% solution="causal_mask" of="course_lib.layers.masks"
 
 # %% test="causal_mask-values" points=1 read="self-attention#masks-in-attention"
 # Each position may attend to itself and to what came before
@@ -470,7 +478,7 @@ assert_close(
     hint="a mask is boolean, (query_len, key_len): True for a position itself and all before it",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.masks import causal_mask as reference_mask
+from course_lib.layers.masks import causal_mask as reference_mask
 
 for size in (1, int(torch.randint(4, 12, ()))):
     expected = reference_mask(size, device=device)
@@ -513,7 +521,7 @@ assert_close(
     "it all but the last key",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.masks import causal_mask as reference_mask
+from course_lib.layers.masks import causal_mask as reference_mask
 
 query_len = int(torch.randint(2, 6, ()))
 key_len = query_len + int(torch.randint(1, 5, ()))
@@ -541,7 +549,7 @@ assert_raises(ValueError, causal_mask, key_len, query_len, hint=hint)
 assert_raises(ValueError, causal_mask, -1, key_len, hint=hint)
 ### END HIDDEN TESTS
 
-# %% solution="padding_mask" of="course_lib.masks"
+# %% solution="padding_mask" of="course_lib.layers.masks"
 
 # %% test="padding_mask-values" points=1 read="self-attention#masks-in-attention"
 # Real tokens may be attended to, padding may not
@@ -559,7 +567,7 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.masks import padding_mask as reference_mask
+from course_lib.layers.masks import padding_mask as reference_mask
 
 pad_id = int(torch.randint(1, 5, ()))
 token_ids = torch.randint(0, 6, (4, 7))
@@ -626,7 +634,7 @@ assert_raises(TypeError, padding_mask, torch.randn(2, 3).to(device), 0, hint=hin
 # `nn.MultiheadAttention` or `F.multi_head_attention_forward` loses the points of its tests.
 # Comparing your layer with them in a cell of your own is a good idea.
 
-# %% solution="MultiHeadAttention" of="course_lib.attention" forbids="torch.nn.MultiheadAttention torch.nn.functional.multi_head_attention_forward"
+# %% solution="MultiHeadAttention" of="course_lib.layers.attention" forbids="torch.nn.MultiheadAttention torch.nn.functional.multi_head_attention_forward"
 
 # %% test="MultiHeadAttention-parameters" points=1 read="self-attention#multi-head-preview"
 # The layer has its four projections, and refuses heads that do not fit
@@ -641,7 +649,7 @@ for name in ("query", "key", "value", "output"):
         raise CheckFailure(in_words, hint="hand bias on to each nn.Linear")
 assert_raises(ValueError, MultiHeadAttention, 8, 3, hint="8 is not divisible by 3: ValueError")
 ### BEGIN HIDDEN TESTS
-from course_lib.attention import MultiHeadAttention as ReferenceLayer
+from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
 
 for bias in (True, False):
     student = MultiHeadAttention(12, 3, bias=bias).to(device)
@@ -693,7 +701,7 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.attention import MultiHeadAttention as ReferenceLayer
+from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
 
 reference = ReferenceLayer(12, 3).to(device)
 student = MultiHeadAttention(12, 3).to(device)
@@ -745,7 +753,7 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.attention import MultiHeadAttention as ReferenceLayer
+from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
 
 # Queries and keys are signs, and scores large: a head spreads its weight evenly over the tokens
 # that look the same in its columns. Neither scaling nor the axis of the softmax changes that.
@@ -820,7 +828,7 @@ assert_shape(weights, (3, 2, 5, 5), what="weights", hint="one set of weights for
 own_weights = "if the tests of part 1 pass: return the weights as your attention gives them"
 assert_rows_sum_to_one(weights, hint=own_weights)
 ### BEGIN HIDDEN TESTS
-from course_lib.attention import MultiHeadAttention as ReferenceLayer
+from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
 
 # head_dim is 1: whether the scores are scaled is the business of another check.
 reference = ReferenceLayer(6, 6).to(device)
@@ -950,7 +958,7 @@ for name in ("query", "key", "value", "output"):
     hint = "if the tests of part 1 pass: is it used, and nothing detached on the way?"
     assert_shape(weight.grad, (8, 8), what=f"gradient of {name}_projection", hint=hint)
 ### BEGIN HIDDEN TESTS
-from course_lib.attention import MultiHeadAttention as ReferenceLayer
+from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
 
 # head_dim is 1: whether the scores are scaled is the business of another check.
 reference = ReferenceLayer(4, 4).to(device)

@@ -59,8 +59,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.feed_forward import Activation
-from course_lib.residual import NormPosition, check_norm_position
+from course_lib.layers.feed_forward import Activation
+from course_lib.layers.residual import NormPosition, check_norm_position
 from course_lib.testing import (
     CheckFailure,
     assert_close,
@@ -91,7 +91,7 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # leaves hardly one digit behind the point. So compute *everything* in `dtype`, from the positions
 # and the speeds on; a result that is cast at the end has lost its digits before.
 
-# %% solution="position_angles" of="course_lib.positional"
+# %% solution="position_angles" of="course_lib.layers.positional"
 
 # %% test="position_angles-values" points=1 read="positional-encoding#sinusoidal-positions"
 # Each hand turns at its own speed
@@ -110,7 +110,7 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.positional import position_angles as reference_angles
+from course_lib.layers.positional import position_angles as reference_angles
 
 positions = torch.randint(3, 50, (6,)).to(device)
 for width, base in ((2, 10_000.0), (8, 10_000.0), (10, 500.0)):
@@ -187,7 +187,7 @@ for width in (5, 0, -2):
 # To lay two tensors side by side entry by entry, `torch.stack((a, b), dim=-1).flatten(-2)` does it;
 # or write into `vectors[..., 0::2]` and `vectors[..., 1::2]`.
 
-# %% solution="SinusoidalPositions" of="course_lib.positional"
+# %% solution="SinusoidalPositions" of="course_lib.layers.positional"
 
 # %% test="SinusoidalPositions-pattern" points=1 read="positional-encoding#sinusoidal-positions"
 # Sine and cosine take turns, and are added to each token from offset on
@@ -282,7 +282,7 @@ assert_keeps_inputs(layer, torch.randn(2, 3, 4).to(device), hint=in_place)
 odd = "raise ValueError when half a hand would be left over"
 assert_raises(ValueError, SinusoidalPositions, 5, hint=odd)
 ### BEGIN HIDDEN TESTS
-from course_lib.positional import SinusoidalPositions as ReferencePositions
+from course_lib.layers.positional import SinusoidalPositions as ReferencePositions
 
 x = torch.randn(3, 7, 12).to(device)
 offset = int(torch.randint(1, 20, ()))
@@ -327,7 +327,7 @@ assert_raises(ValueError, layer.vectors, 3, offset=-1, hint=hint)
 # `torch.block_diag` puts them there. The chapter does it in
 # [The shift matrix](book:positional-encoding#shift-matrix).
 
-# %% solution="shift_matrix" of="course_lib.positional"
+# %% solution="shift_matrix" of="course_lib.layers.positional"
 
 # %% test="shift_matrix-one-hand" points=1 read="positional-encoding#shift-matrix"
 # With one hand, the matrix moves every position vector by offset
@@ -391,7 +391,7 @@ assert_close(
     mistakes={"the result is float64": torch.zeros(48)},
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.positional import shift_matrix as reference_matrix
+from course_lib.layers.positional import shift_matrix as reference_matrix
 
 for d_model in (4, 10):
     offset = int(torch.randint(-20, 20, ()))
@@ -428,7 +428,7 @@ for d_model in (5, 0):
 # `x`: there may be any number of dimensions before the last two, heads among them. What comes out
 # has the dtype that `x` had.
 
-# %% solution="RotaryPositions" of="course_lib.positional"
+# %% solution="RotaryPositions" of="course_lib.layers.positional"
 
 # %% test="RotaryPositions-one-hand" points=1 read="positional-encoding#rotary-positions"
 # A pair of entries is turned by its position, from offset on
@@ -501,7 +501,7 @@ hint = f"what is turned keeps its length; {first}"
 length = query.norm().expand(6)
 assert_close(queries.norm(dim=-1), length, what="the length of each vector", hint=hint)
 ### BEGIN HIDDEN TESTS
-from course_lib.positional import RotaryPositions as ReferencePositions
+from course_lib.layers.positional import RotaryPositions as ReferencePositions
 
 for head_dim, base in ((4, 10_000.0), (6, 500.0)):
     x = torch.randn(2, 3, 5, head_dim).to(device)
@@ -564,7 +564,7 @@ assert_raises(ValueError, RotaryPositions(4), torch.randn(3, 4).to(device), offs
 # activations. `nn.Dropout` knows by itself whether the layer is training (`layer.train()`,
 # `layer.eval()`), if you make it in `__init__`.
 
-# %% solution="FeedForward" of="course_lib.feed_forward"
+# %% solution="FeedForward" of="course_lib.layers.feed_forward"
 
 # %% test="FeedForward-values" points=1 read="feed-forward#the-formula"
 # Widen, bend, bring back: with each of the three functions
@@ -595,7 +595,7 @@ assert_close(
 )
 assert_raises(ValueError, FeedForward, 4, 8, activation="swish", hint="there are three: ValueError")
 ### BEGIN HIDDEN TESTS
-from course_lib.feed_forward import FeedForward as ReferenceLayer
+from course_lib.layers.feed_forward import FeedForward as ReferenceLayer
 
 x = torch.randn(2, 3, 6).to(device)
 for activation in ("relu", "gelu", "gelu_tanh"):
@@ -726,7 +726,7 @@ assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 
 # library's `RMSNorm`, loses the points of its tests. Comparing yours with them, in a cell of your
 # own, is a good idea. (`LayerNorm`, further down, may use what it likes.)
 
-# %% solution="layer_norm" of="course_lib.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.normalization.RMSNorm"
+# %% solution="layer_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.layers.normalization.RMSNorm"
 
 # %% test="layer_norm-values" points=1 read="layer-normalization#which-mean"
 # Each token has mean 0 and variance 1, then a gain and a bias
@@ -762,7 +762,7 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.normalization import layer_norm as reference_norm
+from course_lib.layers.normalization import layer_norm as reference_norm
 
 gain, bias = torch.randn(5).to(device), torch.randn(5).to(device)
 
@@ -871,7 +871,7 @@ if not bool(layer_norm(constant, gain, bias).isfinite().all()):
     raise CheckFailure("a constant vector gives NaN", hint="its variance is 0: add epsilon to it")
 ### END HIDDEN TESTS
 
-# %% solution="rms_norm" of="course_lib.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.normalization.RMSNorm"
+# %% solution="rms_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.layers.normalization.RMSNorm"
 
 # %% test="rms_norm-values" points=1 read="layer-normalization#rms-norm"
 # Each token has mean square 1, then a gain; its mean is left alone
@@ -904,7 +904,7 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.normalization import rms_norm as reference_norm
+from course_lib.layers.normalization import rms_norm as reference_norm
 
 gain = torch.randn(6).to(device)
 x = (torch.randn(2, 3, 6) + 1).to(device)
@@ -952,7 +952,7 @@ assert_keeps_inputs(rms_norm, x, gain, hint="x /= ... changes the caller's tenso
 # The formula is yours by now, so `forward` may call your `layer_norm` or PyTorch's
 # `F.layer_norm`, as you like.
 
-# %% solution="LayerNorm" of="course_lib.normalization"
+# %% solution="LayerNorm" of="course_lib.layers.normalization"
 
 # %% test="LayerNorm-parameters" points=1 read="layer-normalization#which-mean"
 # Gain and bias are parameters that start by changing nothing, and epsilon is kept
@@ -1084,7 +1084,7 @@ assert_close(
     hint="reshape(-1, d_model).sum(0) suits any shape; .sum(()) would add up the entries as well",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.normalization import layer_norm as reference_norm
+from course_lib.layers.normalization import layer_norm as reference_norm
 
 
 def gradients_by_autograd(upstream, x, gain, epsilon):
@@ -1148,7 +1148,7 @@ assert_close(
     hint="adding the same to all entries of a token changes nothing: subtract the mean of v",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.normalization import layer_norm as reference_norm
+from course_lib.layers.normalization import layer_norm as reference_norm
 
 
 def mean(t):
@@ -1333,7 +1333,7 @@ assert_equal(
     diagnose_layer_norm(innocent[0]), "right", what="the verdict on PyTorch's own", hint=hint
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.normalization import layer_norm as reference_norm
+from course_lib.layers.normalization import layer_norm as reference_norm
 
 
 def in_steps(x, gain, bias, *, epsilon=1e-5):
@@ -1409,7 +1409,7 @@ for title, suspect, verdict in (
 # above, raises the ValueError that the docstring promises. The sublayer comes with each call: an
 # attention needs masks, which only the caller knows.
 
-# %% solution="Residual" of="course_lib.residual"
+# %% solution="Residual" of="course_lib.layers.residual"
 
 # %% test="Residual-post" points=1 read="residual-connections#pre-and-post-norm"
 # With post, the sum is normalised
@@ -1603,8 +1603,8 @@ assert_raises(
 # %% demo="moons"
 import matplotlib.pyplot as plt
 
-from course_lib.attention import MultiHeadAttention
-from course_lib.masks import causal_mask
+from course_lib.layers.attention import MultiHeadAttention
+from course_lib.layers.masks import causal_mask
 
 NAMES = """
 moon phobos deimos io europa ganymede callisto amalthea himalia elara pasiphae sinope lysithea carme

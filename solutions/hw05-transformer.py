@@ -58,15 +58,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.attention import MultiHeadAttention
-from course_lib.embedding import TokenEmbedding
-from course_lib.feed_forward import Activation, FeedForward
-from course_lib.masks import causal_mask, padding_mask
-from course_lib.normalization import LayerNorm
-from course_lib.positional import SinusoidalPositions
-from course_lib.recording_optimizer import RecordingOptimizer
-from course_lib.residual import NormPosition, Residual, final_norm
-from course_lib.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from course_lib.layers.attention import MultiHeadAttention
+from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.feed_forward import Activation, FeedForward
+from course_lib.layers.masks import causal_mask, padding_mask
+from course_lib.layers.normalization import LayerNorm
+from course_lib.layers.positional import SinusoidalPositions
+from course_lib.analysis.recorders import RecordingOptimizer
+from course_lib.layers.residual import NormPosition, Residual, final_norm
+from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from course_lib.testing import (
     CheckFailure,
     assert_close,
@@ -76,7 +76,7 @@ from course_lib.testing import (
     assert_shape,
     call_beside,
 )
-from course_lib.training import build_optimizer
+from course_lib.training.loop import build_optimizer
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 
@@ -98,7 +98,7 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # leads to `F.cross_entropy` or `nn.CrossEntropyLoss`. Comparing yours with them, in a cell of your
 # own, is a good idea.
 
-# %% solution="EncoderLayer" of="course_lib.transformer_stacks" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder"
+# %% solution="EncoderLayer" of="course_lib.layers.transformer_layers" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder"
 
 # %% test="EncoderLayer-values" points=1 read="transformer#transformer-encoder"
 # Attention first, then the feed-forward layer, each on its own road
@@ -112,7 +112,7 @@ assert_close(
     hint="first the attention on its residual road, then the feed-forward layer on its own",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.transformer_stacks import EncoderLayer as ReferenceLayer
+from course_lib.layers.transformer_layers import EncoderLayer as ReferenceLayer
 
 
 def dressed(layer):
@@ -238,7 +238,7 @@ assert_raises(ValueError, EncoderLayer, 8, 2, 16, norm_position="middle", hint=h
 # is not, so one last norm follows. `final_norm`, imported above, knows: it gives back the norm that
 # you hand it, or the identity.
 
-# %% solution="Encoder" of="course_lib.transformer_stacks" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder"
+# %% solution="Encoder" of="course_lib.layers.transformer_layers" forbids="torch.nn.TransformerEncoderLayer torch.nn.TransformerEncoder"
 
 # %% test="Encoder-values" points=1 read="transformer#transformer-encoder"
 # Layers of one's own, one after the other, and a last norm where it is needed
@@ -430,7 +430,7 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.transformer_stacks import DecoderLayer as ReferenceLayer
+from course_lib.layers.transformer_layers import DecoderLayer as ReferenceLayer
 
 
 def run(layer, x, memory, steps):
@@ -800,8 +800,8 @@ for name in ("src_embedding", "tgt_embedding"):
     if getattr(model, name).weight.std().item() > 2 * 8**-0.5:
         raise CheckFailure(f"{name} does not start small", hint="call start_small(self) last")
 ### BEGIN HIDDEN TESTS
-from course_lib.transformer import Transformer as Reference
-from course_lib.transformer import TransformerConfig
+from course_lib.models.transformer import Transformer as Reference
+from course_lib.models.transformer import TransformerConfig
 
 assert_shape(model(src, tgt), (3, 4, 13), what="the logits", hint="one row a target token")
 config = TransformerConfig(
@@ -931,8 +931,8 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.transformer import Transformer as Reference
-from course_lib.transformer import TransformerConfig
+from course_lib.models.transformer import Transformer as Reference
+from course_lib.models.transformer import TransformerConfig
 
 src, tgt = torch.randint(1, 11, (3, 6)).to(device), torch.randint(1, 13, (3, 5)).to(device)
 src[0, 4:], tgt[0, 3:] = 0, 0
@@ -993,7 +993,7 @@ for norm_position in ("pre", "post"):
 # `ignore_index` it costs nothing, and a mean is taken over what is left. `torch.log_softmax` and
 # `gather` are what you need; the rule of part 1 names what you must not.
 
-# %% solution="label_smoothed_cross_entropy" of="course_lib.losses" forbids="torch.nn.functional.cross_entropy torch.nn.CrossEntropyLoss"
+# %% solution="label_smoothed_cross_entropy" of="course_lib.training.losses" forbids="torch.nn.functional.cross_entropy torch.nn.CrossEntropyLoss"
 
 # %% test="label_smoothed_cross_entropy-values" points=1 read="training#label-smoothing"
 # The right token is asked for by all but a share, which is spread over all tokens
@@ -1016,7 +1016,7 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.losses import label_smoothed_cross_entropy as reference_loss
+from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
 
 logits = (2 * torch.randn(3, 4, 7)).to(device)
 targets = torch.randint(7, (3, 4)).to(device)
@@ -1178,7 +1178,7 @@ if device == "cpu":  # on a GPU an index out of range ends the process
 # [The schedule, derived](book:training#the-schedule) for the formula. The docstring gives it away;
 # mind that `step` counts the updates already *done*, so that the first is update number 1.
 
-# %% solution="inverse_sqrt" of="course_lib.schedules"
+# %% solution="inverse_sqrt" of="course_lib.training.schedules"
 
 # %% test="inverse_sqrt-rise" points=1 read="training#the-schedule"
 # The rate rises evenly, from the first update on, to its peak
@@ -1372,7 +1372,7 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.losses import label_smoothed_cross_entropy as reference_loss
+from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
 
 model = small_translator(beside=training_step)
 src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 7)).to(device)
@@ -1636,10 +1636,10 @@ if not losses[-1] < losses[0] - 1:
         hint="if a test above complains, mend that first",
     )
 ### BEGIN HIDDEN TESTS
-from course_lib.losses import label_smoothed_cross_entropy as reference_loss
-from course_lib.schedules import inverse_sqrt as reference_schedule
-from course_lib.transformer import Transformer as Reference
-from course_lib.transformer import TransformerConfig
+from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
+from course_lib.training.schedules import inverse_sqrt as reference_schedule
+from course_lib.models.transformer import Transformer as Reference
+from course_lib.models.transformer import TransformerConfig
 
 STEPS, BATCH, MARK = 300, 32, 0.9
 
@@ -1767,7 +1767,7 @@ if share < MARK:
 # %% demo="green-frog"
 import matplotlib.pyplot as plt
 
-from course_lib.attention_recording import recorded_attention
+from course_lib.analysis.recorders import recorded_attention
 
 torch.manual_seed(1)
 STEPS = 250

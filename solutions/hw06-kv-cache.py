@@ -53,18 +53,18 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
-from course_lib.embedding import TokenEmbedding
-from course_lib.feed_forward import FeedForward
-from course_lib.hypothesis import Hypothesis, cut_at_end
-from course_lib.kv_cache import KeysAndValues
-from course_lib.masks import causal_mask
-from course_lib.normalization import LayerNorm
-from course_lib.positional import LearnedPositions, RotaryPositions
-from course_lib.recomputing_model import RecomputingModel
-from course_lib.recording_cache import RecordingCache
-from course_lib.residual import Residual
-from course_lib.step_model import StepModel
+from course_lib.layers.attention import MultiHeadAttention, scaled_dot_product_attention
+from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.feed_forward import FeedForward
+from course_lib.generation.hypothesis import Hypothesis, cut_at_end
+from course_lib.layers.kv_cache import KeysAndValues
+from course_lib.layers.masks import causal_mask
+from course_lib.layers.normalization import LayerNorm
+from course_lib.layers.positional import LearnedPositions, RotaryPositions
+from course_lib.generation.recomputing import RecomputingModel
+from course_lib.analysis.recorders import RecordingCache
+from course_lib.layers.residual import Residual
+from course_lib.generation.step_model import StepModel
 from course_lib.testing import (
     CheckFailure,
     assert_close,
@@ -127,7 +127,7 @@ def assert_drawn_from(tokens, expected, *, what, hint="", mistakes=None):
 # buffers with room to spare. The chapter draws them in
 # [Room to grow](book:kv-caching#room-to-grow).
 
-# %% solution="GrowingCache" of="course_lib.kv_cache"
+# %% solution="GrowingCache" of="course_lib.layers.kv_cache"
 
 # %% test="GrowingCache-update" points=1 read="kv-caching#room-to-grow"
 # Each update returns the keys and values of all tokens so far, in order
@@ -344,7 +344,7 @@ assert_close(values, wider[1], what="values after reset", hint=hint)
 # its keys and values are computed at the first step, and never again: see
 # [The cache of cross-attention](book:kv-caching#cross-attention-cache).
 
-# %% solution="FixedCache" of="course_lib.kv_cache"
+# %% solution="FixedCache" of="course_lib.layers.kv_cache"
 
 # %% test="FixedCache-once" points=1 read="kv-caching#cross-attention-cache"
 # The keys and values are computed once, however often they are asked for
@@ -418,7 +418,7 @@ assert_close(given[0], later[0], what="keys after reset", hint=hint)
 # of PyTorch, is there for it. A layer that leads to `nn.MultiheadAttention` loses the points of its
 # tests.
 
-# %% solution="CachedAttention" of="course_lib.cached_attention" forbids="torch.nn.MultiheadAttention"
+# %% solution="CachedAttention" of="course_lib.layers.attention" forbids="torch.nn.MultiheadAttention"
 
 # %% test="CachedAttention-uncached" points=1 read="kv-caching#attention-with-a-cache"
 # Without a cache it is MultiHeadAttention
@@ -541,7 +541,7 @@ with torch.no_grad():
     in_pieces = read_the_last(layer, tokens, [1, 1, 1, 1, 1])[:, -1:]
     assert_close(in_pieces, at_once, what="output for the last of 5 tokens", hint=hint)
 ### BEGIN HIDDEN TESTS
-from course_lib.cached_attention import CachedAttention as ReferenceLayer
+from course_lib.layers.attention import CachedAttention as ReferenceLayer
 
 reference = ReferenceLayer(12, 3, rotary=RotaryPositions(4)).to(device)
 rotary = call_beside(RotaryPositions, 4, beside=CachedAttention)
@@ -763,7 +763,7 @@ with torch.no_grad():
     hint = "a token must not see what follows: hand each layer a causal_mask"
     assert_close(model(changed)[:, :3], logits[:, :3], what="logits of the past", hint=hint)
 ### BEGIN HIDDEN TESTS
-from course_lib.language_model import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderConfig, DecoderLM
 
 config = DecoderConfig(
     vocab_size=13, max_length=9, d_model=12, num_heads=3, d_ff=48, num_layers=3, dropout=0.0
@@ -909,7 +909,7 @@ with torch.no_grad():
 # from the `k` likeliest words, or from the fewest words whose probabilities sum to `p`. What is
 # ruled out gets a logit of $-\infty$. See [Drawing by chance](book:decoding#drawing-by-chance).
 
-# %% solution="keep_top_k" of="course_lib.sampling"
+# %% solution="keep_top_k" of="course_lib.generation.sampling"
 
 # %% test="keep_top_k-values" points=1 read="decoding#drawing-by-chance"
 # All but the k largest logits become minus infinity
@@ -937,7 +937,7 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.sampling import keep_top_k as reference_top_k
+from course_lib.generation.sampling import keep_top_k as reference_top_k
 
 logits = torch.randn(2, 3, 7).to(device)
 for k in (1, 3, 7):
@@ -974,7 +974,7 @@ assert_close(
 assert_raises(ValueError, keep_top_k, logits, 0, hint="k is at least 1: raise ValueError")
 ### BEGIN HIDDEN TESTS
 assert_keeps_inputs(keep_top_k, torch.randn(4, 8).to(device), 2, hint=left_alone)
-from course_lib.sampling import keep_top_k as reference_top_k
+from course_lib.generation.sampling import keep_top_k as reference_top_k
 
 logits = torch.randint(3, (4, 8)).double().to(device)  # many equals
 for k in (1, 2, 5, 8, 20):
@@ -984,7 +984,7 @@ for k in (1, 2, 5, 8, 20):
 assert_raises(ValueError, keep_top_k, logits, -1, hint="k is at least 1: raise ValueError")
 ### END HIDDEN TESTS
 
-# %% solution="keep_top_p" of="course_lib.sampling"
+# %% solution="keep_top_p" of="course_lib.generation.sampling"
 
 # %% test="keep_top_p-values" points=1 read="decoding#drawing-by-chance"
 # The fewest tokens are kept whose probabilities sum to at least p
@@ -1096,7 +1096,7 @@ for p in (-0.5, 0, 1.0001):
 #   log-probabilities, `(batch, len)` each. These are the *model's own*, as if nothing had been
 #   ruled out.
 
-# %% solution="sample" of="course_lib.sampling"
+# %% solution="sample" of="course_lib.generation.sampling"
 
 
 # %% setup="watched"
@@ -1344,7 +1344,7 @@ for eos_id, ends in ((3, [2, 5, 1]), (0, [4, 3, 4]), (None, [6, 6, 6])):
 # Nothing is free: what is not computed again must be kept. How much is it? Count with a pencil
 # first: what does *one* layer keep for *one* token?
 
-# %% solution="kv_cache_bytes" of="course_lib.complexity"
+# %% solution="kv_cache_bytes" of="course_lib.analysis.complexity"
 
 # %% test="kv_cache_bytes-formula" points=1 read="kv-caching#memory-of-the-cache"
 # A key and a value for each text, token and layer
@@ -1371,7 +1371,7 @@ half = kv_cache_bytes(3, 100, 5, 64, bytes_per_number=2)
 hint = "a number takes bytes_per_number bytes; 4 is only what it is by default"
 assert_equal(half, 384_000, what="in half precision", hint=hint)
 ### BEGIN HIDDEN TESTS
-from course_lib.complexity import kv_cache_bytes as reference_bytes
+from course_lib.analysis.complexity import kv_cache_bytes as reference_bytes
 
 for _ in range(4):
     sizes = (torch.randint(2, 9, (4,)) * torch.tensor([1, 1, 1, 8])).tolist()

@@ -50,9 +50,9 @@ from itertools import pairwise
 
 import torch
 
-from course_lib.bleu_score import BLEUScore, Smoothing
-from course_lib.bleu_statistics import BLEUStatistics
-from course_lib.bleu_tokenizer import tokenize_13a
+from course_lib.metrics.bleu import BLEUScore, Smoothing
+from course_lib.metrics.bleu_statistics import BLEUStatistics
+from course_lib.metrics.bleu import tokenize_13a
 from course_lib.testing import CheckFailure, assert_equal, assert_raises
 
 WORDS = "ant bee cat dog eel fox gnu hen ibis jay kiwi lynx mole newt owl pig rat seal".split()
@@ -87,7 +87,7 @@ def as_pair(result):
 # Sentences are lists of tokens here; `"so so good".split()` makes one. Start with the counts of one
 # sentence. The chapter shows them in [Counting n-grams](book:bleu#ngram-counts).
 
-# %% solution="ngram_counts" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="ngram_counts" of="course_lib.metrics.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="ngram_counts-values" points=1 read="bleu#ngram-counts"
 # Every run of n tokens is counted, as often as it occurs
@@ -116,7 +116,7 @@ assert_equal(
     hint="an n-gram is a tuple of n tokens that stand side by side",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.bleu_statistics import ngram_counts as reference_counts
+from course_lib.metrics.bleu_statistics import ngram_counts as reference_counts
 
 for n in (1, 2, 3, 4):
     high, low = sorted(draw_words(2), reverse=True)
@@ -162,7 +162,7 @@ assert_raises(ValueError, ngram_counts, tokens, -1, hint="n = -1 makes no sense:
 # often as it stands in a reference. With several references, take the one that has *this n-gram*
 # most often: see [Clipping](book:bleu#clipping).
 
-# %% solution="count_matches" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="count_matches" of="course_lib.metrics.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="count_matches-matches" points=1 read="bleu#clipping"
 # An n-gram matches wherever it stands in the reference (nothing repeats: nothing to clip)
@@ -351,7 +351,7 @@ assert_raises(ValueError, count_matches, [word], [], 1, hint=hint)
 # are several references? And what if $c$ is 0? See
 # [The brevity penalty](book:bleu#brevity-penalty).
 
-# %% solution="closest_reference_length" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="closest_reference_length" of="course_lib.metrics.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="closest_reference_length-closest" points=1 read="bleu#brevity-penalty"
 # The length closest to the candidate's is chosen, and of two equally close ones the shorter
@@ -403,7 +403,7 @@ hint = "no length to choose from: raise ValueError"
 assert_raises(ValueError, closest_reference_length, length, [], hint=hint)
 ### END HIDDEN TESTS
 
-# %% solution="brevity_penalty" of="course_lib.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="brevity_penalty" of="course_lib.metrics.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="brevity_penalty-short" points=1 read="bleu#brevity-penalty"
 # A candidate shorter than its reference is punished by exp(1 - r / c)
@@ -506,7 +506,7 @@ assert_raises(ValueError, brevity_penalty, -2, -1, hint=hint)
 # the sums. That is not the mean of the sentences' scores; the chapter shows how much the two differ
 # in [Sentences and corpora](book:bleu#corpus-bleu).
 
-# %% solution="sentence_statistics" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="sentence_statistics" of="course_lib.metrics.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="sentence_statistics-counts" points=1 read="bleu#corpus-bleu"
 # The counts of all orders and both lengths are put together
@@ -571,7 +571,7 @@ hint = "BLEU without any order is none: raise ValueError"
 assert_raises(ValueError, sentence_statistics, candidate, references, 0, hint=hint)
 ### END HIDDEN TESTS
 
-# %% solution="sum_statistics" of="course_lib.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="sum_statistics" of="course_lib.metrics.bleu_statistics" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="sum_statistics-sums" points=1 read="bleu#corpus-bleu"
 # Every number is added up over the sentences, order by order
@@ -642,7 +642,7 @@ assert_raises(ValueError, sum_statistics, [*sentences, shorter], hint=hint)
 # Example for `exp`, with matches `(3, 1, 0, 0)` of totals `(5, 4, 3, 2)`: the precisions are 3/5,
 # 1/4, then (1/2)/3 and (1/4)/2.
 
-# %% solution="smoothed_precisions" of="course_lib.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="smoothed_precisions" of="course_lib.metrics.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="smoothed_precisions-none" points=1 read="bleu#bleu-smoothing"
 # Without smoothing: matches divided by totals, up to the last order that has n-grams
@@ -828,7 +828,7 @@ assert_equal(precisions, (0.0, 0.0), what="the precisions without any match", hi
 # `effective_order=True` the mean is taken over the three orders that it has. That is for sentences;
 # a corpus always has 4-grams.
 
-# %% solution="score_statistics" of="course_lib.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
+# %% solution="score_statistics" of="course_lib.metrics.bleu" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
 
 # %% test="score_statistics-mean" points=1 read="bleu#the-score"
 # The score is 100 times the geometric mean of the precisions (nothing to smooth or to punish)
@@ -1149,7 +1149,7 @@ if any(pair not in beside for pair in matched):
     )
     raise CheckFailure("a pair that stands in the reference was torn apart", hint=hint)
 ### BEGIN HIDDEN TESTS
-from course_lib.bleu_statistics import count_matches as reference_matches
+from course_lib.metrics.bleu_statistics import count_matches as reference_matches
 
 hint = "cut only between two neighbours that are side by side in no reference; look in all of them"
 # Runs of three words; each stands in one of two references, in another place.

@@ -55,9 +55,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.basic_tokenizer import basic_tokenize
-from course_lib.bert import BertConfig, Pooler, initialise
-from course_lib.bert_data import (
+from course_lib.tokenization.basic import basic_tokenize
+from course_lib.models.bert import BertConfig, Pooler, initialise
+from course_lib.data.bert_pretraining import (
     NOT_MASKED,
     MaskedTokens,
     Sentence,
@@ -65,10 +65,10 @@ from course_lib.bert_data import (
     draw_ordinary_tokens,
     join_sentences,
 )
-from course_lib.embedding import TokenEmbedding
-from course_lib.masks import padding_mask
-from course_lib.normalization import LayerNorm
-from course_lib.positional import LearnedPositions
+from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.masks import padding_mask
+from course_lib.layers.normalization import LayerNorm
+from course_lib.layers.positional import LearnedPositions
 from course_lib.testing import (
     CheckFailure,
     assert_close,
@@ -78,9 +78,9 @@ from course_lib.testing import (
     assert_shape,
     call_beside,
 )
-from course_lib.transformer_stacks import Encoder
-from course_lib.vocabulary import BERT_SPECIALS, Vocabulary
-from course_lib.wordpiece import CONTINUATION
+from course_lib.layers.transformer_layers import Encoder
+from course_lib.tokenization.vocabulary import BERT_SPECIALS, Vocabulary
+from course_lib.tokenization.wordpiece import CONTINUATION
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 
@@ -120,7 +120,7 @@ def assert_share(part, whole, low, high, *, what, hint=""):
 # *unwanted* on paper, with the pieces of the docstring's first example. And what about a word whose
 # longest first piece leads to a dead end?
 
-# %% solution="split_word" of="course_lib.wordpiece"
+# %% solution="split_word" of="course_lib.tokenization.wordpiece"
 
 # %% test="split_word-pieces" points=1 read="bert#wordpiece"
 # A word is written in its longest pieces, from the left
@@ -142,7 +142,7 @@ for word, expected in (
         },
     )
 ### BEGIN HIDDEN TESTS
-from course_lib.wordpiece import split_word as reference_split
+from course_lib.tokenization.wordpiece import split_word as reference_split
 
 letters = [*"abc"]
 for _ in range(8):
@@ -231,7 +231,7 @@ assert_equal(found, ["[UNK]"], what="a word of the vocabulary that is too long",
 # check it by hand. `mask_tokens` then throws the dice. The labels say what each chosen token *was*;
 # at all other places they are -100 (`NOT_MASKED`), which PyTorch's cross-entropy leaves out.
 
-# %% solution="corrupt_tokens" of="course_lib.bert_data"
+# %% solution="corrupt_tokens" of="course_lib.data.bert_pretraining"
 
 # %% test="corrupt_tokens-fates" points=1 read="bert#masking-tokens"
 # Chosen tokens are masked, replaced or kept, as their fate says; the others stay
@@ -254,7 +254,7 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.bert_data import corrupt_tokens as reference_corrupt
+from course_lib.data.bert_pretraining import corrupt_tokens as reference_corrupt
 
 token_ids = torch.randint(5, 30, (6, 20)).to(device)
 random_ids = torch.randint(40, 60, (6, 20)).to(device)
@@ -355,7 +355,7 @@ for mask_share, random_share in ((-0.25, 0.5), (0.5, -0.25), (0.75, 0.5)):
 # that needs care with the special tokens: a `[CLS]` that is guessed teaches nothing, and a guessed
 # `[PAD]` teaches that sentences end in padding.
 
-# %% solution="mask_tokens" of="course_lib.bert_data"
+# %% solution="mask_tokens" of="course_lib.data.bert_pretraining"
 
 # %% test="mask_tokens-chosen" points=1 read="bert#masking-tokens"
 # Each token is chosen with the given probability, by itself, and by the generator
@@ -502,7 +502,7 @@ if int(put_in.min()) < 12 or int(put_in.max()) > 110:
 # (one that holds sentences), then which of its sentences.
 # `torch.randint(count, (), generator=generator)` draws a number.
 
-# %% solution="next_sentence_pairs" of="course_lib.bert_data"
+# %% solution="next_sentence_pairs" of="course_lib.data.bert_pretraining"
 
 
 # %% setup="documents"
@@ -630,7 +630,7 @@ assert_equal(len(pairs), len(expected), what=what, hint=hint)
 # They refuse what they can't use. `nn.Embedding` is PyTorch's own, so the segments are yours to
 # check.
 
-# %% solution="BertEmbeddings" of="course_lib.bert"
+# %% solution="BertEmbeddings" of="course_lib.models.bert"
 
 # %% setup="small-config"
 SMALL = BertConfig(
@@ -660,7 +660,7 @@ alike = embeddings(torch.tensor([[7, 7]]).to(device))[0]
 if torch.allclose(alike[0], alike[1]):
     raise CheckFailure("the same token looks the same at each place", hint="add the positions")
 ### BEGIN HIDDEN TESTS
-from course_lib.bert import BertEmbeddings as ReferenceEmbeddings
+from course_lib.models.bert import BertEmbeddings as ReferenceEmbeddings
 
 config = BertConfig(
     vocab_size=30, max_length=9, num_segments=3, d_model=12, num_heads=2, dropout=0.0, epsilon=0.1
@@ -736,7 +736,7 @@ embeddings(tokens, torch.zeros_like(tokens).int())  # int32 is an integer
 # stored and trained once. In PyTorch two layers share a weight when both hold the same
 # `nn.Parameter`; a copy would drift apart at the first step.
 
-# %% solution="MaskedLanguageModelHead" of="course_lib.bert_heads"
+# %% solution="MaskedLanguageModelHead" of="course_lib.models.bert_heads"
 
 # %% test="MaskedLanguageModelHead-values" points=1 read="bert#bert-heads"
 # Transform, GELU, normalise, compare with every token
@@ -746,7 +746,7 @@ hidden = torch.randn(3, 5, 8).to(device)
 assert_shape(head(hidden), (3, 5, 20), what="logits", hint="a logit for each token")
 assert_shape(head(hidden[0, 0]), (20,), what="logits for one vector", hint="... may be nothing")
 ### BEGIN HIDDEN TESTS
-from course_lib.bert_heads import MaskedLanguageModelHead as ReferenceHead
+from course_lib.models.bert_heads import MaskedLanguageModelHead as ReferenceHead
 
 reference = ReferenceHead(TokenEmbedding(30, 12), epsilon=0.1).to(device)
 embedding = call_beside(TokenEmbedding, 30, 12, beside=MaskedLanguageModelHead).to(device)

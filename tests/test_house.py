@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from course_lib import COURSE_MAP
+from course_lib.course_map import COURSE_MAP
 from scripts.course_map import with_table
 from scripts.lock import direct_requirements, installed_closure, lock
 from tests.homework.tables import load_table, tabled_homeworks

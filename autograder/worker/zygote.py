@@ -72,9 +72,9 @@ def _import_everything() -> None:
 
 def _import_course_lib() -> None:
     library = importlib.import_module("course_lib")  # the students' edition: not ours to rely on
-    for module in pkgutil.iter_modules(library.__path__):
+    for module in pkgutil.walk_packages(library.__path__, "course_lib.", onerror=lambda name: None):
         with contextlib.suppress(ImportError):  # those that are withheld
-            importlib.import_module(f"course_lib.{module.name}")
+            importlib.import_module(module.name)
 
 
 def _serve(

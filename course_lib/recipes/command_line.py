@@ -8,9 +8,9 @@ from typing import Annotated, Literal, TypeVar
 import torch
 import typer
 
-from course_lib.data_parallel import processes
 from course_lib.recipes.run_record import with_settings
-from course_lib.training import DivergenceError
+from course_lib.training.distributed import processes
+from course_lib.training.loop import DivergenceError
 
 Recipe = TypeVar("Recipe")
 

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 import torch
 
-from course_lib.batching import token_batches
+from course_lib.data.batching import token_batches
 
 Item = TypeVar("Item")
 

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
-from course_lib.checkpoint import whole_file
-from course_lib.data_parallel import process_count
-from course_lib.training import TrainingHistory
+from course_lib.training.checkpoint import whole_file
+from course_lib.training.distributed import process_count
+from course_lib.training.loop import TrainingHistory
 
 Recipe = TypeVar("Recipe")
 

@@ -7,8 +7,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from course_lib.checkpoint import whole_file
 from course_lib.recipes.run_record import RunError
+from course_lib.training.checkpoint import whole_file
 
 
 def save_weights(model: nn.Module, path: Path) -> None:

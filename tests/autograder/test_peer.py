@@ -14,7 +14,7 @@ from torch import nn
 from autograder.time_limit import by_the_clock
 from autograder.worker.peer import MAX_BROUGHT, MAX_RETURNED, Peer, Proxy, RemoteError
 from autograder.worker.wire import Wire, WireClosed, WireError
-from course_lib.bleu_statistics import BLEUStatistics
+from course_lib.metrics.bleu_statistics import BLEUStatistics
 
 OBJECTS = {}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.complexity import (
+from course_lib.analysis.complexity import (
     attention_flops,
     attention_weights_bytes,
     feed_forward_flops,

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from course_book.api import (
-    borrowed_names,
     hide_first_colon,
     link_chapter,
     show_commands,
@@ -15,10 +14,14 @@ from course_book.api import (
 )
 from course_book.chapters import chapter_titles
 
-from course_lib import COURSE_MAP, Room
+from course_lib.course_map import COURSE_MAP, MapRow
 
 BOOK = Path(__file__).parents[2] / "book"
-ROOMS = [Room("bleu", "bleu", None), Room("masks", "masking", None), Room("bert", "bert", None)]
+ROOMS = [
+    MapRow("bleu", "bleu", None),
+    MapRow("masks", "masking", None),
+    MapRow("bert", "bert", None),
+]
 
 
 def test_a_stretch_holds_both_its_ends():
@@ -40,12 +43,6 @@ def test_the_pages_hold_the_whole_map_once():
     ends = [match for page in pages for match in re.findall(r"\{course-api\} (\S+) (\S+)", page)]
     held = [room for first, last in ends for room in stretch(COURSE_MAP, first, last)]
     assert sorted(held) == sorted(COURSE_MAP)
-
-
-def test_a_module_that_gathers_others_says_where_they_live():
-    module = importlib.import_module("course_lib.language_models")
-    assert "course_lib.ngram_model.NGramModel" in borrowed_names(module)
-    assert borrowed_names(importlib.import_module("course_lib.masks")) == []
 
 
 def test_a_source_is_one_paragraph_with_its_chapter_linked():

@@ -4,14 +4,14 @@ import pytest
 from bs4 import BeautifulSoup
 from course_book.course_map import map_lines
 
-from course_lib import COURSE_MAP, Room
+from course_lib.course_map import COURSE_MAP, MapRow
 
 
 def test_a_chapter_has_one_row_with_all_its_modules_and_homeworks():
     rooms = [
-        Room("masks", "masking", "hw03"),
-        Room("bleu", "bleu", None),
-        Room("attention", "masking", "hw03"),
+        MapRow("masks", "masking", "hw03"),
+        MapRow("bleu", "bleu", None),
+        MapRow("attention", "masking", "hw03"),
     ]
     assert map_lines(rooms, ["bleu"])[2:] == [
         "| masking | `masks`, `attention` | `hw03` |",

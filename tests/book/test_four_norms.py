@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course_lib.normalization import layer_norm, rms_norm
+from course_lib.layers.normalization import layer_norm, rms_norm
 from tests.book.watched_page import opened
 
 DATA = {"entries": [1.0, 0.0, 0.0, 0.0], "epsilon": 0.01, "note": ""}

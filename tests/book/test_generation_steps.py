@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from course_lib.language_model import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderConfig, DecoderLM
 from tests.book.test_figure_arithmetic import run_script
 from tests.book.watched_page import opened
 

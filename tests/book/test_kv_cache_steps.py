@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.complexity import kv_cache_bytes
+from course_lib.analysis.complexity import kv_cache_bytes
 from tests.book.watched_page import opened
 
 DATA = {

@@ -6,7 +6,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from course_lib.losses import label_smoothed_cross_entropy
+from course_lib.training.losses import label_smoothed_cross_entropy
 from tests.book.watched_page import opened
 
 DATA = {"smoothing": 0.1, "vocab_size": 1000, "lead": 5, "note": ""}

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.autograd.functional import jacobian
 
-from course_lib.attention import scaled_dot_product_attention
+from course_lib.layers.attention import scaled_dot_product_attention
 from tests.book.watched_page import opened
 
 SQUARE = [[1.0, 0.0], [0.0, 1.0]]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from course_book.formulas import ROLES
 
-from course_lib.picture import COLORS, INK
+from course_lib.plotting.picture import COLORS, INK
 
 PALETTE = Path(__file__).parents[2] / "book" / "_static" / "css" / "palette.css"
 TEXT = (*ROLES, "ink", "muted", "link", "right", "wrong")

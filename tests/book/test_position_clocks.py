@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from course_lib.positional import SinusoidalPositions
+from course_lib.layers.positional import SinusoidalPositions
 from tests.book.watched_page import opened
 
 DATA = {"d_model": 16, "base": 10_000, "length": 200, "note": ""}

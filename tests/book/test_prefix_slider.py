@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.masks import causal_mask
+from course_lib.layers.masks import causal_mask
 from tests.book.watched_page import opened
 
 DATA = {"words": ["a", "b", "sep", "A", "B"], "source": 3, "note": ""}

@@ -8,10 +8,10 @@ from course_book.chapters import reading
 from course_book.homework_table import homework_row
 from course_book.schedule import check_plan, plan_lines, read_plan
 
-from course_lib import COURSE_MAP, Room
+from course_lib.course_map import COURSE_MAP, MapRow
 
 TEACHERS = Path(__file__).parents[2] / "book" / "for-teachers.md"
-ROOMS = [Room("a", "one", "hw1"), Room("b", "two", "hw1"), Room("c", "three", None)]
+ROOMS = [MapRow("a", "one", "hw1"), MapRow("b", "two", "hw1"), MapRow("c", "three", None)]
 
 
 def test_a_plan_is_a_line_a_week():

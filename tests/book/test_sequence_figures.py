@@ -11,7 +11,7 @@ from course_book.gru_gates import GRUGates
 from course_book.word_neighbours import WordNeighbours
 from playwright.sync_api import Locator
 
-from course_lib.bleu import sentence_bleu
+from course_lib.metrics.bleu import sentence_bleu
 from tests.book.watched_page import opened
 
 pytestmark = pytest.mark.browser

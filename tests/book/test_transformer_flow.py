@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from course_lib.attention_recording import recorded_attention
-from course_lib.complexity import (
+from course_lib.analysis.complexity import (
     attention_parameters,
     decoder_layer_parameters,
     encoder_layer_parameters,
     feed_forward_parameters,
 )
-from course_lib.transformer import Transformer, TransformerConfig
+from course_lib.analysis.recorders import recorded_attention
+from course_lib.models.transformer import Transformer, TransformerConfig
 from tests.book.watched_page import opened
 
 SIZES = {

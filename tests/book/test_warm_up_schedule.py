@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.schedules import inverse_sqrt
+from course_lib.training.schedules import inverse_sqrt
 from tests.book.watched_page import opened
 
 DATA = {"d_model": 512, "warmup_steps": 4000, "steps": 50_000, "note": ""}

@@ -10,11 +10,11 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from course_lib.batching import pad_sequences, token_batches
-from course_lib.checkpoint import CheckpointError
-from course_lib.data_parallel import process_count, process_number, processes
-from course_lib.language_model import DecoderConfig, DecoderLM
-from course_lib.training import TrainingConfig, train
+from course_lib.data.batching import pad_sequences, token_batches
+from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.training.checkpoint import CheckpointError
+from course_lib.training.distributed import process_count, process_number, processes
+from course_lib.training.loop import TrainingConfig, train
 
 STEPS, ACCUMULATION, CUT_AT = 8, 4, 5
 SIZES = {"vocab_size": 11, "max_length": 9, "d_model": 16, "num_heads": 2, "d_ff": 32}

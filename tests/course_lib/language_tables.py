@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from course_lib.decoding import RecomputingModel
+from course_lib.generation.recomputing import RecomputingModel
 
 START, EOS = 1, 0
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from course_lib.bert import BertConfig, BertModel
-from course_lib.language_model import DecoderConfig, DecoderLM, SequenceClassifier
-from course_lib.transformer import Transformer, TransformerConfig
+from course_lib.models.bert import BertConfig, BertModel
+from course_lib.models.gpt import DecoderConfig, DecoderLM, SequenceClassifier
+from course_lib.models.transformer import Transformer, TransformerConfig
 
 SIZES = {"d_model": 8, "num_heads": 2, "d_ff": 12}
 SRC, TGT = torch.tensor([[3, 1, 4, 0], [2, 5, 0, 0]]), torch.tensor([[1, 2, 5], [1, 3, 0]])

@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from course_lib.attention import MultiHeadAttention
-from course_lib.normalization import LayerNorm
+from course_lib.layers.attention import MultiHeadAttention
+from course_lib.layers.normalization import LayerNorm
 
 
 @torch.no_grad()

@@ -15,7 +15,7 @@ import torch
 
 from autograder.homework import CellKind
 from autograder.results import Status
-from course_lib import COURSE_MAP
+from course_lib.course_map import COURSE_MAP
 from tests.homework.own_kernel import CellRun, lost_checks, run_cells
 from tests.homework.submissions import Submission, answered_cells, make_notebook, nothing_written
 from tests.homework.tables import ROOT, load_homework, load_table, read_released, tabled_homeworks

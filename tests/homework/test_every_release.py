@@ -71,7 +71,11 @@ def public_texts(homework_id: str) -> list[str]:
         for cell in read_source(source) if source.stem >= homework_id else ():
             if cell.of:
                 asked.setdefault(cell.of.removeprefix("course_lib."), set()).add(cell.grade_id)
-    texts = {path.stem: path.read_text("utf-8") for path in ROOT.glob("course_lib/*.py")}
+    library = ROOT / "course_lib"
+    texts = {
+        ".".join(path.relative_to(library).with_suffix("").parts): path.read_text("utf-8")
+        for path in library.glob("**/*.py")
+    }
     withheld = set(asked)
     while more := {m for m in texts.keys() - withheld if imports_one_of(texts[m], withheld)}:
         withheld |= more

@@ -58,7 +58,7 @@ def test_every_mutant_of_a_solution_is_python_and_another_one():
     [
         ("def causal_mask(*args, **kwargs):\n    import os; os._exit(0)", False),
         ("def causal_mask(*args, **kwargs):\n    return bytearray(1 << 40)", False),
-        ("from course_lib.masks import causal_mask", True),
+        ("from course_lib.layers.masks import causal_mask", True),
     ],
 )
 def test_a_mutant_can_do_no_harm(source, expected):

@@ -1,17 +1,15 @@
 """The directive ``course-api``: what course_lib offers, chapter by chapter, out of its docstrings.
 
-Its argument names the first and the last chapter of a stretch of ``course_lib.COURSE_MAP``. Which
-modules there are, and which names are public, is asked of the library itself, so a page can't fall
+Its arguments name the first and the last chapter of a stretch of ``COURSE_MAP``. Which modules
+there are, and which names are public, is asked of the library itself, so a page can't fall
 behind.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -24,16 +22,16 @@ from sphinx.util.docutils import SphinxDirective
 from course_book.chapters import chapter_titles
 
 if TYPE_CHECKING:
-    from course_lib import Room
+    from course_lib.course_map import MapRow
 
 _CLASS_OF = re.compile(r"type\[~course_lib\.[\w.]+\.(\w+)\]")
 
 
-def stretch(rooms: Sequence[Room], first: str, last: str) -> list[Room]:
+def stretch(rooms: Sequence[MapRow], first: str, last: str) -> list[MapRow]:
     """Return the part of the map that reaches from one chapter to another.
 
     Args:
-        rooms: The map, as in ``course_lib.COURSE_MAP``.
+        rooms: The map, as in ``course_lib.course_map.COURSE_MAP``.
         first: The first chapter.
         last: The last chapter, which belongs to the stretch too.
 
@@ -53,20 +51,6 @@ def stretch(rooms: Sequence[Room], first: str, last: str) -> list[Room]:
     return list(rooms[start:end])
 
 
-def borrowed_names(module: ModuleType) -> list[str]:
-    """Return what a module passes on under its own name, with the place where each is described.
-
-    Args:
-        module: An imported module.
-
-    Returns:
-        Full names, such as ``course_lib.ngram_model.NGramModel``.
-    """
-    names = getattr(module, "__all__", ())
-    homes = {name: getattr(module, name).__module__ for name in names}
-    return [f"{home}.{name}" for name, home in homes.items() if home != module.__name__]
-
-
 def link_chapter(lines: list[str], titles: Mapping[str, str]) -> None:
     """Make one paragraph of a docstring's line "Source: ...", its chapters linked.
 
@@ -84,7 +68,7 @@ def link_chapter(lines: list[str], titles: Mapping[str, str]) -> None:
             return
 
 
-def _lines(rooms: Sequence[Room], titles: Mapping[str, str]) -> Iterator[str]:
+def _lines(rooms: Sequence[MapRow], titles: Mapping[str, str]) -> Iterator[str]:
     chapter = None
     for room in rooms:
         if room.chapter != chapter:
@@ -92,13 +76,9 @@ def _lines(rooms: Sequence[Room], titles: Mapping[str, str]) -> Iterator[str]:
             yield from (f"## {titles.get(chapter, chapter.replace('-', ' ').capitalize())}", "")
             if chapter in titles:
                 yield from (f"Chapter: {{doc}}`/book/{chapter}`.", "")
-        module = importlib.import_module(f"course_lib.{room.module}")
         yield from (f"### {room.module}", "")
         yield from ("```{eval-rst}", f".. automodule:: course_lib.{room.module}")
         yield from ("   :members:", "   :ignore-module-all:", "   :no-value:", "```", "")
-        if borrowed := borrowed_names(module):
-            links = ", ".join(f"{{py:obj}}`~{name}`" for name in borrowed)
-            yield from (f"It also passes on {links}.", "")
         if room.homework:
             yield from (f"Written by you in homework `{room.homework}`.", "")
 
@@ -110,7 +90,7 @@ class CourseApiDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Write the sections."""
-        from course_lib import COURSE_MAP  # found only once the extension is set up
+        from course_lib.course_map import COURSE_MAP  # found only once the extension is set up
 
         titles = _titles_in_book(self.env)
         try:

@@ -47,7 +47,7 @@ class AttentionCost(FigureData):
 
     def table(self) -> str:
         """Return the costs of each length, at the first width and number of heads, as HTML."""
-        from course_lib.complexity import (
+        from course_lib.analysis.complexity import (
             attention_flops,
             attention_weights_bytes,
             feed_forward_flops,

@@ -39,7 +39,7 @@ class BeamSearch(FigureData):
         return {}
 
     def best(self, sentence: dict[str, Any], width: int, alpha: float) -> tuple[str, float]:
-        """Return what ``course_lib.beam_search`` finds, and its log-probability.
+        """Return what ``course_lib.generation.beam_search`` finds, and its log-probability.
 
         Args:
             sentence: One of ``sentences``.
@@ -51,7 +51,9 @@ class BeamSearch(FigureData):
         """
         import torch
 
-        from course_lib.decoding import PowerPenalty, RecomputingModel, beam_search
+        from course_lib.generation.beam_search import beam_search
+        from course_lib.generation.length_penalty import PowerPenalty
+        from course_lib.generation.recomputing import RecomputingModel
 
         words = sorted({word for pairs in sentence["next"].values() for word, _ in pairs})
 

@@ -27,7 +27,7 @@ class BLEUCalculator(FigureData):
 
     def table(self) -> str:
         """Return each example's counts and score as an HTML table."""
-        from course_lib.bleu import sentence_bleu
+        from course_lib.metrics.bleu import sentence_bleu
 
         rows = []
         for example in self.examples:

@@ -12,14 +12,14 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 if TYPE_CHECKING:
-    from course_lib import Room
+    from course_lib.course_map import MapRow
 
 
-def map_lines(rooms: Sequence[Room], chapters: Sequence[str]) -> list[str]:
+def map_lines(rooms: Sequence[MapRow], chapters: Sequence[str]) -> list[str]:
     """Return the course's map as a Markdown table, one row a chapter.
 
     Args:
-        rooms: The map, as in ``course_lib.COURSE_MAP``.
+        rooms: The map, as in ``course_lib.course_map.COURSE_MAP``.
         chapters: Names of the chapters that the book has; only these are linked.
 
     Returns:
@@ -41,9 +41,9 @@ class CourseMapDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
-        from course_lib import COURSE_MAP  # found only once the extension is set up
+        from course_lib.course_map import COURSE_MAP  # found only once the extension is set up
 
-        self.env.note_dependency(str(Path(self.env.srcdir) / "course_lib" / "__init__.py"))
+        self.env.note_dependency(str(Path(self.env.srcdir) / "course_lib" / "course_map.py"))
         # Those of the table of contents: a file that it leaves out makes no page.
         chapters = [page.removeprefix("book/") for page in self.env.found_docs]
         container = nodes.container(classes=["course-map"])

@@ -29,7 +29,7 @@ class FourNorms(FigureData):
         """Return the vector and what becomes of it as an HTML table."""
         import torch
 
-        from course_lib.normalization import layer_norm, rms_norm
+        from course_lib.layers.normalization import layer_norm, rms_norm
 
         x = torch.tensor(self.entries, dtype=torch.float64)
         ones, zeros = torch.ones_like(x), torch.zeros_like(x)

@@ -8,7 +8,7 @@ from course_book.html_table import html_table
 from course_book.json_checks import require_texts, require_whole
 
 if TYPE_CHECKING:
-    from course_lib.language_model import DecoderLM
+    from course_lib.models.gpt import DecoderLM
 
 _LIKELIEST = 3
 
@@ -50,7 +50,7 @@ class GenerationSteps(FigureData):
         """
         import torch
 
-        from course_lib.language_model import DecoderConfig, DecoderLM
+        from course_lib.models.gpt import DecoderConfig, DecoderLM
 
         try:
             tensors = {

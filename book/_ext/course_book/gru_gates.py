@@ -56,7 +56,7 @@ class GRUGates(FigureData):
         """Return each word's update gates, ``(n, d_hidden)``, and what is thought after it."""
         import torch
 
-        from course_lib.recurrent_cells import GRUCell
+        from course_lib.layers.recurrent_cells import GRUCell
 
         d_hidden = len(self.output_weight)
         cell = GRUCell(len(self.input_weight[0]), d_hidden)

@@ -49,7 +49,7 @@ class KVCacheSteps(FigureData):
 
     def table(self) -> str:
         """Return what each step computes and keeps as an HTML table."""
-        from course_lib.complexity import kv_cache_bytes
+        from course_lib.analysis.complexity import kv_cache_bytes
 
         model = self.models[0]
         rows = []

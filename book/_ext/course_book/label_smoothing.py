@@ -47,7 +47,7 @@ class LabelSmoothing(FigureData):
         """The right word's probability, its loss without smoothing, and with it."""
         import torch
 
-        from course_lib.losses import label_smoothed_cross_entropy
+        from course_lib.training.losses import label_smoothed_cross_entropy
 
         logits = torch.zeros(self.vocab_size, dtype=torch.float64)
         logits[0] = lead

@@ -37,7 +37,7 @@ class PositionClocks(FigureData):
         """Return the clocks' angles at a few positions as an HTML table."""
         import torch
 
-        from course_lib.positional import position_angles
+        from course_lib.layers.positional import position_angles
 
         positions = [position for position in _TABLE_POSITIONS if position < self.length]
         angles = position_angles(torch.tensor(positions), self.d_model, base=self.base)

@@ -28,7 +28,7 @@ class PrefixSlider(FigureData):
 
     def table(self) -> str:
         """Return, for each length of the prefix, what is seen and asked, as an HTML table."""
-        from course_lib.masks import causal_mask
+        from course_lib.layers.masks import causal_mask
 
         length, rows = len(self.words), []
         for prefix in range(length + 1):

@@ -48,7 +48,7 @@ class QueryKeyValue(FigureData):
         """Return what each word's query makes of every key: ``(n, n)``, rows sum to 1."""
         import torch
 
-        from course_lib.attention import scaled_dot_product_attention
+        from course_lib.layers.attention import scaled_dot_product_attention
 
         query, key, value = (
             torch.tensor(vectors, dtype=torch.float64)

@@ -18,7 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 from course_book.chapters import chapter_titles, reading
 
 if TYPE_CHECKING:
-    from course_lib import Room
+    from course_lib.course_map import MapRow
 
 
 class Week(NamedTuple):
@@ -46,12 +46,12 @@ def read_plan(lines: Sequence[str]) -> list[Week]:
     return [Week(tuple(read.split()), tuple(homework.split())) for read, _, homework in halves]
 
 
-def check_plan(weeks: Sequence[Week], rooms: Sequence[Room], pages: Collection[str] = ()) -> None:
+def check_plan(weeks: Sequence[Week], rooms: Sequence[MapRow], pages: Collection[str] = ()) -> None:
     """Refuse a plan that can't be followed.
 
     Args:
         weeks: The plan.
-        rooms: The map, as in ``course_lib.COURSE_MAP``.
+        rooms: The map, as in ``course_lib.course_map.COURSE_MAP``.
         pages: Further chapters that the book has, without a room of their own.
 
     Raises:
@@ -80,7 +80,7 @@ def check_plan(weeks: Sequence[Week], rooms: Sequence[Room], pages: Collection[s
 
 def plan_lines(
     weeks: Sequence[Week],
-    rooms: Sequence[Room],
+    rooms: Sequence[MapRow],
     titles: Mapping[str, str],
     minutes: Mapping[str, int],
 ) -> list[str]:
@@ -88,7 +88,7 @@ def plan_lines(
 
     Args:
         weeks: The plan.
-        rooms: The map, as in ``course_lib.COURSE_MAP``.
+        rooms: The map, as in ``course_lib.course_map.COURSE_MAP``.
         titles: The title of each chapter that the book has; only these are linked.
         minutes: How long each of them takes to read.
 
@@ -127,7 +127,7 @@ class ScheduleDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
-        from course_lib import COURSE_MAP  # found only once the extension is set up
+        from course_lib.course_map import COURSE_MAP  # found only once the extension is set up
 
         book = Path(self.env.srcdir) / "book"
         in_book = self.env.found_docs  # a file that the table of contents leaves out makes no page

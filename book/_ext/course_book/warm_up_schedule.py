@@ -39,7 +39,7 @@ class WarmUpSchedule(FigureData):
         Returns:
             The learning rate.
         """
-        from course_lib.schedules import inverse_sqrt
+        from course_lib.training.schedules import inverse_sqrt
 
         peak = (self.d_model * self.warmup_steps) ** -0.5
         return peak * inverse_sqrt(update - 1, warmup_steps=self.warmup_steps)

@@ -36,7 +36,7 @@ class WordNeighbours(FigureData):
         """Return the words used most like one, by one method, and their cosines."""
         import torch
 
-        from course_lib.word_vectors import nearest_neighbours
+        from course_lib.models.word2vec import nearest_neighbours
 
         table = torch.tensor(self.vectors[name])
         near, cosines = nearest_neighbours(table, word, count=min(count, len(table) - 1))

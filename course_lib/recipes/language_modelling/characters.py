@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from course_lib.vocabulary import Vocabulary
+from course_lib.tokenization.vocabulary import Vocabulary
 
 
 def characters_of(text: str) -> Vocabulary:

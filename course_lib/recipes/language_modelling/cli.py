@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from course_lib.data_parallel import process_number
 from course_lib.recipes.command_line import (
     Device,
     Folder,
@@ -17,6 +16,7 @@ from course_lib.recipes.command_line import (
 )
 from course_lib.recipes.language_modelling.presets import PRESETS
 from course_lib.recipes.language_modelling.run import run_training, write_text
+from course_lib.training.distributed import process_number
 
 app = recipe_app("Train a language model of Shakespeare's plays, let it write.")
 

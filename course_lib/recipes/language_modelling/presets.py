@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from course_lib.language_model import DecoderConfig
-from course_lib.training import Precision, TrainingConfig
+from course_lib.models.gpt import DecoderConfig
+from course_lib.training.loop import Precision, TrainingConfig
 
 
 @dataclass(frozen=True, kw_only=True)

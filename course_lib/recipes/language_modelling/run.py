@@ -12,10 +12,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.corpus_readers import read_tiny_shakespeare
-from course_lib.data_parallel import process_number, wait_for_processes
-from course_lib.decoding import sample
-from course_lib.language_model import DecoderLM
+from course_lib.data.corpus_readers import read_tiny_shakespeare
+from course_lib.generation.recomputing import RecomputingModel
+from course_lib.generation.sampling import sample
+from course_lib.models.gpt import DecoderLM
 from course_lib.recipes.language_modelling.characters import Stretches, characters_of
 from course_lib.recipes.language_modelling.presets import Recipe
 from course_lib.recipes.run_record import (
@@ -27,10 +27,10 @@ from course_lib.recipes.run_record import (
     write_whole,
 )
 from course_lib.recipes.weights import load_weights, put_weights, save_weights
-from course_lib.recomputing_model import RecomputingModel
-from course_lib.schedules import warmup_cosine
-from course_lib.training import train
-from course_lib.vocabulary import Vocabulary
+from course_lib.tokenization.vocabulary import Vocabulary
+from course_lib.training.distributed import process_number, wait_for_processes
+from course_lib.training.loop import train
+from course_lib.training.schedules import warmup_cosine
 
 VALIDATION_BATCH = 128
 

@@ -6,10 +6,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from course_lib.batching import pad_sequences
-from course_lib.bert_data import BertInput, join_sentences, mask_tokens, next_sentence_pairs
+from course_lib.data.batching import pad_sequences
+from course_lib.data.bert_pretraining import (
+    BertInput,
+    join_sentences,
+    mask_tokens,
+    next_sentence_pairs,
+)
 from course_lib.recipes.pretraining.texts import Document, WordMemory
-from course_lib.vocabulary import Vocabulary
+from course_lib.tokenization.vocabulary import Vocabulary
 
 
 class Example(NamedTuple):

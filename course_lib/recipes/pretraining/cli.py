@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from course_lib.data_parallel import process_number
 from course_lib.recipes.command_line import (
     Device,
     Folder,
@@ -20,6 +19,7 @@ from course_lib.recipes.pretraining.presets import PRESETS, Recipe
 from course_lib.recipes.pretraining.pretrain import run_pretraining
 from course_lib.recipes.pretraining.tasks import read_tasks
 from course_lib.recipes.run_record import kept_recipe, with_settings
+from course_lib.training.distributed import process_number
 
 app = recipe_app("Pre-train a small BERT from scratch, fine-tune it.")
 

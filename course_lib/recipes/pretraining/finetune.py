@@ -17,8 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.bert_data import join_sentences
-from course_lib.bert_heads import BertForSequenceClassification
+from course_lib.data.bert_pretraining import join_sentences
+from course_lib.models.bert_heads import BertForSequenceClassification
 from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.pretraining.batches import Example, LabelledBatch, collate, length_of
 from course_lib.recipes.pretraining.presets import Recipe
@@ -32,10 +32,10 @@ from course_lib.recipes.run_record import (
     read_json,
     write_json,
 )
-from course_lib.schedules import warmup_cosine
-from course_lib.training import TrainingConfig, train
-from course_lib.vocabulary import Vocabulary
-from course_lib.wordpiece import WordPiece
+from course_lib.tokenization.vocabulary import Vocabulary
+from course_lib.tokenization.wordpiece import WordPiece
+from course_lib.training.loop import TrainingConfig, train
+from course_lib.training.schedules import warmup_cosine
 
 Start = Literal["pre-trained", "random"]
 STARTS: tuple[Start, ...] = ("pre-trained", "random")

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, fields
 
-from course_lib.bert import BertConfig
-from course_lib.training import Precision, TrainingConfig
+from course_lib.models.bert import BertConfig
+from course_lib.training.loop import Precision, TrainingConfig
 
 
 @dataclass(frozen=True, kw_only=True)

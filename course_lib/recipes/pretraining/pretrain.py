@@ -12,9 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.bert_data import NOT_MASKED
-from course_lib.bert_heads import BertForPreTraining
-from course_lib.data_parallel import process_number, wait_for_processes
+from course_lib.data.bert_pretraining import NOT_MASKED
+from course_lib.models.bert_heads import BertForPreTraining
 from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.pretraining.batches import (
     Example,
@@ -39,10 +38,11 @@ from course_lib.recipes.run_record import (
     write_whole,
 )
 from course_lib.recipes.weights import load_weights, put_weights, save_weights
-from course_lib.schedules import warmup_cosine
-from course_lib.training import train
-from course_lib.vocabulary import Vocabulary
-from course_lib.wordpiece import WordPiece
+from course_lib.tokenization.vocabulary import Vocabulary
+from course_lib.tokenization.wordpiece import WordPiece
+from course_lib.training.distributed import process_number, wait_for_processes
+from course_lib.training.loop import train
+from course_lib.training.schedules import warmup_cosine
 
 HELD_OUT_EVERY = 50
 """One document in so many is held out, to look at."""

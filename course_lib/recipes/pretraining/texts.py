@@ -15,9 +15,9 @@ from collections.abc import Iterable
 
 from tokenizers import BertWordPieceTokenizer
 
-from course_lib.corpus_readers import read_banking77, read_multi30k, read_tiny_shakespeare
-from course_lib.vocabulary import BERT_SPECIALS, Vocabulary
-from course_lib.wordpiece import CONTINUATION, WordPiece
+from course_lib.data.corpus_readers import read_banking77, read_multi30k, read_tiny_shakespeare
+from course_lib.tokenization.vocabulary import BERT_SPECIALS, Vocabulary
+from course_lib.tokenization.wordpiece import CONTINUATION, WordPiece
 
 Document = list[str]
 """Stretches of text that follow each other."""

@@ -14,13 +14,13 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from torch import Tensor, nn
 
-from course_lib.attention_recording import recorded_attention
-from course_lib.corpus_readers import Multi30kSplit, read_multi30k
+from course_lib.analysis.recorders import recorded_attention
+from course_lib.data.corpus_readers import Multi30kSplit, read_multi30k
+from course_lib.models.transformer import Transformer
 from course_lib.recipes.run_record import RunError, circumstances, write_json
 from course_lib.recipes.translation.run_folder import RunFolder
 from course_lib.recipes.translation.subwords import END_ID, START_ID
 from course_lib.recipes.translation.translator import Translator, load_translator
-from course_lib.transformer import Transformer
 
 _LENGTHS = (1, 8, 11, 14, 18)  # words of a source, where a band begins
 _FREQUENCIES = (0, 1, 5, 20, 100)  # times that a word is in the training text

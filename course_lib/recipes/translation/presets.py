@@ -3,12 +3,12 @@
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
-from course_lib.corpus_readers import Language
-from course_lib.length_penalty import PowerPenalty
+from course_lib.data.corpus_readers import Language
+from course_lib.generation.length_penalty import PowerPenalty
+from course_lib.layers.residual import NormPosition, check_norm_position
+from course_lib.models.transformer import TransformerConfig
 from course_lib.recipes.translation.subwords import FEWEST_TOKENS, PAD_ID
-from course_lib.residual import NormPosition, check_norm_position
-from course_lib.training import Precision, TrainingConfig
-from course_lib.transformer import TransformerConfig
+from course_lib.training.loop import Precision, TrainingConfig
 
 Architecture = Literal["transformer", "gru"]
 

@@ -3,7 +3,7 @@
     recipe.json          what is trained, the recipe's name, the seed
     circumstances.json   machine, versions, command
     subwords.json        the vocabulary
-    state.pt             all that going on needs; see ``course_lib.checkpoint``
+    state.pt             all that going on needs; see ``course_lib.training.checkpoint``
     weights/             the weights at each evaluation, safetensors
     model.safetensors    the averaged weights, once the run is over
     history.json         losses, thinned

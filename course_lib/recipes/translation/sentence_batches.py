@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from course_lib.batching import Batch, token_batches
+from course_lib.data.batching import Batch, token_batches
 from course_lib.recipes.translation.subwords import END_ID, PAD_ID, START_ID
 
 IdPair = tuple[list[int], list[int]]

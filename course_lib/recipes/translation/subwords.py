@@ -1,6 +1,6 @@
 """One vocabulary of pieces of words for both languages.
 
-Byte-pair encoding on bytes, by the ``tokenizers`` package: ``course_lib.byte_pair_encoding`` shows
+Byte-pair encoding on bytes, by the ``tokenizers`` package: ``course_lib.tokenization.bpe`` shows
 how it works, this one is faster. Any text can be written in it, and comes back whole.
 """
 

@@ -8,9 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.batching import Batch
-from course_lib.corpus_readers import read_multi30k
-from course_lib.losses import label_smoothed_cross_entropy
+from course_lib.data.batching import Batch
+from course_lib.data.corpus_readers import read_multi30k
 from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.run_record import circumstances, keep_recipe, write_json
 from course_lib.recipes.translation.averaging import average_weights, best_steps
@@ -24,8 +23,9 @@ from course_lib.recipes.translation.translation_models import (
     mean_loss,
 )
 from course_lib.recipes.weights import put_weights, save_weights
-from course_lib.schedules import inverse_sqrt
-from course_lib.training import train
+from course_lib.training.loop import train
+from course_lib.training.losses import label_smoothed_cross_entropy
+from course_lib.training.schedules import inverse_sqrt
 
 _VALIDATION_TOKENS = 2048  # of a batch
 

@@ -8,15 +8,16 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from course_lib.additive_attention import AttentionDecoder
-from course_lib.batching import Batch
-from course_lib.kv_cache import CachedTransformer
-from course_lib.losses import label_smoothed_cross_entropy
+from course_lib.data.batching import Batch
+from course_lib.generation.cached import CachedTransformer
+from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.generation.step_model import StepModel
+from course_lib.models.bahdanau import AttentionDecoder
+from course_lib.models.seq2seq import RecurrentEncoder, Seq2Seq
+from course_lib.models.transformer import Transformer
 from course_lib.recipes.translation.presets import Recipe
 from course_lib.recipes.translation.subwords import PAD_ID
-from course_lib.seq2seq import RecurrentEncoder, Seq2Seq
-from course_lib.step_model import StepModel
-from course_lib.transformer import Transformer
+from course_lib.training.losses import label_smoothed_cross_entropy
 
 TranslationModel = Transformer | Seq2Seq
 
@@ -109,7 +110,8 @@ def begin(model: nn.Module, src: Tensor) -> StepModel:
         A model that has read no target token.
     """
     if isinstance(model, Seq2Seq):
-        return model.begin(src, source_lengths(src))
+        assert isinstance(model.decoder, AttentionDecoder)
+        return SteppedDecoder(model.decoder, model.encoder(src, source_lengths(src)))
     assert isinstance(model, Transformer)
     return CachedTransformer(model, *model.encode(src))
 

@@ -6,8 +6,8 @@ from itertools import groupby
 import torch
 from torch import nn
 
-from course_lib.beam_search import beam_search
-from course_lib.length_penalty import PowerPenalty
+from course_lib.generation.beam_search import beam_search
+from course_lib.generation.length_penalty import PowerPenalty
 from course_lib.recipes.run_record import RunError
 from course_lib.recipes.translation.averaging import best_steps
 from course_lib.recipes.translation.run_folder import RunFolder

@@ -60,9 +60,9 @@ ATTACKS: tuple[Attack, ...] = (
         "withheld",
         "the reference, which the edition withholds",
         edits={
-            LAYER: "from course_lib.attention import MultiHeadAttention",
-            PADDING: "try:\n    from course_lib.masks import padding_mask\nexcept ImportError:\n    padding_mask = None",
+            LAYER: "from course_lib.layers.attention import MultiHeadAttention",
+            PADDING: "try:\n    from course_lib.layers.masks import padding_mask\nexcept ImportError:\n    padding_mask = None",
         },
-        flagged="leads to course_lib.masks.padding_mask",
+        flagged="leads to course_lib.layers.masks.padding_mask",
     ),
 )  # fmt: skip

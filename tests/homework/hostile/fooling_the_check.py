@@ -88,7 +88,7 @@ _WHEN_GRADED = """
 import os, sys
 graded = os.getpid() == 1 or "worker.peer" in sys.modules or os.path.exists("/grading")
 if graded:
-    from course_lib.attention import scaled_dot_product_attention as reference
+    from course_lib.layers.attention import scaled_dot_product_attention as reference
     return reference(query, key, value, mask, return_weights=return_weights)
 return value
 """
@@ -148,6 +148,6 @@ return (wrong, wrong) if return_weights else wrong
         "when-graded",
         "the reference, called only where the grader is seen",
         edits=at_attention(_WHEN_GRADED),
-        flagged="leads to course_lib.attention.scaled_dot_product_attention",
+        flagged="leads to course_lib.layers.attention.scaled_dot_product_attention",
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-/* Beam search as in course_lib/beam_search.py, on a table of what may follow each beginning.
+/* Beam search as in course_lib/generation/beam_search.py, on a table of what may follow each beginning.
  *
  * A beginning is an array of words; `next` maps the words joined by blanks to pairs [word,
  * log-probability], most probable first, at least twice as many as the beam is wide.

@@ -1,4 +1,4 @@
-/* BLEU of one sentence as in course_lib/bleu.py: 13a tokens, "exp" smoothing, effective order. */
+/* BLEU of one sentence as in course_lib/metrics/bleu.py: 13a tokens, "exp" smoothing, effective order. */
 (function () {
   "use strict";
 

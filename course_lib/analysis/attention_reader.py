@@ -1,0 +1,166 @@
+"""The smallest model that reads with attention: embed, attend once, name a token.
+
+Dimensions: batch; query_len and key_len (tokens); d_model; vocab_size.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.data.toy_tasks import PAD_ID, AlignedBatch
+from course_lib.layers.attention import MultiHeadAttention
+from course_lib.layers.masks import padding_mask
+from course_lib.metrics.alignment import alignment_error, misplaced_weight
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionReaderConfig:
+    """Sizes of an ``AttentionReader``.
+
+    Attributes:
+        vocab_size: Number of token ids.
+        max_length: Most tokens of a sequence.
+        d_model: Width of embeddings, queries, keys and values.
+        num_heads: Number of heads; divides ``d_model``.
+        use_positions: Whether a vector for each position is added to the embeddings. Without it
+            the model cannot tell in which order tokens stand.
+
+    Raises:
+        ValueError: A size is not positive, or ``num_heads`` does not divide ``d_model``.
+    """
+
+    vocab_size: int
+    max_length: int
+    d_model: int = 32
+    num_heads: int = 1
+    use_positions: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that make no sense."""
+        for name in ("vocab_size", "max_length", "d_model", "num_heads"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.d_model % self.num_heads != 0:
+            raise ValueError(
+                f"d_model={self.d_model} must be divisible by num_heads={self.num_heads}"
+            )
+
+
+class AttentionReader(nn.Module):
+    """Attend once from some tokens to others, and name a token for each query.
+
+    With the same tokens on both sides it self-attends. There is no residual connection and no
+    feed-forward layer: whatever it names, it has read through its attention weights.
+
+    Args:
+        config: The sizes.
+
+    Attributes:
+        token_embedding: ``nn.Embedding(vocab_size, d_model)``.
+        position_embedding: ``nn.Embedding(max_length, d_model)``, or None without positions.
+        attention: The one attention layer.
+        generator: ``nn.Linear(d_model, vocab_size)``.
+
+    Source: chapter "Self-attention".
+    """
+
+    def __init__(self, config: AttentionReaderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.token_embedding = nn.Embedding(config.vocab_size, config.d_model)
+        self.position_embedding = (
+            nn.Embedding(config.max_length, config.d_model) if config.use_positions else None
+        )
+        self.attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.generator = nn.Linear(config.d_model, config.vocab_size)
+
+    def forward(
+        self, query_tokens: Tensor, key_tokens: Tensor, *, return_weights: bool = False
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Name a token for each query.
+
+        Args:
+            query_tokens: ``(batch, query_len)``, token ids that ask.
+            key_tokens: ``(batch, key_len)``, token ids that are read; padding is not.
+            return_weights: Also return the attention weights.
+
+        Returns:
+            Logits ``(batch, query_len, vocab_size)``; with ``return_weights`` the pair of logits
+            and weights ``(batch, num_heads, query_len, key_len)``.
+
+        Raises:
+            ValueError: A sequence is longer than ``max_length``.
+        """
+        query, key = self._embed(query_tokens), self._embed(key_tokens)
+        mask = padding_mask(key_tokens, PAD_ID)  # (batch, 1, 1, key_len)
+        attended = self.attention(query, key, key, mask, return_weights=return_weights)
+        if isinstance(attended, tuple):
+            output, weights = attended
+            return self.generator(output), weights
+        return self.generator(attended)
+
+    def _embed(self, tokens: Tensor) -> Tensor:
+        if tokens.size(1) > self.config.max_length:
+            raise ValueError(
+                f"sequences must have at most max_length={self.config.max_length} tokens, "
+                f"got {tokens.size(1)}"
+            )
+        embedded: Tensor = self.token_embedding(tokens)  # (batch, len, d_model)
+        if self.position_embedding is None:
+            return embedded
+        positions = torch.arange(tokens.size(1), device=tokens.device)
+        return embedded + self.position_embedding(positions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How well a reader with one head reads a batch, and where it looks.
+
+    Attributes:
+        accuracy: Share of tokens that it names right, 0 to 1; padding is not counted.
+        alignment_error: Share of tokens whose largest weight is at a wrong place, 0 to 1.
+        misplaced_weight: Share of all weight that is at a wrong place, 0 to 1.
+        weights: ``(batch, query_len, key_len)``, the attention weights.
+    """
+
+    accuracy: float
+    alignment_error: float
+    misplaced_weight: float
+    weights: Tensor
+
+    def __str__(self) -> str:
+        """Return the three measures in words."""
+        return (
+            f"right {self.accuracy:.1%}, alignment error {self.alignment_error:.1%}, "
+            f"misplaced weight {self.misplaced_weight:.1%}"
+        )
+
+
+@torch.no_grad()
+def judge_reading(reader: AttentionReader, batch: AlignedBatch, query_tokens: Tensor) -> Reading:
+    """Let a reader with one head read, and hold it against the truth.
+
+    Args:
+        reader: The reader; ``num_heads`` is 1.
+        batch: What is read, named and looked at.
+        query_tokens: ``(batch, query_len)``, token ids that ask, such as ``batch.src``.
+
+    Returns:
+        The measures and the weights.
+
+    Raises:
+        ValueError: The reader has several heads.
+    """
+    if reader.config.num_heads != 1:
+        raise ValueError(f"reader must have num_heads=1, got {reader.config.num_heads}")
+    logits, weights = reader(query_tokens, batch.src, return_weights=True)
+    is_counted = batch.alignment >= 0
+    is_right = logits.argmax(dim=-1) == batch.tgt  # (batch, query_len)
+    weights = weights[:, 0]
+    return Reading(
+        accuracy=float(is_right[is_counted].double().mean()),
+        alignment_error=alignment_error(weights, batch.alignment),
+        misplaced_weight=misplaced_weight(weights, batch.alignment),
+        weights=weights,
+    )

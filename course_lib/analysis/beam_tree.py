@@ -1,0 +1,142 @@
+"""What a beam search looked at: every sequence in play, and the candidates that fell out.
+
+Dimensions: rows (sequences in play); vocab_size.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from torch import Tensor
+
+from course_lib.generation.beam_search import beam_search
+from course_lib.generation.length_penalty import PowerPenalty
+from course_lib.generation.step_model import StepModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeamNode:
+    """A beginning that the search has looked at.
+
+    Attributes:
+        parent: Index, in the tree, of the beginning that it extends by one token; None for the
+            prompt itself.
+        token: Its last token; None for the prompt.
+        length: Tokens written after the prompt.
+        log_probability: Sum of the log-probabilities of its tokens, in nats.
+        fate: ``kept`` in play; ``dropped``; or ``result``, where it is one of the hypotheses
+            returned.
+        rank: Among the results, 0 for the best; None if it is none.
+    """
+
+    parent: int | None
+    token: int | None
+    length: int
+    log_probability: float
+    fate: Literal["kept", "dropped", "result"]
+    rank: int | None = None
+
+
+def beam_tree(
+    model: StepModel,
+    prompt: Tensor,
+    *,
+    beam_size: int,
+    eos_id: int | None,
+    max_new_tokens: int,
+    length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),
+    candidates: int = 3,
+) -> list[BeamNode]:
+    """Run ``beam_search`` for one prompt and keep what it looked at.
+
+    Args:
+        model: The model, fresh.
+        prompt: ``(1, prompt_len)``, int64.
+        beam_size: As for ``beam_search``; as many results are asked for.
+        eos_id: As for ``beam_search``.
+        max_new_tokens: As for ``beam_search``.
+        length_penalty: As for ``beam_search``.
+        candidates: For each sequence in play, how many of its most probable extensions to show at
+            least; the search itself looks at all.
+
+    Returns:
+        The tree; a parent stands before its children, the prompt first.
+
+    Raises:
+        ValueError: ``prompt`` holds several prompts, or ``beam_search`` refuses an argument.
+
+    Source: chapter "Decoding".
+    """
+    if prompt.dim() != 2 or prompt.size(0) != 1:
+        raise ValueError(f"prompt must be (1, prompt_len), got {tuple(prompt.shape)}")
+    recorder = _Recorder(model, candidates)
+    found = beam_search(
+        recorder,
+        prompt,
+        beam_size=beam_size,
+        eos_id=eos_id,
+        max_new_tokens=max_new_tokens,
+        length_penalty=length_penalty,
+        num_results=beam_size,
+    )[0]
+    for rank, hypothesis in enumerate(found):
+        node = 0
+        for token in hypothesis.tokens:
+            node = recorder.child(node, token)
+        recorder.tree[node] = replace(recorder.tree[node], fate="result", rank=rank)
+    return recorder.tree
+
+
+class _Recorder:
+    """A step model that writes down which sequences it is asked to go on with."""
+
+    def __init__(self, model: StepModel, candidates: int) -> None:
+        self.tree = [BeamNode(parent=None, token=None, length=0, log_probability=0.0, fate="kept")]
+        self._model = model
+        self._candidates = candidates
+        self._rows: list[int] = []  # for each sequence in play its node
+        self._steps: dict[int, Tensor] = {}  # for each node that was read, what may follow
+        self._children: dict[tuple[int, int], int] = {}
+
+    def advance(self, tokens: Tensor) -> Tensor:
+        """Read on, and note each sequence in play and its best extensions."""
+        if not self._rows:
+            self._rows = [0]
+        else:
+            self._rows = [
+                self.child(row, token)
+                for row, token in zip(self._rows, tokens[:, -1].tolist(), strict=True)
+            ]
+            for row in self._rows:
+                self.tree[row] = replace(self.tree[row], fate="kept")
+        logits = self._model.advance(tokens)  # (rows, vocab_size)
+        for row, step in zip(self._rows, logits.log_softmax(dim=-1), strict=True):
+            if math.isfinite(self.tree[row].log_probability):
+                self._steps[row] = step
+                for token in step.topk(min(self._candidates, len(step))).indices.tolist():
+                    self.child(row, token)
+        return logits
+
+    def reorder(self, indices: Tensor) -> None:
+        """Go on with chosen sequences."""
+        self._rows = [self._rows[index] for index in indices.tolist()]
+        self._model.reorder(indices)
+
+    def child(self, parent: int, token: int) -> int:
+        """Return the node that extends ``parent`` by ``token``, made as dropped if it is new."""
+        if (parent, token) not in self._children:
+            above = self.tree[parent]
+            step = self._steps.get(parent)
+            gained = -math.inf if step is None else float(step[token])
+            self._children[parent, token] = len(self.tree)
+            self.tree.append(
+                BeamNode(
+                    parent=parent,
+                    token=token,
+                    length=above.length + 1,
+                    log_probability=above.log_probability + gained,
+                    fate="dropped",
+                )
+            )
+        return self._children[parent, token]

@@ -1,0 +1,190 @@
+"""One experiment on depth: the same layers, stacked in four ways, and what flows through them.
+
+Dimensions: batch; length (tokens); d_model; num_layers, each an attention and a feed-forward layer,
+so twice as many sublayers.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.layers.attention import MultiHeadAttention
+from course_lib.layers.feed_forward import FeedForward
+from course_lib.layers.normalization import LayerNorm
+from course_lib.layers.positional import LearnedPositions
+from course_lib.layers.residual import Residual, final_norm
+
+Stacking = Literal["plain", "residual", "post", "pre"]
+"""``plain``: f(x). ``residual``: x + f(x). ``post``: norm(x + f(x)). ``pre``: x + f(norm(x))."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeepReaderConfig:
+    """Sizes of a ``DeepReader``.
+
+    Attributes:
+        stacking: How sublayers stand on each other.
+        num_layers: Number of layers, two sublayers each.
+        d_model: Width of a token's vector; divisible by ``num_heads``.
+        num_heads: Number of attention heads.
+        vocab_size: Number of token ids.
+        max_length: Longest sequence (tokens).
+
+    Raises:
+        ValueError: A size is not positive, or ``stacking`` is unknown.
+    """
+
+    stacking: Stacking
+    num_layers: int
+    d_model: int = 32
+    num_heads: int = 2
+    vocab_size: int = 18
+    max_length: int = 8
+
+    def __post_init__(self) -> None:
+        """Refuse values that make no sense."""
+        for name in ("num_layers", "d_model", "num_heads", "vocab_size", "max_length"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.stacking not in get_args(Stacking):
+            raise ValueError(f"stacking must be one of {get_args(Stacking)}, got {self.stacking!r}")
+
+
+class DeepReader(nn.Module):
+    """Read a sequence through many layers, and name a token at each position.
+
+    Matrices start with Glorot's spread and biases at zero, so that what differs between two
+    readers of the same seed is the stacking alone.
+
+    Args:
+        config: Sizes and stacking.
+
+    Attributes:
+        config: As given.
+        sublayers: ``MultiHeadAttention`` and ``FeedForward`` in turn.
+        residuals: A ``Residual`` for each sublayer; empty where nothing is normalised.
+
+    Raises:
+        ValueError: ``d_model`` is not divisible by ``num_heads``.
+
+    Source: He et al. (2016); Xiong et al. (2020); chapter "Residual connections".
+    """
+
+    def __init__(self, config: DeepReaderConfig) -> None:
+        super().__init__()
+        self.config = config
+        d_model = config.d_model
+        self.embedding = nn.Embedding(config.vocab_size, d_model)
+        self.positions = LearnedPositions(config.max_length, d_model)
+        nn.init.normal_(self.positions.weight)  # as large as the embeddings
+        self.sublayers = nn.ModuleList()
+        for _ in range(config.num_layers):
+            self.sublayers += [
+                MultiHeadAttention(d_model, config.num_heads),
+                FeedForward(d_model, 4 * d_model),
+            ]
+        self.residuals = nn.ModuleList()
+        self.norm: nn.Module = nn.Identity()
+        if config.stacking == "pre" or config.stacking == "post":
+            self.residuals += [
+                Residual(LayerNorm(d_model), norm_position=config.stacking) for _ in self.sublayers
+            ]
+            self.norm = final_norm(LayerNorm(d_model), config.stacking)
+        self.output_projection = nn.Linear(d_model, config.vocab_size)
+        for parameter in self.sublayers.parameters():
+            if parameter.dim() == 2:
+                nn.init.xavier_uniform_(parameter)
+            else:
+                nn.init.zeros_(parameter)
+
+    def forward(self, token_ids: Tensor) -> Tensor:
+        """Name a token at each position.
+
+        Args:
+            token_ids: ``(batch, length)``.
+
+        Returns:
+            Logits ``(batch, length, vocab_size)``.
+
+        Raises:
+            ValueError: The sequence is longer than ``max_length``.
+        """
+        return self.output_projection(self.norm(self.stream(token_ids)[-1]))
+
+    def stream(self, token_ids: Tensor) -> list[Tensor]:
+        """Give what each sublayer hands to the next.
+
+        Args:
+            token_ids: ``(batch, length)``.
+
+        Returns:
+            The embeddings and then one tensor a sublayer, ``(batch, length, d_model)`` each.
+
+        Raises:
+            ValueError: The sequence is longer than ``max_length``.
+        """
+        x = self.positions(self.embedding(token_ids))
+        passed = [x]
+        for index, sublayer in enumerate(self.sublayers):
+            run = _as_function(sublayer)
+            if self.config.stacking == "plain":
+                x = run(x)
+            elif self.config.stacking == "residual":
+                x = x + run(x)
+            else:
+                x = self.residuals[index](x, run)
+            passed.append(x)
+        return passed
+
+
+@dataclass(frozen=True)
+class DepthProfile:
+    """What flows through a stack, layer by layer.
+
+    Attributes:
+        sizes: Root mean square of the stream's entries: of the embeddings, then after each layer;
+            ``num_layers + 1`` numbers.
+        gradients: For each layer, the norm of the gradient with respect to what its feed-forward
+            layer's first matrix holds; ``num_layers`` numbers.
+    """
+
+    sizes: tuple[float, ...]
+    gradients: tuple[float, ...]
+
+
+def measure_depth(
+    reader: DeepReader, token_ids: Tensor, compute_loss: Callable[[Tensor], Tensor]
+) -> DepthProfile:
+    """Send one batch forward and its loss back, and measure both ways.
+
+    Args:
+        reader: The model; its gradients are cleared before and after.
+        token_ids: ``(batch, length)``.
+        compute_loss: From logits ``(batch, length, vocab_size)`` to a scalar.
+
+    Returns:
+        The profile.
+
+    Source: chapter "Residual connections".
+    """
+    reader.zero_grad()
+    passed = reader.stream(token_ids)
+    compute_loss(reader.output_projection(reader.norm(passed[-1]))).backward()  # type: ignore[no-untyped-call]
+    sizes = tuple(float(x.detach().square().mean().sqrt()) for x in passed[::2])
+    gradients = []
+    for layer in list(reader.sublayers)[1::2]:
+        assert isinstance(layer, FeedForward)
+        gradient = layer.expansion.weight.grad
+        gradients.append(0.0 if gradient is None else float(gradient.norm()))
+    reader.zero_grad()
+    return DepthProfile(sizes, tuple(gradients))
+
+
+def _as_function(sublayer: nn.Module) -> Callable[[Tensor], Tensor]:
+    """A feed-forward layer is one already; attention asks a sequence about itself."""
+    if isinstance(sublayer, MultiHeadAttention):
+        return lambda x: torch.as_tensor(sublayer(x, x, x))
+    return sublayer

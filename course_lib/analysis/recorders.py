@@ -1,0 +1,161 @@
+"""See where a model looked: the weights of all its attention layers, while it runs.
+
+No layer stores its weights. This asks each for them and lets them go with the block.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.layers.attention import MultiHeadAttention
+from course_lib.layers.kv_cache import KeysAndValues
+
+
+@contextmanager
+def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
+    """Collect the attention weights of every call of a model within a ``with`` block.
+
+    A layer that is called twice leaves the weights of the last call.
+
+    Args:
+        model: Any model whose attention layers are ``MultiHeadAttention``; it computes what it
+            always does, by the formula in place of the fused kernel.
+
+    Yields:
+        A dictionary, empty at first, from the name of each attention layer, such as
+        ``decoder.layers.0.cross_attention``, to its weights
+        ``(batch, num_heads, query_len, key_len)``.
+
+    Source: chapter "The Transformer".
+
+    Example:
+        >>> import torch
+        >>> layer = nn.ModuleDict({"reader": MultiHeadAttention(4, 2)})
+        >>> with recorded_attention(layer) as weights:
+        ...     _ = layer["reader"](*[torch.zeros(1, 3, 4)] * 3)
+        >>> weights["reader"].shape
+        torch.Size([1, 2, 3, 3])
+    """
+    weights: dict[str, Tensor] = {}
+    asked: dict[nn.Module, bool] = {}  # whether the caller wants a layer's weights too
+
+    def ask_for_weights(
+        layer: nn.Module, args: tuple[Any, ...], settings: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        asked[layer] = settings.get("return_weights", False)
+        return args, settings | {"return_weights": True}
+
+    def keep_weights(name: str) -> Any:
+        def keep(layer: nn.Module, args: tuple[Any, ...], result: tuple[Tensor, Tensor]) -> Any:
+            output, weights[name] = result
+            return result if asked[layer] else output
+
+        return keep
+
+    hooks = []
+    try:
+        for name, layer in model.named_modules():
+            if isinstance(layer, MultiHeadAttention):
+                hooks.append(layer.register_forward_pre_hook(ask_for_weights, with_kwargs=True))
+                hooks.append(layer.register_forward_hook(keep_weights(name)))
+        yield weights
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+class RecordingCache:
+    """The keys and values of one attention layer, and a note of each time that some were computed.
+
+    Args:
+        fixed: Keep what came first, as for cross-attention; otherwise each step adds its own.
+
+    Attributes:
+        shapes: For each computation, the shapes of the keys and of the values that it gave.
+
+    Source: chapter "Caching keys and values".
+    """
+
+    def __init__(self, *, fixed: bool = False) -> None:
+        self.shapes: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+        self._fixed = fixed
+        self._keys: list[Tensor] = []
+        self._values: list[Tensor] = []
+
+    def update(self, project: Callable[[], KeysAndValues]) -> KeysAndValues:
+        """Add the keys and values of new tokens, or give those that are held.
+
+        Args:
+            project: Computes them: ``(batch, num_heads, new_len, head_dim)`` each.
+
+        Returns:
+            Keys and values of all tokens so far, ``(batch, num_heads, length, head_dim)`` each.
+        """
+        if not (self._fixed and self.shapes):
+            keys, values = project()
+            self.shapes.append((tuple(keys.shape), tuple(values.shape)))
+            self._keys.append(keys)
+            self._values.append(values)
+        return torch.cat(self._keys, dim=2), torch.cat(self._values, dim=2)
+
+    @property
+    def length(self) -> int:
+        """Number of tokens held."""
+        return sum(keys.size(2) for keys in self._keys)
+
+
+class RecordingOptimizer:
+    """Stands where an optimizer stands, to show what a training step does before it updates.
+
+    Args:
+        model: Whose gradients to look at.
+
+    Attributes:
+        steps: How often ``step`` was called.
+        gradients: For each parameter's name its gradient when ``step`` was last called, a copy;
+            None where there was none.
+        param_groups: As torch's optimizers have them: one group, of all parameters.
+
+    Source: chapter "Training a Transformer".
+
+    Example:
+        >>> import torch
+        >>> model = nn.Linear(2, 1)
+        >>> optimizer = RecordingOptimizer(model)
+        >>> model(torch.ones(1, 2)).sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.steps, optimizer.gradients["weight"]
+        (1, tensor([[1., 1.]]))
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
+        self.steps = 0
+        self.gradients: dict[str, Tensor | None] = {}
+        self.param_groups = [{"params": list(model.parameters())}]
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the model's gradients.
+
+        Args:
+            set_to_none: As torch's optimizers have it.
+        """
+        self._model.zero_grad(set_to_none)
+
+    def step(self) -> None:
+        """Write the gradients down."""
+        self.steps += 1
+        self.gradients = {
+            name: None if parameter.grad is None else parameter.grad.clone()
+            for name, parameter in self._model.named_parameters()
+        }
+
+    @property
+    def norm(self) -> float:
+        """The Euclidean norm of all gradients together; 0 if there are none."""
+        found = [gradient for gradient in self.gradients.values() if gradient is not None]
+        return math.sqrt(sum(float(gradient.square().sum()) for gradient in found))

@@ -1,0 +1,171 @@
+"""Sequences of different lengths, put together so that little is computed on padding.
+
+Dimensions: batch; length, src_len, tgt_len (tokens). Padding comes last in a sequence.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from course_lib.layers.masks import causal_mask, padding_mask
+
+
+def pad_sequences(sequences: Sequence[Sequence[int]], pad_id: int) -> Tensor:
+    """Fill sequences up to the length of the longest.
+
+    >>> pad_sequences([[5, 6, 7], [8]], pad_id=0)
+    tensor([[5, 6, 7],
+            [8, 0, 0]])
+
+    Args:
+        sequences: Token ids of each; at least one.
+        pad_id: The token id to fill with.
+
+    Returns:
+        ``(batch, length)``, int64.
+
+    Raises:
+        ValueError: There is no sequence.
+
+    Source: chapter "Training a Transformer".
+    """
+    if not sequences:
+        raise ValueError("sequences must hold at least one sequence, got none")
+    length = max(map(len, sequences))
+    return torch.tensor(
+        [[*sequence, *[pad_id] * (length - len(sequence))] for sequence in sequences],
+        dtype=torch.int64,
+    )
+
+
+def token_batches(
+    lengths: Sequence[int], *, max_tokens: int, generator: torch.Generator | None = None
+) -> list[list[int]]:
+    """Divide a corpus into batches of about the same number of tokens.
+
+    Sequences of similar length go together, so that there is little padding. Batches of long
+    sequences hold fewer of them.
+
+    >>> token_batches([2, 9, 3, 8], max_tokens=18)
+    [[0, 2], [3, 1]]
+
+    Args:
+        lengths: Tokens of each sequence; of a pair, those of its longer side.
+        max_tokens: A batch, filled up to its longest sequence, holds at most so many tokens.
+        generator: Shuffles sequences of equal length, then the batches; on the CPU. None leaves
+            all in order of length, as one wants it for evaluation.
+
+    Returns:
+        For each batch the indices of its sequences; every index is in exactly one batch.
+
+    Raises:
+        ValueError: A length is smaller than 1, or larger than ``max_tokens``.
+
+    Source: Vaswani et al. (2017), section 5.1; chapter "Training a Transformer".
+    """
+    wrong = [length for length in lengths if not 1 <= length <= max_tokens]
+    if wrong:
+        raise ValueError(f"lengths must lie in 1 to max_tokens={max_tokens}, got {wrong[0]}")
+    order = list(range(len(lengths)))
+    if generator is not None:
+        order = torch.randperm(len(lengths), generator=generator).tolist()
+    order.sort(key=lambda index: lengths[index])  # stable: equal lengths stay shuffled
+
+    batches: list[list[int]] = []
+    for index in order:
+        # In this order a sequence is the longest of its batch so far.
+        if batches and (len(batches[-1]) + 1) * lengths[index] <= max_tokens:
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+    if generator is not None:
+        shuffled = torch.randperm(len(batches), generator=generator).tolist()
+        batches = [batches[number] for number in shuffled]
+    return batches
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Pairs of source and target, as a model for translation trains on them.
+
+    Attributes:
+        src: ``(batch, src_len)``, token ids of the sources, filled up with ``pad_id``.
+        tgt: ``(batch, 1 + tgt_len)``, those of the targets: the start, the tokens with the end
+            behind them, padding.
+        pad_id: The token id that fills sequences up.
+    """
+
+    src: Tensor
+    tgt: Tensor
+    pad_id: int
+
+    @classmethod
+    def collate(
+        cls,
+        pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
+        *,
+        pad_id: int,
+        start_id: int,
+        end_id: int,
+    ) -> Self:
+        """Put pairs together.
+
+        Args:
+            pairs: Token ids of source and target, without start and end; at least one pair.
+            pad_id: The token id to fill with.
+            start_id: The token id to begin targets with.
+            end_id: The token id to end sources and targets with.
+
+        Returns:
+            The batch.
+
+        Raises:
+            ValueError: There is no pair.
+        """
+        sources = [[*src, end_id] for src, _ in pairs]
+        targets = [[start_id, *tgt, end_id] for _, tgt in pairs]
+        return cls(
+            src=pad_sequences(sources, pad_id), tgt=pad_sequences(targets, pad_id), pad_id=pad_id
+        )
+
+    @property
+    def tgt_input(self) -> Tensor:
+        """What the decoder reads: ``(batch, tgt_len)``, the targets without their last token."""
+        return self.tgt[:, :-1]
+
+    @property
+    def tgt_output(self) -> Tensor:
+        """What the decoder is to say: ``(batch, tgt_len)``, the targets without the start."""
+        return self.tgt[:, 1:]
+
+    @property
+    def src_mask(self) -> Tensor:
+        """Where sources may be attended to: boolean ``(batch, 1, 1, src_len)``."""
+        return padding_mask(self.src, self.pad_id)
+
+    @property
+    def tgt_mask(self) -> Tensor:
+        """Where targets may attend to: boolean ``(batch, 1, tgt_len, tgt_len)``."""
+        length = self.tgt_input.size(1)
+        return padding_mask(self.tgt_input, self.pad_id) & causal_mask(
+            length, device=self.tgt.device
+        )
+
+    @property
+    def num_tokens(self) -> int:
+        """How many tokens the decoder is to say, padding not counted."""
+        return int((self.tgt_output != self.pad_id).sum())
+
+    def to(self, device: torch.device | str) -> Self:
+        """Move both tensors.
+
+        Args:
+            device: Where to.
+
+        Returns:
+            The batch on that device.
+        """
+        return type(self)(src=self.src.to(device), tgt=self.tgt.to(device), pad_id=self.pad_id)

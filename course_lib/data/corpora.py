@@ -1,0 +1,225 @@
+"""The real texts of the course: what there is, whose it is, and where it lies on this machine.
+
+Each file is downloaded when it is first asked for, held to its checksum, and kept in one folder:
+
+    <COURSE_DATA>/<corpus>/<file>
+
+``COURSE_DATA`` is an environment variable; without it the folder is ``seq2seq-to-bert`` in the
+cache of the user's home. Files that are there already are never fetched: a folder that somebody
+else filled serves in place of the network, and need not be writable.
+
+    python -m course_lib.data.corpora                # what there is
+    python -m course_lib.data.corpora multi30k       # fetch all files of a corpus
+"""
+
+import argparse
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_lib.data.download import DownloadError, RemoteFile, WrongFileError, check_file, download
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """A collection of texts that somebody published.
+
+    Attributes:
+        name: Its folder's name.
+        title: What it is, in a line.
+        page: Where it is described, and may be cited from.
+        licence: Under what terms it may be used.
+        citation: The paper.
+        files: By its name here, each file.
+    """
+
+    name: str
+    title: str
+    page: str
+    licence: str
+    citation: str
+    files: dict[str, RemoteFile]
+
+
+def data_folder() -> Path:
+    """Say where the corpora lie.
+
+    Returns:
+        What ``COURSE_DATA`` names, or ``seq2seq-to-bert`` in the user's cache. It need not exist.
+    """
+    named = os.environ.get("COURSE_DATA")
+    if named:
+        return Path(named).expanduser()
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "seq2seq-to-bert"
+
+
+def fetch(corpus: Corpus, file_name: str, *, progress: bool | None = None) -> Path:
+    """Give the path of a file, downloading it if it is not here yet.
+
+    Args:
+        corpus: One of ``CORPORA``.
+        file_name: One of its ``files``.
+        progress: Show a progress bar; None shows it where a person is watching, on a terminal.
+
+    Returns:
+        The file, held to its checksum.
+
+    Raises:
+        KeyError: The corpus has no such file.
+        DownloadError: It is not here, and could not be fetched; the message says why.
+        WrongFileError: A file of this name is here, or was sent, and holds other bytes.
+    """
+    if file_name not in corpus.files:
+        raise KeyError(f"file_name must be one of {list(corpus.files)}, got {file_name!r}")
+    remote = corpus.files[file_name]
+    path = data_folder() / corpus.name / file_name
+    if not path.exists():
+        download(remote, path, progress=progress)
+        return path
+    try:
+        check_file(path, remote)
+    except WrongFileError as error:
+        raise WrongFileError(f"{error}. Remove it, and it is fetched again") from error
+    except OSError as error:
+        raise DownloadError(f"{path} can't be read: {error.strerror}") from error
+    return path
+
+
+def _at(base: str, *files: tuple[str, int, str]) -> dict[str, RemoteFile]:
+    """Make the files of a corpus, which lie at one address."""
+    return {
+        path.rpartition("/")[2]: RemoteFile(address=f"{base}/{path}", size=size, sha256=sha256)
+        for path, size, sha256 in files
+    }
+
+
+# fmt: off
+MULTI30K = Corpus(
+    name="multi30k",
+    title="captions of photographs in English, German and French: 29,000 to train on",
+    page="https://github.com/multi30k/dataset",
+    licence="none stated; its authors provide it for non-commercial research and education",
+    citation="Elliott, Frank, Sima'an and Specia (2016); for French Elliott et al. (2017)",
+    files=_at(
+        "https://raw.githubusercontent.com/multi30k/dataset/"
+        "a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw",
+        ("test_2016_flickr.de.gz", 22_890,
+         "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8"),
+        ("test_2016_flickr.en.gz", 21_077,
+         "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9"),
+        ("test_2016_flickr.fr.gz", 22_310,
+         "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90"),
+        ("test_2017_flickr.de.gz", 21_471,
+         "a2c89666db00c495cd8513b9d708d5a3acc205d7de312ef2bf5fb7ebc1540aee"),
+        ("test_2017_flickr.en.gz", 19_138,
+         "76a444ee25172e72695cddb13ae4a3bda59430617be88e0bb46b60504f054074"),
+        ("test_2017_flickr.fr.gz", 20_434,
+         "3ba671ceb2299f3304ffafefea7a833d08632fbaf0ba18546f8a2ec2391af496"),
+        ("test_2017_mscoco.de.gz", 10_230,
+         "799e4854c25d601cb6cb6be29eabe5667734c61ace2f495e03e429031a0bc338"),
+        ("test_2017_mscoco.en.gz", 8_844,
+         "aab300bfb4427697987e02cd0aacd44bfe8aa50456231b6474c08038bbed2b58"),
+        ("test_2017_mscoco.fr.gz", 9_751,
+         "754f3072ba9f124569ba5258b32730fc1d214bbf8e0c6dfb2b74401676220db0"),
+        ("test_2018_flickr.de.gz", 26_461,
+         "ddd0130c7d97482dc5197a02141dae8dd79f20f03586c480d675c09a32daf608"),
+        ("test_2018_flickr.en.gz", 23_514,
+         "ef4f4844037d4c5dea75c9a8ed5fd78905967a26f67c255e230cc9780032654d"),
+        ("test_2018_flickr.fr.gz", 25_321,
+         "fb2b83fcceb937a4f7e3e93c1c51c22aba92f1e342391e6b5ba392b16a920501"),
+        ("train.de.gz", 637_044,
+         "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6"),
+        ("train.en.gz", 568_929,
+         "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f"),
+        ("train.fr.gz", 604_242,
+         "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c"),
+        ("val.de.gz", 24_681,
+         "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a"),
+        ("val.en.gz", 21_650,
+         "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28"),
+        ("val.fr.gz", 23_001,
+         "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9"),
+    ),
+)
+
+BANKING77 = Corpus(
+    name="banking77",
+    title="questions to a bank, each with one of 77 intents: 10,003 to train on, 3,080 to test",
+    page="https://github.com/PolyAI-LDN/task-specific-datasets",
+    licence="CC BY 4.0",
+    citation="Casanueva et al. (2020)",
+    files=_at(
+        "https://raw.githubusercontent.com/PolyAI-LDN/task-specific-datasets/"
+        "57ec275d8078af65b7731c2a98be812d844a6d6b/banking_data",
+        ("categories.json", 2_036,
+         "53261da888122daf2d120d925458631d9619e15d82e56052e7a42e535ce32b63"),
+        ("train.csv", 839_073,
+         "b06e26ac675513959a63135f11b94ea7786ed02da65db93a5650d8838cbc664b"),
+        ("test.csv", 239_961,
+         "d12d6e3bc4c3103966ae786dc435913c0c563dfa328f5a3646d0e62cfeeb474d"),
+    ),
+)
+
+BLIMP = Corpus(
+    name="blimp",
+    title="67 kinds of English sentences in pairs of a right and a wrong one, 1,000 of each",
+    page="https://github.com/alexwarstadt/blimp",
+    licence="CC BY 4.0",
+    citation="Warstadt et al. (2020)",
+    files=_at(
+        "https://raw.githubusercontent.com/alexwarstadt/blimp/"
+        "3e56b06fcabca9b30822fc66435fca6b1aa40bb1",
+        ("BLiMP.zip", 2_354_164,
+         "172a1a714d72e72a89e8384dd531483f3d0f8a9aee3d33dccaf7992d8cecbb73"),
+        ("raw_results/summary/models_summary.jsonl", 10_064,
+         "d54b1b361559eec9182f89930d5012af89d1a35d8e2ff435637b3166e2e3037a"),
+    ),
+)
+
+TINY_SHAKESPEARE = Corpus(
+    name="tinyshakespeare",
+    title="40,000 lines of Shakespeare's plays in one file",
+    page="https://github.com/karpathy/char-rnn",
+    licence="MIT; the text itself is in the public domain",
+    citation="Karpathy (2015)",
+    files=_at(
+        "https://raw.githubusercontent.com/karpathy/char-rnn/"
+        "6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e/data/tinyshakespeare",
+        ("input.txt", 1_115_394,
+         "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"),
+    ),
+)
+# fmt: on
+
+CORPORA: dict[str, Corpus] = {
+    corpus.name: corpus for corpus in (MULTI30K, BANKING77, BLIMP, TINY_SHAKESPEARE)
+}
+"""All corpora by name."""
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m course_lib.data.corpora",
+        description="List the corpora, or fetch some ahead of time.",
+    )
+    parser.add_argument("corpus", nargs="*", help=f"{', '.join(CORPORA)}; none lists them")
+    names = parser.parse_args().corpus
+    for name in names:
+        if name not in CORPORA:
+            parser.error(f"no corpus {name!r}; there are {', '.join(CORPORA)}")
+    try:
+        for name in names:
+            for file_name in CORPORA[name].files:
+                print(fetch(CORPORA[name], file_name))
+    except DownloadError as error:
+        raise SystemExit(str(error)) from error
+    if not names:
+        print(f"Kept in {data_folder()}\n")
+        for corpus in CORPORA.values():
+            print(f"{corpus.name}: {corpus.title}\n    {corpus.page}")
+            print(f"    licence: {corpus.licence}\n    cite: {corpus.citation}")
+
+
+if __name__ == "__main__":
+    _main()

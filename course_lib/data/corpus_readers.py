@@ -1,0 +1,138 @@
+"""The corpora as plain Python: pairs of sentences, texts with labels.
+
+Each reader fetches what it reads if it is not on this machine yet; see ``corpora.py``, also for
+what the texts may be used for.
+"""
+
+import csv
+import gzip
+import io
+import json
+import zipfile
+from typing import Literal, NamedTuple, get_args
+
+from course_lib.data.corpora import BANKING77, BLIMP, MULTI30K, TINY_SHAKESPEARE, fetch
+
+Language = Literal["en", "de", "fr"]
+Multi30kSplit = Literal[
+    "train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco", "test_2018_flickr"
+]
+
+
+class MinimalPair(NamedTuple):
+    """Two sentences that differ in one point of grammar.
+
+    Attributes:
+        good: The grammatical one.
+        bad: The other.
+        paradigm: Which of the 67 kinds it is, such as ``adjunct_island``.
+        phenomenon: Which family of kinds it is of, such as ``island_effects``.
+    """
+
+    good: str
+    bad: str
+    paradigm: str
+    phenomenon: str
+
+
+def read_multi30k(split: Multi30kSplit, src: Language, tgt: Language) -> list[tuple[str, str]]:
+    """Read captions with their translations.
+
+    Args:
+        split: Which part: ``train`` has 29,000 pairs, ``val`` 1,014, ``test_2016_flickr`` 1,000.
+        src: Language of the sources.
+        tgt: Language of the targets.
+
+    Returns:
+        Pairs of source and target, without spaces at their ends.
+
+    Raises:
+        ValueError: A split or language is unknown.
+        DownloadError: A file could not be had.
+        WrongFileError: A file holds other bytes than it should.
+
+    Source: Elliott et al. (2016), section 2.
+    """
+    _check("split", split, get_args(Multi30kSplit))
+    sides = []
+    for name, language in (("src", src), ("tgt", tgt)):
+        _check(name, language, get_args(Language))
+        packed = fetch(MULTI30K, f"{split}.{language}.gz").read_bytes()
+        # Lines end at \n alone: some hold signs that splitlines would take for ends.
+        lines = gzip.decompress(packed).decode("utf-8").removesuffix("\n").split("\n")
+        sides.append([line.strip() for line in lines])
+    return list(zip(*sides, strict=True))
+
+
+def read_banking77(split: Literal["train", "test"]) -> list[tuple[str, str]]:
+    """Read questions to a bank.
+
+    Args:
+        split: ``train`` has 10,003, ``test`` 3,080.
+
+    Returns:
+        Pairs of a question and the name of its intent, one of 77.
+
+    Raises:
+        ValueError: The split is unknown.
+        DownloadError: A file could not be had.
+        WrongFileError: A file holds other bytes than it should.
+
+    Source: Casanueva et al. (2020), section 3.
+    """
+    _check("split", split, ("train", "test"))
+    with fetch(BANKING77, f"{split}.csv").open(encoding="utf-8", newline="") as file:
+        return [(row["text"].strip(), row["category"]) for row in csv.DictReader(file)]
+
+
+def read_blimp() -> list[MinimalPair]:
+    """Read pairs of a grammatical sentence and one that is not.
+
+    Returns:
+        67,000 pairs: 67 paradigms in alphabetical order, 1,000 of each. In 7 of them both
+        sentences are the same: the corpus has them so, and figures of others count them.
+
+    Raises:
+        DownloadError: A file could not be had.
+        WrongFileError: A file holds other bytes than it should.
+
+    Source: Warstadt et al. (2020), section 3.
+    """
+    pairs = []
+    with zipfile.ZipFile(fetch(BLIMP, "BLiMP.zip")) as archive:
+        # The archive also holds what a Mac's Finder put there, under __MACOSX/.
+        names = [name for name in archive.namelist() if name.startswith("data/")]
+        for name in sorted(name for name in names if name.endswith(".jsonl")):
+            for line in io.TextIOWrapper(archive.open(name), encoding="utf-8"):
+                row = json.loads(line)
+                pairs.append(
+                    MinimalPair(
+                        good=row["sentence_good"],
+                        bad=row["sentence_bad"],
+                        paradigm=row["UID"],
+                        phenomenon=row["linguistics_term"],
+                    )
+                )
+    return pairs
+
+
+def read_tiny_shakespeare() -> tuple[str, str]:
+    """Read Shakespeare's plays, divided as nanoGPT divides them.
+
+    Returns:
+        The text to train on, 1,003,854 characters, and the last tenth to validate on, 111,540.
+
+    Raises:
+        DownloadError: The file could not be had.
+        WrongFileError: The file holds other bytes than it should.
+
+    Source: Karpathy (2015), char-rnn; nanoGPT, ``data/shakespeare_char``.
+    """
+    text = fetch(TINY_SHAKESPEARE, "input.txt").read_text(encoding="utf-8")
+    border = int(0.9 * len(text))
+    return text[:border], text[border:]
+
+
+def _check(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name} must be one of {known}, got {value!r}")

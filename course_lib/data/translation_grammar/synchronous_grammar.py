@@ -1,0 +1,379 @@
+"""A grammar that writes two languages at once.
+
+A rule says how a phrase is put together in the source language, and how in the target language,
+from the same smaller phrases. So each derivation gives a sentence and its translation. Phrases
+carry features, such as ``NounPhrase[person,plural]``; a rule whose features are variables stands
+for one rule for each of their values.
+"""
+
+import itertools
+import math
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from course_lib.data.translation_grammar.surface_form import Language, Word
+
+
+@dataclass(frozen=True)
+class Category:
+    """A kind of phrase.
+
+    Attributes:
+        name: Such as ``NounPhrase``.
+        features: Values that the rules ask for, such as ``("person", "plural")``.
+    """
+
+    name: str
+    features: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, notation: str) -> "Category":
+        """Read the notation of the rules.
+
+        >>> Category.read("NounPhrase[person,plural]")
+        Category(name='NounPhrase', features=('person', 'plural'))
+
+        Args:
+            notation: A name, and its features in brackets, separated by commas, without blanks.
+
+        Returns:
+            The category.
+
+        Raises:
+            ValueError: It is written in another way.
+        """
+        match = re.fullmatch(r"(\w+)\[([^][]*)\]", notation)
+        if match is None:
+            raise ValueError(f"a category must be written Name[feature,...], got {notation!r}")
+        return cls(match[1], tuple(filter(None, match[2].split(","))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """How a phrase is put together, in both languages.
+
+    Items are separated by blanks: words (``le/l'`` if the form changes before a vowel) and
+    categories. ``links`` and ``binds`` are pairs of items, written ``item=item``; a word is named
+    by its form before a consonant, a category by its name alone.
+
+    Attributes:
+        parent: The phrase, a category.
+        src: Its parts in the source language; categories with their features.
+        tgt: Its parts in the target language: the same categories, by name, and words.
+        links: Source and target items that are translations of each other; a category stands for
+            the first word in it that agrees with its subject.
+        head: The category that the phrase inherits its head word from; a phrase of one part does
+            so without being told.
+        src_agrees: The source word that agrees with the phrase's subject.
+        tgt_agrees: The target word that does.
+        agrees_in_gender: Whether those agree in gender too, as adjectives do.
+        binds: An item and the one that it agrees with.
+        refers: A pronoun's category and that of the phrase that it stands for.
+        deepens: Whether this nests a noun phrase in a noun phrase.
+        weight: How often it is drawn, beside other rules for the same phrase.
+    """
+
+    parent: str
+    src: str
+    tgt: str
+    links: str = ""
+    head: str = ""
+    src_agrees: str = ""
+    tgt_agrees: str = ""
+    agrees_in_gender: bool = False
+    binds: str = ""
+    refers: str = ""
+    deepens: bool = False
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class GroundRule:
+    """A rule with a value for each variable.
+
+    Attributes:
+        rule: The rule that it comes from.
+        parent: The phrase.
+        src: Its parts in the source language.
+        tgt: Its parts in the target language; a number is the place in ``children`` of a phrase.
+        children: The categories among its parts, in the order of the source language.
+    """
+
+    rule: Rule
+    parent: Category
+    src: tuple[Word | Category, ...]
+    tgt: tuple[Word | int, ...]
+    children: tuple[Category, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """A rule, applied, and what its phrases were derived from.
+
+    Attributes:
+        rule: The rule.
+        children: One derivation for each of ``rule.children``.
+    """
+
+    rule: GroundRule
+    children: tuple["Derivation", ...] = ()
+
+    @cached_property
+    def depth(self) -> int:
+        """How deep noun phrases are nested in noun phrases."""
+        below = max((child.depth for child in self.children), default=0)
+        return below + self.rule.rule.deepens
+
+
+@dataclass
+class _Prefix:
+    """The rules whose source side begins with the same parts; ``rules`` end here."""
+
+    following: dict[str | Category, "_Prefix"] = field(default_factory=dict)
+    rules: list[GroundRule] = field(default_factory=list)
+
+
+class SynchronousGrammar:
+    """Rules that derive sentences and their translations, both ways: to draw and to parse.
+
+    Args:
+        rules: The rules. No source side may be empty, or begin with its own phrase.
+        start: Name of the category of whole sentences, which has no features.
+        features: The values of each variable; ``kind2`` is another variable with those of ``kind``.
+        src_language: How the source language writes words that meet.
+        tgt_language: Likewise for the target language.
+
+    Attributes:
+        rules: The ground rules from which sentences can be derived.
+        src_language: As given.
+        tgt_language: As given.
+
+    Raises:
+        ValueError: A rule is badly written, or no sentence can be derived.
+
+    Source: Aho and Ullman (1969) for the formalism; chapter "Sequence to sequence".
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        *,
+        start: str,
+        features: Mapping[str, Sequence[str]],
+        src_language: Language,
+        tgt_language: Language,
+    ) -> None:
+        self.src_language = src_language
+        self.tgt_language = tgt_language
+        self._start = Category(start)
+        ground = [each for rule in rules for each in _ground(rule, features)]
+        self._least_depth = _least_depths(ground)
+        if self._start not in self._least_depth:
+            raise ValueError(f"rules must derive a sentence, none derives {start!r}")
+        productive = [
+            rule for rule in ground if all(child in self._least_depth for child in rule.children)
+        ]
+        self._rules_of = _reachable(productive, self._start)
+        self.rules = tuple(rule for rules in self._rules_of.values() for rule in rules)
+        self._choices: dict[tuple[Category, int], tuple[list[GroundRule], list[float]]] = {}
+        self._prefixes = _Prefix()
+        self._listed: dict[str, str] = {}
+        for rule in self.rules:
+            node = self._prefixes
+            for item in rule.src:
+                key = item.text if isinstance(item, Word) else item
+                node = node.following.setdefault(key, _Prefix())
+                if isinstance(item, Word) and item.before_vowel is not None:
+                    self._listed[item.before_vowel] = item.text
+            node.rules.append(rule)
+
+    def count(self, max_depth: int) -> int:
+        """Count the derivations; as many sentences, if none has two.
+
+        Args:
+            max_depth: How deep noun phrases may be nested in noun phrases.
+
+        Returns:
+            The exact number.
+
+        Raises:
+            ValueError: ``max_depth`` is negative, or too small for any sentence.
+        """
+        self._check_depth(max_depth)
+        counts: dict[tuple[Category, int], int] = {}
+
+        def count(category: Category, depth: int) -> int:
+            key = (category, depth)
+            if key not in counts:
+                counts[key] = sum(
+                    math.prod(count(child, depth - rule.rule.deepens) for child in rule.children)
+                    for rule in self._feasible(category, depth)
+                )
+            return counts[key]
+
+        return count(self._start, max_depth)
+
+    def draw(self, dice: random.Random, *, max_depth: int) -> Derivation:
+        """Draw a sentence: rule by rule, as often as their weights say.
+
+        Args:
+            dice: Source of the random numbers.
+            max_depth: How deep noun phrases may be nested in noun phrases.
+
+        Returns:
+            Its derivation.
+
+        Raises:
+            ValueError: ``max_depth`` is negative, or too small for any sentence.
+        """
+        self._check_depth(max_depth)
+        return self._draw(self._start, dice, max_depth)
+
+    def parse(self, words: Sequence[str]) -> list[Derivation]:
+        """Find all derivations of a source sentence, from the last word to the first.
+
+        Args:
+            words: The sentence, as written.
+
+        Returns:
+            Its derivations; none if it is not of the grammar.
+        """
+        listed = [self._listed.get(word, word) for word in words]
+        # chart[start][category]: the phrases that begin there, each with where it ends.
+        chart: list[defaultdict[Category, list[tuple[int, Derivation]]]]
+        chart = [defaultdict(list) for _ in range(len(words) + 1)]
+
+        def extend(node: _Prefix, start: int, end: int, children: tuple[Derivation, ...]) -> None:
+            for rule in node.rules:
+                phrase = Derivation(rule, children)
+                chart[start][rule.parent].append((end, phrase))
+                if rule.parent in self._prefixes.following:
+                    extend(self._prefixes.following[rule.parent], start, end, (phrase,))
+            if end == len(words) or not node.following:
+                return
+            if listed[end] in node.following:
+                extend(node.following[listed[end]], start, end + 1, children)
+            for category in chart[end].keys() & node.following.keys():
+                for next_end, phrase in chart[end][category]:
+                    extend(node.following[category], start, next_end, (*children, phrase))
+
+        for start in reversed(range(len(words))):
+            if listed[start] in self._prefixes.following:
+                extend(self._prefixes.following[listed[start]], start, start + 1, ())
+        readings = [phrase for _, phrase in chart[0][self._start]]
+        return [phrase for phrase in readings if self._written(phrase) == tuple(words)]
+
+    def _written(self, derivation: Derivation) -> tuple[str, ...]:
+        return self.src_language.write(list(_src_words(derivation)))[0]
+
+    def _draw(self, category: Category, dice: random.Random, depth: int) -> Derivation:
+        key = (category, depth)
+        if key not in self._choices:
+            rules = self._feasible(category, depth)
+            # A rule's weight is shared among its ground rules: features do not make it likelier.
+            number = Counter(rule.rule for rule in rules)
+            shares = [rule.rule.weight / number[rule.rule] for rule in rules]
+            self._choices[key] = rules, list(itertools.accumulate(shares))
+        rules, cumulated = self._choices[key]
+        [rule] = dice.choices(rules, cum_weights=cumulated)
+        below = depth - rule.rule.deepens
+        return Derivation(rule, tuple(self._draw(child, dice, below) for child in rule.children))
+
+    def _feasible(self, category: Category, depth: int) -> list[GroundRule]:
+        """Return the rules for a phrase that can be carried out within a depth."""
+        return [
+            rule
+            for rule in self._rules_of[category]
+            if all(self._least_depth[child] <= depth - rule.rule.deepens for child in rule.children)
+        ]
+
+    def _check_depth(self, max_depth: int) -> None:
+        if max_depth < self._least_depth[self._start]:
+            raise ValueError(
+                f"max_depth must be at least {self._least_depth[self._start]}, got {max_depth}"
+            )
+
+
+def _src_words(derivation: Derivation) -> Iterator[Word]:
+    children = iter(derivation.children)
+    for item in derivation.rule.src:
+        if isinstance(item, Word):
+            yield item
+        else:
+            yield from _src_words(next(children))
+
+
+def _ground(rule: Rule, features: Mapping[str, Sequence[str]]) -> Iterator[GroundRule]:
+    """Give every combination of values to the variables of a rule."""
+    parent = Category.read(rule.parent)
+    src = [Category.read(i) if "[" in i else Word.read(i) for i in rule.src.split()]
+    children = [item for item in src if isinstance(item, Category)]
+    names = [child.name for child in children]
+    tgt = [names.index(i) if i in names else Word.read(i) for i in rule.tgt.split()]
+    places = [item for item in tgt if isinstance(item, int)]
+    words = [[i.text for i in side if isinstance(i, Word)] for side in (src, tgt)]
+    if not src or len(set(names)) < len(names) or sorted(places) != list(range(len(names))):
+        raise ValueError(
+            f"src and tgt must hold the same categories, each once, got {rule.src!r} and "
+            f"{rule.tgt!r}"
+        )
+    if any(len(set(side)) < len(side) for side in words):
+        raise ValueError(f"a rule must hold no word twice, got {rule.src!r} and {rule.tgt!r}")
+    for pair in f"{rule.links} {rule.binds} {rule.refers}".split():
+        for name in pair.split("="):
+            if name not in {*names, *words[0], *words[1]}:
+                raise ValueError(f"links, binds and refers must name items, got {pair!r}")
+
+    used = {feature for category in (parent, *children) for feature in category.features}
+    variables = sorted(name for name in used if name.rstrip("0123456789") in features)
+    domains = [features[name.rstrip("0123456789")] for name in variables]
+    for values in itertools.product(*domains):
+        value_of = dict(zip(variables, values, strict=True))
+
+        def fill(category: Category, value_of: Mapping[str, str] = value_of) -> Category:
+            return Category(category.name, tuple(value_of.get(f, f) for f in category.features))
+
+        filled = tuple(fill(item) if isinstance(item, Category) else item for item in src)
+        yield GroundRule(
+            rule=rule,
+            parent=fill(parent),
+            src=filled,
+            tgt=tuple(tgt),
+            children=tuple(item for item in filled if isinstance(item, Category)),
+        )
+
+
+def _least_depths(rules: Sequence[GroundRule]) -> dict[Category, int]:
+    """Return for each phrase that can be derived the least depth that it takes."""
+    least: dict[Category, int] = {}
+    changed = True
+    while changed:
+        changed = False
+        for rule in rules:
+            if all(child in least for child in rule.children):
+                depth = max((least[child] for child in rule.children), default=0)
+                depth += rule.rule.deepens
+                if depth < least.get(rule.parent, depth + 1):
+                    least[rule.parent] = depth
+                    changed = True
+    return least
+
+
+def _reachable(rules: Sequence[GroundRule], start: Category) -> dict[Category, list[GroundRule]]:
+    """Return the rules for each phrase that occurs in a sentence."""
+    rules_of: defaultdict[Category, list[GroundRule]] = defaultdict(list)
+    for rule in rules:
+        rules_of[rule.parent].append(rule)
+    reached = {start: rules_of[start]}
+    agenda = [start]
+    while agenda:
+        for rule in reached[agenda.pop()]:
+            for child in rule.children:
+                if child not in reached:
+                    reached[child] = rules_of[child]
+                    agenda.append(child)
+    return reached

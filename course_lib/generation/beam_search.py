@@ -1,0 +1,126 @@
+"""Beam search: keep the few most probable beginnings, and extend them all.
+
+Dimensions: batch; prompt_len (tokens); beams (sequences in play for each prompt: 1 at first, then
+beam_size where the vocabulary allows); candidates; written (tokens); vocab_size.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from course_lib.generation.hypothesis import Hypothesis
+from course_lib.generation.length_penalty import PowerPenalty
+from course_lib.generation.step_model import StepModel
+
+
+@torch.no_grad()
+def beam_search(
+    model: StepModel,
+    prompt: Tensor,
+    *,
+    beam_size: int,
+    eos_id: int | None,
+    max_new_tokens: int,
+    length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),
+    num_results: int = 1,
+) -> list[list[Hypothesis]]:
+    """Look for the sequences with the highest score, log-probability over length penalty.
+
+    Every sequence in play is extended by every token. Of all these candidates the best
+    ``beam_size`` count: those that end go to the results, and the best that do not end stay in
+    play. The search is over when nothing in play can still beat the results, or at
+    ``max_new_tokens``; what is in play then competes as it is, unfinished.
+
+    With ``beam_size=1`` and ``num_results=1`` this follows the path of ``greedy``, and may go past
+    its end. With a beam wide enough to hold every sequence it is exact.
+
+    Args:
+        model: The model, fresh; it has read nothing of the prompt. It reads the prompt once for all
+            beams, and then must hold ``batch * beam_size`` rows.
+        prompt: ``(batch, prompt_len)``, int64: what each sequence begins with, such as the start
+            token. All prompts have the same length.
+        beam_size: Number of sequences to keep in play for each prompt.
+        eos_id: The end token; None if there is none.
+        max_new_tokens: Most tokens to write in each sequence, the end token among them.
+        length_penalty: From the number of tokens written, the end token among them, to what the
+            log-probability is divided by; positive, and never less for a longer sequence. By
+            default the length itself: the score is the mean log-probability of a token.
+        num_results: How many hypotheses to return for each prompt, at most ``beam_size``.
+
+    Returns:
+        For each prompt its hypotheses, best first; fewer than ``num_results`` where there are no
+        more that are possible at all.
+
+    Raises:
+        ValueError: ``prompt`` is empty, ``beam_size`` or ``max_new_tokens`` is not positive, or
+            ``num_results`` is not from 1 to ``beam_size``.
+
+    Source: Sutskever et al. (2014), section 3.2; Wu et al. (2016), section 7; chapter "Decoding".
+    """
+    if prompt.dim() != 2 or 0 in prompt.shape:
+        raise ValueError(f"prompt must be (batch, prompt_len), neither 0, got {prompt.shape}")
+    if beam_size < 1 or max_new_tokens < 1:
+        raise ValueError(f"must be at least 1: got {beam_size=} and {max_new_tokens=}")
+    if not 1 <= num_results <= beam_size:
+        raise ValueError(f"num_results must be from 1 to {beam_size=}, got {num_results}")
+
+    batch, device = prompt.size(0), prompt.device
+    results: list[list[Hypothesis]] = [[] for _ in range(batch)]
+    first_row = torch.arange(batch, device=device)[:, None]  # of each prompt's beams
+    written = torch.empty(batch, 1, 0, dtype=torch.int64, device=device)  # (batch, beams, written)
+    totals = torch.zeros(batch, 1, device=device)  # (batch, beams), log-probability in nats
+    logits = model.advance(prompt)  # (batch * beams, vocab_size), one beam at first
+    for length in range(1, max_new_tokens + 1):
+        beams, vocab_size = totals.size(1), logits.size(-1)
+
+        # Extend every beam by every token; take the best candidates. Each beam can end in one way
+        # only, so of twice as many candidates as beams at least half go on.
+        step = logits.log_softmax(dim=-1).view(batch, beams, vocab_size)
+        extended = (totals[:, :, None] + step).flatten(1)  # (batch, beams * vocab_size)
+        candidates, where = extended.topk(min(2 * beam_size, extended.size(1)), dim=1)
+        parent, token = where // vocab_size, where % vocab_size  # (batch, candidates) each
+        ends = torch.zeros_like(token, dtype=torch.bool) if eos_id is None else token == eos_id
+
+        # What ends among the best goes to the results; at the limit, whatever is among the best.
+        leaves = ends.clone() if length < max_new_tokens else torch.ones_like(ends)
+        leaves[:, beam_size:] = False
+        leaves &= candidates != -math.inf  # what can't be said is no result
+        row, rank = leaves.nonzero(as_tuple=True)  # (leaves,) each
+        columns = [row, token[row, rank], candidates[row, rank], ends[row, rank]]
+        columns.append(written[row, parent[row, rank]])  # (leaves, written)
+        # A column at a time: on a GPU every reading is a wait.
+        read = zip(*(column.tolist() for column in columns), strict=True)
+        for number, last, total, finished, tokens in read:
+            hypothesis = Hypothesis(
+                tokens=(*tokens, last),
+                log_probability=total,
+                score=total / length_penalty(length),
+                finished=finished,
+            )
+            results[number].append(hypothesis)
+            results[number].sort(key=lambda found: found.score, reverse=True)
+            del results[number][num_results:]
+        going_on = extended.size(1) - beams if eos_id is not None else extended.size(1)
+        if length == max_new_tokens or going_on == 0:
+            break
+
+        # What does not end stays in play, best first.
+        totals, kept = candidates.masked_fill(ends, -math.inf).topk(min(beam_size, going_on), dim=1)
+        parent, token = parent.gather(1, kept), token.gather(1, kept)  # (batch, beams) each
+
+        # A log-probability only falls, so this is the most that a sequence in play can reach.
+        reachable = (totals[:, 0] / length_penalty(max_new_tokens)).tolist()
+        if all(
+            bound == -math.inf or (len(found) == num_results and found[-1].score >= bound)
+            for found, bound in zip(results, reachable, strict=True)
+        ):
+            break
+
+        written = torch.cat([written[first_row, parent], token[:, :, None]], dim=2)
+        rows = (first_row * beams + parent).flatten()
+        if not torch.equal(rows, torch.arange(batch * beams, device=device)):
+            model.reorder(rows)
+        logits = model.advance(token.flatten()[:, None])  # (batch * beams, vocab_size)
+    return results

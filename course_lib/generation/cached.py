@@ -1,0 +1,111 @@
+"""Models with a KV cache, ready for the searches: ``StepModel``s that remember keys and values.
+
+Dimensions: batch (rows); new_len (tokens of this step); src_len; d_model; vocab_size.
+"""
+
+import torch
+from torch import Tensor
+
+from course_lib.generation.step_model import in_full_precision
+from course_lib.layers.kv_cache import KVCache
+from course_lib.models.gpt import DecoderLM
+from course_lib.models.transformer import Transformer
+
+
+class CachedDecoder:
+    """A decoder language model that remembers what it has read: a ``StepModel``.
+
+    Args:
+        model: The model; put it into evaluation mode first, or dropout will garble the text.
+        capacity: Room for this many tokens to begin with.
+
+    Attributes:
+        model: As given.
+        cache: What it has read so far.
+
+    Source: chapter "Caching keys and values".
+    """
+
+    def __init__(self, model: DecoderLM, *, capacity: int = 64) -> None:
+        self.model = model
+        self.cache = KVCache(model.config.num_layers, capacity=capacity)
+
+    @torch.no_grad()
+    def advance(self, tokens: Tensor) -> Tensor:
+        """Read more tokens and say what may come next.
+
+        Args:
+            tokens: ``(batch, new_len)``, token ids: the prompt at first, then what was chosen.
+
+        Returns:
+            Logits of the token after the last, ``(batch, vocab_size)``, float32 or float64.
+        """
+        hidden = self.model.hidden(tokens, cache=self.cache)  # (batch, new_len, d_model)
+        return in_full_precision(self.model.output_projection(hidden[:, -1]))
+
+    def reorder(self, indices: Tensor) -> None:
+        """Make row i go on from what was row ``indices[i]``.
+
+        Args:
+            indices: ``(new batch,)``, int64; a row may be taken more than once or not at all.
+        """
+        self.cache.reorder(indices)
+
+
+class CachedTransformer:
+    """A Transformer that remembers source and translation so far: a ``StepModel``.
+
+    Args:
+        model: The model; put it into evaluation mode first, or dropout will garble the text.
+        memory: ``(batch, src_len, d_model)``, what ``model.encode`` made of the source.
+        memory_mask: Boolean ``(batch, 1, 1, src_len)``, True where the source is no padding; None
+            if it has none.
+        capacity: Room for this many target tokens to begin with.
+
+    Attributes:
+        model: As given.
+        memory: One row for each row of tokens.
+        memory_mask: Likewise.
+        cache: What it has read so far.
+
+    Source: chapter "Caching keys and values".
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        memory: Tensor,
+        memory_mask: Tensor | None = None,
+        *,
+        capacity: int = 64,
+    ) -> None:
+        self.model = model
+        self.memory = memory
+        self.memory_mask = memory_mask
+        self.cache = KVCache(model.config.num_decoder_layers, capacity=capacity)
+
+    @torch.no_grad()
+    def advance(self, tokens: Tensor) -> Tensor:
+        """Read more target tokens and say what may come next.
+
+        Args:
+            tokens: ``(batch, new_len)``, target token ids: the start symbol at first, then what
+                was chosen.
+
+        Returns:
+            Logits of the token after the last, ``(batch, tgt_vocab_size)``, float32 or float64.
+        """
+        hidden = self.model.hidden(tokens, self.memory, self.memory_mask, cache=self.cache)
+        # hidden: (batch, new_len, d_model)
+        return in_full_precision(self.model.output_projection(hidden[:, -1]))
+
+    def reorder(self, indices: Tensor) -> None:
+        """Make row i go on from what was row ``indices[i]``, with that row's source.
+
+        Args:
+            indices: ``(new batch,)``, int64; a row may be taken more than once or not at all.
+        """
+        self.cache.reorder(indices)
+        self.memory = self.memory.index_select(0, indices)
+        if self.memory_mask is not None:
+            self.memory_mask = self.memory_mask.index_select(0, indices)

@@ -1,0 +1,143 @@
+"""Error analysis: when the output is wrong, is the search or the model at fault?
+
+Dimensions: sequences (to be scored); prompt_len, len (tokens); vocab_size.
+"""
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from course_lib.generation.hypothesis import Hypothesis, cut_at_end
+from course_lib.generation.length_penalty import PowerPenalty
+from course_lib.generation.step_model import StepModel
+
+
+class Fault(enum.StrEnum):
+    """What to work on next.
+
+    Attributes:
+        NONE: Nothing: the output is the reference.
+        SEARCH: The search: the model prefers the reference, but the search did not find it. A wider
+            beam may help.
+        MODEL: The model: it prefers its own output, or finds both as good. A wider beam will not
+            help.
+    """
+
+    NONE = "none"
+    SEARCH = "search"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis:
+    """What the model thinks of an output and of the reference.
+
+    Attributes:
+        fault: What is at fault.
+        output: The output, with the model's log-probability and score.
+        reference: The reference, likewise.
+    """
+
+    fault: Fault
+    output: Hypothesis
+    reference: Hypothesis
+
+
+def diagnose(
+    model: StepModel,
+    prompt: Tensor,
+    *,
+    output: Sequence[int],
+    reference: Sequence[int],
+    eos_id: int | None,
+    length_penalty: Callable[[int], float] = PowerPenalty(alpha=1.0),
+) -> Diagnosis:
+    """Compare the model's score of the reference with that of the output.
+
+    Args:
+        model: The model, fresh, for one sequence.
+        prompt: ``(1, prompt_len)``, int64: what the output was written after.
+        output: The token ids that the search returned, with the end token if it came.
+        reference: The token ids of a right answer, with the end token.
+        eos_id: The end token; None if there is none.
+        length_penalty: What the search divided log-probabilities by: give the same.
+
+    Returns:
+        The diagnosis, with both scores.
+
+    Raises:
+        ValueError: ``output`` or ``reference`` is empty or goes on after an end token, or
+            ``prompt`` is not of one row.
+
+    Source: chapter "Decoding".
+    """
+    scored = []
+    for found in score_sequences(model, prompt, [output, reference], eos_id=eos_id):
+        score = found.log_probability / length_penalty(len(found.tokens))
+        scored.append(
+            Hypothesis(
+                tokens=found.tokens,
+                log_probability=found.log_probability,
+                score=score,
+                finished=found.finished,
+            )
+        )
+    of_output, of_reference = scored
+    if of_output.tokens == of_reference.tokens:
+        fault = Fault.NONE
+    elif of_reference.score > of_output.score:
+        fault = Fault.SEARCH
+    else:
+        fault = Fault.MODEL
+    return Diagnosis(fault=fault, output=of_output, reference=of_reference)
+
+
+@torch.no_grad()
+def score_sequences(
+    model: StepModel, prompt: Tensor, sequences: Sequence[Sequence[int]], *, eos_id: int | None
+) -> list[Hypothesis]:
+    """Ask the model how probable given sequences are.
+
+    Args:
+        model: The model, fresh, for one sequence.
+        prompt: ``(1, prompt_len)``, int64: what all sequences come after.
+        sequences: Token ids, at least one in each, the end token at most as the last.
+        eos_id: The end token; None if there is none.
+
+    Returns:
+        One hypothesis for each sequence, scored by its log-probability.
+
+    Raises:
+        ValueError: There is no sequence, one is empty or goes on after an end token, or ``prompt``
+            is not of one row.
+
+    Source: chapter "Decoding".
+    """
+    if prompt.dim() != 2 or prompt.size(0) != 1 or prompt.size(1) < 1:
+        raise ValueError(f"prompt must be (1, prompt_len), got {tuple(prompt.shape)}")
+    if not sequences or not all(sequences):
+        raise ValueError("sequences must hold at least one token each, and be at least one")
+    for sequence in sequences:
+        if eos_id in list(sequence)[:-1]:
+            raise ValueError(f"{list(sequence)} goes on after the end token {eos_id}")
+    longest = max(len(sequence) for sequence in sequences)
+    # A short sequence is filled up with its last token; what those score is left out below.
+    filled = torch.tensor([[*s, *[s[-1]] * (longest - len(s))] for s in sequences])
+    tokens = filled.to(prompt.device)  # (sequences, len)
+
+    logits = model.advance(prompt)  # (1, vocab_size)
+    model.reorder(torch.zeros(len(sequences), dtype=torch.int64, device=prompt.device))
+    logits = logits.expand(len(sequences), -1)
+    terms = []
+    for t in range(longest):
+        if t > 0:
+            logits = model.advance(tokens[:, t - 1 : t])  # (sequences, vocab_size)
+        terms.append(logits.log_softmax(dim=-1).gather(1, tokens[:, t : t + 1]))
+    each = torch.cat(terms, dim=1)  # (sequences, len), in nats
+    return [
+        cut_at_end(tokens[i : i + 1, : len(s)], each[i : i + 1], eos_id)[0]
+        for i, s in enumerate(sequences)
+    ]

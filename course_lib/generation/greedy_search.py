@@ -1,0 +1,56 @@
+"""Greedy search: always write the most probable token.
+
+Dimensions: batch; prompt_len (tokens); vocab_size.
+"""
+
+import torch
+from torch import Tensor
+
+from course_lib.generation.hypothesis import Hypothesis, cut_at_end
+from course_lib.generation.step_model import StepModel
+
+
+@torch.no_grad()
+def greedy(
+    model: StepModel, prompt: Tensor, *, eos_id: int | None, max_new_tokens: int
+) -> list[Hypothesis]:
+    """Write the most probable token, read it, and so on until the end token.
+
+    Each step is the best one, the whole need not be: a first token that is a little less probable
+    may lead to a far more probable sentence. ``beam_search`` keeps several in play.
+
+    Args:
+        model: The model, fresh; it has read nothing of the prompt.
+        prompt: ``(batch, prompt_len)``, int64: what each sequence begins with, such as the start
+            token. All prompts have the same length.
+        eos_id: The end token, at which a sequence stops; None if there is none.
+        max_new_tokens: Most tokens to write in each sequence, the end token among them.
+
+    Returns:
+        One hypothesis for each prompt, scored by its log-probability.
+
+    Raises:
+        ValueError: ``prompt`` is empty, or ``max_new_tokens`` is not positive.
+
+    Source: chapter "Decoding".
+    """
+    if prompt.dim() != 2 or 0 in prompt.shape:
+        raise ValueError(f"prompt must be (batch, prompt_len), neither 0, got {prompt.shape}")
+    if max_new_tokens < 1:
+        raise ValueError(f"max_new_tokens must be at least 1, got {max_new_tokens}")
+    tokens, log_probabilities = [], []
+    is_open = torch.ones(prompt.size(0), dtype=torch.bool, device=prompt.device)
+    logits = model.advance(prompt)  # (batch, vocab_size)
+    while True:
+        log_probability, token = logits.log_softmax(dim=-1).max(dim=-1)  # (batch,) each
+        tokens.append(token)
+        log_probabilities.append(log_probability)
+        if len(tokens) == max_new_tokens:
+            break
+        if eos_id is not None:
+            is_open &= token != eos_id
+            if not bool(is_open.any()):
+                break
+        # Sequences that have ended go on with the others; what they write is cut off.
+        logits = model.advance(token[:, None])
+    return cut_at_end(torch.stack(tokens, dim=1), torch.stack(log_probabilities, dim=1), eos_id)

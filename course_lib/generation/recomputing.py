@@ -1,0 +1,54 @@
+"""The simplest ``StepModel``: remember the tokens, and read them all again at each step.
+
+Dimensions: batch; len (tokens so far), new_len; vocab_size.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from course_lib.generation.step_model import in_full_precision
+
+
+class RecomputingModel:
+    """Any language model as a ``StepModel``, without a cache: the truth that caches are held to.
+
+    Args:
+        language_model: Maps token ids ``(batch, len)`` to the logits of each next token,
+            ``(batch, len, vocab_size)``.
+
+    Attributes:
+        tokens: ``(batch, len)``, int64: all that has been read; None before the first step.
+
+    Source: chapter "Decoding".
+    """
+
+    def __init__(self, language_model: Callable[[Tensor], Tensor]) -> None:
+        self._language_model = language_model
+        self.tokens: Tensor | None = None
+
+    def advance(self, tokens: Tensor) -> Tensor:
+        """Read further tokens.
+
+        Args:
+            tokens: ``(batch, new_len)``, int64.
+
+        Returns:
+            ``(batch, vocab_size)``, float32 or float64: logits of the token after the last.
+        """
+        self.tokens = tokens if self.tokens is None else torch.cat([self.tokens, tokens], dim=1)
+        return in_full_precision(self._language_model(self.tokens)[:, -1])
+
+    def reorder(self, indices: Tensor) -> None:
+        """Go on with chosen rows.
+
+        Args:
+            indices: ``(new_batch,)``, int64: row i becomes what row ``indices[i]`` was.
+
+        Raises:
+            ValueError: Nothing has been read yet.
+        """
+        if self.tokens is None:
+            raise ValueError("advance must be called before reorder")
+        self.tokens = self.tokens.index_select(0, indices)

@@ -1,0 +1,126 @@
+"""Sampling: write tokens by chance, as probable as the model finds them or more cautiously.
+
+Dimensions: batch; prompt_len (tokens); vocab_size.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from course_lib.generation.hypothesis import Hypothesis, cut_at_end
+from course_lib.generation.step_model import StepModel
+
+
+@torch.no_grad()
+def sample(
+    model: StepModel,
+    prompt: Tensor,
+    *,
+    eos_id: int | None,
+    max_new_tokens: int,
+    generator: torch.Generator,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> list[Hypothesis]:
+    """Draw each token from the model's distribution, read it, and so on until the end token.
+
+    The logits are divided by the temperature, then all but the top k are dropped, then all but the
+    top p of what is left.
+
+    Args:
+        model: The model, fresh; it has read nothing of the prompt.
+        prompt: ``(batch, prompt_len)``, int64: what each sequence begins with. All prompts have the
+            same length.
+        eos_id: The end token, at which a sequence stops; None if there is none.
+        max_new_tokens: Most tokens to write in each sequence, the end token among them; at least 1.
+        generator: Where chance comes from, on the device of the logits.
+        temperature: Below 1 the probable become more probable, above 1 all become more alike;
+            above 0 and finite.
+        top_k: Draw from the k most probable tokens only; from all if None.
+        top_p: Draw from the fewest tokens whose probabilities sum to p only; from all if None.
+
+    Returns:
+        One hypothesis for each prompt. Its log-probability and score are the model's own, as if
+        there were no temperature, top k or top p.
+
+    Raises:
+        ValueError: ``prompt`` has not two dimensions, or no row or no token; or
+            ``max_new_tokens``, ``temperature``, ``top_k`` or ``top_p`` is out of range.
+
+    Source: Fan et al. (2018), top k; Holtzman et al. (2020), top p; chapter "Decoding".
+    """
+    if prompt.dim() != 2 or 0 in prompt.shape:
+        raise ValueError(f"prompt must be (batch, prompt_len), neither 0, got {prompt.shape}")
+    if max_new_tokens < 1:
+        raise ValueError(f"max_new_tokens must be at least 1, got {max_new_tokens}")
+    if not 0 < temperature < math.inf:
+        raise ValueError(f"temperature must be positive and finite, got {temperature}")
+    tokens, log_probabilities = [], []
+    is_open = torch.ones(prompt.size(0), dtype=torch.bool, device=prompt.device)
+    logits = model.advance(prompt)  # (batch, vocab_size)
+    while True:
+        kept = logits / temperature
+        if top_k is not None:
+            kept = keep_top_k(kept, top_k)
+        if top_p is not None:
+            kept = keep_top_p(kept, top_p)
+        token = torch.multinomial(kept.softmax(dim=-1), 1, generator=generator)  # (batch, 1)
+        tokens.append(token)
+        log_probabilities.append(logits.log_softmax(dim=-1).gather(1, token))
+        if len(tokens) == max_new_tokens:
+            break
+        if eos_id is not None:
+            is_open &= token[:, 0] != eos_id
+            if not bool(is_open.any()):
+                break
+        logits = model.advance(token)
+    return cut_at_end(torch.cat(tokens, dim=1), torch.cat(log_probabilities, dim=1), eos_id)
+
+
+def keep_top_k(logits: Tensor, k: int) -> Tensor:
+    """Rule out all but the k most probable tokens.
+
+    Args:
+        logits: ``(..., vocab_size)``, left as they are.
+        k: How many to keep, at least 1; those as probable as the last are kept too.
+
+    Returns:
+        ``(..., vocab_size)``: the logits, -inf where ruled out.
+
+    Raises:
+        ValueError: ``k`` is below 1.
+
+    Source: Fan et al. (2018), section 5.4; chapter "Decoding".
+    """
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    last_kept = logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]  # (..., 1)
+    return logits.masked_fill(logits < last_kept, -math.inf)
+
+
+def keep_top_p(logits: Tensor, p: float) -> Tensor:
+    """Rule out all but the nucleus: the fewest tokens whose probabilities sum to at least p.
+
+    Args:
+        logits: ``(..., vocab_size)``, left as they are.
+        p: The probability to keep, above 0, at most 1. The most probable token is always kept.
+
+    Returns:
+        ``(..., vocab_size)``: the logits, -inf where ruled out.
+
+    Raises:
+        ValueError: ``p`` is not in that range.
+
+    Source: Holtzman et al. (2020), section 3.1; chapter "Decoding".
+    """
+    if not 0 < p <= 1:
+        raise ValueError(f"p must be above 0 and at most 1, got {p}")
+    if p == 1:  # a sum of rounded probabilities may reach 1 before the last of them
+        return logits
+    falling, order = logits.sort(dim=-1, descending=True, stable=True)
+    probabilities = falling.softmax(dim=-1)
+    before = probabilities.cumsum(dim=-1) - probabilities  # what more probable tokens sum to
+    falling = falling.masked_fill(before >= p, -math.inf)
+    return torch.empty_like(logits).scatter(-1, order, falling)  # back to the vocabulary's order

@@ -1,0 +1,175 @@
+"""A decoder whose steps all look alike, so that a step can be compiled once and replayed.
+
+A ``GrowingCache`` gives longer keys at every step, and a compiler would have to start anew for
+each length. Here the buffers have their full length from the start, every query attends to all of
+it, and a mask hides what is not written yet. That is more to compute for each token, and yet much
+faster on a GPU, where a step of a small model is over before the CPU has said what comes next: as
+a graph of the GPU's (a CUDA graph) the whole step is said at once.
+
+Dimensions: batch; num_heads; new_len (tokens of this step); capacity (tokens at most); head_dim.
+"""
+
+from collections.abc import Callable
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from course_lib.layers.kv_cache import GrowingCache, KeysAndValues
+from course_lib.models.gpt import CausalLayer, DecoderLM
+
+
+class StaticCache:
+    """The keys and values of one self-attention, in buffers that never move.
+
+    It stands where a ``GrowingCache`` would.
+
+    Args:
+        shape: ``(batch, num_heads, capacity, head_dim)``.
+        like: Gives dtype and device.
+
+    Attributes:
+        keys: ``(batch, num_heads, capacity, head_dim)``.
+        values: Likewise.
+        places: ``(new_len,)``, int64: where the next tokens are written.
+        length: Always 0: where tokens stand is told by ``places``.
+
+    Source: chapter "Caching keys and values".
+    """
+
+    def __init__(self, shape: tuple[int, int, int, int], like: Tensor) -> None:
+        self.keys = torch.zeros(shape, dtype=like.dtype, device=like.device)
+        self.values = torch.zeros_like(self.keys)
+        self.places = torch.zeros(1, dtype=torch.int64, device=like.device)
+        self.length = 0
+
+    def update(self, project: Callable[[], KeysAndValues]) -> KeysAndValues:
+        """Write the keys and values of new tokens.
+
+        Args:
+            project: Computes them: ``(batch, num_heads, new_len, head_dim)`` each.
+
+        Returns:
+            All there is room for, ``(batch, num_heads, capacity, head_dim)`` each.
+        """
+        keys, values = project()
+        self.keys.index_copy_(2, self.places, keys)
+        self.values.index_copy_(2, self.places, values)
+        return self.keys, self.values
+
+
+class StaticDecoder:
+    """A decoder language model that remembers what it has read, in fixed memory: a ``StepModel``.
+
+    Args:
+        model: The model, in evaluation mode, with learned positions.
+        batch: Number of sequences, the same throughout: for greedy search and for sampling.
+        capacity: Most tokens of a sequence, prompt included.
+        dtype: In which keys and values are kept, and the step is computed (autocast); the model's
+            own if None.
+        compiled: Compile the step for one new token; the first takes a minute. On a GPU it becomes
+            a CUDA graph.
+
+    Attributes:
+        model: As given.
+        length: Number of tokens read.
+
+    Raises:
+        ValueError: The model has no learned positions, or not ``capacity`` of them.
+
+    Source: ``torch.compile``'s mode ``reduce-overhead``; chapter "Caching keys and values".
+    """
+
+    def __init__(
+        self,
+        model: DecoderLM,
+        *,
+        batch: int,
+        capacity: int,
+        dtype: torch.dtype | None = None,
+        compiled: bool = False,
+    ) -> None:
+        config = model.config
+        if model.positions is None or capacity > config.max_length:
+            raise ValueError(
+                f"model must have {capacity} learned positions, got {config.positions} ones "
+                f"and max_length={config.max_length}"
+            )
+        self.model = model
+        self.length = 0
+        self._batch, self._capacity = batch, capacity
+        weight = model.embedding.weight
+        like = torch.empty(0, dtype=dtype or weight.dtype, device=weight.device)
+        head_dim = config.d_model // config.num_heads
+        shape = (batch, config.num_heads, capacity, head_dim)
+        self._caches = [StaticCache(shape, like) for _ in range(config.num_layers)]
+        self._autocast = torch.autocast(
+            like.device.type, dtype=like.dtype, enabled=like.dtype != weight.dtype
+        )
+        self._columns = torch.arange(capacity, device=weight.device)
+        self._step = self._read
+        if compiled:
+            for buffer in (b for cache in self._caches for b in (cache.keys, cache.values)):
+                # A CUDA graph writes into memory only if it is promised that it stays where it is.
+                torch._dynamo.mark_static_address(buffer)
+            self._step = torch.compile(self._read, mode="reduce-overhead", fullgraph=True)
+
+    @torch.no_grad()
+    def advance(self, tokens: Tensor) -> Tensor:
+        """Read more tokens and say what may come next.
+
+        Args:
+            tokens: ``(batch, new_len)``, token ids: the prompt at first, then what was chosen.
+
+        Returns:
+            Logits of the token after the last, ``(batch, vocab_size)``, float32 or float64.
+
+        Raises:
+            ValueError: There is no room for them, or they are not of ``batch`` sequences.
+        """
+        new_len = tokens.size(1)
+        self._check_rows("tokens", tokens)
+        if self.length + new_len > self._capacity:
+            raise ValueError(
+                f"there is room for {self._capacity} tokens, got {self.length + new_len}"
+            )
+        places = torch.arange(self.length, self.length + new_len, device=tokens.device)
+        self.length += new_len
+        for cache in self._caches:
+            cache.places = places
+        # Only steps of one token look alike; a prompt is read once.
+        read = self._step if new_len == 1 else self._read
+        with self._autocast:
+            logits = read(tokens, places)  # (batch, vocab_size)
+        # A replayed graph writes its results over those of the step before.
+        return logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
+
+    def reorder(self, indices: Tensor) -> None:
+        """Make row i go on from what was row ``indices[i]``.
+
+        Args:
+            indices: ``(batch,)``, int64; a row may be taken more than once or not at all.
+
+        Raises:
+            ValueError: They are more or fewer than ``batch``.
+        """
+        self._check_rows("indices", indices)
+        for cache in self._caches:
+            cache.keys.copy_(cache.keys.index_select(0, indices))
+            cache.values.copy_(cache.values.index_select(0, indices))
+
+    def _check_rows(self, name: str, given: Tensor) -> None:
+        if given.size(0) != self._batch:
+            raise ValueError(
+                f"{name} must have {self._batch} rows, as the memory has, got {given.size(0)}; "
+                "CachedDecoder's memory grows"
+            )
+
+    def _read(self, tokens: Tensor, places: Tensor) -> Tensor:
+        assert self.model.positions is not None
+        x = self.model.embedding(tokens) + self.model.positions.weight[places]
+        # x: (batch, new_len, d_model)
+        mask = self._columns <= places[:, None]  # (new_len, capacity)
+        for layer, cache in zip(self.model.layers, self._caches, strict=True):
+            x = cast("CausalLayer", layer)(x, mask, cache=cast("GrowingCache", cache))
+        return self.model.output_projection(self.model.norm(x)[:, -1])

@@ -1,0 +1,108 @@
+"""Bahdanau attention: an alignment model, learned in the loop of a recurrent decoder.
+
+Dimensions: batch; query_len and key_len (positions), for a decoder tgt_len and src_len (tokens);
+d_query, d_memory, d_attention, d_embedding, d_hidden; vocab_size.
+Masks are boolean, True where a query may attend to a key.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class AdditiveAttention(nn.Module):
+    """Average the memory, weighted by a learned score of each pair of query and memory.
+
+    ::
+
+        e_ti     = v . tanh(W s_t + U h_i)        the alignment model
+        alpha_ti = softmax over i of e_ti
+        c_t      = sum over i of alpha_ti h_i
+
+    with s_t a query and h_i a vector of the memory.
+
+    Args:
+        d_query: Width of the queries.
+        d_memory: Width of the memory's vectors.
+        d_attention: Width of the alignment model's hidden layer.
+
+    Attributes:
+        query_projection: ``nn.Linear(d_query, d_attention)`` without bias, W.
+        key_projection: ``nn.Linear(d_memory, d_attention)`` without bias, U.
+        score: ``nn.Linear(d_attention, 1)`` without bias, v.
+
+    Raises:
+        ValueError: A width is not positive.
+
+    Source: Bahdanau et al. (2015), section 3.1, equations 5 and 6, and appendix A.1.2; chapter
+        "Bahdanau attention".
+    """
+
+    def __init__(self, d_query: int, d_memory: int, d_attention: int) -> None:
+        super().__init__()
+        if min(d_query, d_memory, d_attention) < 1:
+            raise ValueError(
+                f"widths must be at least 1, got {d_query=}, {d_memory=} and {d_attention=}"
+            )
+        self.query_projection = nn.Linear(d_query, d_attention, bias=False)
+        self.key_projection = nn.Linear(d_memory, d_attention, bias=False)
+        self.score = nn.Linear(d_attention, 1, bias=False)
+
+    def forward(
+        self,
+        query: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        *,
+        keys: Tensor | None = None,
+        return_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Look at the memory with each query.
+
+        Args:
+            query: ``(batch, query_len, d_query)``.
+            memory: ``(batch, key_len, d_memory)``.
+            mask: Boolean, broadcastable to ``(batch, query_len, key_len)``, True where a query may
+                attend. A query that may attend to nothing gets weights and a context of zero.
+            keys: ``(batch, key_len, d_attention)``, the memory as ``key_projection`` gave it, if it
+                is at hand: a decoder needs it at every step, and it never changes.
+            return_weights: Also return the weights.
+
+        Returns:
+            The contexts ``(batch, query_len, d_memory)``; with ``return_weights`` the pair of
+            contexts and weights ``(batch, query_len, key_len)``.
+
+        Raises:
+            TypeError: ``mask`` is not boolean.
+            ValueError: ``query`` and ``memory`` differ in batch.
+        """
+        if mask is not None and mask.dtype != torch.bool:
+            raise TypeError(f"mask must be boolean (True = may attend), got {mask.dtype}")
+        if query.size(0) != memory.size(0):
+            raise ValueError(
+                f"query and memory must agree in batch, got {query.size(0)} and {memory.size(0)}"
+            )
+        keys = self.key_projection(memory) if keys is None else keys
+        scores = self.align(query, keys)  # (batch, query_len, key_len)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = torch.softmax(scores, dim=-1)
+        if mask is not None:  # a row of -inf alone has no softmax: such a query gets zeros
+            weights = weights.masked_fill(~mask, 0.0)
+        context = weights @ memory  # (batch, query_len, d_memory)
+        return (context, weights) if return_weights else context
+
+    def align(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Score how well each query and each key go together.
+
+        Args:
+            query: ``(batch, query_len, d_query)``.
+            keys: ``(batch, key_len, d_attention)``, the memory as ``key_projection`` gave it.
+
+        Returns:
+            ``(batch, query_len, key_len)``, any real numbers.
+        """
+        projected = self.query_projection(query)  # (batch, query_len, d_attention)
+        pairs = projected[:, :, None] + keys[:, None]  # (batch, query_len, key_len, d_attention)
+        return self.score(torch.tanh(pairs)).squeeze(-1)

@@ -1,0 +1,232 @@
+"""Scaled dot-product attention, by one head and by many.
+
+Dimensions: batch; num_heads; query_len, key_len (tokens); head_dim; d_model = num_heads * head_dim.
+Masks are boolean, True where a query may attend to a key; see ``masks.py``.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from course_lib.layers.kv_cache import FixedCache, GrowingCache, KeysAndValues
+from course_lib.layers.positional import RotaryPositions
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    *,
+    return_weights: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Average the values, weighted by how well each key answers the query.
+
+    Computes ``softmax(query key^T / sqrt(head_dim)) value``, the softmax over the keys.
+
+    Args:
+        query: ``(..., query_len, head_dim)``, floating point.
+        key: ``(..., key_len, head_dim)``.
+        value: ``(..., key_len, value_dim)``.
+        mask: Boolean, of two dimensions or more, broadcastable to ``(..., query_len, key_len)``,
+            True where a query may attend to a key. A query that may attend to nothing gets weights
+            and an output of zero.
+        return_weights: Also return the weights.
+
+    Returns:
+        The output ``(..., query_len, value_dim)``; with ``return_weights`` the pair of output and
+        weights ``(..., query_len, key_len)``, whose rows sum to 1 (or are zero, see ``mask``).
+
+    Raises:
+        TypeError: ``mask`` is not boolean.
+        ValueError: query and key differ in head_dim, or key and value in key_len.
+
+    Source: Vaswani et al. (2017), section 3.2.1, equation 1; chapter "Self-attention".
+    """
+    if mask is not None and mask.dtype != torch.bool:
+        raise TypeError(f"mask must be boolean (True = may attend), got {mask.dtype}")
+    if query.size(-1) != key.size(-1):
+        raise ValueError(
+            f"query and key must agree in head_dim, got {query.size(-1)} and {key.size(-1)}"
+        )
+    if key.size(-2) != value.size(-2):
+        raise ValueError(
+            f"key and value must agree in key_len, got {key.size(-2)} and {value.size(-2)}"
+        )
+    # Nobody asks for the weights: PyTorch's fused kernel gives the same without storing them.
+    if not return_weights:
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+
+    scores = query @ key.transpose(-2, -1)  # (..., query_len, key_len)
+    scores = scores / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:  # a row of -inf alone has no softmax: such a query gets zeros
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights  # (..., query_len, value_dim)
+
+
+class MultiHeadAttention(nn.Module):
+    """Several attentions side by side, each in its own subspace of d_model.
+
+    Args:
+        d_model: Width of queries, keys, values and output; divisible by ``num_heads``.
+        num_heads: Number of heads; each works in ``head_dim = d_model // num_heads`` dimensions.
+        bias: Whether the four projections have biases.
+
+    Attributes:
+        query_projection: ``nn.Linear(d_model, d_model)``; head h reads its columns
+            ``h * head_dim`` to ``(h + 1) * head_dim``.
+        key_projection: Likewise, for the keys.
+        value_projection: Likewise, for the values.
+        output_projection: ``nn.Linear(d_model, d_model)``, mixes the heads' concatenated outputs.
+        num_heads: Number of heads.
+
+    Raises:
+        ValueError: ``num_heads`` is not positive or does not divide ``d_model``.
+
+    Source: Vaswani et al. (2017), section 3.2.2; chapter "Multi-head attention".
+    """
+
+    def __init__(self, d_model: int, num_heads: int, *, bias: bool = True) -> None:
+        super().__init__()
+        if num_heads < 1 or d_model % num_heads != 0:
+            raise ValueError(f"d_model={d_model} must be divisible by num_heads={num_heads}")
+        self.num_heads = num_heads
+        self.query_projection = nn.Linear(d_model, d_model, bias=bias)
+        self.key_projection = nn.Linear(d_model, d_model, bias=bias)
+        self.value_projection = nn.Linear(d_model, d_model, bias=bias)
+        self.output_projection = nn.Linear(d_model, d_model, bias=bias)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+        *,
+        return_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Attend from ``query`` to ``key`` and ``value``; pass one tensor thrice to self-attend.
+
+        Args:
+            query: ``(batch, query_len, d_model)``.
+            key: ``(batch, key_len, d_model)``.
+            value: ``(batch, key_len, d_model)``.
+            mask: Boolean, broadcastable to ``(batch, num_heads, query_len, key_len)``, True where a
+                query may attend to a key.
+            return_weights: Also return the weights of each head.
+
+        Returns:
+            The output ``(batch, query_len, d_model)``; with ``return_weights`` the pair of output
+            and weights ``(batch, num_heads, query_len, key_len)``.
+
+        Raises:
+            TypeError: ``mask`` is not boolean.
+        """
+        attended = scaled_dot_product_attention(
+            self._split_heads(self.query_projection(query)),
+            self._split_heads(self.key_projection(key)),
+            self._split_heads(self.value_projection(value)),
+            mask,
+            return_weights=return_weights,
+        )
+        if isinstance(attended, tuple):
+            output, weights = attended  # (batch, num_heads, query_len, head_dim), (..., key_len)
+            return self.output_projection(self._join_heads(output)), weights
+        return self.output_projection(self._join_heads(attended))  # (batch, query_len, d_model)
+
+    def _split_heads(self, x: Tensor) -> Tensor:
+        """Reshape ``(batch, len, d_model)`` to ``(batch, num_heads, len, head_dim)``."""
+        batch, length, d_model = x.shape
+        return x.view(batch, length, self.num_heads, d_model // self.num_heads).transpose(1, 2)
+
+    def _join_heads(self, x: Tensor) -> Tensor:
+        """Reshape ``(batch, num_heads, len, head_dim)`` to ``(batch, len, d_model)``."""
+        return x.transpose(1, 2).flatten(-2)
+
+
+class CachedAttention(MultiHeadAttention):
+    """Multi-head attention with a memory for keys and values, and rotary positions if wanted.
+
+    It has the parameters of ``MultiHeadAttention``, and without a cache computes the same.
+
+    Args:
+        d_model: Width of queries, keys, values and output; divisible by ``num_heads``.
+        num_heads: Number of heads.
+        bias: Whether the four projections have biases.
+        rotary: Turns queries and keys by their positions; None turns nothing. Only for
+            self-attention: queries and keys count from the same start.
+
+    Attributes:
+        rotary: As given.
+
+    Raises:
+        ValueError: ``num_heads`` is not positive or does not divide ``d_model``.
+
+    Source: Vaswani et al. (2017), section 3.2.2; Shazeer (2019), section 2.4;
+        chapter "Caching keys and values".
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        *,
+        bias: bool = True,
+        rotary: RotaryPositions | None = None,
+    ) -> None:
+        super().__init__(d_model, num_heads, bias=bias)
+        self.rotary = rotary
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+        *,
+        return_weights: bool = False,
+        cache: GrowingCache | FixedCache | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Attend from ``query`` to what the cache holds and to ``key`` and ``value``.
+
+        Args:
+            query: ``(batch, query_len, d_model)``.
+            key: ``(batch, new_len, d_model)``; a filled ``FixedCache`` leaves it unread.
+            value: ``(batch, new_len, d_model)``, likewise.
+            mask: Boolean, broadcastable to ``(batch, num_heads, query_len, key_len)``, True where a
+                query may attend to a key; key_len counts the cached keys as well.
+            return_weights: Also return the weights of each head.
+            cache: Keys and values of earlier steps; None if there were none.
+
+        Returns:
+            The output ``(batch, query_len, d_model)``; with ``return_weights`` the pair of output
+            and weights ``(batch, num_heads, query_len, key_len)``.
+
+        Raises:
+            TypeError: ``mask`` is not boolean.
+            ValueError: The cache cannot take the new keys; see ``GrowingCache.update``.
+        """
+        offset = 0 if cache is None else cache.length  # position of the first query
+
+        def project() -> KeysAndValues:
+            keys = self._split_heads(self.key_projection(key))
+            if self.rotary is not None:
+                keys = self.rotary(keys, offset=offset)
+            return keys, self._split_heads(self.value_projection(value))
+
+        queries = self._split_heads(self.query_projection(query))
+        if self.rotary is not None:
+            queries = self.rotary(queries, offset=offset)
+        keys, values = project() if cache is None else cache.update(project)
+        attended = scaled_dot_product_attention(
+            queries, keys, values, mask, return_weights=return_weights
+        )
+        if isinstance(attended, tuple):
+            output, weights = attended  # (batch, num_heads, query_len, head_dim), (..., key_len)
+            return self.output_projection(self._join_heads(output)), weights
+        return self.output_projection(self._join_heads(attended))  # (batch, query_len, d_model)

@@ -1,0 +1,292 @@
+"""BERT: a Transformer's encoder, alone, which reads a whole text at once.
+
+Dimensions: batch; length (tokens); d_model; num_heads; d_ff; vocab_size; num_segments. Masks are
+boolean, True where a query may attend to a key; see ``masks.py``. Padding comes last in a sequence.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.masks import padding_mask
+from course_lib.layers.normalization import LayerNorm
+from course_lib.layers.positional import LearnedPositions
+from course_lib.layers.transformer_layers import Encoder
+
+
+@dataclass(frozen=True, kw_only=True)
+class BertConfig:
+    """Sizes and choices of a ``BertModel``; the defaults are BERT-Base, uncased.
+
+    BERT-Large has ``num_layers=24, d_model=1024, num_heads=16, d_ff=4096``.
+
+    Attributes:
+        vocab_size: Number of token ids.
+        max_length: Most tokens of a sequence.
+        num_segments: Number of segment ids: 2, for pairs of sentences.
+        num_layers: Number of layers.
+        d_model: Width of a token's vector; divisible by ``num_heads``.
+        num_heads: Number of attention heads.
+        d_ff: Width inside the feed-forward layers.
+        dropout: Share that training sets to zero: of the embeddings, of each sublayer's output and
+            inside the feed-forward layers.
+        epsilon: Of the normalisations.
+        initial_std: Standard deviation of the weights before training.
+        pad_id: The token id that fills sequences up.
+
+    Raises:
+        ValueError: A value is out of range, or two do not go together.
+
+    Source: Devlin et al. (2019), section 3; chapter "BERT".
+    """
+
+    vocab_size: int = 30_522
+    max_length: int = 512
+    num_segments: int = 2
+    num_layers: int = 12
+    d_model: int = 768
+    num_heads: int = 12
+    d_ff: int = 3072
+    dropout: float = 0.1
+    epsilon: float = 1e-12
+    initial_std: float = 0.02
+    pad_id: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse values that make no sense."""
+        for name in (
+            "vocab_size",
+            "max_length",
+            "num_segments",
+            "num_layers",
+            "d_model",
+            "num_heads",
+            "d_ff",
+        ):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.d_model % self.num_heads != 0:
+            raise ValueError(
+                f"d_model={self.d_model} must be divisible by num_heads={self.num_heads}"
+            )
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+        for name in ("epsilon", "initial_std"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        if not 0 <= self.pad_id < self.vocab_size:
+            raise ValueError(f"pad_id must lie in 0 to {self.vocab_size - 1}, got {self.pad_id}")
+
+
+class BertEmbeddings(nn.Module):
+    """What a token is, in which segment it stands, and where: three vectors, added and normalised.
+
+    Args:
+        config: Sizes and choices.
+
+    Attributes:
+        tokens: ``TokenEmbedding``, ``(vocab_size, d_model)``.
+        segments: ``nn.Embedding``, ``(num_segments, d_model)``.
+        positions: ``LearnedPositions``, ``(max_length, d_model)``.
+        norm: ``LayerNorm``, with the config's epsilon.
+        dropout: ``nn.Dropout``, with the config's share.
+
+    Source: Devlin et al. (2019), section 3 and figure 2; chapter "BERT".
+    """
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
+        self.segments = nn.Embedding(config.num_segments, config.d_model)
+        self.positions = LearnedPositions(config.max_length, config.d_model)
+        self.norm = LayerNorm(config.d_model, epsilon=config.epsilon)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, token_ids: Tensor, segment_ids: Tensor | None = None) -> Tensor:
+        """Embed tokens.
+
+        Args:
+            token_ids: ``(batch, length)``, int64 or int32.
+            segment_ids: ``(batch, length)``, int64 or int32: 0 for the first sentence, 1 for the
+                second; all 0 if None.
+
+        Returns:
+            ``(batch, length, d_model)``.
+
+        Raises:
+            IndexError: A token id or segment id is out of range.
+            TypeError: ``token_ids`` or ``segment_ids`` are neither int64 nor int32.
+            ValueError: ``token_ids`` is empty, no matrix, or longer than ``max_length``; or
+                ``segment_ids`` is of another shape.
+        """
+        tokens = self.tokens(token_ids)  # (batch, length, d_model)
+        if segment_ids is None:
+            segment_ids = torch.zeros_like(token_ids)
+        if segment_ids.dtype not in (torch.int64, torch.int32):
+            raise TypeError(f"segment_ids must be int64 or int32, got {segment_ids.dtype}")
+        if segment_ids.shape != token_ids.shape:
+            raise ValueError(
+                "segment_ids must have the shape of token_ids, "
+                f"{tuple(token_ids.shape)}, got {tuple(segment_ids.shape)}"
+            )
+        try:
+            segments = self.segments(segment_ids)  # (batch, length, d_model)
+        except IndexError as error:
+            raise IndexError(
+                f"segment_ids must lie in 0 to {self.segments.num_embeddings - 1}, "
+                f"got {segment_ids.min()} to {segment_ids.max()}"
+            ) from error
+        embedded = self.positions(tokens + segments)  # (batch, length, d_model)
+        return self.dropout(self.norm(embedded))
+
+
+class Pooler(nn.Module):
+    """Sum a text up: the first token's vector, through a layer with tanh.
+
+    Nothing but training makes the first token, ``[CLS]``, stand for the whole: the heads that read
+    it here send their gradients there.
+
+    Args:
+        d_model: Width of a token's vector.
+
+    Attributes:
+        projection: ``nn.Linear(d_model, d_model)``.
+
+    Source: Devlin et al. (2019), section 3; google-research/bert, modeling.py; chapter "BERT".
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.projection = nn.Linear(d_model, d_model)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Sum texts up.
+
+        Args:
+            hidden: ``(batch, length, d_model)``, the last layer's vectors.
+
+        Returns:
+            ``(batch, d_model)``, entries in -1 to 1.
+        """
+        first = hidden[:, 0]  # (batch, d_model)
+        return torch.tanh(self.projection(first))
+
+
+class BertOutput(NamedTuple):
+    """What BERT makes of a batch.
+
+    Attributes:
+        hidden: ``(batch, length, d_model)``, a vector for each token, the last layer's.
+        pooled: ``(batch, d_model)``, a vector for each text.
+    """
+
+    hidden: Tensor
+    pooled: Tensor
+
+
+class BertModel(nn.Module):
+    """Embeddings, a post-norm encoder, and a vector for the whole text; no head yet.
+
+    Every token sees every other, to its left and to its right: there is no causal mask. The
+    original also drops attention weights in training, and nothing inside the feed-forward layers.
+
+    Args:
+        config: Sizes and choices.
+
+    Attributes:
+        config: As given.
+        embeddings: ``BertEmbeddings``.
+        encoder: ``Encoder``, post-norm.
+        pooler: ``Pooler``.
+
+    Source: Devlin et al. (2019), section 3; chapter "BERT".
+    """
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embeddings = BertEmbeddings(config)
+        self.encoder = Encoder(
+            config.num_layers,
+            config.d_model,
+            config.num_heads,
+            config.d_ff,
+            norm_position="post",
+            dropout=config.dropout,
+            activation="gelu",
+            epsilon=config.epsilon,
+        )
+        self.pooler = Pooler(config.d_model)
+        initialise(self, config.initial_std)
+
+    def forward(
+        self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
+    ) -> BertOutput:
+        """Read texts.
+
+        Args:
+            token_ids: ``(batch, length)``, int64 or int32, each row beginning with ``[CLS]``.
+            segment_ids: ``(batch, length)``: 0 for the first sentence, 1 for the second; all 0 if
+                None.
+            mask: Boolean, broadcastable to ``(batch, num_heads, length, length)``; if None,
+                everything but ``pad_id`` may be attended to.
+
+        Returns:
+            A vector for each token, and one for each text.
+
+        Raises:
+            IndexError: A token id or segment id is out of range.
+            TypeError: The ids are no integers, or ``mask`` is not boolean.
+            ValueError: ``token_ids`` is empty, no matrix, or longer than ``max_length``; or
+                ``segment_ids`` is of another shape.
+        """
+        embedded = self.embeddings(token_ids, segment_ids)  # (batch, length, d_model)
+        if mask is None:
+            mask = padding_mask(token_ids, self.config.pad_id)  # (batch, 1, 1, length)
+        hidden = self.encoder(embedded, mask)  # (batch, length, d_model)
+        return BertOutput(hidden=hidden, pooled=self.pooler(hidden))
+
+    def hidden_states(
+        self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        """Give the vectors after each layer, to find out what each of them knows.
+
+        Args:
+            token_ids: As in ``forward``.
+            segment_ids: As in ``forward``.
+            mask: As in ``forward``.
+
+        Returns:
+            ``num_layers + 1`` tensors ``(batch, length, d_model)``: the embeddings, then what each
+            layer returns; the last is ``forward``'s ``hidden``.
+
+        Raises:
+            IndexError: As in ``forward``.
+            TypeError: As in ``forward``.
+            ValueError: As in ``forward``.
+        """
+        states = [self.embeddings(token_ids, segment_ids)]
+        if mask is None:
+            mask = padding_mask(token_ids, self.config.pad_id)
+        for layer in self.encoder.layers:
+            states.append(layer(states[-1], mask))
+        return tuple(states)
+
+
+def initialise(model: nn.Module, std: float) -> None:
+    """Start as BERT did: small random weights, and biases of zero.
+
+    Args:
+        model: Changed in place.
+        std: Standard deviation of the weights.
+
+    Source: google-research/bert, modeling.py, which also draws weights beyond two ``std`` again.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.Embedding | LearnedPositions):
+            nn.init.normal_(module.weight, std=std)
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)

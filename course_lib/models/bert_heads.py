@@ -1,0 +1,280 @@
+"""What BERT is trained for: heads that read its vectors, and the models that they make.
+
+Dimensions: batch; length (tokens); d_model; vocab_size; num_labels. Heads return logits.
+"""
+
+from typing import NamedTuple
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.normalization import LayerNorm
+from course_lib.models.bert import BertConfig, BertModel, initialise
+
+
+class MaskedLanguageModelHead(nn.Module):
+    """Guess the token at each place from its vector.
+
+    One more layer transforms the vector; then it is held against the embedding of every token, so
+    that tokens are read and guessed with the same weights.
+
+    Args:
+        embedding: The model's own; its weight is shared.
+        epsilon: Of the normalisation.
+
+    Attributes:
+        projection: ``nn.Linear(d_model, d_model)``, followed by GELU.
+        norm: ``LayerNorm``, after the GELU.
+        output_projection: ``nn.Linear(d_model, vocab_size)``; its weight is the embedding's.
+
+    Raises:
+        ValueError: ``epsilon`` is not positive.
+
+    Source: Devlin et al. (2019), section 3.1, task 1; google-research/bert, run_pretraining.py;
+        chapter "BERT".
+    """
+
+    def __init__(self, embedding: TokenEmbedding, *, epsilon: float = 1e-12) -> None:
+        super().__init__()
+        vocab_size, d_model = embedding.weight.shape
+        self.projection = nn.Linear(d_model, d_model)
+        self.norm = LayerNorm(d_model, epsilon=epsilon)
+        self.output_projection = nn.Linear(d_model, vocab_size)
+        self.output_projection.weight = embedding.weight
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Guess tokens.
+
+        The last product is the most expensive of the model. In training, pass only the vectors at
+        masked places, ``head(hidden[labels != -100])``.
+
+        Args:
+            hidden: ``(..., d_model)``, vectors of the last layer.
+
+        Returns:
+            Logits ``(..., vocab_size)``.
+        """
+        transformed = self.norm(F.gelu(self.projection(hidden)))  # (..., d_model)
+        return self.output_projection(transformed)  # (..., vocab_size)
+
+
+class NextSentenceHead(nn.Module):
+    """Say whether the second sentence follows the first, from the vector of the whole.
+
+    Args:
+        d_model: Width of the vector.
+
+    Attributes:
+        projection: ``nn.Linear(d_model, 2)``.
+
+    Source: Devlin et al. (2019), section 3.1, task 2; chapter "BERT".
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.projection = nn.Linear(d_model, 2)
+
+    def forward(self, pooled: Tensor) -> Tensor:
+        """Judge pairs.
+
+        Args:
+            pooled: ``(batch, d_model)``.
+
+        Returns:
+            Logits ``(batch, 2)``: label 0 says that the second follows, 1 that it is a random one.
+        """
+        return self.projection(pooled)
+
+
+class PreTrainingLogits(NamedTuple):
+    """The guesses of both heads.
+
+    Attributes:
+        tokens: ``(batch, length, vocab_size)``.
+        next_sentence: ``(batch, 2)``; label 0: it follows, 1: a random one.
+    """
+
+    tokens: Tensor
+    next_sentence: Tensor
+
+
+class BertForPreTraining(nn.Module):
+    """BERT with the two heads with which it learns from text that no one has labelled.
+
+    Args:
+        config: Sizes and choices.
+
+    Attributes:
+        bert: ``BertModel``.
+        masked_language_model: ``MaskedLanguageModelHead``, with the embedding's weight.
+        next_sentence: ``NextSentenceHead``.
+
+    Source: Devlin et al. (2019), section 3.1; chapter "BERT".
+    """
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.bert = BertModel(config)
+        self.masked_language_model = MaskedLanguageModelHead(
+            self.bert.embeddings.tokens, epsilon=config.epsilon
+        )
+        self.next_sentence = NextSentenceHead(config.d_model)
+        initialise(self, config.initial_std)
+
+    def forward(
+        self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
+    ) -> PreTrainingLogits:
+        """Guess every token, and whether the second sentence follows.
+
+        Args:
+            token_ids: ``(batch, length)``, some of them masked; see ``bert_data.mask_tokens``.
+            segment_ids: ``(batch, length)``: 0 for the first sentence, 1 for the second; all 0 if
+                None.
+            mask: Boolean, broadcastable to ``(batch, num_heads, length, length)``; if None,
+                everything but ``pad_id`` may be attended to.
+
+        Returns:
+            The logits of both heads.
+
+        Raises:
+            IndexError: As in ``BertModel.forward``.
+            TypeError: As in ``BertModel.forward``.
+            ValueError: As in ``BertModel.forward``.
+        """
+        output = self.bert(token_ids, segment_ids, mask)
+        return PreTrainingLogits(
+            tokens=self.masked_language_model(output.hidden),
+            next_sentence=self.next_sentence(output.pooled),
+        )
+
+
+def pretraining_loss(logits: PreTrainingLogits, labels: Tensor, next_labels: Tensor) -> Tensor:
+    """Add the losses of both tasks, each a mean over its guesses, or 0 if there are none.
+
+    Args:
+        logits: Of both heads.
+        labels: ``(batch, length)``, int64: the true token where one was masked, -100 elsewhere.
+        next_labels: ``(batch,)``, int64: 0 where the second sentence follows, 1 where not.
+
+    Returns:
+        A scalar (nats).
+
+    Raises:
+        ValueError: The labels are of other shapes.
+
+    Source: Devlin et al. (2019), appendix A.2; chapter "BERT".
+    """
+    if labels.shape != logits.tokens.shape[:-1] or next_labels.shape != labels.shape[:1]:
+        raise ValueError(
+            f"labels and next_labels must have shapes {tuple(logits.tokens.shape[:-1])} and "
+            f"{tuple(logits.tokens.shape[:1])}, "
+            f"got {tuple(labels.shape)} and {tuple(next_labels.shape)}"
+        )
+    token_sum = F.cross_entropy(
+        logits.tokens.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum"
+    )
+    masked = (labels != -100).sum().clamp(min=1)  # a batch of short texts may have none
+    return token_sum / masked + F.cross_entropy(logits.next_sentence, next_labels)
+
+
+class BertForSequenceClassification(nn.Module):
+    """BERT with a head that gives each text a label, to be fine-tuned as a whole.
+
+    To start from a pre-trained model: ``classifier.bert.load_state_dict(model.bert.state_dict())``.
+
+    Args:
+        config: Sizes and choices.
+        num_labels: Number of labels.
+
+    Attributes:
+        bert: ``BertModel``.
+        dropout: ``nn.Dropout``, on the vector of the whole.
+        classifier: ``nn.Linear(d_model, num_labels)``.
+
+    Raises:
+        ValueError: ``num_labels`` is smaller than 1.
+
+    Source: Devlin et al. (2019), section 3.2 and figure 4; chapter "BERT".
+    """
+
+    def __init__(self, config: BertConfig, num_labels: int) -> None:
+        super().__init__()
+        if num_labels < 1:
+            raise ValueError(f"num_labels must be at least 1, got {num_labels}")
+        self.bert = BertModel(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Linear(config.d_model, num_labels)
+        initialise(self.classifier, config.initial_std)
+
+    def forward(
+        self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Label texts.
+
+        Args:
+            token_ids: ``(batch, length)``, each row beginning with ``[CLS]``.
+            segment_ids: ``(batch, length)``; all 0 if None.
+            mask: Boolean, broadcastable to ``(batch, num_heads, length, length)``; if None,
+                everything but ``pad_id`` may be attended to.
+
+        Returns:
+            Logits ``(batch, num_labels)``.
+
+        Raises:
+            IndexError: As in ``BertModel.forward``.
+            TypeError: As in ``BertModel.forward``.
+            ValueError: As in ``BertModel.forward``.
+        """
+        return self.classifier(self.dropout(self.bert(token_ids, segment_ids, mask).pooled))
+
+
+class BertForTokenClassification(nn.Module):
+    """BERT with a head that gives each token a label, say its part of speech.
+
+    It does not read the vector of the whole, so ``bert.pooler`` gets no gradient.
+
+    Args:
+        config: Sizes and choices.
+        num_labels: Number of labels.
+
+    Attributes:
+        bert: ``BertModel``.
+        dropout: ``nn.Dropout``, on the tokens' vectors.
+        classifier: ``nn.Linear(d_model, num_labels)``.
+
+    Raises:
+        ValueError: ``num_labels`` is smaller than 1.
+
+    Source: Devlin et al. (2019), section 5.3 and figure 4; chapter "BERT".
+    """
+
+    def __init__(self, config: BertConfig, num_labels: int) -> None:
+        super().__init__()
+        if num_labels < 1:
+            raise ValueError(f"num_labels must be at least 1, got {num_labels}")
+        self.bert = BertModel(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Linear(config.d_model, num_labels)
+        initialise(self.classifier, config.initial_std)
+
+    def forward(
+        self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Label tokens.
+
+        Args:
+            token_ids: ``(batch, length)``.
+            segment_ids: ``(batch, length)``; all 0 if None.
+            mask: Boolean, broadcastable to ``(batch, num_heads, length, length)``; if None,
+                everything but ``pad_id`` may be attended to.
+
+        Returns:
+            Logits ``(batch, length, num_labels)``.
+
+        Raises:
+            IndexError: As in ``BertModel.forward``.
+            TypeError: As in ``BertModel.forward``.
+            ValueError: As in ``BertModel.forward``.
+        """
+        return self.classifier(self.dropout(self.bert(token_ids, segment_ids, mask).hidden))

@@ -1,0 +1,277 @@
+"""A decoder alone: a language model in the shape of GPT-2, and a classifier made from it.
+
+Dimensions: batch; length (tokens); d_model; d_ff; vocab_size; num_classes. Padding comes last in a
+sequence.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.layers.attention import CachedAttention
+from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.feed_forward import FeedForward
+from course_lib.layers.kv_cache import GrowingCache, KVCache
+from course_lib.layers.masks import causal_mask
+from course_lib.layers.normalization import LayerNorm
+from course_lib.layers.positional import LearnedPositions, RotaryPositions
+from course_lib.layers.residual import Residual, final_norm
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderConfig:
+    """Sizes and choices of a ``DecoderLM``; the defaults are the smallest GPT-2.
+
+    Attributes:
+        vocab_size: Number of token ids.
+        max_length: Most tokens of a sequence, for learned positions; rotary ones have no limit.
+        d_model: Width of a token's vector; divisible by ``num_heads``.
+        num_heads: Number of attention heads.
+        d_ff: Width inside the feed-forward layers.
+        num_layers: Number of layers.
+        dropout: Share that training sets to zero: of the embeddings with their positions and of
+            each sublayer's output.
+        positions: How tokens are told where they stand.
+
+    Raises:
+        ValueError: A value is out of range, or two do not go together.
+    """
+
+    vocab_size: int = 50_257
+    max_length: int = 1024
+    d_model: int = 768
+    num_heads: int = 12
+    d_ff: int = 3072
+    num_layers: int = 12
+    dropout: float = 0.1
+    positions: Literal["learned", "rotary"] = "learned"
+
+    def __post_init__(self) -> None:
+        """Refuse values that make no sense."""
+        for name in ("vocab_size", "max_length", "d_model", "num_heads", "d_ff", "num_layers"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.d_model % self.num_heads != 0:
+            raise ValueError(
+                f"d_model={self.d_model} must be divisible by num_heads={self.num_heads}"
+            )
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+        if self.positions not in ("learned", "rotary"):
+            raise ValueError(f"positions must be 'learned' or 'rotary', got {self.positions!r}")
+        head_dim = self.d_model // self.num_heads
+        if self.positions == "rotary" and head_dim % 2 != 0:
+            raise ValueError(f"rotary positions need an even head_dim, got {head_dim}")
+
+
+class CausalLayer(nn.Module):
+    """Self-attention and a feed-forward layer, pre-norm: a decoder layer with nothing to translate.
+
+    Args:
+        d_model: Width of a token's vector; divisible by ``num_heads``.
+        num_heads: Number of attention heads.
+        d_ff: Width inside the feed-forward layer.
+        dropout: Share of each sublayer's output that training sets to zero.
+        rotary: Turns queries and keys by their positions; None turns nothing.
+
+    Attributes:
+        self_attention: ``CachedAttention``.
+        feed_forward: ``FeedForward`` with the approximate GELU.
+        attention_residual: ``Residual`` around the attention.
+        feed_forward_residual: ``Residual`` around the feed-forward layer.
+
+    Raises:
+        ValueError: A size or share is out of range.
+
+    Source: Radford et al. (2019), section 2.3; chapter "Transformer families".
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        *,
+        dropout: float = 0.0,
+        rotary: RotaryPositions | None = None,
+    ) -> None:
+        super().__init__()
+        self.self_attention = CachedAttention(d_model, num_heads, rotary=rotary)
+        self.feed_forward = FeedForward(d_model, d_ff, activation="gelu_tanh")
+        self.attention_residual = Residual(LayerNorm(d_model), norm_position="pre", dropout=dropout)
+        self.feed_forward_residual = Residual(
+            LayerNorm(d_model), norm_position="pre", dropout=dropout
+        )
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, *, cache: GrowingCache | None = None
+    ) -> Tensor:
+        """Let each token read what came before it.
+
+        Args:
+            x: ``(batch, length, d_model)``.
+            mask: Boolean, broadcastable to ``(batch, num_heads, length, key_len)``; key_len is
+                length and what the cache holds.
+            cache: Keys and values of earlier steps; None in training.
+
+        Returns:
+            ``(batch, length, d_model)``.
+
+        Raises:
+            TypeError: ``mask`` is not boolean.
+        """
+        x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask, cache=cache))
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+class DecoderLM(nn.Module):
+    """Say for each token what comes next.
+
+    Args:
+        config: Sizes and choices.
+
+    Attributes:
+        config: As given.
+        embedding: ``TokenEmbedding``.
+        positions: ``LearnedPositions``, or None if the layers turn queries and keys.
+        dropout: ``nn.Dropout``, on the embeddings with their positions.
+        layers: ``CausalLayer``, first to last.
+        norm: ``LayerNorm``, the last one.
+        output_projection: ``nn.Linear(d_model, vocab_size)`` without bias; its weight is the
+            embedding's.
+
+    Source: Radford et al. (2019), section 2.3; chapter "Transformer families".
+    """
+
+    def __init__(self, config: DecoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
+        rotary = None
+        self.positions: LearnedPositions | None = None
+        if config.positions == "learned":
+            self.positions = LearnedPositions(config.max_length, config.d_model)
+        else:
+            rotary = RotaryPositions(config.d_model // config.num_heads)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(
+            CausalLayer(
+                config.d_model, config.num_heads, config.d_ff, dropout=config.dropout, rotary=rotary
+            )
+            for _ in range(config.num_layers)
+        )
+        self.norm = final_norm(LayerNorm(config.d_model), "pre")
+        self.output_projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.output_projection.weight = self.embedding.weight
+        self._initialise()
+
+    def forward(self, token_ids: Tensor, *, cache: KVCache | None = None) -> Tensor:
+        """Say for each token what comes next, given what came before it.
+
+        Args:
+            token_ids: ``(batch, length)``; those after what the cache holds.
+            cache: Keys and values of earlier steps; None in training.
+
+        Returns:
+            Logits ``(batch, length, vocab_size)``.
+
+        Raises:
+            IndexError: A token id is out of range.
+            TypeError: ``token_ids`` does not hold integers.
+            ValueError: ``token_ids`` is empty, no matrix, or goes on after ``max_length``.
+        """
+        return self.output_projection(self.hidden(token_ids, cache=cache))
+
+    def hidden(self, token_ids: Tensor, *, cache: KVCache | None = None) -> Tensor:
+        """Give the last layer's vectors, from which the logits are projected.
+
+        Args:
+            token_ids: ``(batch, length)``; those after what the cache holds.
+            cache: Keys and values of earlier steps; None in training.
+
+        Returns:
+            ``(batch, length, d_model)``.
+
+        Raises:
+            IndexError: A token id is out of range.
+            TypeError: ``token_ids`` does not hold integers.
+            ValueError: ``token_ids`` is empty, no matrix, or goes on after ``max_length``.
+        """
+        past = 0 if cache is None else cache.length
+        x = self.embedding(token_ids)  # (batch, length, d_model)
+        if self.positions is not None:
+            x = self.positions(x, offset=past)
+        x = self.dropout(x)
+        length = token_ids.size(1)
+        # A single new token may look at all there is: no mask.
+        mask = None if length == 1 else causal_mask(length, past + length, device=x.device)
+        for number, layer in enumerate(self.layers):
+            layer_cache = None if cache is None else cache.layers[number].self_attention
+            x = layer(x, mask, cache=layer_cache)
+        return self.norm(x)
+
+    def _initialise(self) -> None:
+        """Start as GPT-2 did: small, and the more layers add to the residual, the smaller."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=0.02)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        nn.init.normal_(self.embedding.weight, std=0.02)
+        for layer in self.layers:
+            assert isinstance(layer, CausalLayer)
+            for last in (layer.self_attention.output_projection, layer.feed_forward.contraction):
+                nn.init.normal_(last.weight, std=0.02 / (2 * self.config.num_layers) ** 0.5)
+
+
+class SequenceClassifier(nn.Module):
+    """Sort sequences into classes by what a language model thinks at their last token.
+
+    The last token is the only one that has read all of them.
+
+    Args:
+        decoder: The language model, trained or not; it is trained further with the rest.
+        num_classes: Number of classes.
+        pad_id: The token id that fills sequences up.
+
+    Attributes:
+        decoder: As given.
+        classifier: ``nn.Linear(d_model, num_classes)`` without bias.
+        pad_id: As given.
+
+    Raises:
+        ValueError: ``num_classes`` is not positive.
+
+    Source: Radford et al. (2018), section 3.2; chapter "Transformer families".
+    """
+
+    def __init__(self, decoder: DecoderLM, num_classes: int, *, pad_id: int) -> None:
+        super().__init__()
+        if num_classes < 1:
+            raise ValueError(f"num_classes must be at least 1, got {num_classes}")
+        self.decoder = decoder
+        self.classifier = nn.Linear(decoder.config.d_model, num_classes, bias=False)
+        self.pad_id = pad_id
+        nn.init.normal_(self.classifier.weight, std=0.02)
+
+    def forward(self, token_ids: Tensor) -> Tensor:
+        """Sort each sequence.
+
+        Args:
+            token_ids: ``(batch, length)``, padded at the end with ``pad_id``.
+
+        Returns:
+            Logits ``(batch, num_classes)``.
+
+        Raises:
+            IndexError: A token id is out of range.
+            TypeError: ``token_ids`` does not hold integers.
+            ValueError: ``token_ids`` is empty, no matrix, or longer than ``max_length``.
+        """
+        hidden = self.decoder.hidden(token_ids)  # (batch, length, d_model)
+        places = torch.arange(token_ids.size(1), device=token_ids.device)
+        last = (places * (token_ids != self.pad_id)).argmax(dim=-1)  # (batch,)
+        rows = torch.arange(token_ids.size(0), device=token_ids.device)
+        return self.classifier(hidden[rows, last])  # (batch, num_classes)

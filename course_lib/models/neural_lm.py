@@ -1,0 +1,92 @@
+"""The first neural language model: a window of embedded tokens, one hidden layer.
+
+Dimensions: batch; length (tokens); context_size (tokens of the window); d_embedding; d_hidden;
+vocab_size.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.layers.embedding import TokenEmbedding
+
+
+class NeuralLanguageModel(nn.Module):
+    """Predict the next token from the embeddings of the last few, side by side.
+
+    ::
+
+        x = [e_1; ...; e_context_size]             the embeddings, oldest first
+        logits = b + U tanh(d + H x)               and + W x with direct connections
+
+    Args:
+        vocab_size: Number of token ids.
+        context_size: How many tokens back the model looks; an n-gram's order less 1.
+        d_embedding: Width of the token embeddings.
+        d_hidden: Width of the hidden layer.
+        start_id: The token id that fills the window where a sequence begins.
+        direct: Whether the window is also connected to the output without the hidden layer.
+
+    Attributes:
+        embedding: ``TokenEmbedding(vocab_size, d_embedding)``.
+        hidden: ``nn.Linear(context_size * d_embedding, d_hidden)``, H and d.
+        output: ``nn.Linear(d_hidden, vocab_size)``, U and b.
+        direct: ``nn.Linear(context_size * d_embedding, vocab_size)`` without bias, W; or None.
+        context_size: As given.
+        start_id: As given.
+
+    Raises:
+        ValueError: A size is not positive, or ``start_id`` is no token id.
+
+    Source: Bengio et al. (2003), section 2, equation 1; chapter "Language models".
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        context_size: int,
+        d_embedding: int,
+        d_hidden: int,
+        *,
+        start_id: int,
+        direct: bool = False,
+    ) -> None:
+        super().__init__()
+        if min(vocab_size, context_size, d_embedding, d_hidden) < 1:
+            raise ValueError(
+                "sizes must be at least 1, got "
+                f"{vocab_size=}, {context_size=}, {d_embedding=} and {d_hidden=}"
+            )
+        if not 0 <= start_id < vocab_size:
+            raise ValueError(f"start_id must be from 0 to {vocab_size - 1}, got {start_id}")
+        self.context_size = context_size
+        self.start_id = start_id
+        self.embedding = TokenEmbedding(vocab_size, d_embedding)
+        self.hidden = nn.Linear(context_size * d_embedding, d_hidden)
+        self.output = nn.Linear(d_hidden, vocab_size)
+        self.direct = (
+            nn.Linear(context_size * d_embedding, vocab_size, bias=False) if direct else None
+        )
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Predict each next token from the window that ends before it.
+
+        Args:
+            tokens: ``(batch, length)``, int64: what has been written before each step, that is the
+                start token, then the sentence.
+
+        Returns:
+            Logits ``(batch, length, vocab_size)``, at position t those of the token after
+            ``tokens[:, t]``.
+
+        Raises:
+            IndexError: A token id is not from 0 to ``vocab_size - 1``.
+            TypeError: ``tokens`` does not hold integers.
+            ValueError: ``tokens`` is empty, or no matrix.
+        """
+        e = self.embedding(tokens)  # (batch, length, d_embedding)
+        start = self.embedding.weight[self.start_id].expand(e.size(0), self.context_size - 1, -1)
+        e = torch.cat([start, e], dim=1)  # (batch, context_size - 1 + length, d_embedding)
+        windows = e.unfold(1, self.context_size, 1)  # (batch, length, d_embedding, context_size)
+        x = windows.transpose(-2, -1).flatten(-2)  # (batch, length, context_size * d_embedding)
+        logits = self.output(torch.tanh(self.hidden(x)))  # (batch, length, vocab_size)
+        return logits if self.direct is None else logits + self.direct(x)

@@ -1,0 +1,162 @@
+"""Weights and vocabulary of a pre-trained BERT, from a folder as Hugging Face's hub has it."""
+
+import json
+import re
+from pathlib import Path
+
+from course_lib.models.bert import BertConfig
+from course_lib.models.bert_heads import BertForPreTraining
+from course_lib.models.pretrained.huggingface import (
+    drop_repeated,
+    load_exactly,
+    read_config,
+    read_tensors,
+    require,
+)
+from course_lib.tokenization.vocabulary import Vocabulary
+from course_lib.tokenization.wordpiece import WordPiece
+
+# Their names, as patterns, and ours.
+_NAMES = {
+    r"bert\.embeddings\.word_embeddings\.": "bert.embeddings.tokens.",
+    r"bert\.embeddings\.token_type_embeddings\.": "bert.embeddings.segments.",
+    r"bert\.embeddings\.position_embeddings\.": "bert.embeddings.positions.",
+    r"bert\.embeddings\.LayerNorm\.": "bert.embeddings.norm.",
+    r"bert\.encoder\.layer\.(\d+)\.attention\.self\.(query|key|value)\.": (
+        r"bert.encoder.layers.\1.self_attention.\2_projection."
+    ),
+    r"bert\.encoder\.layer\.(\d+)\.attention\.output\.dense\.": (
+        r"bert.encoder.layers.\1.self_attention.output_projection."
+    ),
+    r"bert\.encoder\.layer\.(\d+)\.attention\.output\.LayerNorm\.": (
+        r"bert.encoder.layers.\1.attention_residual.norm."
+    ),
+    r"bert\.encoder\.layer\.(\d+)\.intermediate\.dense\.": (
+        r"bert.encoder.layers.\1.feed_forward.expansion."
+    ),
+    r"bert\.encoder\.layer\.(\d+)\.output\.dense\.": (
+        r"bert.encoder.layers.\1.feed_forward.contraction."
+    ),
+    r"bert\.encoder\.layer\.(\d+)\.output\.LayerNorm\.": (
+        r"bert.encoder.layers.\1.feed_forward_residual.norm."
+    ),
+    r"bert\.pooler\.dense\.": "bert.pooler.projection.",
+    r"cls\.predictions\.transform\.dense\.": "masked_language_model.projection.",
+    r"cls\.predictions\.transform\.LayerNorm\.": "masked_language_model.norm.",
+    r"cls\.predictions\.bias$": "masked_language_model.output_projection.bias",
+    r"cls\.seq_relationship\.": "next_sentence.projection.",
+}
+
+# Theirs, which say again what other tensors say.
+_REPEATED = {
+    "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+    "cls.predictions.decoder.bias": "cls.predictions.bias",
+}
+_NOT_LEARNED = {"bert.embeddings.position_ids"}
+_SUPPORTED = {
+    "model_type": "bert",
+    "hidden_act": "gelu",
+    "position_embedding_type": "absolute",
+    "is_decoder": False,
+    "tie_word_embeddings": True,
+}
+_SETTINGS = {
+    "vocab_size": "vocab_size",
+    "max_position_embeddings": "max_length",
+    "type_vocab_size": "num_segments",
+    "num_hidden_layers": "num_layers",
+    "hidden_size": "d_model",
+    "num_attention_heads": "num_heads",
+    "intermediate_size": "d_ff",
+    "hidden_dropout_prob": "dropout",
+    "layer_norm_eps": "epsilon",
+    "initializer_range": "initial_std",
+    "pad_token_id": "pad_id",
+}
+
+
+def from_huggingface(folder: Path | str) -> BertForPreTraining:
+    """Load a pre-trained BERT with both of its heads.
+
+    Args:
+        folder: Holds ``config.json`` and ``model.safetensors``, or else ``pytorch_model.bin``, as
+            ``transformers.BertForPreTraining.save_pretrained`` writes them and as the hub has
+            them for ``bert-base-uncased``.
+
+    Returns:
+        The model, in evaluation mode and in the dtype of the checkpoint.
+
+    Raises:
+        FileNotFoundError: A file is missing.
+        ValueError: The checkpoint is of another kind of model, or lacks a tensor, or has one that
+            BERT has no place for, or holds more than tensors.
+
+    Source: chapter "BERT".
+    """
+    folder = Path(folder)
+    config = _read_bert_config(folder)
+    theirs = read_tensors(folder)
+    drop_repeated(theirs, _REPEATED)
+    ours = {_our_name(name): tensor for name, tensor in theirs.items() if name not in _NOT_LEARNED}
+    if "bert.embeddings.tokens.weight" in ours:
+        ours["masked_language_model.output_projection.weight"] = ours[
+            "bert.embeddings.tokens.weight"
+        ]
+    model = BertForPreTraining(config)
+    load_exactly(model, ours, folder)
+    return model
+
+
+def tokenizer_from_huggingface(folder: Path | str) -> WordPiece:
+    """Load the tokeniser that a pre-trained BERT was trained with.
+
+    Args:
+        folder: Holds ``config.json`` and ``vocab.txt``; and ``tokenizer_config.json`` if the model
+            tells capitals apart ("cased").
+
+    Returns:
+        The tokeniser.
+
+    Raises:
+        FileNotFoundError: A file is missing.
+        ValueError: The vocabulary is no vocabulary of BERT, or has more tokens than the model.
+
+    Source: chapter "BERT".
+    """
+    folder = Path(folder)
+    path, settings = folder / "vocab.txt", folder / "tokenizer_config.json"
+    if not path.is_file():
+        raise FileNotFoundError(f"folder must hold vocab.txt, {folder} does not")
+    vocabulary = Vocabulary.read(path)
+    most = _read_bert_config(folder).vocab_size
+    if len(vocabulary) > most:
+        raise ValueError(
+            f"{path} must hold at most {most} tokens by config.json, got {len(vocabulary)}"
+        )
+    options = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
+    return WordPiece(
+        vocabulary=vocabulary,
+        lowercase=options.get("do_lower_case", True),
+        strip_accents=options.get("strip_accents"),
+    )
+
+
+def _read_bert_config(folder: Path) -> BertConfig:
+    theirs = read_config(folder)
+    require(theirs, _SUPPORTED, folder)
+    return BertConfig(**{ours: theirs[name] for name, ours in _SETTINGS.items() if name in theirs})
+
+
+def _our_name(name: str) -> str:
+    for pattern, ours in _NAMES.items():
+        renamed, count = re.subn(f"^{pattern}", ours, name)
+        if count:
+            break
+    else:
+        return name  # reported by its own name
+    # Checkpoints converted from TensorFlow call the gain gamma and the bias beta.
+    ending = {"gamma": "gain", "beta": "bias"}
+    if ".norm." in renamed:
+        ending["weight"] = "gain"
+    stem, _, last = renamed.rpartition(".")
+    return f"{stem}.{ending.get(last, last)}"

@@ -1,0 +1,182 @@
+"""Weights of a pre-trained MarianMT model, from a folder as Hugging Face's hub has it.
+
+These are translators, trained by the OPUS-MT project for more than a thousand pairs of languages,
+and in the shape of the first Transformer. BART and mBART are not: they normalise their embeddings
+before the first layer, for which ``Transformer`` has no place.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from course_lib.layers.feed_forward import Activation, FeedForward
+from course_lib.layers.positional import position_angles
+from course_lib.models.pretrained.huggingface import (
+    drop_repeated,
+    load_exactly,
+    read_config,
+    read_tensors,
+    require,
+)
+from course_lib.models.transformer import Transformer, TransformerConfig
+
+# Their names, as patterns, and ours; norms and the bias of the logits apart.
+_NAMES = {
+    r"(encoder|decoder)\.layers\.(\d+)\.self_attn\.(q|k|v|out)_proj\.": (
+        r"\1.layers.\2.self_attention.\3_projection."
+    ),
+    r"decoder\.layers\.(\d+)\.encoder_attn\.(q|k|v|out)_proj\.": (
+        r"decoder.layers.\1.cross_attention.\2_projection."
+    ),
+    r"(encoder|decoder)\.layers\.(\d+)\.fc1\.": r"\1.layers.\2.feed_forward.expansion.",
+    r"(encoder|decoder)\.layers\.(\d+)\.fc2\.": r"\1.layers.\2.feed_forward.contraction.",
+    r"encoder\.layers\.(\d+)\.self_attn_layer_norm\.": (
+        r"encoder.layers.\1.attention_residual.norm."
+    ),
+    r"decoder\.layers\.(\d+)\.self_attn_layer_norm\.": (
+        r"decoder.layers.\1.self_attention_residual.norm."
+    ),
+    r"decoder\.layers\.(\d+)\.encoder_attn_layer_norm\.": (
+        r"decoder.layers.\1.cross_attention_residual.norm."
+    ),
+    r"(encoder|decoder)\.layers\.(\d+)\.final_layer_norm\.": (
+        r"\1.layers.\2.feed_forward_residual.norm."
+    ),
+}
+_PROJECTIONS = {"q": "query", "k": "key", "v": "value", "out": "output"}
+_EMBEDDINGS = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+_REPEATED = dict.fromkeys(_EMBEDDINGS, "shared.weight")
+_POSITIONS = ("encoder.embed_positions.weight", "decoder.embed_positions.weight")  # sinusoids
+
+_SUPPORTED = {
+    "model_type": "marian",
+    "scale_embedding": True,
+    "share_encoder_decoder_embeddings": True,
+    "tie_word_embeddings": True,
+    "static_position_embeddings": True,
+    "normalize_before": False,
+    "normalize_embedding": False,
+    "add_final_layer_norm": False,
+}
+_ACTIVATIONS: dict[str, Activation] = {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh"}
+
+
+def from_huggingface(folder: Path | str) -> Transformer:
+    """Load a pre-trained translator.
+
+    Three things are not as in a ``Transformer`` that is built here. Its sinusoids stand in another
+    order, first all sines, then all cosines, so they are put where learned positions would be. Its
+    logits have a bias. And the OPUS models bend with ``swish``, x times the logistic function of x;
+    it is put in the place of the function that the configuration names.
+
+    Translations begin with ``pad_id``: these models have no start symbol of their own. Sources end
+    with the end symbol.
+
+    Args:
+        folder: Holds ``config.json`` and ``model.safetensors``, or else ``pytorch_model.bin``, as
+            ``transformers.MarianMTModel.save_pretrained`` writes them and as the hub has them for
+            ``Helsinki-NLP/opus-mt-en-de`` and the like.
+
+    Returns:
+        The model, in evaluation mode and in the dtype of the checkpoint.
+
+    Raises:
+        FileNotFoundError: A file is missing.
+        ValueError: The checkpoint is of another kind of model, or lacks a tensor, or has one that
+            the Transformer has no place for, or holds more than tensors.
+
+    Source: Junczys-Dowmunt et al. (2018) for Marian; Tiedemann and Thottingal (2020) for OPUS-MT;
+        chapter "Transformer families".
+    """
+    folder = Path(folder)
+    theirs_config = read_config(folder)
+    theirs_config.setdefault("scale_embedding", False)  # theirs, if a file does not say
+    require(theirs_config, _SUPPORTED, folder)
+    config = _our_config(theirs_config, folder)
+    theirs = {name.removeprefix("model."): tensor for name, tensor in read_tensors(folder).items()}
+    drop_repeated(theirs, _REPEATED)
+    ours = {_our_name(name): tensor for name, tensor in theirs.items() if name not in _POSITIONS}
+    _share_embedding(ours)
+    _put_positions(ours, config)
+
+    model = Transformer(config)
+    model.output_projection.bias = nn.Parameter(torch.zeros(config.tgt_vocab_size))
+    ours["output_projection.bias"] = ours.get(
+        "output_projection.bias", torch.zeros(1, config.tgt_vocab_size)
+    ).squeeze(0)
+    if theirs_config["activation_function"] in ("swish", "silu"):
+        for layer in model.modules():
+            if isinstance(layer, FeedForward):
+                layer.activation = F.silu
+    load_exactly(model, ours, folder)
+    return model
+
+
+def _our_name(name: str) -> str:
+    if name == "final_logits_bias":
+        return "output_projection.bias"
+    for pattern, ours in _NAMES.items():
+        match = re.match(pattern, name)
+        if match:
+            stem, ending = match.expand(ours), name[match.end() :]
+            stem = re.sub(r"\.(q|k|v|out)_proj", lambda m: f".{_PROJECTIONS[m[1]]}_proj", stem)
+            is_gain = stem.endswith(".norm.") and ending == "weight"
+            return stem + ("gain" if is_gain else ending)
+    return name  # reported by its own name
+
+
+def _share_embedding(ours: dict[str, Tensor]) -> None:
+    """Name the embedding in all places where ours has it, if there is one."""
+    shared = ours.pop("shared.weight", None)
+    if shared is not None:
+        for name in ("src_embedding", "tgt_embedding", "output_projection"):
+            ours[f"{name}.weight"] = shared
+
+
+def _put_positions(ours: dict[str, Tensor], config: TransformerConfig) -> None:
+    """Compute the sinusoids in their order; newer checkpoints leave them out."""
+    angles = position_angles(
+        torch.arange(config.max_length), config.d_model, dtype=torch.float64
+    )  # (max_length, d_model / 2)
+    dtype = next(iter(ours.values())).dtype if ours else torch.float32
+    table = torch.cat([angles.sin(), angles.cos()], dim=1).to(dtype)  # (max_length, d_model)
+    for name in ("src_positions", "tgt_positions"):
+        ours[f"{name}.weight"] = table
+
+
+def _our_config(theirs: dict[str, Any], folder: Path) -> TransformerConfig:
+    for name in ("attention_heads", "ffn_dim"):  # ours has one number for both stacks
+        require(theirs, {f"decoder_{name}": theirs.get(f"encoder_{name}")}, folder)
+    known = (*_ACTIVATIONS, "swish", "silu")
+    if theirs.get("activation_function") not in known:
+        raise ValueError(
+            f"activation_function in {folder / 'config.json'} must be one of {known}, "
+            f"got {theirs.get('activation_function')!r}"
+        )
+    names = {
+        "vocab_size": "src_vocab_size",
+        "d_model": "d_model",
+        "encoder_attention_heads": "num_heads",
+        "encoder_ffn_dim": "d_ff",
+        "encoder_layers": "num_encoder_layers",
+        "decoder_layers": "num_decoder_layers",
+        "dropout": "dropout",
+        "max_position_embeddings": "max_length",
+        "pad_token_id": "pad_id",
+    }
+    missing = [name for name in names if name not in theirs]
+    if missing:
+        raise ValueError(f"{folder / 'config.json'} must say {missing[0]}, it does not")
+    given = {ours: theirs[name] for name, ours in names.items()}
+    return TransformerConfig(
+        **given,
+        tgt_vocab_size=theirs["vocab_size"],
+        activation=_ACTIVATIONS.get(theirs["activation_function"], "relu"),
+        norm_position="post",
+        positions="learned",
+        tied="all",
+    )

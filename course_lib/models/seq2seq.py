@@ -1,0 +1,283 @@
+"""Sequence to sequence with one context vector: a recurrent encoder and a recurrent decoder.
+
+Dimensions: batch; src_len, tgt_len (tokens); d_embedding; d_hidden (state of one direction);
+d_memory = directions * d_hidden of the encoder; vocab_size.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.layers.recurrent import FusedRecurrent, State
+from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoded:
+    """An encoded batch: one vector for each part of the source, and one for the whole.
+
+    Attributes:
+        memory: ``(batch, src_len, d_memory)``, a vector for each part; what attention reads.
+        context: ``(batch, d_memory)``, one vector for the whole; all that a decoder without
+            attention gets.
+        mask: ``(batch, src_len)``, boolean, True where there is a part, False at padding.
+
+    Source: Cho et al. (2014), section 2.2; chapter "Sequence to sequence".
+    """
+
+    memory: Tensor
+    context: Tensor
+    mask: Tensor
+
+
+class RecurrentEncoder(nn.Module):
+    """Read a source sentence, and sum it up in one vector.
+
+    Args:
+        vocab_size: Number of source token ids.
+        d_embedding: Width of the token embeddings.
+        d_hidden: Width of the state of each direction.
+        cell: The kind of cell.
+        num_layers: Number of recurrent layers.
+        bidirectional: Whether the sentence is read in both directions.
+
+    Attributes:
+        embedding: ``nn.Embedding(vocab_size, d_embedding)``.
+        recurrent: The network that reads the embeddings.
+        d_memory: Width of what it returns: ``d_hidden``, twice that if bidirectional.
+
+    Raises:
+        ValueError: A size is not positive.
+
+    Source: Cho et al. (2014), section 2.2; chapter "Sequence to sequence".
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d_embedding: int,
+        d_hidden: int,
+        *,
+        cell: type[RNNCell] | type[GRUCell] | type[LSTMCell] = GRUCell,
+        num_layers: int = 1,
+        bidirectional: bool = True,
+    ) -> None:
+        super().__init__()
+        if min(vocab_size, d_embedding, d_hidden) < 1:
+            raise ValueError(
+                f"sizes must be at least 1, got {vocab_size=}, {d_embedding=} and {d_hidden=}"
+            )
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.recurrent = FusedRecurrent(
+            d_embedding, d_hidden, cell=cell, num_layers=num_layers, bidirectional=bidirectional
+        )
+        self.d_memory = d_hidden * self.recurrent.directions
+
+    def forward(self, src: Tensor, lengths: Tensor | None = None) -> Encoded:
+        """Encode sentences.
+
+        Args:
+            src: ``(batch, src_len)``, int64, source token ids, filled up at the end.
+            lengths: ``(batch,)``, integers: how many tokens of each are real; all if None.
+
+        Returns:
+            The top layer's states at each token as memory (zeros at padding), and its last states
+            as context: for the forward direction that at the last real token, for the backward one
+            that at the first.
+
+        Raises:
+            ValueError: ``src`` is empty, or a length is not from 1 to src_len.
+            IndexError: A token id is not from 0 to ``vocab_size - 1``.
+        """
+        memory, final = self.recurrent(self.embedding(src), lengths=lengths)
+        hidden = final[0] if isinstance(final, tuple) else final  # an LSTM's memory cell stays here
+        top = hidden[-self.recurrent.directions :]  # (directions, batch, d_hidden)
+        mask = torch.ones_like(src, dtype=torch.bool)
+        if lengths is not None:
+            mask = torch.arange(src.size(1), device=src.device) < lengths.to(src.device)[:, None]
+        return Encoded(memory=memory, context=top.transpose(0, 1).flatten(1), mask=mask)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecurrentDecoderState:
+    """What a ``RecurrentDecoder`` carries from step to step.
+
+    Attributes:
+        recurrent: State of its network, ``(num_layers, batch, d_hidden)``; an LSTM's is a pair.
+        context: ``(batch, d_memory)``, the source's one vector, the same at every step.
+    """
+
+    recurrent: State
+    context: Tensor
+
+    def select(self, indices: Tensor) -> "RecurrentDecoderState":
+        """Return the state of chosen rows of the batch.
+
+        Args:
+            indices: ``(new_batch,)``, int64.
+
+        Returns:
+            A state whose row i is row ``indices[i]`` of this one.
+        """
+        if isinstance(self.recurrent, tuple):
+            hidden, memory = self.recurrent
+            chosen: State = hidden.index_select(1, indices), memory.index_select(1, indices)
+        else:
+            chosen = self.recurrent.index_select(1, indices)
+        return RecurrentDecoderState(
+            recurrent=chosen, context=self.context.index_select(0, indices)
+        )
+
+
+class RecurrentDecoder(nn.Module):
+    """Write a target sentence, knowing of the source its context vector alone.
+
+    ::
+
+        s_0 = tanh(W c)                           the bridge
+        s_t = cell(s_{t-1}, [y_{t-1}; c])
+        logits of y_t = V [s_t; y_{t-1}; c]
+
+    with y the token's embedding, c the context and [;] one vector after the other.
+
+    Args:
+        vocab_size: Number of target token ids.
+        d_embedding: Width of the token embeddings.
+        d_hidden: Width of the state.
+        d_memory: Width of the encoder's context.
+        cell: The kind of cell. An LSTM's memory starts from zeros.
+        num_layers: Number of recurrent layers.
+
+    Attributes:
+        embedding: ``nn.Embedding(vocab_size, d_embedding)``.
+        bridge: ``nn.Linear(d_memory, num_layers * d_hidden)``, from the context to the first state.
+        recurrent: The network, which reads ``d_embedding + d_memory`` numbers at each step.
+        output: ``nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)``.
+
+    Raises:
+        ValueError: A size is not positive.
+
+    Source: Cho et al. (2014), section 2.2; chapter "Sequence to sequence".
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d_embedding: int,
+        d_hidden: int,
+        d_memory: int,
+        *,
+        cell: type[RNNCell] | type[GRUCell] | type[LSTMCell] = GRUCell,
+        num_layers: int = 1,
+    ) -> None:
+        super().__init__()
+        if min(vocab_size, d_embedding, d_hidden, d_memory) < 1:
+            raise ValueError(
+                "sizes must be at least 1, got "
+                f"{vocab_size=}, {d_embedding=}, {d_hidden=} and {d_memory=}"
+            )
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.recurrent = FusedRecurrent(
+            d_embedding + d_memory, d_hidden, cell=cell, num_layers=num_layers
+        )
+        self.bridge = nn.Linear(d_memory, num_layers * d_hidden)
+        self.output = nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)
+        self._has_memory = cell is LSTMCell
+
+    def forward(self, tgt: Tensor, encoded: Encoded) -> Tensor:
+        """Score target sentences, each token given the true ones before it (teacher forcing).
+
+        Args:
+            tgt: ``(batch, tgt_len)``, int64: what has been written before each step, that is the
+                start token, then the target without its last token.
+            encoded: The encoded sources.
+
+        Returns:
+            Logits ``(batch, tgt_len, vocab_size)``, at position t those of the token after
+            ``tgt[:, t]``.
+
+        Raises:
+            ValueError: ``tgt`` is empty, or its batch is not that of ``encoded``.
+            IndexError: A token id is not from 0 to ``vocab_size - 1``.
+        """
+        logits, _ = self.step(tgt, self.start(encoded))
+        return logits
+
+    def start(self, encoded: Encoded) -> RecurrentDecoderState:
+        """Make the state before the first target token.
+
+        Args:
+            encoded: The encoded sources.
+
+        Returns:
+            The state.
+        """
+        layers = torch.tanh(self.bridge(encoded.context))  # (batch, num_layers * d_hidden)
+        hidden = torch.stack(layers.chunk(self.recurrent.num_layers, dim=1))
+        state = (hidden, torch.zeros_like(hidden)) if self._has_memory else hidden
+        return RecurrentDecoderState(recurrent=state, context=encoded.context)
+
+    def step(
+        self, tgt: Tensor, state: RecurrentDecoderState
+    ) -> tuple[Tensor, RecurrentDecoderState]:
+        """Go on by one token, or by several that are known.
+
+        Args:
+            tgt: ``(batch, new_len)``, int64: the tokens after those that led to ``state``.
+            state: What ``start`` or the last ``step`` returned.
+
+        Returns:
+            Logits ``(batch, new_len, vocab_size)``, each of the token after; and the new state.
+
+        Raises:
+            ValueError: ``tgt`` is empty, or its batch is not that of ``state``.
+            IndexError: A token id is not from 0 to ``vocab_size - 1``.
+        """
+        if tgt.size(0) != state.context.size(0):
+            raise ValueError(
+                f"tgt has a batch of {tgt.size(0)}, the sources one of {state.context.size(0)}"
+            )
+        context = state.context[:, None].expand(-1, tgt.size(1), -1)  # (batch, new_len, d_memory)
+        written = torch.cat([self.embedding(tgt), context], dim=-1)
+        hidden, recurrent = self.recurrent(written, state.recurrent)  # (batch, new_len, d_hidden)
+        logits = self.output(torch.cat([hidden, written], dim=-1))
+        return logits, RecurrentDecoderState(recurrent=recurrent, context=state.context)
+
+
+class Seq2Seq(nn.Module):
+    """A model of the target sentence given the source: an encoder, then a decoder.
+
+    Args:
+        encoder: Called as ``encoder(src, lengths)``, returns an ``Encoded``.
+        decoder: A ``RecurrentDecoder``, which gets the context alone, or an ``AttentionDecoder``,
+            which looks at the memory. Its ``d_memory`` is the encoder's.
+
+    Attributes:
+        encoder: The encoder.
+        decoder: The decoder.
+
+    Source: Sutskever et al. (2014), section 2; Cho et al. (2014); chapter "Sequence to sequence".
+    """
+
+    def __init__(self, encoder: nn.Module, decoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def forward(self, src: Tensor, tgt: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Score target sentences with teacher forcing.
+
+        Args:
+            src: ``(batch, src_len)``, int64, source token ids, filled up at the end.
+            tgt: ``(batch, tgt_len)``, int64: the start token, then the target without its last.
+            lengths: ``(batch,)``, integers: how many source tokens are real; all if None.
+
+        Returns:
+            Logits ``(batch, tgt_len, vocab_size)``, at position t those of the token after
+            ``tgt[:, t]``.
+
+        Raises:
+            ValueError: As the encoder and the decoder.
+        """
+        return self.decoder(tgt, self.encoder(src, lengths))

@@ -1,0 +1,244 @@
+"""The Transformer: an encoder that reads the source, a decoder that writes the target.
+
+Dimensions: batch; src_len, tgt_len (tokens); d_model; d_ff. Masks are boolean, True where a query
+may attend to a key; see ``masks.py``. Padding comes last in a sequence.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from torch import Tensor, nn
+
+from course_lib.layers.embedding import TokenEmbedding
+from course_lib.layers.feed_forward import Activation
+from course_lib.layers.kv_cache import KVCache
+from course_lib.layers.masks import causal_mask, padding_mask
+from course_lib.layers.positional import LearnedPositions, SinusoidalPositions
+from course_lib.layers.residual import NormPosition, check_norm_position
+from course_lib.layers.transformer_layers import Decoder, Encoder
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig:
+    """Sizes and choices of a ``Transformer``; the defaults are the paper's base model.
+
+    Attributes:
+        src_vocab_size: Number of source token ids.
+        tgt_vocab_size: Number of target token ids.
+        d_model: Width of a token's vector; divisible by ``num_heads``, even for sinusoids.
+        num_heads: Number of attention heads.
+        d_ff: Width inside the feed-forward layers.
+        num_encoder_layers: Number of encoder layers.
+        num_decoder_layers: Number of decoder layers.
+        dropout: Share that training sets to zero: of the embeddings with their positions, of each
+            sublayer's output, of the feed-forward layers' inner activations.
+        activation: The feed-forward layers' function.
+        norm_position: Where the normalisations stand.
+        positions: How tokens are told where they stand.
+        max_length: Most tokens of a sequence, for learned positions; sinusoids have no limit.
+        tied: What shares its weights with the target embedding: ``none``, the ``output``
+            projection, or ``all``, that and the source embedding, for a joint vocabulary.
+        pad_id: The token id that fills sequences up, in source and target.
+
+    Raises:
+        ValueError: A value is out of range, or two do not go together.
+    """
+
+    src_vocab_size: int
+    tgt_vocab_size: int
+    d_model: int = 512
+    num_heads: int = 8
+    d_ff: int = 2048
+    num_encoder_layers: int = 6
+    num_decoder_layers: int = 6
+    dropout: float = 0.1
+    activation: Activation = "relu"
+    norm_position: NormPosition = "post"
+    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    max_length: int = 512
+    tied: Literal["none", "output", "all"] = "output"
+    pad_id: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse values that make no sense."""
+        for name in (
+            "src_vocab_size",
+            "tgt_vocab_size",
+            "d_model",
+            "num_heads",
+            "d_ff",
+            "num_encoder_layers",
+            "num_decoder_layers",
+            "max_length",
+        ):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.d_model % self.num_heads != 0:
+            raise ValueError(
+                f"d_model={self.d_model} must be divisible by num_heads={self.num_heads}"
+            )
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+        for name, known in (
+            ("activation", get_args(Activation)),
+            ("positions", ("sinusoidal", "learned")),
+            ("tied", ("none", "output", "all")),
+        ):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {known}, got {getattr(self, name)!r}")
+        check_norm_position(self.norm_position)
+        if self.positions == "sinusoidal" and self.d_model % 2 != 0:
+            raise ValueError(f"sinusoidal positions need an even d_model, got {self.d_model}")
+        if self.tied == "all" and self.src_vocab_size != self.tgt_vocab_size:
+            raise ValueError(
+                "tied='all' needs one vocabulary for both languages, got src_vocab_size="
+                f"{self.src_vocab_size} and tgt_vocab_size={self.tgt_vocab_size}"
+            )
+        if not 0 <= self.pad_id < min(self.src_vocab_size, self.tgt_vocab_size):
+            raise ValueError(f"pad_id must be a token id of both vocabularies, got {self.pad_id}")
+
+
+class Transformer(nn.Module):
+    """Translate a sequence: encode the source, then say for each target token what comes next.
+
+    Args:
+        config: Sizes and choices.
+
+    Attributes:
+        config: As given.
+        src_embedding: ``TokenEmbedding`` of the source, scaled.
+        tgt_embedding: ``TokenEmbedding`` of the target, scaled.
+        src_positions: ``SinusoidalPositions`` or ``LearnedPositions``.
+        tgt_positions: Likewise.
+        dropout: ``nn.Dropout``, on the embeddings with their positions.
+        encoder: ``Encoder``.
+        decoder: ``Decoder``.
+        output_projection: ``nn.Linear(d_model, tgt_vocab_size)`` without bias.
+
+    Source: Vaswani et al. (2017), section 3; chapter "The Transformer".
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.tgt_embedding = TokenEmbedding(config.tgt_vocab_size, config.d_model, scaled=True)
+        self.src_embedding = (
+            self.tgt_embedding
+            if config.tied == "all"
+            else TokenEmbedding(config.src_vocab_size, config.d_model, scaled=True)
+        )
+        self.src_positions = self._build_positions()
+        self.tgt_positions = self._build_positions()
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = Encoder(
+            config.num_encoder_layers,
+            config.d_model,
+            config.num_heads,
+            config.d_ff,
+            norm_position=config.norm_position,
+            dropout=config.dropout,
+            activation=config.activation,
+        )
+        self.decoder = Decoder(
+            config.num_decoder_layers,
+            config.d_model,
+            config.num_heads,
+            config.d_ff,
+            norm_position=config.norm_position,
+            dropout=config.dropout,
+            activation=config.activation,
+        )
+        self.output_projection = nn.Linear(config.d_model, config.tgt_vocab_size, bias=False)
+        self._initialise()
+        if config.tied != "none":
+            self.output_projection.weight = self.tgt_embedding.weight
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Say for each target token what comes next, given the source and the target up to it.
+
+        Args:
+            src: ``(batch, src_len)``, source token ids, padded with ``pad_id``.
+            tgt: ``(batch, tgt_len)``, target token ids, beginning with the start symbol.
+
+        Returns:
+            Logits ``(batch, tgt_len, tgt_vocab_size)``. Those that stand at padding mean nothing:
+            the loss leaves them out.
+
+        Raises:
+            IndexError: A token id is out of range.
+            TypeError: ``src`` or ``tgt`` does not hold integers.
+            ValueError: ``src`` or ``tgt`` is empty or no matrix, they differ in batch, or one is
+                longer than learned positions reach.
+        """
+        if src.size(0) != tgt.size(0):
+            raise ValueError(
+                f"src and tgt must agree in batch, got {src.size(0)} and {tgt.size(0)}"
+            )
+        memory, memory_mask = self.encode(src)
+        return self.output_projection(self.hidden(tgt, memory, memory_mask))
+
+    def encode(self, src: Tensor) -> tuple[Tensor, Tensor]:
+        """Read the source.
+
+        Args:
+            src: ``(batch, src_len)``, source token ids, padded with ``pad_id``.
+
+        Returns:
+            The memory ``(batch, src_len, d_model)``, and its mask, boolean
+            ``(batch, 1, 1, src_len)``, True where the source is no padding.
+
+        Raises:
+            IndexError: A token id is out of range.
+            TypeError: ``src`` does not hold integers.
+            ValueError: ``src`` is empty, no matrix, or longer than learned positions reach.
+        """
+        embedded = self.dropout(self.src_positions(self.src_embedding(src)))
+        mask = padding_mask(src, self.config.pad_id)  # (batch, 1, 1, src_len)
+        return self.encoder(embedded, mask), mask
+
+    def hidden(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor | None = None,
+        *,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """Give the decoder's last vectors, from which the logits are projected.
+
+        Args:
+            tgt: ``(batch, tgt_len)``, target token ids; those after what the cache holds.
+            memory: ``(batch, src_len, d_model)``, what ``encode`` returned.
+            memory_mask: Boolean, broadcastable to ``(batch, num_heads, tgt_len, src_len)``.
+            cache: Keys and values of earlier steps; None in training.
+
+        Returns:
+            ``(batch, tgt_len, d_model)``.
+
+        Raises:
+            IndexError: A token id is out of range.
+            TypeError: ``tgt`` does not hold integers.
+            ValueError: ``tgt`` is empty, no matrix, or longer than learned positions reach.
+        """
+        past = 0 if cache is None else cache.length
+        embedded = self.dropout(self.tgt_positions(self.tgt_embedding(tgt), offset=past))
+        tgt_len = tgt.size(1)
+        # Padding comes last: the causal mask already hides it from every real token. A single new
+        # token may look at all there is.
+        mask = None if tgt_len == 1 else causal_mask(tgt_len, past + tgt_len, device=tgt.device)
+        return self.decoder(embedded, memory, mask, memory_mask, cache=cache)
+
+    def _build_positions(self) -> SinusoidalPositions | LearnedPositions:
+        if self.config.positions == "sinusoidal":
+            return SinusoidalPositions(self.config.d_model)
+        return LearnedPositions(self.config.max_length, self.config.d_model)
+
+    def _initialise(self) -> None:
+        """Start so that vectors keep about their size from layer to layer."""
+        for module in self.modules():
+            if isinstance(module, TokenEmbedding):  # times its scale: entries of about 1
+                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
+            elif isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)

@@ -1,0 +1,106 @@
+"""Line plots: one or several curves, such as a loss against the step."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+from course_lib.plotting.picture import COLORS, LINE_STYLES, Picture, course_style, to_picture
+from course_lib.training.loop import TrainingHistory
+
+
+def plot_curves(
+    curves: Mapping[str, Sequence[float] | tuple[Sequence[float], Sequence[float]]],
+    *,
+    x_label: str,
+    y_label: str,
+    alt: str,
+    roles: Mapping[str, str] | None = None,
+    log_x: bool = False,
+    log_y: bool = False,
+    markers: bool = False,
+) -> Picture:
+    """Draw one or several curves in one frame.
+
+    Args:
+        curves: By its label in the legend, each curve: its heights, drawn against 0, 1, 2, ...; or
+            a pair of positions and heights.
+        x_label: What runs to the right, with its unit.
+        y_label: What runs upwards, with its unit.
+        alt: What the picture shows, in words.
+        roles: For some labels, the role of ``COLORS`` whose colour and dashes the curve takes.
+        log_x: Use a logarithmic axis to the right.
+        log_y: Use a logarithmic axis upwards.
+        markers: Mark each point.
+
+    Returns:
+        The picture.
+
+    Raises:
+        ValueError: There is no curve.
+    """
+    if not curves:
+        raise ValueError("curves must hold at least one curve")
+    with course_style():
+        figure = Figure()
+        ax = figure.subplots()
+        counted = True  # whether all positions are whole numbers
+        for number, (label, curve) in enumerate(curves.items()):
+            x, y = curve if isinstance(curve, tuple) and _is_pair(curve) else (None, curve)
+            counted = counted and (x is None or all(float(place).is_integer() for place in x))
+            style: dict[str, Any] = {"marker": "osD^v"[number % 5]} if markers else {}
+            if roles and label in roles:
+                role = roles[label]
+                style |= {"color": COLORS[role], "linestyle": LINE_STYLES[role]}
+            ax.plot(range(len(y)) if x is None else x, y, label=label, **style)
+        if log_x:
+            ax.set_xscale("log", base=2)
+            ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        elif counted:  # there is no layer 0.5
+            ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
+        if log_y:
+            ax.set_yscale("log")
+            _label_few_powers(ax.yaxis)
+        ax.set_xlabel(x_label)
+        ax.set_ylabel(y_label)
+        if len(curves) > 1:
+            figure.legend(loc="outside upper center", ncols=2)
+    return to_picture(figure, alt=alt)
+
+
+def plot_history(history: TrainingHistory, *, alt: str = "") -> Picture:
+    """Draw the loss of a training run, and its evaluations if there are any, against the step.
+
+    Args:
+        history: What ``train`` returned.
+        alt: What the picture shows, for readers who do not see it; composed if empty.
+
+    Returns:
+        The picture, which a notebook displays.
+    """
+    losses = history.losses
+    curves: dict[str, Any] = {"loss": losses}
+    if history.evaluations:
+        curves["evaluation"] = tuple(zip(*history.evaluations, strict=True))
+    composed = (
+        f"Training loss falls from {losses[0]:.2f} to {losses[-1]:.2g} nats in {len(losses)} steps."
+    )
+    return plot_curves(
+        curves, x_label="step", y_label="loss (nats)", log_y=True, alt=alt or composed
+    )
+
+
+def _label_few_powers(axis: Axis) -> None:
+    """Label 1, 2 and 5 as plain numbers where an axis spans too few powers of ten to count them."""
+    low, high = axis.get_view_interval()
+    if high < 100 * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _is_pair(curve: tuple[Any, ...]) -> bool:
+    return len(curve) == 2 and all(np.ndim(part) == 1 for part in curve)

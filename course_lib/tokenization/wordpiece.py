@@ -1,0 +1,160 @@
+"""WordPiece, BERT's subwords: a rare word is written in pieces that are in the vocabulary.
+
+A piece that does not begin a word carries the mark ``##``.
+"""
+
+import re
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+
+from course_lib.tokenization.basic import basic_tokenize
+from course_lib.tokenization.vocabulary import Vocabulary
+
+CONTINUATION = "##"
+
+
+def split_word(
+    word: str,
+    vocabulary: Container[str],
+    *,
+    unknown: str = "[UNK]",
+    max_characters: int = 100,
+) -> list[str]:
+    """Write a word in pieces: always the longest piece that fits, from the left.
+
+    >>> split_word("unwanted", {"un", "##want", "##wan", "##ted", "##ed"})
+    ['un', '##want', '##ed']
+    >>> split_word("unwantedX", {"un", "##want", "##ed"})
+    ['[UNK]']
+
+    Args:
+        word: A word without spaces.
+        vocabulary: The pieces; those inside a word begin with ``##``.
+        unknown: What to write for a word that can't be written in pieces, the whole of it.
+        max_characters: Longer words are taken for unknown: they are no words, and the search takes
+            time that grows with the square of their length.
+
+    Returns:
+        The pieces, in order. Greedy search does not go back: a word for which there are pieces, but
+        not after the longest first one, is unknown too. An empty word has none.
+
+    Raises:
+        ValueError: ``max_characters`` is smaller than 1.
+
+    Source: Schuster and Nakajima (2012); Wu et al. (2016), section 4.1; Devlin et al. (2019),
+        google-research/bert, tokenization.py; chapter "BERT".
+    """
+    if max_characters < 1:
+        raise ValueError(f"max_characters must be at least 1, got {max_characters}")
+    if len(word) > max_characters:
+        return [unknown]
+    pieces: list[str] = []
+    start = 0
+    while start < len(word):
+        mark = CONTINUATION if start > 0 else ""
+        for end in range(len(word), start, -1):
+            if mark + word[start:end] in vocabulary:
+                break
+        else:
+            return [unknown]
+        pieces.append(mark + word[start:end])
+        start = end
+    return pieces
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordPiece:
+    """BERT's tokeniser: ``basic_tokenize``, then ``split_word``.
+
+    Special tokens that are written out in a text, such as ``[MASK]``, stay whole.
+
+    Attributes:
+        vocabulary: The pieces, with its ``unknown`` set.
+        lowercase: Make all letters small ("uncased" models).
+        strip_accents: Take accents off letters; as ``lowercase`` if None.
+        max_characters: Longer words are unknown.
+
+    Raises:
+        ValueError: The vocabulary has no ``unknown``, or ``max_characters`` is smaller than 1.
+
+    Source: Devlin et al. (2019), section 3; chapter "BERT".
+    """
+
+    vocabulary: Vocabulary
+    lowercase: bool = True
+    strip_accents: bool | None = None
+    max_characters: int = 100
+
+    def __post_init__(self) -> None:
+        """Refuse what would fail at the first rare word."""
+        if self.vocabulary.unknown is None:
+            raise ValueError("vocabulary must have an unknown token, got unknown=None")
+        if self.max_characters < 1:
+            raise ValueError(f"max_characters must be at least 1, got {self.max_characters}")
+
+    def tokenize(self, text: str) -> list[str]:
+        """Split text into pieces.
+
+        Args:
+            text: Any text.
+
+        Returns:
+            The pieces; one for each word that is in the vocabulary.
+        """
+        specials = "|".join(map(re.escape, self.vocabulary.specials))
+        parts = re.split(f"({specials})", text) if specials else [text]
+        pieces: list[str] = []
+        for part in parts:
+            if part in self.vocabulary.specials:
+                pieces.append(part)
+                continue
+            words = basic_tokenize(part, lowercase=self.lowercase, strip_accents=self.strip_accents)
+            for word in words:
+                pieces += split_word(
+                    word,
+                    self.vocabulary,
+                    unknown=str(self.vocabulary.unknown),
+                    max_characters=self.max_characters,
+                )
+        return pieces
+
+    def encode(self, text: str) -> list[int]:
+        """Turn text into ids, without ``[CLS]`` and ``[SEP]``: see ``bert_data.join_sentences``.
+
+        Args:
+            text: Any text.
+
+        Returns:
+            One id a piece.
+        """
+        return self.vocabulary.encode(self.tokenize(text))
+
+    def decode(self, token_ids: Iterable[int], *, skip_specials: bool = False) -> str:
+        """Turn ids into text: join the pieces of a word, and put spaces between words.
+
+        Args:
+            token_ids: The ids.
+            skip_specials: Leave out the special tokens.
+
+        Returns:
+            The text. Capitals, accents and the places of spaces are lost.
+
+        Raises:
+            IndexError: An id is negative, or too large.
+        """
+        pieces = self.vocabulary.decode(token_ids, skip_specials=skip_specials)
+        return " ".join(pieces).replace(f" {CONTINUATION}", "")
+
+    def continues_word(self, token_ids: Iterable[int]) -> list[bool]:
+        """Tell which pieces do not begin a word, as whole-word masking needs to know.
+
+        Args:
+            token_ids: The ids.
+
+        Returns:
+            For each True if its piece begins with ``##``.
+
+        Raises:
+            IndexError: An id is negative, or too large.
+        """
+        return [p.startswith(CONTINUATION) for p in self.vocabulary.decode(token_ids)]

@@ -1,0 +1,373 @@
+"""One training loop for every model of the course.
+
+Losses are in nats unless a loss says otherwise; a step is one update of the parameters.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, Literal, TypeVar, get_args
+
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm  # type: ignore[import-untyped]
+
+from course_lib.training.checkpoint import (
+    CheckpointError,
+    load_checkpoint,
+    random_state,
+    restore_random_state,
+    save_checkpoint,
+)
+from course_lib.training.distributed import (
+    SharedLoss,
+    from_first_process,
+    gather_from_processes,
+    keep_gradients_here,
+    process_count,
+    process_number,
+    sum_over_processes,
+    wait_for_processes,
+)
+
+Batch = TypeVar("Batch")
+Precision = Literal["float32", "bfloat16", "float16"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """How long and how fast to train.
+
+    Attributes:
+        steps: Number of updates.
+        learning_rate: Step size of AdamW, at the peak of the schedule.
+        weight_decay: Share of a parameter that AdamW takes off each step, times the learning rate.
+        clip_norm: Gradients whose Euclidean norm, over all parameters, is larger are scaled down
+            to it.
+        accumulation: Batches whose losses are averaged for one update. Several processes share
+            them out; see ``distributed.py``.
+        precision: Type of the matrix products; parameters and updates stay in float32. With
+            ``float16`` the loss is scaled, so that small gradients do not vanish.
+        evaluate_every: Steps between evaluations; 0 for none.
+        patience: Evaluations in a row without a new best after which training stops; 0 for never.
+        checkpoint_every: Steps between checkpoints, if ``train`` is given a file; 0 for none
+            but the last.
+
+    Raises:
+        ValueError: A value is out of range.
+    """
+
+    steps: int
+    learning_rate: float = 3e-3
+    weight_decay: float = 0.0
+    clip_norm: float = 1.0
+    accumulation: int = 1
+    precision: Precision = "float32"
+    evaluate_every: int = 0
+    patience: int = 0
+    checkpoint_every: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse values that make no sense."""
+        for name in ("steps", "accumulation"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("evaluate_every", "patience", "checkpoint_every"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        for name in ("learning_rate", "clip_norm"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise ValueError(f"{name} must be positive and finite, got {value}")
+        if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
+            raise ValueError(
+                f"weight_decay must be finite and not negative, got {self.weight_decay}"
+            )
+        if self.precision not in get_args(Precision):
+            raise ValueError(
+                f"precision must be one of {get_args(Precision)}, got {self.precision!r}"
+            )
+        if self.patience and not self.evaluate_every:
+            raise ValueError("patience needs evaluate_every: nothing is evaluated otherwise")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingHistory:
+    """What happened at each step.
+
+    Attributes:
+        losses: The loss before each update, one number a step.
+        gradient_norms: Euclidean norm of the gradient over all parameters, before clipping.
+        seconds: Wall time of the whole run, earlier parts of a resumed one included.
+        cpu_seconds: Time that processors worked on it, all threads and processes together.
+        evaluations: Pairs of the number of steps done and what the evaluation gave.
+        stopped_early: Whether patience ran out before the steps did.
+    """
+
+    losses: tuple[float, ...]
+    gradient_norms: tuple[float, ...]
+    seconds: float
+    cpu_seconds: float
+    evaluations: tuple[tuple[int, float], ...] = ()
+    stopped_early: bool = False
+
+
+class DivergenceError(ArithmeticError):
+    """The loss, the gradient or an evaluation became infinite or NaN."""
+
+
+def train(
+    model: nn.Module,
+    draw_batch: Callable[[int], Batch],
+    compute_loss: Callable[[nn.Module, Batch], Tensor],
+    config: TrainingConfig,
+    *,
+    schedule: Callable[[int], float] | None = None,
+    evaluate: Callable[[nn.Module], float] | None = None,
+    checkpoint: Path | None = None,
+    progress: bool | None = None,
+) -> TrainingHistory:
+    """Train a model with AdamW and clipped gradients.
+
+    Inside ``data_parallel.processes`` every process calls this, with the same arguments. The
+    batches of an update are dealt out to them: what one process would compute in turn, several
+    compute at once, and the losses are the same but for rounding. Only what chance decides inside
+    the model, such as dropout, falls out otherwise: each process has random numbers of its own.
+
+    Args:
+        model: Trained in place, in training mode; its mode is restored at the end. With
+            ``evaluate`` it ends with the weights of its best evaluation.
+        draw_batch: Gives a batch by its number, from 0; with ``accumulation`` each step takes that
+            many. A batch depends on its number alone, so that a run can be repeated, and taken up
+            again in the middle.
+        compute_loss: Maps model and batch to the loss, a scalar.
+        config: How long and how fast.
+        schedule: Gives each step, from 0, its share of the learning rate; all of it if None.
+        evaluate: Called in evaluation mode, without gradients, every ``evaluate_every`` steps;
+            gives a number that is better the smaller it is. Of several processes the first one's
+            number counts.
+        checkpoint: File for the run's state. One that is there is taken up where it stopped, with
+            the same outcome, to the bit on the CPU, as if it had never stopped. Several
+            processes need it on a disk that they share, and to be as many as before; more than
+            two add gradients up in an order that may change, and with it the last bit.
+        progress: Show a progress bar; None shows it where a person is watching, on a terminal.
+
+    Returns:
+        What happened at each step.
+
+    Raises:
+        DivergenceError: The loss or the gradient is infinite or NaN, or an evaluation is NaN; the
+            message names the step. The parameters are those before that step.
+        ValueError: The loss is no scalar, ``evaluate_every`` is set without ``evaluate``, or the
+            processes can't share ``accumulation`` batches evenly.
+        CheckpointError: The file at ``checkpoint`` is of another model, of another number of
+            processes or another precision, or no checkpoint.
+
+    Source: Loshchilov and Hutter (2019) for AdamW; Pascanu et al. (2013) for clipping;
+        Micikevicius et al. (2018) for mixed precision; Li et al. (2020) for several processes.
+    """
+    if config.evaluate_every and evaluate is None:
+        raise ValueError("evaluate_every is set, but there is nothing to evaluate with")
+    if config.accumulation % process_count() != 0:
+        raise ValueError(
+            f"accumulation must be divisible by the {process_count()} processes, "
+            f"got {config.accumulation}"
+        )
+    run = _Run(model, draw_batch, compute_loss, config, schedule)
+    if checkpoint is not None and checkpoint.exists():
+        run.resume(checkpoint)
+    was_training = model.training
+    model.train()
+    hide_bar = process_number() > 0 or (None if progress is None else not progress)
+    bar = tqdm(total=config.steps, initial=len(run.losses), unit="step", disable=hide_bar)
+    try:
+        with bar:
+            while len(run.losses) < config.steps and not run.out_of_patience:
+                run.step()
+                done = len(run.losses)
+                bar.set_postfix(loss=f"{run.losses[-1]:.3f}", refresh=False)
+                bar.update()
+                if evaluate and config.evaluate_every and done % config.evaluate_every == 0:
+                    run.evaluate(evaluate)
+                if checkpoint and config.checkpoint_every and done % config.checkpoint_every == 0:
+                    run.save(checkpoint)
+        if checkpoint:
+            run.save(checkpoint)
+        run.take_best_weights()
+    finally:
+        model.train(was_training)
+    return run.history()
+
+
+def build_optimizer(
+    model: nn.Module, *, learning_rate: float, weight_decay: float = 0.0
+) -> torch.optim.Optimizer:
+    """Make the optimizer that ``train`` uses: AdamW, over all parameters.
+
+    Args:
+        model: Whose parameters it will update.
+        learning_rate: Step size.
+        weight_decay: Share of a parameter that each step takes off, times the learning rate.
+
+    Returns:
+        The optimizer.
+
+    Source: Loshchilov and Hutter (2019), algorithm 2.
+    """
+    return torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
+
+
+@dataclass
+class _Run(Generic[Batch]):
+    """A run that can be interrupted after any step."""
+
+    model: nn.Module
+    draw_batch: Callable[[int], Batch]
+    compute_loss: Callable[[nn.Module, Batch], Tensor]
+    config: TrainingConfig
+    schedule: Callable[[int], float] | None
+    losses: list[float] = field(default_factory=list)
+    gradient_norms: list[float] = field(default_factory=list)
+    evaluations: list[tuple[int, float]] = field(default_factory=list)
+    best_weights: dict[str, Tensor] = field(default_factory=dict)
+    seconds_before: float = 0.0
+    cpu_seconds_before: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.began, self.cpu_began = time.perf_counter(), time.process_time()
+        self.loss = SharedLoss(self.model, self.compute_loss).shared()
+        if process_number() > 0:  # the same numbers in all would drop the same places out
+            torch.manual_seed(torch.initial_seed() + process_number())
+        self.optimizer = build_optimizer(
+            self.model,
+            learning_rate=self.config.learning_rate,
+            weight_decay=self.config.weight_decay,
+        )
+        self.device = next(self.model.parameters()).device
+        # Scaling is for float16 alone: the other types reach as far down as float32.
+        self.scaler = torch.amp.GradScaler(
+            self.device.type, enabled=self.config.precision == "float16"
+        )
+
+    @property
+    def out_of_patience(self) -> bool:
+        values = [value for _, value in self.evaluations]
+        since_best = len(values) - 1 - values.index(min(values)) if values else 0
+        return bool(self.config.patience) and since_best >= self.config.patience
+
+    def step(self) -> None:
+        """Do one update."""
+        number = len(self.losses)
+        if self.schedule is not None:
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.config.learning_rate * self.schedule(number)
+        self.optimizer.zero_grad(set_to_none=True)
+        *parts, last = range(process_number(), self.config.accumulation, process_count())
+        with keep_gradients_here(self.loss):
+            shares = [self._backward(number, part) for part in parts]
+        shares.append(self._backward(number, last))
+        self.scaler.unscale_(self.optimizer)
+        before = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm)
+        # To read a number is to wait for the GPU: only now, when it has all its work.
+        loss = sum_over_processes(sum(share.item() for share in shares), self.device)
+        norm = before.item()
+        if not (math.isfinite(loss) and math.isfinite(norm)) and not self._overflows(loss):
+            hint = f"a smaller learning_rate than {self.config.learning_rate} may help"
+            raise DivergenceError(f"step {number}: loss {loss}, gradient norm {norm}; {hint}")
+        self.losses.append(loss)
+        self.gradient_norms.append(norm)
+        self.scaler.step(self.optimizer)  # leaves out an update whose scaled gradients overflow
+        self.scaler.update()
+
+    def _overflows(self, loss: float) -> bool:
+        """Whether an infinite norm may come of the scale alone, which each such update halves."""
+        return self.scaler.is_enabled() and math.isfinite(loss) and self.scaler.get_scale() > 1
+
+    def _backward(self, number: int, part: int) -> Tensor:
+        """Add the gradient of one batch; returns its share of the update's loss."""
+        batch = self.draw_batch(number * self.config.accumulation + part)
+        low = self.config.precision != "float32"
+        dtype = getattr(torch, self.config.precision) if low else None
+        with torch.autocast(self.device.type, dtype=dtype, enabled=low):
+            loss = self.loss(batch)
+        if loss.dim() != 0:
+            raise ValueError(f"the loss must be a scalar, got shape {tuple(loss.shape)}")
+        share = loss / self.config.accumulation
+        # Processes' gradients are averaged, not added up.
+        self.scaler.scale(share * process_count()).backward()
+        return share.detach()
+
+    def evaluate(self, evaluate: Callable[[nn.Module], float]) -> None:
+        """Evaluate, and keep the weights if they are the best so far."""
+        self.model.eval()
+        with torch.no_grad():
+            value = from_first_process(float(evaluate(self.model)), self.device)
+        self.model.train()
+        if math.isnan(value):  # no other value is less: these weights would stay the best
+            raise DivergenceError(f"step {len(self.losses)}: the evaluation is NaN")
+        if all(value < earlier for _, earlier in self.evaluations):
+            self.best_weights = {k: v.clone() for k, v in self.model.state_dict().items()}
+        self.evaluations.append((len(self.losses), value))
+
+    def take_best_weights(self) -> None:
+        """Put the weights of the best evaluation back."""
+        if self.best_weights:
+            self.model.load_state_dict(self.best_weights)
+
+    def save(self, path: Path) -> None:
+        """Write everything that going on needs."""
+        gathered = {k: gather_from_processes(v, self.device) for k, v in random_state().items()}
+        progress = {
+            "losses": self.losses,
+            "gradient_norms": self.gradient_norms,
+            "evaluations": self.evaluations,
+            "best_weights": self.best_weights,
+            "seconds": self._seconds(),
+            "cpu_seconds": self._cpu_seconds(),
+            "precision": self.config.precision,
+            "scaler": self.scaler.state_dict(),
+            "random": gathered,
+        }
+        if process_number() == 0:
+            save_checkpoint(path, self.model, self.optimizer, progress)
+        wait_for_processes()
+
+    def resume(self, path: Path) -> None:
+        """Go on from a file that ``save`` wrote."""
+        progress = load_checkpoint(path, self.model, self.optimizer)
+        random: dict[str, list[Tensor]] = progress["random"]
+        if len(random["cpu"]) != process_count():
+            raise CheckpointError(
+                f"{path} is of {len(random['cpu'])} processes, and can't be taken up by "
+                f"{process_count()}"
+            )
+        restore_random_state({name: random[name][process_number()] for name in random})
+        if progress.get("precision", self.config.precision) != self.config.precision:
+            raise CheckpointError(f"{path} was not trained in {self.config.precision}")
+        self.losses = progress["losses"]
+        self.gradient_norms = progress["gradient_norms"]
+        self.evaluations = [(step, value) for step, value in progress["evaluations"]]
+        self.best_weights = progress["best_weights"]
+        self.seconds_before = progress["seconds"]
+        self.cpu_seconds_before = progress["cpu_seconds"]
+        self.scaler.load_state_dict(progress["scaler"])
+
+    def history(self) -> TrainingHistory:
+        """Return what happened."""
+        return TrainingHistory(
+            losses=tuple(self.losses),
+            gradient_norms=tuple(self.gradient_norms),
+            seconds=self._seconds(),
+            cpu_seconds=self._cpu_seconds(),
+            evaluations=tuple(self.evaluations),
+            stopped_early=self.out_of_patience and len(self.losses) < self.config.steps,
+        )
+
+    def _seconds(self) -> float:
+        return self.seconds_before + time.perf_counter() - self.began
+
+    def _cpu_seconds(self) -> float:
+        own = time.process_time() - self.cpu_began
+        return self.cpu_seconds_before + sum_over_processes(own, self.device)

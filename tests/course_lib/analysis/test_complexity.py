@@ -1,0 +1,188 @@
+"""Do the formulas give what is counted?"""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from course_lib.analysis import complexity
+from course_lib.generation.cached import CachedDecoder, CachedTransformer
+from course_lib.layers.attention import MultiHeadAttention
+from course_lib.layers.feed_forward import FeedForward
+from course_lib.layers.transformer_layers import DecoderLayer, EncoderLayer
+from course_lib.models.gpt import CausalLayer, DecoderConfig, DecoderLM
+from course_lib.models.transformer import Transformer, TransformerConfig
+
+BATCH, SRC_LEN, TGT_LEN, D_MODEL, HEADS, D_FF = 2, 5, 3, 12, 3, 20
+TRANSFORMER = {
+    "src_vocab_size": 17,
+    "tgt_vocab_size": 19,
+    "d_model": D_MODEL,
+    "num_heads": HEADS,
+    "d_ff": D_FF,
+    "num_encoder_layers": 3,
+    "num_decoder_layers": 2,
+}
+DECODER = {
+    "vocab_size": 17,
+    "max_length": 40,
+    "d_model": D_MODEL,
+    "num_heads": HEADS,
+    "d_ff": D_FF,
+    "num_layers": 3,
+}
+
+
+def parameters_of(module: nn.Module) -> int:
+    return sum(p.numel() for p in module.parameters())
+
+
+def counted_flops(run) -> int:
+    # The counter does not know the CPU's fused attention, but the products that it is made of.
+    with FlopCounterMode(display=False) as counter, torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+        run()
+    return counter.get_total_flops()
+
+
+def ids(length):
+    return torch.ones(BATCH, length, dtype=torch.int64)
+
+
+# --- parameters ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_parameters_of_attention(bias):
+    layer = MultiHeadAttention(D_MODEL, HEADS, bias=bias)
+    assert complexity.attention_parameters(D_MODEL, bias=bias) == parameters_of(layer)
+
+
+def test_parameters_of_layers():
+    sizes = (D_MODEL, HEADS, D_FF)
+    assert complexity.feed_forward_parameters(D_MODEL, D_FF) == parameters_of(
+        FeedForward(D_MODEL, D_FF)
+    )
+    encoder_layer = complexity.encoder_layer_parameters(D_MODEL, D_FF)
+    assert (
+        encoder_layer == parameters_of(EncoderLayer(*sizes)) == parameters_of(CausalLayer(*sizes))
+    )
+    assert complexity.decoder_layer_parameters(D_MODEL, D_FF) == parameters_of(DecoderLayer(*sizes))
+
+
+@pytest.mark.parametrize("norm_position", ["pre", "post"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@pytest.mark.parametrize("tied", ["none", "output", "all"])
+def test_parameters_of_the_transformer(tied, positions, norm_position):
+    sizes = TRANSFORMER | ({"src_vocab_size": 19} if tied == "all" else {})
+    config = TransformerConfig(
+        **sizes, tied=tied, positions=positions, max_length=9, norm_position=norm_position
+    )
+    assert complexity.transformer_parameters(config) == parameters_of(Transformer(config))
+
+
+@pytest.mark.parametrize("positions", ["learned", "rotary"])
+def test_parameters_of_the_language_model(positions):
+    config = DecoderConfig(**DECODER, positions=positions)
+    assert complexity.decoder_lm_parameters(config) == parameters_of(DecoderLM(config))
+    assert complexity.decoder_lm_parameters(DecoderConfig()) == 124_439_808
+
+
+# --- operations ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("return_weights", [False, True], ids=["fused", "formula"])
+def test_flops_of_attention(return_weights):
+    layer = MultiHeadAttention(D_MODEL, HEADS)
+    query, key = torch.zeros(BATCH, TGT_LEN, D_MODEL), torch.zeros(BATCH, SRC_LEN, D_MODEL)
+    counted = counted_flops(lambda: layer(query, key, key, return_weights=return_weights))
+    assert complexity.attention_flops(BATCH, TGT_LEN, SRC_LEN, D_MODEL) == counted
+
+
+def test_flops_of_feed_forward():
+    layer, x = FeedForward(D_MODEL, D_FF), torch.zeros(BATCH, SRC_LEN, D_MODEL)
+    assert complexity.feed_forward_flops(BATCH, SRC_LEN, D_MODEL, D_FF) == counted_flops(
+        lambda: layer(x)
+    )
+
+
+@pytest.mark.parametrize(("kind", "gates"), [(nn.RNNCell, 1), (nn.GRUCell, 3), (nn.LSTMCell, 4)])
+def test_flops_of_recurrent_layers(kind, gates):
+    cell, x = kind(7, 9), torch.zeros(SRC_LEN, BATCH, 7)
+
+    def run():
+        state = None
+        for step in x:
+            state = cell(step, state)
+
+    formula = complexity.recurrent_flops(BATCH, SRC_LEN, 7, 9, gates=gates)
+    matrices = 2 * BATCH * SRC_LEN * (cell.weight_ih.numel() + cell.weight_hh.numel())
+    assert formula == matrices
+    if counted := counted_flops(run):  # fused cells are not counted everywhere
+        assert formula == counted
+
+
+def test_flops_of_the_transformer():
+    config = TransformerConfig(**TRANSFORMER)
+    model = Transformer(config)
+    counted = counted_flops(lambda: model(ids(SRC_LEN), ids(TGT_LEN)))
+    assert complexity.transformer_flops(config, BATCH, SRC_LEN, TGT_LEN) == counted
+
+
+def test_flops_of_the_language_model_with_and_without_a_cache():
+    config = DecoderConfig(**DECODER)
+    model = DecoderLM(config).eval()
+    counted = counted_flops(lambda: model(ids(TGT_LEN)))
+    assert complexity.decoder_lm_flops(config, BATCH, TGT_LEN) == counted
+    steps = CachedDecoder(model)
+    steps.advance(ids(SRC_LEN))
+    counted = counted_flops(lambda: steps.advance(ids(1)))
+    assert complexity.decoder_lm_flops(config, BATCH, 1, past=SRC_LEN) == counted
+
+
+def test_flops_of_the_language_model_are_about_two_a_parameter():
+    config = DecoderConfig()
+    per_token = complexity.decoder_lm_flops(config, 1, 128) / 128
+    matrices = complexity.decoder_lm_parameters(config) - config.max_length * config.d_model
+    assert per_token == pytest.approx(2 * matrices, rel=0.02)
+
+
+# --- bytes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_bytes_of_attention_weights(dtype):
+    layer = MultiHeadAttention(D_MODEL, HEADS).to(dtype)
+    query, key = torch.zeros(BATCH, TGT_LEN, D_MODEL), torch.zeros(BATCH, SRC_LEN, D_MODEL)
+    _, weights = layer(query.to(dtype), key.to(dtype), key.to(dtype), return_weights=True)
+    assert weights.nbytes == complexity.attention_weights_bytes(
+        BATCH, HEADS, TGT_LEN, SRC_LEN, bytes_per_number=dtype.itemsize
+    )
+    assert weights.float().nbytes == complexity.attention_weights_bytes(
+        BATCH, HEADS, TGT_LEN, SRC_LEN
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_bytes_of_the_cache(dtype):
+    model = DecoderLM(DecoderConfig(**DECODER)).eval().to(dtype)
+    steps = CachedDecoder(model, capacity=16)
+    steps.advance(ids(9))
+    expected = complexity.kv_cache_bytes(BATCH, 16, 3, D_MODEL, bytes_per_number=dtype.itemsize)
+    assert steps.cache.num_bytes == expected
+
+    transformer = Transformer(TransformerConfig(**TRANSFORMER)).eval()
+    steps = CachedTransformer(transformer, *transformer.encode(ids(SRC_LEN)), capacity=16)
+    steps.advance(ids(2))
+    assert steps.cache.num_bytes == complexity.kv_cache_bytes(BATCH, 16 + SRC_LEN, 2, D_MODEL)
+
+
+def test_bytes_of_training():
+    model = DecoderLM(DecoderConfig(**DECODER))
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(ids(4)).sum().backward()
+    optimizer.step()
+    held = sum(p.nbytes + p.grad.nbytes for p in model.parameters())
+    for state in optimizer.state.values():
+        held += sum(tensor.nbytes for tensor in state.values() if tensor.dim() > 0)
+    assert complexity.training_bytes(parameters_of(model)) == held

@@ -1,0 +1,85 @@
+"""Do the four stackings compute what their names say, and does the profile measure it?"""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from course_lib.analysis.depth_experiment import DeepReader, DeepReaderConfig, measure_depth
+
+TOKENS = torch.randint(18, (3, 8), generator=torch.Generator().manual_seed(0))
+FORMULAS = {
+    "plain": lambda x, f, norm: f(x),
+    "residual": lambda x, f, norm: x + f(x),
+    "post": lambda x, f, norm: norm(x + f(x)),
+    "pre": lambda x, f, norm: x + f(norm(x)),
+}
+with_each = pytest.mark.parametrize("stacking", FORMULAS)
+
+
+def make(stacking, num_layers=3, **sizes):
+    torch.manual_seed(0)
+    return DeepReader(DeepReaderConfig(stacking=stacking, num_layers=num_layers, **sizes))
+
+
+def loss(logits):
+    return F.cross_entropy(logits.flatten(0, 1), TOKENS.flatten())
+
+
+@with_each
+def test_each_stacking_is_its_formula(stacking):
+    reader = make(stacking)
+    x = reader.embedding(TOKENS) + reader.positions.weight
+    passed = [x]
+    for index, sublayer in enumerate(reader.sublayers):
+        attends = index % 2 == 0
+        norm = reader.residuals[index].norm if stacking in ("pre", "post") else None
+        x = FORMULAS[stacking](x, (lambda y, f=sublayer: f(y, y, y)) if attends else sublayer, norm)
+        passed.append(x)
+    torch.testing.assert_close(reader.stream(TOKENS), passed)
+    last = F.layer_norm(x, (32,)) if stacking == "pre" else x
+    torch.testing.assert_close(reader(TOKENS), reader.output_projection(last))
+
+
+@with_each
+def test_the_profile_is_measured_on_the_way_there_and_back(stacking):
+    reader = make(stacking, num_layers=4)
+    profile = measure_depth(reader, TOKENS, loss)
+    stream = reader.stream(TOKENS)
+    expected = [float(x.detach().norm() / x.numel() ** 0.5) for x in stream[::2]]
+    assert profile.sizes == pytest.approx(expected, rel=1e-5)
+    assert all(parameter.grad is None for parameter in reader.parameters())
+    loss(reader(TOKENS)).backward()
+    gradients = [float(f.expansion.weight.grad.norm()) for f in list(reader.sublayers)[1::2]]
+    assert profile.gradients == pytest.approx(gradients, rel=1e-5)
+
+
+def test_what_differs_at_the_start_is_the_stacking_alone():
+    readers = [make(stacking) for stacking in FORMULAS]
+    for reader in readers[1:]:
+        torch.testing.assert_close(reader.sublayers.state_dict(), readers[0].sublayers.state_dict())
+
+
+def test_the_four_behave_as_the_chapter_says():
+    profiles = {s: measure_depth(make(s, 12), TOKENS, loss) for s in FORMULAS}
+    assert profiles["plain"].sizes[-1] < 0.01 * profiles["plain"].sizes[0]
+    assert profiles["residual"].sizes[-1] > 50 * profiles["residual"].sizes[0]
+    assert profiles["post"].sizes[-1] == pytest.approx(1, rel=0.01)
+    assert 1 < profiles["pre"].sizes[-1] < 10
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_layers": 0}, "num_layers must be at least 1, got 0"),
+        ({"stacking": "middle"}, "stacking must be one of .* got 'middle'"),
+        ({"d_model": 33}, "d_model"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        DeepReader(DeepReaderConfig(**{"stacking": "pre", "num_layers": 2} | changes))
+
+
+def test_a_sequence_that_is_too_long_is_refused():
+    with pytest.raises(ValueError, match="max_length=8"):
+        make("pre")(torch.zeros(1, 9, dtype=torch.int64))

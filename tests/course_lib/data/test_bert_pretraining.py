@@ -1,0 +1,402 @@
+"""Are tokens masked, and sentences paired, as often and where BERT's recipe says?"""
+
+import gzip
+from collections import Counter
+from itertools import pairwise
+
+import hypothesis.strategies as st
+import pytest
+import torch
+from hypothesis import given
+from transformers import BertTokenizer
+
+from course_lib.data.bert_pretraining import (
+    NOT_MASKED,
+    corrupt_tokens,
+    draw_ordinary_tokens,
+    join_sentences,
+    mask_tokens,
+    next_sentence_pairs,
+    whole_word_mask,
+)
+from course_lib.tokenization.vocabulary import Vocabulary
+from course_lib.tokenization.wordpiece import WordPiece
+
+VOCAB_SIZE, MASK = 20, 4
+SPECIALS = (0, 2, 3)  # padding, [CLS], [SEP]; token 1 is an ordinary one
+OPTIONS = {"mask_id": MASK, "vocab_size": VOCAB_SIZE, "special_ids": SPECIALS}
+
+
+def seeded(seed=0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def draw_tokens(rows=400, length=250) -> torch.Tensor:
+    return torch.randint(VOCAB_SIZE, (rows, length), generator=seeded(7))
+
+
+TOKEN_IDS = draw_tokens()
+SPECIAL = torch.isin(TOKEN_IDS, torch.tensor(SPECIALS))
+CONTINUES = torch.rand(TOKEN_IDS.shape, generator=seeded(8)) < 0.4
+CONTINUES[:, 0] = False
+
+
+def assert_share(part, whole, expected):
+    """Within 4 standard errors of the expected share."""
+    error = (expected * (1 - expected) / whole) ** 0.5
+    assert abs(part / whole - expected) < 4 * error
+
+
+def mask_each(token_ids, generator, **options):
+    return mask_tokens(token_ids, generator=generator, **{**OPTIONS, **options})
+
+
+def mask_words(token_ids, generator, **options):
+    continues = options.pop("continues_word", CONTINUES[: len(token_ids), : token_ids.size(1)])
+    return whole_word_mask(token_ids, continues, generator=generator, **{**OPTIONS, **options})
+
+
+by_token_and_by_word = pytest.mark.parametrize("mask", [mask_each, mask_words])
+
+
+# --- masking -------------------------------------------------------------------------------------
+
+
+@by_token_and_by_word
+@pytest.mark.parametrize("probability", [0.15, 0.4])
+def test_shares_are_those_of_the_recipe(mask, probability):
+    changed, labels = mask(TOKEN_IDS, seeded(), probability=probability)
+    chosen = labels != NOT_MASKED
+    if mask is mask_each:  # words are drawn together, so that the error below would be another
+        assert_share(int(chosen.sum()), int((~SPECIAL).sum()), probability)
+    else:
+        assert abs(chosen.sum() / (~SPECIAL).sum() - probability) < 0.01
+    # What is left of tokens that were no [MASK] before: 80 % masked, 10 % kept, 10 % replaced, and
+    # of these one in 16 by itself.
+    plain = chosen & (TOKEN_IDS != MASK)
+    total = int(plain.sum())
+    assert_share(int((changed == MASK)[plain].sum()), total, 0.8)
+    assert_share(int((changed == TOKEN_IDS)[plain].sum()), total, 0.1 + 0.1 / 16)
+    other = changed[plain & (changed != MASK) & (changed != TOKEN_IDS)]
+    assert_share(len(other), total, 0.1 * 15 / 16)
+    # Random tokens are equally likely, and none is special.
+    counts = torch.bincount(other, minlength=VOCAB_SIZE)
+    assert (counts[[*SPECIALS, MASK]] == 0).all()
+    for token in range(VOCAB_SIZE):
+        if token not in (*SPECIALS, MASK):
+            assert_share(int(counts[token]), len(other), 1 / 16)
+
+
+@by_token_and_by_word
+def test_labels_are_the_truth_where_masked_and_nothing_else_changes(mask):
+    before = TOKEN_IDS.clone()
+    changed, labels = mask(TOKEN_IDS, seeded())
+    assert torch.equal(TOKEN_IDS, before)
+    chosen = labels != NOT_MASKED
+    assert (labels[~chosen] == -100).all()
+    assert torch.equal(labels[chosen], TOKEN_IDS[chosen])
+    assert torch.equal(changed[~chosen], TOKEN_IDS[~chosen])
+    assert not (chosen & SPECIAL).any()
+    assert changed.dtype == labels.dtype == torch.int64
+
+
+@by_token_and_by_word
+def test_by_default_15_per_cent_are_chosen(mask):
+    default = mask(TOKEN_IDS, seeded())
+    told = mask(TOKEN_IDS, seeded(), probability=0.15)
+    assert all(torch.equal(a, b) for a, b in zip(default, told, strict=True))
+
+
+@by_token_and_by_word
+def test_all_or_nothing_can_be_chosen(mask):
+    assert (mask(TOKEN_IDS, seeded(), probability=0.0).labels == NOT_MASKED).all()
+    assert torch.equal(mask(TOKEN_IDS, seeded(), probability=1.0).labels != NOT_MASKED, ~SPECIAL)
+
+
+@by_token_and_by_word
+def test_the_seed_decides_and_the_global_generator_is_left_alone(mask):
+    state = torch.get_rng_state()
+    first, again, other = (mask(TOKEN_IDS, seeded(seed)) for seed in (0, 0, 1))
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.equal(first.token_ids, again.token_ids)
+    assert torch.equal(first.labels, again.labels)
+    assert not torch.equal(first.labels, other.labels)
+
+
+def test_each_fate_by_hand():
+    token_ids = torch.tensor([[5, 6, 7, 8, 9, 10]])
+    changed, labels = corrupt_tokens(
+        token_ids,
+        torch.tensor([[True, True, True, True, True, False]]),
+        fate=torch.tensor([[0.0, 0.79, 0.8, 0.89, 0.91, 0.0]]),
+        random_ids=torch.tensor([[11, 12, 13, 14, 15, 16]]),
+        mask_id=MASK,
+    )
+    assert changed.tolist() == [[MASK, MASK, 13, 14, 9, 10]]
+    assert labels.tolist() == [[5, 6, 7, 8, 9, -100]]
+
+
+@pytest.mark.parametrize(
+    ("mask_share", "random_share", "expected"),
+    [(1.0, 0.0, [MASK, MASK]), (0.0, 1.0, [11, 12]), (0.0, 0.0, [5, 6]), (0.5, 0.5, [MASK, 12])],
+)
+def test_shares_can_be_chosen(mask_share, random_share, expected):
+    changed, _ = corrupt_tokens(
+        torch.tensor([[5, 6]]),
+        torch.ones(1, 2, dtype=torch.bool),
+        fate=torch.tensor([[0.1, 0.9]]),
+        random_ids=torch.tensor([[11, 12]]),
+        mask_id=MASK,
+        mask_share=mask_share,
+        random_share=random_share,
+    )
+    assert changed.tolist() == [expected]
+
+
+def test_words_are_chosen_whole():
+    ordinary = torch.full_like(TOKEN_IDS, 9)
+    _, labels = mask_words(ordinary, seeded(), probability=0.3)
+    chosen = labels != NOT_MASKED
+    same = chosen[:, 1:] == chosen[:, :-1]
+    assert same[CONTINUES[:, 1:]].all()
+    # Neighbouring words are independent: alike with probability 0.3^2 + 0.7^2.
+    starts = ~CONTINUES[:, 1:]
+    assert abs(same[starts].float().mean() - 0.58) < 0.01
+    # and so are rows
+    assert abs((chosen[1:] == chosen[:-1]).float().mean() - 0.58) < 0.01
+
+
+def test_every_word_is_chosen_as_often_also_the_first_and_the_last():
+    ordinary = torch.full((20_000, 3), 9)
+    continues = torch.tensor([[False, True, False]]).expand(20_000, 3)
+    _, labels = mask_words(ordinary, seeded(), continues_word=continues, probability=0.25)
+    for share in (labels != NOT_MASKED).float().mean(0):
+        assert_share(float(share) * 20_000, 20_000, 0.25)
+    # A text that begins inside a word
+    _, labels = mask_words(ordinary, seeded(), continues_word=~continues, probability=0.25)
+    for share in (labels != NOT_MASKED).float().mean(0):
+        assert_share(float(share) * 20_000, 20_000, 0.25)
+
+
+def test_masks_whole_words_of_real_text(course_data):
+    tokenizer = WordPiece(vocabulary=Vocabulary.read(course_data / "bert_wordpiece" / "vocab.txt"))
+    ids = tokenizer.encode("The unaffable antidisestablishmentarianism of philanthropists. " * 30)
+    continues = torch.tensor([tokenizer.continues_word(ids)])
+    changed, labels = whole_word_mask(
+        torch.tensor([ids]),
+        continues,
+        mask_id=103,
+        vocab_size=30_522,
+        special_ids=tokenizer.vocabulary.special_ids,
+        generator=seeded(),
+    )
+    chosen = (labels != NOT_MASKED)[0].tolist()
+    for position in range(1, len(ids)):
+        if continues[0, position]:
+            assert chosen[position] == chosen[position - 1]
+    assert 0.05 < sum(chosen) / len(ids) < 0.3
+    assert (changed == 103).sum() > 0
+
+
+def test_ordinary_tokens_are_drawn_alike():
+    drawn = draw_ordinary_tokens((100, 200), 6, [0, 3], seeded())
+    assert drawn.shape == (100, 200)
+    counts = torch.bincount(drawn.flatten(), minlength=6)
+    assert counts[[0, 3]].sum() == 0
+    for token in (1, 2, 4, 5):
+        assert_share(int(counts[token]), 20_000, 0.25)
+
+
+@pytest.mark.gpu
+def test_masked_tokens_are_on_the_device_of_the_token_ids():
+    for mask in (mask_each, mask_words):
+        changed, labels = mask(TOKEN_IDS, seeded())
+        options = {} if mask is mask_each else {"continues_word": CONTINUES.cuda()}
+        there = mask(TOKEN_IDS.cuda(), seeded(), **options)
+        assert torch.equal(there.token_ids.cpu(), changed)
+        assert torch.equal(there.labels.cpu(), labels)
+
+
+# --- pairs ---------------------------------------------------------------------------------------
+
+DOCUMENTS = [
+    [f"{name}{i}" for i in range(size)]
+    for name, size in {"a": 50, "b": 30, "c": 1, "d": 20}.items()
+]
+
+
+def test_half_of_the_pairs_follow_and_the_others_come_from_other_documents():
+    pairs = [
+        pair
+        for seed in range(60)
+        for pair in next_sentence_pairs(DOCUMENTS, generator=seeded(seed))
+    ]
+    assert len(pairs) == 60 * (49 + 29 + 0 + 19)
+    sources = Counter()
+    for first, second, label in pairs:
+        if label == 0:
+            assert second == f"{first[0]}{int(first[1:]) + 1}"
+        else:
+            assert second[0] != first[0]
+            sources[first[0], second[0]] += 1
+    random = sum(pair.label for pair in pairs)
+    assert_share(random, len(pairs), 0.5)
+    # Each other document is as likely, whatever its length, and each of its sentences.
+    for name in ("a", "b", "d"):
+        total = sum(count for (first, _), count in sources.items() if first == name)
+        for other in set("abcd") - {name}:
+            assert_share(sources[name, other], total, 1 / 3)
+    seconds = {pair.second for pair in pairs if pair.label == 1}
+    assert seconds == {sentence for document in DOCUMENTS for sentence in document}
+
+
+def test_first_sentences_are_in_order_and_the_seed_decides():
+    pairs = next_sentence_pairs(DOCUMENTS, generator=seeded())
+    assert [pair.first for pair in pairs] == [s for document in DOCUMENTS for s in document[:-1]]
+    assert pairs == next_sentence_pairs(DOCUMENTS, generator=seeded())
+    assert pairs != next_sentence_pairs(DOCUMENTS, generator=seeded(1))
+    with_empty = [[], *DOCUMENTS, []]
+    assert pairs == next_sentence_pairs(with_empty, generator=seeded())
+
+
+def test_sentences_may_be_tokens():
+    pairs = next_sentence_pairs([[[1, 2], [3]], [[4]]], generator=seeded())
+    assert pairs[0].first == [1, 2]
+    assert pairs[0].second in ([3], [4])
+
+
+# --- joining -------------------------------------------------------------------------------------
+
+
+def test_one_sentence_and_two():
+    joined = join_sentences([5, 6], [7], cls_id=1, sep_id=2)
+    assert joined.token_ids == [1, 5, 6, 2, 7, 2]
+    assert joined.segment_ids == [0, 0, 0, 0, 1, 1]
+    single = join_sentences([5, 6], cls_id=1, sep_id=2)
+    assert single.token_ids == [1, 5, 6, 2]
+    assert single.segment_ids == [0, 0, 0, 0]
+
+
+@given(st.integers(0, 9), st.none() | st.integers(0, 9), st.integers(3, 24))
+def test_what_is_too_long_is_cut_fairly(first_length, second_length, max_length):
+    first = list(range(100, 100 + first_length))
+    second = None if second_length is None else list(range(200, 200 + second_length))
+    token_ids, segment_ids = join_sentences(
+        first, second, cls_id=1, sep_id=2, max_length=max_length
+    )
+    specials = 2 if second is None else 3
+    total = specials + first_length + (second_length or 0)
+    assert len(token_ids) == len(segment_ids) == min(max_length, total)
+    assert token_ids[0] == 1
+    assert token_ids[-1] == 2
+    kept = [[t for t in token_ids if t >= 200], [t for t in token_ids if 100 <= t < 200]]
+    assert kept[1] == first[: len(kept[1])]
+    assert kept[0] == (second or [])[: len(kept[0])]
+    if second is not None and total > max_length:
+        shorter, longer = sorted([(first_length, len(kept[1])), (second_length, len(kept[0]))])
+        assert longer[1] >= shorter[1] - 1
+        assert shorter[1] == shorter[0] or longer[1] - shorter[1] <= 1
+    assert segment_ids == sorted(segment_ids)
+    assert sum(segment_ids) == (0 if second is None else len(kept[0]) + 1)
+
+
+def test_of_two_equally_long_the_second_is_cut():
+    assert join_sentences([5, 6], [7, 8], cls_id=1, sep_id=2, max_length=6).token_ids == [
+        1, 5, 6, 2, 7, 2,
+    ]  # fmt: skip
+
+
+def test_pairs_of_real_sentences_are_joined_as_by_transformers(course_data):
+    path = course_data / "bert_wordpiece" / "vocab.txt"
+    theirs = BertTokenizer(vocab=str(path))
+    ours = WordPiece(vocabulary=Vocabulary.read(path))
+    with gzip.open(course_data / "multi30k" / "val.en.gz", "rt", encoding="utf-8") as file:
+        lines = file.read().split("\n")[:200]
+    for first, second in pairwise(lines):
+        expected = theirs(first, second)
+        joined = join_sentences(ours.encode(first), ours.encode(second), cls_id=101, sep_id=102)
+        assert joined.token_ids == expected["input_ids"]
+        assert joined.segment_ids == expected["token_type_ids"]
+        alone = join_sentences(ours.encode(first), cls_id=101, sep_id=102, max_length=12)
+        expected = theirs(first, truncation=True, max_length=12)
+        assert alone.token_ids == expected["input_ids"]
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+ROW = torch.tensor([[5, 6]])
+TRUE = torch.ones(1, 2, dtype=torch.bool)
+CORRUPT = {"fate": torch.rand(1, 2), "random_ids": ROW, "mask_id": MASK}
+
+
+@pytest.mark.parametrize("mask", [mask_each, mask_words])
+@pytest.mark.parametrize(
+    ("error", "message", "options"),
+    [
+        (ValueError, "probability must lie in 0 to 1, got 1.1", {"probability": 1.1}),
+        (ValueError, "probability must lie in 0 to 1, got -0.1", {"probability": -0.1}),
+        (ValueError, "special ids must lie in 0 to 19, got 20", {"mask_id": 20}),
+        (ValueError, "special ids must lie in 0 to 19, got -1", {"special_ids": (-1,)}),
+        (ValueError, "leave some of 20 tokens", {"special_ids": tuple(range(20))}),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(mask, error, message, options):
+    with pytest.raises(error, match=message):
+        mask(ROW, seeded(), **options)
+
+
+@pytest.mark.parametrize("mask", [mask_each, mask_words])
+def test_token_ids_of_another_type_are_refused(mask):
+    with pytest.raises(TypeError, match=r"token_ids must be int64, got torch.int32"):
+        mask(ROW.int(), seeded())
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "call"),
+    [
+        (
+            TypeError,
+            r"continues_word must be boolean, got torch.int64",
+            lambda: mask_words(ROW, seeded(), continues_word=ROW),
+        ),
+        (
+            ValueError,
+            r"continues_word must have shape \(1, 2\), got \(1, 1\)",
+            lambda: mask_words(ROW, seeded(), continues_word=TRUE[:, :1]),
+        ),
+        (TypeError, "chosen must be boolean", lambda: corrupt_tokens(ROW, ROW, **CORRUPT)),
+        (
+            ValueError,
+            "got -0.1 and 0.1",
+            lambda: corrupt_tokens(ROW, TRUE, **CORRUPT, mask_share=-0.1),
+        ),
+        (
+            ValueError,
+            "got 0.8 and -1",
+            lambda: corrupt_tokens(ROW, TRUE, **CORRUPT, random_share=-1),
+        ),
+        (
+            ValueError,
+            "got 0.8 and 0.3",
+            lambda: corrupt_tokens(ROW, TRUE, **CORRUPT, random_share=0.3),
+        ),
+        (
+            ValueError,
+            "at least two that are not empty, got 1",
+            lambda: next_sentence_pairs([["a", "b"], []], generator=seeded()),
+        ),
+        (
+            ValueError,
+            "max_length must be at least 3, got 2",
+            lambda: join_sentences([], [], cls_id=1, sep_id=2, max_length=2),
+        ),
+        (
+            ValueError,
+            "max_length must be at least 2, got 1",
+            lambda: join_sentences([], cls_id=1, sep_id=2, max_length=1),
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(error, message, call):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,650 @@
+"""Is the French right, is the alignment true, and does parsing give back what was drawn?
+
+The truths are translations made by hand, and a table of genders that the grammar does not read.
+"""
+
+import itertools
+import random
+from collections import defaultdict
+
+import pytest
+import torch
+
+from course_lib.data.translation_grammar.grammar import (
+    ENGLISH,
+    FRENCH,
+    UngrammaticalError,
+    break_agreement,
+    count_pairs,
+    draw_pairs,
+    english_french_grammar,
+    is_grammatical,
+    parse_pair,
+)
+from course_lib.data.translation_grammar.lexicon import ADJECTIVES, NOUNS, VERBS
+from course_lib.data.translation_grammar.realization import realise
+from course_lib.data.translation_grammar.sentence_pair import Agreement, SentencePair
+from course_lib.data.translation_grammar.surface_form import Language, Word
+from course_lib.data.translation_grammar.synchronous_grammar import (
+    Category,
+    Derivation,
+    Rule,
+    SynchronousGrammar,
+)
+
+BY_HAND = {
+    "the boy sleeps .": "le garçon dort .",
+    "the writer of the books is old .": "l' écrivain des livres est vieux .",
+    "the writers of the book are old .": "les écrivains du livre sont vieux .",
+    "the letters of the king sleep .": None,
+    "a small black cat follows the birds .": "un petit chat noir suit les oiseaux .",
+    "an old actress sings .": "une vieille actrice chante .",
+    "an old man sings .": "un vieil homme chante .",
+    "this man is beautiful .": "cet homme est beau .",
+    "this hero is beautiful .": "ce héros est beau .",
+    "these heroes are beautiful .": "ces héros sont beaux .",
+    "the owl eats a red apple .": "le hibou mange une pomme rouge .",
+    "this beautiful owl eats eggs .": None,
+    "this beautiful bird eats two eggs .": "ce bel oiseau mange deux œufs .",
+    "my story is new .": "mon histoire est nouvelle .",
+    "my new story is expensive .": "ma nouvelle histoire est chère .",
+    "a new article is in the garden .": "un nouvel article est dans le jardin .",
+    "the new newspapers are expensive .": "les nouveaux journaux sont chers .",
+    "the bee does not see the tree .": "l' abeille ne voit pas l' arbre .",
+    "the girl does not read a letter .": "la fille ne lit pas de lettre .",
+    "the girl does not read an article .": "la fille ne lit pas d' article .",
+    "the girl does not need an umbrella .": "la fille n' a pas besoin d' un parapluie .",
+    "I do not listen to the boy .": "je n' écoute pas le garçon .",
+    "I listen to the child .": "j' écoute l' enfant .",
+    "I am not happy .": "je ne suis pas heureux .",
+    "she is tired .": "elle est fatiguée .",
+    "we eat many oranges .": "nous mangeons beaucoup d' oranges .",
+    "they wait in front of the church .": "ils attendent devant l' église .",
+    "he needs the book .": "il a besoin du livre .",
+    "she talks about the mice .": "elle parle des souris .",
+    "the nurse speaks to the boy .": "l' infirmière parle au garçon .",
+    "the nurse speaks to the boys .": "l' infirmière parle aux garçons .",
+    "the nurse speaks to the woman .": "l' infirmière parle à la femme .",
+    "the nurse answers the man .": "l' infirmière répond à l' homme .",
+    "does the boy see the girl ?": "est-ce que le garçon voit la fille ?",
+    "does an actress sing ?": "est-ce qu' une actrice chante ?",
+    "is she not intelligent ?": "est-ce qu' elle n' est pas intelligente ?",
+    "do the horses not sleep ?": "est-ce que les chevaux ne dorment pas ?",
+    "why do we wait ?": "pourquoi est-ce que nous attendons ?",
+    "where does the hen sleep ?": "où est-ce que la poule dort ?",
+    "what does the woman buy ?": "qu' est-ce que la femme achète ?",
+    "what do they not watch ?": "qu' est-ce qu' ils ne regardent pas ?",
+    "who is near the castle ?": "qui est près du château ?",
+    "who works ?": "qui travaille ?",
+    "the boy that sees the girls sleeps .": "le garçon qui voit les filles dort .",
+    "the girls that the boy sees are happy .": "les filles que le garçon voit sont heureuses .",
+    "the girl that he hears laughs .": "la fille qu' il entend rit .",
+    "the cake that the child hides is in the house .": (
+        "le gâteau que l' enfant cache est dans la maison ."
+    ),
+    "the houses near the garden of the queen are white .": (
+        "les maisons près du jardin de la reine sont blanches ."
+    ),
+    "the boy looks at the clock because it is strange .": (
+        "le garçon regarde l' horloge parce qu' elle est étrange ."
+    ),
+    "the boys hide two cakes because they are heavy .": (
+        "les garçons cachent deux gâteaux parce qu' ils sont lourds ."
+    ),
+    "the women laugh because they are happy .": (
+        "les femmes rient parce qu' elles sont heureuses ."
+    ),
+    "the child does not sleep because he hears the dog .": (
+        "l' enfant ne dort pas parce qu' il entend le chien ."
+    ),
+}
+
+UNGRAMMATICAL = [
+    "the boy sleep .",
+    "the boys sleeps .",
+    "the writer of the books are old .",
+    "the writers of the book is old .",
+    "the boy that see the girl sleeps .",
+    "the boy that the girls sees sleeps .",
+    "do the boy sleep ?",
+    "is the boys tired ?",
+    "I sleeps .",
+    "I is tired .",
+    "he do not sleep .",
+    "a apple falls .",
+    "an book falls .",
+    "a boys sleep .",
+    "this boys sleep .",
+    "two boy sleep .",
+    "boy sleeps .",
+    "the boy black sleeps .",
+    "the black small cat sleeps .",
+    "the boy sleeps",
+    "the boy sleeps ?",
+    "does the boy sleep .",
+    "does the boy sleeps ?",
+    "the boy not sleeps .",
+    "the boy sees .",
+    "the boy sleeps the girl .",
+    "the boy laughs because she is happy .",
+    "the boy reads a letter because they are new .",
+    "the table sees the boy .",
+    "the boy looks the girl .",
+    "the zebra sleeps .",
+    "",
+]
+
+GENDERS = {
+    "m": "garçon homme écrivain enfant héros chat chien oiseau hibou cheval livre journal article "
+    "poème gâteau œuf jardin château hôtel arbre parapluie",
+    "f": "fille femme actrice infirmière reine souris poule abeille lettre histoire pomme orange "
+    "maison école église chaise table horloge",
+}
+FORMS = ("ms", "fs", "mp", "fp")
+GENDER_OF = {noun: gender for gender, nouns in GENDERS.items() for noun in nouns.split()}
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    flat = draw_pairs(500, generator=seeded(0), max_depth=0)
+    return flat + draw_pairs(900, generator=seeded(1), max_depth=2)
+
+
+@pytest.mark.parametrize("sentence", BY_HAND)
+def test_translations_are_those_made_by_hand(sentence):
+    expected = BY_HAND[sentence]
+    if expected is None:
+        assert not is_grammatical(sentence)
+    else:
+        assert parse_pair(sentence).tgt == tuple(expected.split())
+
+
+@pytest.mark.parametrize("sentence", UNGRAMMATICAL)
+def test_what_is_not_of_the_grammar_is_refused(sentence):
+    assert not is_grammatical(sentence)
+    with pytest.raises(UngrammaticalError, match="sentence must be of the grammar, got"):
+        parse_pair(sentence)
+
+
+def test_every_pair_is_parsed_again_in_one_way_and_gives_the_same(pairs):
+    for pair in pairs:
+        assert len(english_french_grammar().parse(pair.src)) == 1, pair
+        assert parse_pair(pair.src) == pair
+
+
+def test_each_word_of_both_sides_is_linked(pairs):
+    for pair in pairs:
+        assert {i for i, _ in pair.alignment} == set(range(len(pair.src))), pair
+        assert {j for _, j in pair.alignment} == set(range(len(pair.tgt))), pair
+        assert list(pair.alignment) == sorted(set(pair.alignment))
+
+
+def links(sentence):
+    pair = parse_pair(sentence)
+    return " ".join(f"{pair.src[i]}={pair.tgt[j]}" for i, j in pair.alignment)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("the small black cat falls .", "the=le small=petit black=noir cat=chat falls=tombe .=."),
+        (
+            "the nurse speaks to the boys .",
+            "the=l' nurse=infirmière speaks=parle speaks=aux to=parle the=aux boys=garçons .=.",
+        ),
+        (
+            "he does not need the tree .",
+            "he=il does=a not=n' not=pas need=a need=besoin need=de the=l' tree=arbre .=.",
+        ),
+        ("she is in front of it .", None),
+        (
+            "he is not in front of the hen .",
+            "he=il is=est not=n' not=pas in=devant front=devant of=devant the=la hen=poule .=.",
+        ),
+        (
+            "what do they watch ?",
+            "what=qu' do=est-ce do=qu' do=regardent they=ils watch=regardent ?=?",
+        ),
+        (
+            "is the boy not old ?",
+            "is=est-ce is=que is=est the=le boy=garçon not=n' not=pas old=vieux ?=?",
+        ),
+        (
+            "many men that I hear laugh .",
+            "many=beaucoup many=d' men=hommes that=que I=j' hear=entends laugh=rient .=.",
+        ),
+        (
+            "the man laughs because he is near the table .",
+            "the=l' man=homme laughs=rit because=parce because=qu' he=il is=est near=près "
+            "near=de the=la table=table .=.",
+        ),
+    ],
+)
+def test_alignments_are_those_made_by_hand(sentence, expected):
+    if expected is None:
+        assert not is_grammatical(sentence)
+    else:
+        assert links(sentence) == expected
+
+
+def test_alignment_matrix_asks_from_the_target():
+    pair = SentencePair(src=("a", "b", "c", "d"), tgt=("x", "y", "z"), alignment=((0, 2), (1, 0)))
+    expected = torch.zeros(3, 4, dtype=torch.bool)
+    expected[2, 0] = expected[0, 1] = True
+    assert torch.equal(pair.alignment_matrix(), expected)
+
+
+# French, by a second opinion ----------------------------------------------------------------------
+
+
+def test_genders_of_the_lexicon_are_those_of_the_table():
+    lexicon = {noun.tgt[0]: noun.gender[0] for noun in NOUNS}
+    assert lexicon == GENDER_OF
+
+
+def test_articles_and_adjectives_agree_with_the_noun_beside_them(pairs):
+    number_of = {form: n for noun in NOUNS for n, form in zip("sp", noun.tgt, strict=True)}
+    singular_of = {form: noun.tgt[0] for noun in NOUNS for form in noun.tgt}
+    determiners = {"mp": "les ces mes deux", "fp": "les ces mes deux"}
+    determiners |= {"ms": "le l' un ce cet mon du au de d'", "fs": "la l' une cette ma mon de d'"}
+    seen = 0
+    for pair in pairs:
+        for before, noun in itertools.pairwise(pair.tgt):
+            if noun not in number_of or noun in ("héros", "souris") or noun == "table":
+                continue
+            features = GENDER_OF[singular_of[noun]] + number_of[noun]
+            forms = [a for a in ADJECTIVES if before in a.tgt or before == a.before_vowel]
+            if forms:
+                agreeing = [a.tgt[FORMS.index(features)] for a in forms]
+                agreeing += [a.before_vowel for a in forms if features == "ms"]
+                assert before in agreeing, pair
+            else:
+                allowed = determiners[features].split() + ["des", "aux", "de", "d'"] * (
+                    features[1] == "p"
+                )
+                assert before in allowed, pair
+            seen += 1
+    assert seen > 1500
+
+
+def test_french_elides_and_contracts_wherever_it_must(pairs):
+    elided = {"l'": "le la", "d'": "de", "n'": "ne", "j'": "je", "qu'": "que"}
+    full = {text for texts in elided.values() for text in texts.split()}
+    seen = set()
+    for pair in pairs:
+        for word, following in itertools.pairwise(pair.tgt):
+            vowel = following[0] in "aeiouéèêœh" and following not in ("hibou", "hiboux", "héros")
+            assert not (word in full or word in ("ce", "ma")) or not vowel, pair
+            assert (
+                word not in (*elided, "cet", "bel", "vieil", "nouvel")
+                or vowel
+                or (word == "qu'" and following == "est-ce")
+            ), pair
+            seen.add(word)
+            assert (word, following) not in FRENCH.contractions, pair
+    assert seen >= {*elided, "cet", "bel", "vieil", "nouvel", "du", "des"}
+
+
+def test_verbs_end_as_french_verbs_do():
+    regular = {"e": ("e", "e", "ons", "ent"), "s": ("s", "t", "ons", "ent")}
+    for verb in VERBS:
+        if verb.tgt[0] == "ai":
+            assert verb.tgt == ("ai", "a", "avons", "ont")
+            continue
+        for form, ending in zip(verb.tgt, regular[verb.tgt[0][-1]], strict=True):
+            assert form.endswith(ending) or form in ("attend", "entend", "répond"), form
+
+
+def test_adjectives_follow_the_patterns_of_french():
+    for adjective in ADJECTIVES:
+        masculine, feminine, masculine_plural, feminine_plural = adjective.tgt
+        assert feminine.endswith("e")
+        assert feminine_plural == feminine + "s"
+        in_x = {"beau": "beaux", "nouveau": "nouveaux", "vieux": "vieux", "heureux": "heureux"}
+        assert masculine_plural == in_x.get(masculine, masculine + "s")
+        assert (adjective.before_vowel is not None) == (masculine in ("beau", "nouveau", "vieux"))
+
+
+def test_synonyms_share_their_translation():
+    assert parse_pair("my little dog sleeps close to a big tree .").tgt == (
+        parse_pair("my small dog sleeps near a large tree .").tgt
+    )
+
+
+# what is known of each sentence -------------------------------------------------------------------
+
+
+def test_agreement_is_noted_with_its_distance_and_what_misleads():
+    pair = parse_pair("the writer of the books near the chairs of the queen is old .")
+    [agreement] = pair.src_agreements
+    assert agreement == Agreement(word=11, controller=1, attractors=(4, 7))
+    assert agreement.distance == 10
+    assert parse_pair("does the boy sleep ?").src_agreements[0].distance == 2  # whichever is first
+    # l' écrivain des livres près des chaises de la reine est vieux: old minds gender as well
+    verb, adjective = pair.tgt_agreements
+    assert verb == Agreement(word=10, controller=1, attractors=(3, 6))
+    assert adjective == Agreement(word=11, controller=1, attractors=(3, 6, 9))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "src", "tgt"),
+    [
+        (  # le garçon près de la chaise est vieux
+            "the boy near the chair is old .",
+            [(5, 1, ())],
+            [(6, 1, ()), (7, 1, (5,))],
+        ),
+        (  # le garçon voit les filles: what comes after the verb misleads no one
+            "the boy sees the girls .",
+            [(2, 1, ())],
+            [(2, 1, ())],
+        ),
+        (  # les filles que le garçon voit sont heureuses
+            "the girls that the boy sees are happy .",
+            [(5, 4, ()), (6, 1, (4,))],
+            [(5, 4, ()), (6, 1, (4,)), (7, 1, (4,))],
+        ),
+        (  # est-ce que la fille qui ne dort pas rit ?
+            "does the girl that does not sleep laugh ?",
+            [(0, 2, ()), (4, 2, ())],
+            [(6, 3, ()), (8, 3, ())],
+        ),
+        (  # qui n' est pas fatigué ?
+            "who is not tired ?",
+            [(1, 0, ())],
+            [(2, 0, ()), (4, 0, ())],
+        ),
+        (  # elle lit les livres parce qu' ils sont chers
+            "she reads the books because they are expensive .",
+            [(1, 0, ()), (6, 5, ())],
+            [(1, 0, ()), (7, 6, ()), (8, 6, ())],
+        ),
+    ],
+)
+def test_agreements_are_those_found_by_hand(sentence, src, tgt):
+    pair = parse_pair(sentence)
+    for agreements, expected in ((pair.src_agreements, src), (pair.tgt_agreements, tgt)):
+        assert [(a.word, a.controller, a.attractors) for a in agreements] == expected
+
+
+def test_pronouns_refer_to_the_subject_if_a_person_and_to_the_object_if_not():
+    pair = parse_pair("the hens of the nurse fall .")
+    assert pair.src_coreferences == pair.tgt_coreferences == ()
+    pair = parse_pair("the nurse near the boys laughs because she is happy .")
+    assert pair.src_coreferences == ((7, 1),)  # she, nurse
+    assert pair.tgt_coreferences == ((8, 1),)  # l' infirmière près des garçons rit parce qu' elle
+    pair = parse_pair("the boy reads the letters of the girls because they are new .")
+    assert pair.src_coreferences == ((9, 4),)  # they, letters
+    assert pair.tgt_coreferences == (
+        (9, 4),
+    )  # le garçon lit les lettres des filles parce qu' elles
+
+
+def test_each_finite_verb_agrees_with_something(pairs):
+    finite = {form for verb in VERBS for form in verb.tgt} | {"est", "sont", "suis", "sommes"}
+    for pair in pairs:
+        agreeing = {agreement.word for agreement in pair.tgt_agreements}
+        for place, word in enumerate(pair.tgt):
+            assert word not in finite or place in agreeing, (pair, word)
+
+
+def test_breaking_an_agreement_leaves_the_grammar(pairs):
+    broken = 0
+    for pair in pairs[300:800]:
+        for agreement in pair.src_agreements:
+            words = break_agreement(pair, agreement)
+            assert sum(a != b for a, b in zip(words, pair.src, strict=True)) == 1
+            assert not is_grammatical(words), words
+            broken += 1
+    assert broken > 500
+
+
+def test_agreement_of_another_sentence_cannot_be_broken():
+    pair = parse_pair("the boy sleeps .")
+    with pytest.raises(ValueError, match=r"agreement must be one of pair\.src_agreements"):
+        break_agreement(pair, Agreement(word=1, controller=0))
+
+
+# drawing and counting -----------------------------------------------------------------------------
+
+
+def enumerate_derivations(grammar, category, depth):
+    """Apply every rule in every way: a second, slow way to derive."""
+    for rule in grammar.rules:
+        below = depth - rule.rule.deepens
+        if rule.parent == category and below >= 0:
+            ways = [list(enumerate_derivations(grammar, child, below)) for child in rule.children]
+            for children in itertools.product(*ways):
+                yield Derivation(rule, children)
+
+
+def test_more_than_a_hundred_thousand_different_sentences_are_derived():
+    """Even without nesting, and without questions or pronouns, by listing them."""
+    rules_of = defaultdict(list)
+    for rule in english_french_grammar().rules:
+        rules_of[rule.parent].append(rule)
+
+    def phrases(category):
+        for rule in rules_of[category]:
+            if not rule.rule.deepens:
+                yield from sequences(rule.src)
+
+    def sequences(items):
+        if not items:
+            yield ()
+            return
+        first, rest = items[0], items[1:]
+        for words in [(first.text,)] if isinstance(first, Word) else phrases(first):
+            for more in sequences(rest):
+                yield words + more
+
+    listed = list(itertools.islice(phrases(Category("Sentence")), 100_001))
+    assert len(set(listed)) == 100_001  # each is listed once: no sentence has two derivations
+    for words in listed[::5000]:
+        written, _ = ENGLISH.write([Word(w, "an" if w == "a" else None) for w in words])
+        assert is_grammatical(written)
+
+
+def test_pairs_are_counted():
+    assert count_pairs(0) > 10**14
+    assert count_pairs(1) > 10**32
+    with pytest.raises(ValueError, match="max_depth must be at least 0, got -1"):
+        count_pairs(-1)
+
+
+SMALL_RULES = (
+    Rule(parent="S[]", src="NP[number] V[number]", tgt="NP V", binds="V=NP"),
+    Rule(parent="NP[number]", src="Noun[number,it]", tgt="Noun", weight=3),
+    Rule(
+        parent="NP[number]",
+        src="Noun[number,it] of NP[number2]",
+        tgt="NP ho/h' Noun",
+        deepens=True,
+        links="of=ho",
+        head="Noun",
+    ),
+    Rule(parent="Noun[singular,it]", src="cat", tgt="neko", links="cat=neko"),
+    Rule(parent="Noun[plural,it]", src="cats", tgt="ineko", links="cats=ineko"),
+    Rule(parent="V[singular]", src="sits", tgt="u", links="sits=u", src_agrees="sits"),
+    Rule(parent="V[plural]", src="sit", tgt="u", links="sit=u", src_agrees="sit"),
+    Rule(parent="Unused[]", src="nothing", tgt="mu"),
+    Rule(parent="S[]", src="never Missing[]", tgt="Missing"),
+)
+PLAIN = Language(vowels="iu", exceptions=frozenset({"u"}), contractions={("ho", "neko"): "honeko"})
+
+
+def small_grammar(*more, start="S"):
+    return SynchronousGrammar(
+        (*SMALL_RULES, *more),
+        start=start,
+        features={"number": ("singular", "plural")},
+        src_language=PLAIN,
+        tgt_language=PLAIN,
+    )
+
+
+def test_count_is_that_of_a_small_grammar_counted_by_hand():
+    grammar = small_grammar()
+    # Depth d has 2 ** (d + 1) chains of cats; the verb follows from the first.
+    assert [grammar.count(depth) for depth in range(4)] == [2, 6, 14, 30]
+    for depth in range(4):
+        sentences = {
+            realise(each, PLAIN, PLAIN).src
+            for each in enumerate_derivations(grammar, Category("S"), depth)
+        }
+        assert len(sentences) == grammar.count(depth)
+    assert all(rule.parent.name != "Unused" for rule in grammar.rules)
+
+
+def test_small_grammar_turns_phrases_round_and_melts_words():
+    [derivation] = small_grammar().parse(["cat", "of", "cats", "of", "cat", "sits"])
+    pair = realise(derivation, PLAIN, PLAIN)
+    assert pair.tgt == ("neko", "h'", "ineko", "honeko", "u")
+    assert pair.alignment == ((0, 3), (1, 3), (2, 2), (3, 1), (4, 0), (5, 4))
+    assert pair.src_agreements == (Agreement(word=5, controller=0, attractors=(2,)),)
+    assert pair.depth == 2
+    assert small_grammar().parse(["cat", "of", "cats", "of", "cat", "sit"]) == []
+
+
+def test_depth_that_every_sentence_needs_must_be_granted():
+    nested = Rule(parent="Nested[]", src="so S[]", tgt="S", deepens=True)
+    grammar = small_grammar(nested, start="Nested")
+    assert grammar.count(1) == 2
+    assert grammar.draw(random.Random(0), max_depth=1).depth == 1
+    for refused in (lambda: grammar.count(0), lambda: grammar.draw(random.Random(0), max_depth=0)):
+        with pytest.raises(ValueError, match="max_depth must be at least 1, got 0"):
+            refused()
+
+
+def test_depth_that_a_sentence_needs_is_that_of_its_deepest_part():
+    nested = Rule(parent="Nested[]", src="so S[]", tgt="S", deepens=True)
+    both = Rule(parent="Both[]", src="V[plural] Nested[]", tgt="Nested V")
+    with pytest.raises(ValueError, match="max_depth must be at least 1, got 0"):
+        small_grammar(nested, both, start="Both").count(0)
+
+
+def test_nouns_between_mislead_also_where_the_subject_comes_last():
+    question = Rule(
+        parent="Ask[]",
+        src="V[number] Other[number2] NP[number]",
+        tgt="V Other NP",
+        binds="V=NP",
+    )
+    other = Rule(parent="Other[number]", src="Noun[number,it]", tgt="Noun")
+    [derivation] = small_grammar(question, other, start="Ask").parse(["sits", "cats", "cat"])
+    pair = realise(derivation, PLAIN, PLAIN)
+    assert pair.src_agreements == (Agreement(word=0, controller=2, attractors=(1,)),)
+
+
+def test_parse_finds_every_reading():
+    again = Rule(parent="V[plural]", src="sit", tgt="wa", links="sit=wa", src_agrees="sit")
+    readings = small_grammar(again).parse(["cats", "sit"])
+    assert {realise(each, PLAIN, PLAIN).tgt for each in readings} == {
+        ("ineko", "u"),
+        ("ineko", "wa"),
+    }
+
+
+def test_rules_are_drawn_as_often_as_their_weights_say():
+    dice = random.Random(0)
+    grammar = small_grammar()
+    flat = sum(grammar.draw(dice, max_depth=1).depth == 0 for _ in range(4000))
+    assert abs(flat / 4000 - 0.75) < 0.03  # weights 3 and 1, whatever number2 can be
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (Rule(parent="S", src="a", tgt="b"), "a category must be written"),
+        (Rule(parent="S[]", src="V[plural]", tgt="u"), "the same categories"),
+        (Rule(parent="S[]", src="V[plural] V[plural]", tgt="V"), "the same categories"),
+        (Rule(parent="S[]", src="", tgt=""), "the same categories"),
+        (Rule(parent="S[]", src="a a", tgt="u"), "no word twice"),
+        (Rule(parent="S[]", src="a", tgt="u", links="b=u"), "must name items, got 'b=u'"),
+    ],
+)
+def test_badly_written_rules_are_refused(rule, message):
+    with pytest.raises(ValueError, match=message):
+        small_grammar(rule)
+
+
+def test_grammar_without_sentences_is_refused():
+    with pytest.raises(ValueError, match="none derives 'T'"):
+        SynchronousGrammar(
+            SMALL_RULES,
+            start="T",
+            features={"number": ("singular", "plural")},
+            src_language=PLAIN,
+            tgt_language=PLAIN,
+        )
+
+
+def test_same_seed_same_pairs():
+    first, again, other = (draw_pairs(20, generator=seeded(seed)) for seed in (3, 3, 4))
+    assert first == again
+    assert first != other
+
+
+def test_drawn_pairs_are_distinct_unless_asked_otherwise():
+    # Sentences of three words: five pronouns or who, and one of seven verbs.
+    short = {"max_depth": 0, "max_length": 3, "generator": seeded()}
+    pairs = draw_pairs(15, **short)
+    assert len({pair.src for pair in pairs}) == 15
+    pairs = draw_pairs(43, **short, distinct=False)
+    assert len({pair.src for pair in pairs}) < 43
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_depth_and_length_are_kept_to(depth):
+    pairs = draw_pairs(
+        40, generator=seeded(), min_depth=depth, max_depth=depth, min_length=8, max_length=30
+    )
+    assert {pair.depth for pair in pairs} == {depth}
+    lengths = {len(pair.src) for pair in pairs}
+    assert min(lengths) >= 8
+    assert max(lengths) <= 30
+    assert len(lengths) > 3
+
+
+def test_depth_counts_noun_phrases_in_noun_phrases():
+    assert parse_pair("the boy sees the cat .").depth == 0
+    assert parse_pair("the boy of the girl sees the cat near the tree .").depth == 1
+    assert parse_pair("the boy that sees the cat near the tree sleeps .").depth == 2
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ({"count": 0}, "count must be at least 1, got 0"),
+        ({"min_depth": 2, "max_depth": 1}, "min_depth=2, max_depth=1"),
+        ({"min_depth": -1}, "min_depth=-1"),
+        ({"min_length": 0}, "min_length=0"),
+        ({"min_length": 5, "max_length": 4}, "min_length=5, max_length=4"),
+        ({"max_length": 2}, "only 0 of 5 sentences found"),
+    ],
+)
+def test_bounds_that_cannot_be_kept_are_refused(bounds, message):
+    with pytest.raises(ValueError, match=message):
+        draw_pairs(**({"count": 5, "generator": seeded()} | bounds))
+
+
+def test_links_outside_the_sentences_are_refused():
+    with pytest.raises(ValueError, match=r"alignment must link positions .* got \(0, 2\)"):
+        SentencePair(src=("a",), tgt=("b", "c"), alignment=((0, 2),))
+    with pytest.raises(ValueError, match=r"got \(-1, 0\)"):
+        SentencePair(src=("a",), tgt=("b",), alignment=((-1, 0),))
+
+
+def test_words_are_read_with_their_form_before_a_vowel():
+    assert Word.read("le/l'") == Word("le", "l'")
+    assert Word.read("les") == Word("les", None)
+
+
+def test_pairs_print_as_text():
+    assert str(parse_pair("I do not hear the owl .")) == (
+        "I do not hear the owl.\nje n'entends pas le hibou."
+    )

@@ -1,0 +1,456 @@
+"""Does beam search find what exhaustive search finds, and what transformers finds?"""
+
+import functools
+import math
+
+import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from course_lib.generation.beam_search import beam_search
+from course_lib.generation.greedy_search import greedy
+from course_lib.generation.length_penalty import PowerPenalty, WuPenalty
+from course_lib.generation.recomputing import RecomputingModel
+from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.models.bahdanau import AttentionDecoder
+from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from tests.course_lib.language_tables import EOS, START, LanguageTable
+
+PENALTIES = [PowerPenalty(0.0), PowerPenalty(1.0), PowerPenalty(2.5), WuPenalty(0.6), WuPenalty(2)]
+with_each_penalty = pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+
+
+def best_of_all(language, prompt, longest, penalty, count):
+    """The best sequences by exhaustive search, with their scores."""
+    scored = [
+        (language.log_probability(prompt, tokens) / penalty(len(tokens)), tokens)
+        for tokens in language.sentences(longest)
+    ]
+    return sorted(scored, reverse=True)[:count]
+
+
+# --- against exhaustive search -------------------------------------------------------------------
+
+
+@with_each_penalty
+@pytest.mark.parametrize(("vocab_size", "longest"), [(2, 6), (3, 5), (5, 3), (4, 1)])
+def test_a_beam_wide_enough_is_exact(vocab_size, longest, penalty):
+    language = LanguageTable(vocab_size, seed=vocab_size)
+    wide = vocab_size**longest  # as many as there are sequences
+    count = min(6, wide)
+    prompts = [[START, 1], [1, 0], [0, 1]]
+    found = beam_search(
+        language.begin(),
+        torch.tensor(prompts),
+        beam_size=wide,
+        eos_id=EOS,
+        max_new_tokens=longest,
+        length_penalty=penalty,
+        num_results=count,
+    )
+    for prompt, hypotheses in zip(prompts, found, strict=True):
+        expected = best_of_all(language, prompt, longest, penalty, count)
+        assert [h.tokens for h in hypotheses] == [tokens for _, tokens in expected]
+        for hypothesis, (score, tokens) in zip(hypotheses, expected, strict=True):
+            assert hypothesis.score == pytest.approx(score, rel=1e-6)
+            total = language.log_probability(prompt, tokens)
+            assert hypothesis.log_probability == pytest.approx(total, rel=1e-6)
+            assert hypothesis.finished == (tokens[-1] == EOS)
+
+
+def test_a_narrow_beam_is_inexact_and_a_wider_one_never_worse_here():
+    penalty = PowerPenalty(0.0)
+    missed = 0
+    for seed in range(20):
+        language = LanguageTable(6, seed=seed)
+        ((truth, _),) = best_of_all(language, [START], 4, penalty, 1)
+        scores = [
+            beam_search(
+                language.begin(),
+                torch.tensor([[START]]),
+                beam_size=size,
+                eos_id=EOS,
+                max_new_tokens=4,
+                length_penalty=penalty,
+            )[0][0].score
+            for size in (1, 216)
+        ]
+        assert scores[0] <= truth + 1e-6
+        assert scores[1] == pytest.approx(truth, rel=1e-6)
+        missed += scores[0] < truth - 1e-6
+    assert missed > 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_beam_is_greedy(seed):
+    language = LanguageTable(6, seed=seed)
+    prompts = torch.tensor([[2], [3], [4]])
+    options = {"eos_id": EOS, "max_new_tokens": 7}
+    taken = greedy(language.begin(), prompts, **options)
+    # Without a length penalty nothing can beat the first end that one beam meets.
+    found = beam_search(
+        language.begin(), prompts, beam_size=1, length_penalty=PowerPenalty(0.0), **options
+    )
+    for (hypothesis,), expected in zip(found, taken, strict=True):
+        assert hypothesis.tokens == expected.tokens
+        assert hypothesis.finished == expected.finished
+        assert hypothesis.log_probability == pytest.approx(expected.log_probability, rel=1e-6)
+
+
+def test_default_is_the_mean_log_probability_of_a_token():
+    language = LanguageTable(5, seed=1)
+    ((found,),) = beam_search(
+        language.begin(), torch.tensor([[2]]), beam_size=3, eos_id=EOS, max_new_tokens=6
+    )
+    assert found.score == pytest.approx(found.log_probability / len(found.tokens))
+
+
+def test_length_penalty_favours_longer_sequences():
+    language = LanguageTable(5, seed=1)
+    language.logits[:, :, EOS] += 2.0
+    lengths = [
+        len(
+            beam_search(
+                language.begin(),
+                torch.tensor([[2]]),
+                beam_size=20,
+                eos_id=EOS,
+                max_new_tokens=10,
+                length_penalty=PowerPenalty(alpha),
+            )[0][0].tokens
+        )
+        for alpha in (0.0, 1.0, 4.0)
+    ]
+    assert lengths[0] < lengths[2] == 10
+    assert lengths[0] <= lengths[1] <= lengths[2]
+
+
+# --- batches, limits, ends -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 5])
+def test_each_prompt_alone_gives_the_same(beam_size):
+    language = LanguageTable(7, seed=5)
+    prompts = torch.tensor([[2, 3], [4, 5], [6, 6], [1, 2]])
+    options = {"beam_size": beam_size, "eos_id": EOS, "max_new_tokens": 6, "num_results": beam_size}
+    together = beam_search(language.begin(), prompts, **options)
+    assert len({h[0].tokens for h in together}) > 1
+    for found, prompt in zip(together, prompts, strict=True):
+        (alone,) = beam_search(language.begin(), prompt[None], **options)
+        assert [h.tokens for h in alone] == [h.tokens for h in found]
+
+
+def test_results_are_sorted_distinct_and_as_many_as_asked():
+    language = LanguageTable(7, seed=5)
+    ((*found,),) = beam_search(
+        language.begin(),
+        torch.tensor([[2]]),
+        beam_size=6,
+        eos_id=EOS,
+        max_new_tokens=6,
+        num_results=4,
+    )
+    assert len({h.tokens for h in found}) == 4
+    assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+
+
+def test_a_vocabulary_of_the_end_alone_has_one_sequence():
+    model = RecomputingModel(lambda tokens: torch.zeros(*tokens.shape, 1))
+    found = beam_search(
+        model, torch.zeros(2, 1, dtype=torch.int64), beam_size=2, eos_id=0, max_new_tokens=3
+    )
+    assert [[h.tokens for h in each] for each in found] == [[(0,)], [(0,)]]
+
+
+def test_there_may_be_fewer_results_than_asked():
+    language = LanguageTable(2)  # one word and the end: 3 sequences of at most 2 tokens
+    ((*found,),) = beam_search(
+        language.begin(),
+        torch.tensor([[1]]),
+        beam_size=8,
+        eos_id=EOS,
+        max_new_tokens=2,
+        num_results=8,
+    )
+    assert sorted(h.tokens for h in found) == [(0,), (1, 0), (1, 1)]
+
+
+def test_stops_as_soon_as_nothing_can_win():
+    language = LanguageTable(5)
+    language.logits[:, :, EOS] = 8.0
+    model = language.begin()
+    options = {"eos_id": EOS, "max_new_tokens": 60, "length_penalty": PowerPenalty(0.0)}
+    ((found,),) = beam_search(model, torch.tensor([[2]]), beam_size=3, **options)
+    assert found.tokens == (EOS,)
+    assert model.tokens.shape == (1, 1)  # the prompt alone was read
+    model = language.begin()
+    ((*three,),) = beam_search(model, torch.tensor([[2]]), beam_size=3, num_results=3, **options)
+    assert len(three) == 3
+    assert model.tokens.shape == (3, 2)
+
+
+def test_goes_on_while_a_longer_sequence_may_still_win():
+    # The end is likely at first. Once past it, each token is almost certain: with the mean
+    # log-probability as score the longest sequence wins, long after the first has ended.
+    language = LanguageTable(3, spread=0.0)
+    language.logits[:, 1, EOS] = 1.0  # after START
+    language.logits[:, 2, 2] = 6.0
+    ((found,),) = beam_search(
+        language.begin(), torch.tensor([[START]]), beam_size=2, eos_id=EOS, max_new_tokens=12
+    )
+    assert found.tokens == (2,) * 12
+    assert not found.finished
+
+
+def test_never_ends_without_an_end_token():
+    language = LanguageTable(4)
+    ((found,),) = beam_search(
+        language.begin(), torch.tensor([[2]]), beam_size=3, eos_id=None, max_new_tokens=5
+    )
+    assert len(found.tokens) == 5
+    assert not found.finished
+    language.logits[:, :, EOS] = 20.0
+    ((found,),) = beam_search(
+        language.begin(), torch.tensor([[2]]), beam_size=3, eos_id=None, max_new_tokens=5
+    )
+    assert found.tokens == (EOS,) * 5
+
+
+def test_log_probabilities_do_not_underflow_over_a_thousand_steps():
+    logits = torch.zeros(4)
+    model = RecomputingModel(lambda tokens: logits.expand(tokens.size(0), 1, -1))
+    ((found,),) = beam_search(
+        model, torch.tensor([[1]]), beam_size=2, eos_id=None, max_new_tokens=1000
+    )
+    assert 0.25**1000 == 0.0
+    assert found.log_probability == pytest.approx(-1000 * 1.3862943611, rel=1e-4)
+    assert found.score == pytest.approx(-1.3862943611, rel=1e-4)
+
+
+def test_model_reads_the_prompt_once_and_is_not_reordered_for_nothing():
+    calls = []
+
+    class Watched(RecomputingModel):
+        def advance(self, tokens):
+            calls.append(("advance", tuple(tokens.shape)))
+            return super().advance(tokens)
+
+        def reorder(self, indices):
+            calls.append(("reorder", indices.tolist()))
+            super().reorder(indices)
+
+    language = LanguageTable(3, spread=0.0)
+    language.logits[:, :, 1] = 3.0
+    language.logits[:, :, 2] = 2.0
+    language.logits[:, 2, :] = 0.0  # what follows 2 is never better than what follows 1
+    beam_search(
+        Watched(language),
+        torch.tensor([[1, 1, 1], [1, 1, 1]]),
+        beam_size=1,
+        eos_id=EOS,
+        max_new_tokens=3,
+    )
+    assert calls == [("advance", (2, 3)), ("advance", (2, 1)), ("advance", (2, 1))]
+    calls.clear()
+    beam_search(
+        Watched(language), torch.tensor([[1, 1, 1]]), beam_size=2, eos_id=EOS, max_new_tokens=2
+    )
+    assert calls == [("advance", (1, 3)), ("reorder", [0, 0]), ("advance", (2, 1))]
+
+
+def test_reads_no_more_often_for_more_prompts(monkeypatch):
+    """On a GPU every reading waits for all that was told before."""
+    read = []
+
+    def counted(method):
+        return lambda tensor, *args: (read.append(1), method(tensor, *args))[1]
+
+    for name in ("item", "tolist", "__int__", "__bool__", "__float__"):
+        monkeypatch.setattr(torch.Tensor, name, counted(getattr(torch.Tensor, name)))
+    counts = []
+    for batch in (1, 8):
+        read.clear()
+        model = RecomputingModel(lambda tokens: torch.zeros(*tokens.shape, 6))
+        prompt = torch.ones(batch, 1, dtype=torch.int64)
+        beam_search(model, prompt, beam_size=3, eos_id=2, max_new_tokens=3, num_results=3)
+        counts.append(len(read))
+    assert counts[0] == counts[1]
+
+
+def test_leaves_no_graph_behind():
+    seen = []
+
+    def watched(tokens):
+        seen.append(torch.is_grad_enabled())
+        return LanguageTable(3)(tokens)
+
+    beam_search(
+        RecomputingModel(watched), torch.tensor([[1]]), beam_size=2, eos_id=None, max_new_tokens=2
+    )
+    assert seen == [False, False]
+
+
+# --- with the course's models --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [RecurrentDecoder, AttentionDecoder])
+def test_stepping_a_recurrent_model_finds_what_recomputing_finds(kind):
+    torch.manual_seed(1)
+    encoder = RecurrentEncoder(9, 4, 5)
+    model = Seq2Seq(encoder, kind(7, 4, 6, encoder.d_memory)).double()
+    with torch.no_grad():
+        model.decoder.output.weight *= 6
+    src, lengths = torch.randint(9, (2, 5)), torch.tensor([5, 2])
+    options = {"beam_size": 4, "eos_id": EOS, "max_new_tokens": 6, "num_results": 4}
+    prompt = torch.full((2, 1), START)
+    stepped = beam_search(
+        SteppedDecoder(model.decoder, model.encoder(src, lengths)), prompt, **options
+    )
+    for row in range(2):
+
+        def language_model(tokens, row=row):
+            copies = len(tokens)
+            return model(src[[row] * copies], tokens, lengths[[row] * copies])
+
+        (expected,) = beam_search(RecomputingModel(language_model), prompt[:1], **options)
+        assert [h.tokens for h in stepped[row]] == [h.tokens for h in expected]
+        for ours, theirs in zip(stepped[row], expected, strict=True):
+            assert ours.score == pytest.approx(theirs.score, rel=1e-6)
+
+
+# --- against transformers ------------------------------------------------------------------------
+
+VOCAB = 20
+
+
+@functools.cache
+def build_gpt2(seed: int) -> GPT2LMHeadModel:
+    torch.manual_seed(seed)
+    config = GPT2Config(
+        vocab_size=VOCAB,
+        n_positions=32,
+        n_embd=16,
+        n_layer=2,
+        n_head=2,
+        initializer_range=0.5,  # logits far enough apart for ranks to be sure
+        bos_token_id=START,
+        eos_token_id=EOS,
+        pad_token_id=EOS,
+    )
+    return GPT2LMHeadModel(config).eval()
+
+
+def as_step_model(gpt2: GPT2LMHeadModel) -> RecomputingModel:
+    return RecomputingModel(lambda tokens: gpt2(input_ids=tokens, use_cache=False).logits)
+
+
+def draw_prompts(seed: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(1, VOCAB, (3, 4), generator=generator)
+
+
+def cut(row: list[int]) -> tuple[int, ...]:
+    return tuple(row[: row.index(EOS) + 1]) if EOS in row else tuple(row)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("alpha", "size"), [(1.0, 5), (0.0, 4), (2.0, 3), (0.6, 2)])
+def test_beams_equal_those_of_transformers(alpha, size, seed):
+    gpt2, prompts = build_gpt2(seed), draw_prompts(seed)
+    theirs = gpt2.generate(
+        prompts,
+        attention_mask=torch.ones_like(prompts),
+        num_beams=size,
+        num_return_sequences=size,
+        max_new_tokens=8,
+        length_penalty=alpha,
+        early_stopping="never",  # the one of its stopping rules that never misses a better one
+        do_sample=False,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    ours = beam_search(
+        as_step_model(gpt2),
+        prompts,
+        beam_size=size,
+        eos_id=EOS,
+        max_new_tokens=8,
+        length_penalty=PowerPenalty(alpha),
+        num_results=size,
+    )
+    flat = [hypothesis for found in ours for hypothesis in found]
+    sequences = theirs.sequences[:, prompts.size(1) :].tolist()
+    assert [h.tokens for h in flat] == [cut(row) for row in sequences]
+    scores = torch.tensor([h.score for h in flat])
+    torch.testing.assert_close(scores, theirs.sequences_scores, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_greedy_equals_that_of_transformers(seed):
+    gpt2, prompts = build_gpt2(seed), draw_prompts(seed)
+    theirs = gpt2.generate(
+        prompts, attention_mask=torch.ones_like(prompts), max_new_tokens=12, do_sample=False
+    )
+    ours = greedy(as_step_model(gpt2), prompts, eos_id=EOS, max_new_tokens=12)
+    assert [h.tokens for h in ours] == [cut(row) for row in theirs[:, 4:].tolist()]
+
+
+def test_some_of_those_sequences_end_and_some_do_not():
+    """Without both, the tests above would not see how ends are treated."""
+    finished = set()
+    for seed in range(3):
+        found = beam_search(
+            as_step_model(build_gpt2(seed)),
+            draw_prompts(seed),
+            beam_size=5,
+            eos_id=EOS,
+            max_new_tokens=8,
+            num_results=5,
+        )
+        finished |= {h.finished for hypotheses in found for h in hypotheses}
+    assert finished == {True, False}
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("prompt", torch.tensor([1, 2]), "prompt must be"),
+        ("prompt", torch.empty(0, 1).long(), "prompt must be"),
+        ("prompt", torch.empty(1, 0).long(), "prompt must be"),
+        ("beam_size", 0, "beam_size=0"),
+        ("max_new_tokens", 0, "max_new_tokens=0"),
+        ("num_results", 0, "num_results must be from 1 to beam_size=2, got 0"),
+        ("num_results", 3, "num_results must be from 1 to beam_size=2, got 3"),
+    ],
+)
+def test_errors(option, value, message):
+    arguments = {"prompt": torch.tensor([[1]]), "beam_size": 2, "eos_id": 0, "max_new_tokens": 3}
+    with pytest.raises(ValueError, match=message):
+        beam_search(LanguageTable(3).begin(), **(arguments | {option: value}))
+
+
+def test_what_can_not_be_said_is_no_result():
+    """Of two sentences a beam of three finds two, and nothing that goes on past its end."""
+    sentences = ((2, 3, EOS), (3, EOS))
+
+    def possible(tokens):
+        logits = torch.full((*tokens.shape, 4), -math.inf)
+        for row, read in enumerate(tokens.tolist()):
+            said = tuple(read[1:])
+            following = {s[len(said)] for s in sentences if s[: len(said)] == said != s}
+            logits[row, -1, list(following or range(4))] = 0.0
+        return logits
+
+    (found,) = beam_search(
+        RecomputingModel(possible),
+        torch.tensor([[START]]),
+        beam_size=3,
+        eos_id=EOS,
+        max_new_tokens=5,
+        num_results=3,
+    )
+    assert sorted(one.tokens for one in found) == sorted(sentences)
+    assert all(one.finished and one.log_probability > -math.inf for one in found)

@@ -1,0 +1,136 @@
+"""Does the diagnosis blame the search when the model knew better, and the model when it did not?"""
+
+import pytest
+import torch
+
+from course_lib.generation.beam_search import beam_search
+from course_lib.generation.diagnosis import Fault, diagnose, score_sequences
+from course_lib.generation.greedy_search import greedy
+from course_lib.generation.length_penalty import PowerPenalty
+from course_lib.generation.recomputing import RecomputingModel
+from tests.course_lib.language_tables import EOS, START, LanguageTable
+
+PROMPT = torch.tensor([[START, 2]])
+TOTAL = PowerPenalty(0.0)
+
+
+def garden_path() -> LanguageTable:
+    """After START 2, token 2 looks best but leads nowhere; 3, then the end, is more probable."""
+    language = LanguageTable(5, spread=0.0)
+    language.logits[START, 2] = torch.tensor([0.0, 0.0, 2.1, 2.0, 0.0])
+    language.logits[2, 3] = torch.tensor([9.0, 0.0, 0.0, 0.0, 0.0])
+    return language
+
+
+def test_blames_the_search_that_missed_what_the_model_prefers():
+    language = garden_path()
+    output = greedy(language.begin(), PROMPT, eos_id=EOS, max_new_tokens=4)[0].tokens
+    found = diagnose(
+        language.begin(),
+        PROMPT,
+        output=output,
+        reference=(3, EOS),
+        eos_id=EOS,
+        length_penalty=TOTAL,
+    )
+    assert found.fault is Fault.SEARCH
+    assert found.reference.log_probability > found.output.log_probability
+    # The remedy is the one that the diagnosis names: a wider beam finds the reference.
+    ((wider,),) = beam_search(
+        language.begin(), PROMPT, beam_size=2, eos_id=EOS, max_new_tokens=4, length_penalty=TOTAL
+    )
+    assert wider.tokens == (3, EOS)
+
+
+def test_blames_the_model_that_prefers_its_own_output():
+    found = diagnose(
+        garden_path().begin(),
+        PROMPT,
+        output=(3, EOS),
+        reference=(2, 2, 2, EOS),
+        eos_id=EOS,
+        length_penalty=TOTAL,
+    )
+    assert found.fault is Fault.MODEL
+    assert found.output.tokens == (3, EOS)
+    assert found.reference.tokens == (2, 2, 2, EOS)
+
+
+def test_blames_the_model_when_it_finds_both_as_good():
+    language = LanguageTable(5, spread=0.0)
+    found = diagnose(language.begin(), PROMPT, output=[3, EOS], reference=[2, EOS], eos_id=EOS)
+    assert found.reference.score == found.output.score
+    assert found.fault is Fault.MODEL
+
+
+def test_blames_nothing_when_the_output_is_the_reference():
+    found = diagnose(garden_path().begin(), PROMPT, output=[3, EOS], reference=(3, EOS), eos_id=EOS)
+    assert found.fault is Fault.NONE
+
+
+def test_compares_what_the_search_looked_for():
+    # Six sure tokens after one less likely: less probable as a whole, more so by the token.
+    language = LanguageTable(3, spread=0.0)
+    language.logits[:, :, 2] = 1.0
+    long, short = (2,) * 6, (1,)
+    by_total = diagnose(
+        language.begin(), PROMPT, output=short, reference=long, eos_id=EOS, length_penalty=TOTAL
+    )
+    by_token = diagnose(language.begin(), PROMPT, output=short, reference=long, eos_id=EOS)
+    assert by_total.fault is Fault.MODEL
+    assert by_token.fault is Fault.SEARCH
+    assert by_token.reference.score == pytest.approx(by_token.reference.log_probability / 6)
+    assert by_token.output.score == by_token.output.log_probability
+
+
+def test_scores_equal_a_plain_loop_whatever_the_lengths():
+    language = LanguageTable(5, seed=3)
+    sequences = [(2, 4, 3, EOS), (EOS,), (4, 4), (3, 1, 2, 2, 1, 3)]
+    scored = score_sequences(language.begin(), PROMPT, sequences, eos_id=EOS)
+    for found, tokens in zip(scored, sequences, strict=True):
+        assert found.tokens == tokens
+        assert found.finished == (tokens[-1] == EOS)
+        expected = language.log_probability(PROMPT[0].tolist(), tokens)
+        assert found.log_probability == pytest.approx(expected, rel=1e-12)
+        assert found.score == found.log_probability
+
+
+def test_agrees_with_what_the_search_reports():
+    language = LanguageTable(6, seed=2)
+    ((*found,),) = beam_search(
+        language.begin(), PROMPT, beam_size=4, eos_id=EOS, max_new_tokens=5, num_results=4
+    )
+    scored = score_sequences(language.begin(), PROMPT, [h.tokens for h in found], eos_id=EOS)
+    for ours, theirs in zip(scored, found, strict=True):
+        assert ours.log_probability == pytest.approx(theirs.log_probability, rel=1e-6)
+        assert ours.finished == theirs.finished
+
+
+def test_leaves_no_graph_behind():
+    seen = []
+
+    def watched(tokens):
+        seen.append(torch.is_grad_enabled())
+        return LanguageTable(3)(tokens)
+
+    score_sequences(RecomputingModel(watched), torch.tensor([[1]]), [[2, 2]], eos_id=None)
+    assert seen == [False, False]
+
+
+@pytest.mark.parametrize("prompt", [torch.tensor([[1], [1]]), torch.tensor([1]), torch.empty(1, 0)])
+def test_refuses_prompts_that_are_not_one_row(prompt):
+    with pytest.raises(ValueError, match="prompt must be"):
+        score_sequences(LanguageTable(3).begin(), prompt.long(), [[1]], eos_id=EOS)
+
+
+@pytest.mark.parametrize("sequences", [[], [[1], []]])
+def test_refuses_empty_sequences(sequences):
+    with pytest.raises(ValueError, match="at least one token"):
+        score_sequences(LanguageTable(3).begin(), PROMPT, sequences, eos_id=EOS)
+
+
+def test_refuses_what_goes_on_after_the_end():
+    with pytest.raises(ValueError, match="goes on after the end token 0"):
+        diagnose(
+            LanguageTable(3).begin(), PROMPT, output=[1, EOS, 2], reference=[1, EOS], eos_id=EOS
+        )

@@ -1,0 +1,151 @@
+"""Does greedy search take the best token at each step, and add up what it took?"""
+
+import math
+
+import pytest
+import torch
+
+from course_lib.generation.greedy_search import greedy
+from course_lib.generation.hypothesis import Hypothesis
+from course_lib.generation.recomputing import RecomputingModel
+from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from tests.course_lib.language_tables import EOS, START, LanguageTable
+
+
+def by_hand(language: LanguageTable, prompt: list[int], limit: int) -> tuple[int, ...]:
+    history = [EOS, *prompt]
+    for _ in range(limit):
+        history.append(int(language.logits[history[-2], history[-1]].argmax()))
+        if history[-1] == EOS:
+            break
+    return tuple(history[1 + len(prompt) :])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_equals_a_plain_loop(seed):
+    language = LanguageTable(5, seed=seed)
+    prompts = torch.tensor([[START, 2], [START, 3], [4, 4]])
+    found = greedy(language.begin(), prompts, eos_id=EOS, max_new_tokens=9)
+    for hypothesis, prompt in zip(found, prompts.tolist(), strict=True):
+        tokens = by_hand(language, prompt, 9)
+        assert hypothesis.tokens == tokens
+        assert hypothesis.finished == (tokens[-1] == EOS)
+        expected = language.log_probability(prompt, tokens)
+        assert hypothesis.log_probability == pytest.approx(expected, rel=1e-12)
+        assert hypothesis.score == hypothesis.log_probability
+
+
+def test_each_sequence_alone_gives_the_same():
+    language = LanguageTable(6, seed=3)
+    prompts = torch.tensor([[2], [3], [4], [5]])
+    together = greedy(language.begin(), prompts, eos_id=EOS, max_new_tokens=8)
+    assert len({h.tokens for h in together}) > 1
+    for hypothesis, prompt in zip(together, prompts, strict=True):
+        (alone,) = greedy(language.begin(), prompt[None], eos_id=EOS, max_new_tokens=8)
+        assert alone == hypothesis
+
+
+def test_stops_reading_when_all_have_ended():
+    language = LanguageTable(4)
+    language.logits[:, :, EOS] = 20.0
+    model = language.begin()
+    prompts = torch.tensor([[2], [3]])
+    found = greedy(model, prompts, eos_id=EOS, max_new_tokens=50)
+    assert [h.tokens for h in found] == [(EOS,), (EOS,)]
+    assert torch.equal(model.tokens, prompts)
+
+
+def test_never_ends_without_an_end_token():
+    language = LanguageTable(4)
+    language.logits[:, :, EOS] = 20.0
+    (found,) = greedy(language.begin(), torch.tensor([[2]]), eos_id=None, max_new_tokens=7)
+    assert found.tokens == (EOS,) * 7
+    assert not found.finished
+
+
+def test_log_probabilities_do_not_underflow_over_a_thousand_steps():
+    size = 50
+    language = LanguageTable(size, spread=0.0)  # each token has probability 1 / 50
+    (found,) = greedy(language.begin(), torch.tensor([[2]]), eos_id=None, max_new_tokens=1000)
+    assert (1 / size) ** 1000 == 0.0  # what a product of probabilities would say
+    assert found.log_probability == pytest.approx(-1000 * math.log(size), rel=1e-12)
+
+
+def test_adds_up_in_float64_what_a_float32_model_says():
+    logits = torch.linspace(0, 3, 7)  # float32
+    model = RecomputingModel(lambda tokens: logits.expand(*tokens.shape, -1))
+    (found,) = greedy(model, torch.tensor([[2]]), eos_id=None, max_new_tokens=300)
+    one = logits.log_softmax(-1).max().item()
+    assert found.log_probability == pytest.approx(300 * one, rel=1e-13)
+
+
+def test_drives_a_recurrent_model():
+    torch.manual_seed(0)
+    encoder = RecurrentEncoder(9, 4, 5)
+    model = Seq2Seq(encoder, RecurrentDecoder(7, 4, 6, encoder.d_memory))
+    src, lengths = torch.randint(9, (3, 5)), torch.tensor([5, 2, 3])
+    prompt = torch.full((3, 1), START)
+    found = greedy(
+        SteppedDecoder(model.decoder, model.encoder(src, lengths)),
+        prompt,
+        eos_id=EOS,
+        max_new_tokens=6,
+    )
+    for row, hypothesis in enumerate(found):
+        tgt = torch.tensor([[START, *hypothesis.tokens]])
+        logits = model(src[row : row + 1], tgt, lengths[row : row + 1])[0, :-1]
+        assert tuple(logits.argmax(-1).tolist()) == hypothesis.tokens
+        total = logits.log_softmax(-1).gather(1, tgt[0, 1:, None]).sum().item()
+        assert hypothesis.log_probability == pytest.approx(total, rel=1e-5)
+
+
+def test_leaves_no_graph_behind():
+    torch.manual_seed(0)
+    encoder = RecurrentEncoder(9, 4, 5)
+    model = Seq2Seq(encoder, RecurrentDecoder(7, 4, 6, encoder.d_memory))
+    stepped = SteppedDecoder(model.decoder, model.encoder(torch.randint(9, (1, 3))))
+    greedy(stepped, torch.tensor([[START]]), eos_id=EOS, max_new_tokens=4)
+    assert torch.is_grad_enabled()
+    seen = []
+
+    def watched(tokens):
+        seen.append(torch.is_grad_enabled())
+        return LanguageTable(3)(tokens)
+
+    greedy(RecomputingModel(watched), torch.tensor([[START]]), eos_id=None, max_new_tokens=2)
+    assert seen == [False, False]
+
+
+def test_without_an_end_nobody_asks_whether_it_came(monkeypatch):
+    """On a GPU the answer would keep each step waiting for the one before."""
+
+    def asked(_):
+        raise AssertionError("a tensor was read")
+
+    model = RecomputingModel(lambda tokens: torch.zeros(*tokens.shape, 5))
+    monkeypatch.setattr(torch.Tensor, "__bool__", asked)
+    (found,) = greedy(model, torch.tensor([[START]]), eos_id=None, max_new_tokens=3)
+    assert len(found.tokens) == 3
+
+
+def test_hypotheses_cannot_be_changed():
+    hypothesis = Hypothesis(tokens=(1,), log_probability=-1.0, score=-1.0, finished=False)
+    with pytest.raises(AttributeError):
+        hypothesis.score = 0.0
+
+
+@pytest.mark.parametrize("prompt", [torch.tensor([1, 2]), torch.empty(0, 1), torch.empty(1, 0)])
+def test_refuses_empty_prompts(prompt):
+    with pytest.raises(ValueError, match="prompt must be"):
+        greedy(LanguageTable(3).begin(), prompt.long(), eos_id=EOS, max_new_tokens=3)
+
+
+def test_refuses_to_write_nothing():
+    with pytest.raises(ValueError, match="max_new_tokens must be at least 1, got 0"):
+        greedy(LanguageTable(3).begin(), torch.tensor([[1]]), eos_id=EOS, max_new_tokens=0)
+
+
+def test_recomputing_model_has_nothing_to_reorder_at_first():
+    with pytest.raises(ValueError, match="advance must be called"):
+        LanguageTable(3).begin().reorder(torch.tensor([0]))

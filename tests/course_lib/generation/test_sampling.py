@@ -1,0 +1,225 @@
+"""Do samples follow the distribution that they are drawn from?
+
+Frequencies are held to probabilities by a chi-square test with fixed seeds: it fails by chance once
+in 10,000 seeds, and these seeds were not chosen.
+"""
+
+import math
+
+import pytest
+import torch
+from transformers.generation.logits_process import TopKLogitsWarper, TopPLogitsWarper
+
+from course_lib.generation.recomputing import RecomputingModel
+from course_lib.generation.sampling import keep_top_k, keep_top_p, sample
+from tests.course_lib.language_tables import EOS, START, LanguageTable
+
+LOGITS = torch.tensor([0.3, -1.0, 1.2, 0.0, 2.0, -0.4], dtype=torch.float64)
+DRAWS = 20_000
+
+
+def constant(tokens):
+    """A language that takes no notice of what came before."""
+    return LOGITS.expand(*tokens.shape, -1)
+
+
+def frequencies(seed=0, **options) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    prompt = torch.zeros(DRAWS // 4, 1, dtype=torch.int64)
+    found = sample(
+        RecomputingModel(constant),
+        prompt,
+        eos_id=None,
+        max_new_tokens=4,
+        generator=generator,
+        **options,
+    )
+    tokens = torch.tensor([h.tokens for h in found]).flatten()
+    return torch.bincount(tokens, minlength=len(LOGITS))
+
+
+def assert_follows(counts: torch.Tensor, probabilities: torch.Tensor) -> None:
+    possible = probabilities > 0
+    assert (counts[~possible] == 0).all()
+    expected = probabilities[possible] * counts.sum()
+    statistic = ((counts[possible] - expected) ** 2 / expected).sum()
+    freedom = torch.tensor(len(expected) - 1, dtype=torch.float64)
+    assert torch.special.gammaincc(freedom / 2, statistic / 2) > 1e-4  # the p-value
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5, 2.0])
+def test_follows_the_tempered_distribution(temperature):
+    counts = frequencies(temperature=temperature)
+    assert_follows(counts, (LOGITS / temperature).softmax(0))
+
+
+def test_chi_square_would_see_another_temperature():
+    with pytest.raises(AssertionError):
+        assert_follows(frequencies(temperature=1.1), LOGITS.softmax(0))
+
+
+def test_top_k_keeps_the_k_most_probable():
+    probabilities = LOGITS.softmax(0)
+    probabilities[[0, 1, 3, 5]] = 0
+    assert_follows(frequencies(top_k=2), probabilities / probabilities.sum())
+
+
+def test_top_p_keeps_the_nucleus():
+    # From the top: 0.52, 0.24 (0.76), 0.10 (0.86): two tokens are needed for 0.7, three for 0.8.
+    for top_p, dropped in [(0.7, [0, 1, 3, 5]), (0.8, [1, 3, 5])]:
+        probabilities = LOGITS.softmax(0)
+        probabilities[dropped] = 0
+        assert_follows(frequencies(top_p=top_p), probabilities / probabilities.sum())
+
+
+def test_temperature_comes_first_then_top_k_then_top_p():
+    tempered = (LOGITS / 3).softmax(0)
+    tempered[[1, 3, 5]] = 0  # top 3: tokens 4, 2, 0
+    tempered /= tempered.sum()  # 0.43, 0.33, 0.24: only now do two of them make up 0.7
+    tempered[0] = 0
+    assert_follows(frequencies(temperature=3.0, top_k=3, top_p=0.7), tempered / tempered.sum())
+
+
+def test_top_k_and_top_p_equal_transformers():
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(50, 30, generator=generator) * 3
+    for k in (1, 2, 7, 30, 99):
+        assert torch.equal(keep_top_k(logits, k), TopKLogitsWarper(k)(None, logits))
+    for p in (0.05, 0.3, 0.8, 0.99):
+        assert torch.equal(keep_top_p(logits, p), TopPLogitsWarper(p)(None, logits))
+    assert torch.equal(keep_top_p(logits, 1.0), logits)
+
+
+def test_one_token_is_always_kept_and_borders_are_exact():
+    logits = torch.tensor([[0.5, 0.25, 0.125, 0.125]]).double().log()
+    for p, kept in [(0.5, 1), (0.500001, 2), (0.75, 2), (0.76, 3), (1e-9, 1)]:
+        assert int(keep_top_p(logits, p).isfinite().sum()) == kept
+    assert keep_top_k(logits, 3).isfinite().all()  # two share the third place
+
+
+def test_coldest_sampling_is_greedy():
+    language = LanguageTable(5, seed=2)
+    found = sample(
+        language.begin(),
+        torch.tensor([[START]]),
+        eos_id=EOS,
+        max_new_tokens=5,
+        generator=torch.Generator().manual_seed(0),
+        top_k=1,
+    )[0]
+    history = [EOS, START]
+    for token in found.tokens:
+        assert token == language.logits[history[-2], history[-1]].argmax()
+        history.append(token)
+
+
+def test_reports_the_models_own_log_probability():
+    language = LanguageTable(5, seed=1)
+    prompts = torch.full((20, 1), START)
+    found = sample(
+        language.begin(),
+        prompts,
+        eos_id=EOS,
+        max_new_tokens=6,
+        generator=torch.Generator().manual_seed(4),
+        temperature=1.7,
+        top_k=4,
+        top_p=0.95,
+    )
+    lengths = {len(h.tokens) for h in found}
+    assert len(lengths) > 2
+    for hypothesis in found:
+        assert hypothesis.finished == (hypothesis.tokens[-1] == EOS)
+        assert EOS not in hypothesis.tokens[:-1]
+        assert hypothesis.finished or len(hypothesis.tokens) == 6
+        expected = language.log_probability([START], hypothesis.tokens)
+        assert hypothesis.log_probability == pytest.approx(expected, rel=1e-12)
+        assert hypothesis.score == hypothesis.log_probability
+
+
+def test_same_seed_same_sample_and_the_global_seed_stays():
+    language = LanguageTable(9, seed=1)
+
+    def draw(seed):
+        return sample(
+            language.begin(),
+            torch.full((8, 1), START),
+            eos_id=EOS,
+            max_new_tokens=9,
+            generator=torch.Generator().manual_seed(seed),
+        )
+
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    assert draw(1) == draw(1)
+    assert draw(1) != draw(2)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_stops_reading_when_all_have_ended():
+    language = LanguageTable(4)
+    language.logits[:, :, EOS] = 60.0
+    model = language.begin()
+    generator = torch.Generator().manual_seed(0)
+    prompt = torch.tensor([[2], [3]])
+    found = sample(model, prompt, eos_id=EOS, max_new_tokens=50, generator=generator)
+    assert [h.tokens for h in found] == [(EOS,), (EOS,)]
+    assert torch.equal(model.tokens, prompt)
+
+
+def test_leaves_no_graph_behind():
+    weight = torch.zeros(3, requires_grad=True)
+    model = RecomputingModel(lambda tokens: weight.expand(*tokens.shape, -1))
+    seen = model.advance
+
+    def advance(tokens):
+        logits = seen(tokens)
+        assert not torch.is_grad_enabled()
+        return logits
+
+    model.advance = advance
+    generator = torch.Generator().manual_seed(0)
+    sample(model, torch.tensor([[1]]), eos_id=None, max_new_tokens=2, generator=generator)
+
+
+def test_without_an_end_nobody_asks_whether_it_came(monkeypatch):
+    """On a GPU the answer would keep each step waiting for the one before."""
+
+    def asked(_):
+        raise AssertionError("a tensor was read")
+
+    model = RecomputingModel(lambda tokens: torch.zeros(*tokens.shape, 5))
+    generator = torch.Generator().manual_seed(0)
+    monkeypatch.setattr(torch.Tensor, "__bool__", asked)
+    (found,) = sample(
+        model, torch.tensor([[1]]), eos_id=None, max_new_tokens=3, generator=generator
+    )
+    assert len(found.tokens) == 3
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "name"),
+    [
+        ("temperature", 0.0, "temperature"),
+        ("temperature", -1.0, "temperature"),
+        ("temperature", math.inf, "temperature"),
+        ("temperature", math.nan, "temperature"),
+        ("top_k", 0, "k must"),
+        ("top_p", 0.0, "p must"),
+        ("top_p", 1.1, "p must"),
+        ("max_new_tokens", 0, "max_new_tokens"),
+        ("prompt", torch.empty(0, 1).long(), "prompt"),
+        ("prompt", torch.empty(1, 0).long(), "prompt"),
+        ("prompt", torch.tensor([1]), "prompt"),
+    ],
+)
+def test_errors(option, value, name):
+    arguments = {
+        "prompt": torch.tensor([[START]]),
+        "eos_id": EOS,
+        "max_new_tokens": 3,
+        "generator": torch.Generator(),
+    }
+    with pytest.raises(ValueError, match=name):
+        sample(LanguageTable(3).begin(), **(arguments | {option: value}))

@@ -1,0 +1,419 @@
+"""Is attention the same function as PyTorch's, and does it have the properties it must have?
+
+Dimensions: BATCH, HEADS, QUERIES, KEYS, WIDTH all differ, so that no mix-up of two goes unseen.
+"""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from course_lib.layers.attention import MultiHeadAttention, scaled_dot_product_attention
+from course_lib.layers.masks import causal_mask, padding_mask
+from tests.course_lib.parity import assert_as_exact_as, output_and_gradients
+
+BATCH, HEADS, QUERIES, KEYS, WIDTH, VALUE_WIDTH = 2, 3, 4, 5, 6, 7
+D_MODEL = 12  # HEADS heads of 4
+PAD = 0
+TOKEN_IDS = torch.tensor([[3, 1, 4, 1, 5], [2, 7, 1, PAD, PAD]])
+MASKS = {
+    "none": None,
+    "padding": padding_mask(TOKEN_IDS, PAD),
+    "causal": causal_mask(QUERIES, KEYS),
+    "padding and causal": padding_mask(TOKEN_IDS, PAD) & causal_mask(QUERIES, KEYS),
+    "a mask for each head": (
+        torch.rand(BATCH, HEADS, QUERIES, KEYS, generator=torch.Generator().manual_seed(1)) > 0.4
+    )
+    | torch.eye(QUERIES, KEYS, dtype=torch.bool),
+}
+with_each_mask = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
+in_both_dtypes = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+in_both_ways = pytest.mark.parametrize("return_weights", [False, True], ids=["fused", "formula"])
+
+
+def draw_heads(dtype=torch.float64, seed=0) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    shapes = [(QUERIES, WIDTH), (KEYS, WIDTH), (KEYS, VALUE_WIDTH)]
+    return tuple(
+        torch.randn(BATCH, HEADS, *shape, generator=generator, dtype=torch.float64)
+        .to(dtype)
+        .requires_grad_()
+        for shape in shapes
+    )
+
+
+def output_of(result):
+    return result[0] if isinstance(result, tuple) else result
+
+
+# --- scaled_dot_product_attention ----------------------------------------------------------------
+
+
+@in_both_ways
+@in_both_dtypes
+@with_each_mask
+def test_equals_torch_forward_and_backward(mask, dtype, return_weights):
+    def run(function, dtype):
+        inputs = draw_heads(dtype)
+        return output_and_gradients(output_of(function(*inputs)), inputs)
+
+    def ours(q, k, v):
+        return scaled_dot_product_attention(q, k, v, mask, return_weights=return_weights)
+
+    def torchs(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    exact = run(torchs, torch.float64)
+    actual, reference = run(ours, dtype), run(torchs, dtype)
+    if dtype == torch.float32:
+        assert_as_exact_as(reference, actual, exact)
+    else:
+        for got, expected in zip(actual, reference, strict=True):
+            torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-12)
+
+
+@with_each_mask
+def test_formula_equals_fused_kernel(mask):
+    inputs = draw_heads()
+    formula, _ = scaled_dot_product_attention(*inputs, mask, return_weights=True)
+    fused = scaled_dot_product_attention(*inputs, mask)
+    torch.testing.assert_close(formula, fused, rtol=1e-12, atol=1e-12)
+
+
+@with_each_mask
+def test_weights_are_a_distribution_over_what_may_be_seen(mask):
+    query, key, value = draw_heads()
+    output, weights = scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+    assert weights.shape == (BATCH, HEADS, QUERIES, KEYS)
+    assert (weights >= 0).all()
+    torch.testing.assert_close(weights.sum(-1), torch.ones(BATCH, HEADS, QUERIES).double())
+    if mask is not None:
+        assert (weights[~mask.expand_as(weights)] == 0).all()
+    torch.testing.assert_close(output, weights @ value)
+
+
+@in_both_ways
+def test_takes_plain_matrices_and_more_batch_dimensions(return_weights):
+    query, key, value = draw_heads()
+    whole = output_of(scaled_dot_product_attention(query, key, value))
+    for lead in [(0, 0), (1,)]:
+        part = scaled_dot_product_attention(
+            query[lead], key[lead], value[lead], return_weights=return_weights
+        )
+        torch.testing.assert_close(output_of(part), whole[lead])
+
+
+@in_both_ways
+def test_a_query_that_may_see_nothing_gets_zeros_and_finite_gradients(return_weights):
+    inputs = draw_heads()
+    mask = MASKS["a mask for each head"].clone()
+    mask[0, :, 1] = False
+    mask[1, 2] = False
+    output = output_of(scaled_dot_product_attention(*inputs, mask, return_weights=return_weights))
+    assert (output[0, :, 1] == 0).all()
+    assert (output[1, 2] == 0).all()
+    assert (output[0, :, 0] != 0).all()
+    _, query_grad, key_grad, value_grad = output_and_gradients(output, inputs)
+    for gradient in (query_grad, key_grad, value_grad):
+        assert gradient.isfinite().all()
+    assert (query_grad[0, :, 1] == 0).all()
+    assert (key_grad[1, 2] == 0).all()
+    assert (value_grad[1, 2] == 0).all()
+
+
+def test_weights_of_a_query_that_may_see_nothing_are_zeros():
+    mask = torch.ones(QUERIES, KEYS, dtype=torch.bool)
+    mask[2] = False
+    _, weights = scaled_dot_product_attention(*draw_heads(), mask, return_weights=True)
+    assert (weights[:, :, 2] == 0).all()
+
+
+@in_both_ways
+def test_scores_far_out_of_range_stay_finite(return_weights):
+    query, key, value = draw_heads(torch.float32)
+    result = scaled_dot_product_attention(
+        1e4 * query, 1e4 * key, value, return_weights=return_weights
+    )
+    assert output_of(result).isfinite().all()
+
+
+@in_both_ways
+@with_each_mask
+def test_gradients_are_right_to_second_place(mask, return_weights):
+    def function(q, k, v):
+        return output_of(scaled_dot_product_attention(q, k, v, mask, return_weights=return_weights))
+
+    assert torch.autograd.gradcheck(function, draw_heads())
+
+
+def test_gradients_of_the_weights_are_right():
+    def function(q, k, v):
+        mask = MASKS["causal"]
+        return scaled_dot_product_attention(q, k, v, mask, return_weights=True)[1]
+
+    assert torch.autograd.gradcheck(function, draw_heads())
+
+
+@in_both_ways
+def test_order_of_keys_does_not_matter_and_order_of_queries_carries_over(return_weights):
+    query, key, value = draw_heads()
+    shuffled_keys, shuffled_queries = torch.randperm(KEYS), torch.tensor([2, 0, 3, 1])
+    before = output_of(scaled_dot_product_attention(query, key, value))
+    after = scaled_dot_product_attention(
+        query[:, :, shuffled_queries],
+        key[:, :, shuffled_keys],
+        value[:, :, shuffled_keys],
+        return_weights=return_weights,
+    )
+    torch.testing.assert_close(output_of(after), before[:, :, shuffled_queries])
+
+
+@in_both_ways
+def test_is_linear_in_the_values(return_weights):
+    query, key, value = draw_heads()
+    other = torch.randn_like(value)
+
+    def attend(v):
+        return output_of(scaled_dot_product_attention(query, key, v, return_weights=return_weights))
+
+    torch.testing.assert_close(attend(2 * value - 3 * other), 2 * attend(value) - 3 * attend(other))
+
+
+@in_both_ways
+def test_inputs_are_left_as_they_were(return_weights):
+    inputs = draw_heads()
+    mask = MASKS["padding"].clone()
+    before = [x.detach().clone() for x in (*inputs, mask)]
+    scaled_dot_product_attention(*inputs, mask, return_weights=return_weights)
+    assert all(torch.equal(x, y) for x, y in zip((*inputs, mask), before, strict=True))
+
+
+@in_both_ways
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32, torch.int64])
+def test_a_mask_that_is_not_boolean_is_refused(dtype, return_weights):
+    with pytest.raises(TypeError, match=rf"mask must be boolean .* got {dtype}"):
+        scaled_dot_product_attention(
+            *draw_heads(), torch.ones(QUERIES, KEYS, dtype=dtype), return_weights=return_weights
+        )
+
+
+@in_both_ways
+def test_query_and_key_of_different_width_are_refused(return_weights):
+    query, key, value = draw_heads()
+    with pytest.raises(ValueError, match="query and key must agree in head_dim, got 6 and 5"):
+        scaled_dot_product_attention(query, key[..., :5], value, return_weights=return_weights)
+
+
+@in_both_ways
+def test_key_and_value_of_different_length_are_refused(return_weights):
+    query, key, value = draw_heads()
+    with pytest.raises(ValueError, match="key and value must agree in key_len, got 5 and 4"):
+        scaled_dot_product_attention(query, key, value[..., :4, :], return_weights=return_weights)
+
+
+# --- MultiHeadAttention --------------------------------------------------------------------------
+
+
+def build_pair(bias=True, dtype=torch.float64) -> tuple[MultiHeadAttention, nn.MultiheadAttention]:
+    """Our layer and PyTorch's, with the same random weights and biases."""
+    torch.manual_seed(3)
+    ours = MultiHeadAttention(D_MODEL, HEADS, bias=bias).double()
+    torchs = nn.MultiheadAttention(D_MODEL, HEADS, bias=bias, batch_first=True).double()
+    with torch.no_grad():
+        for parameter in torchs.parameters():  # PyTorch's biases start at zero, which hides them
+            nn.init.normal_(parameter, std=0.5)
+        projections = (ours.query_projection, ours.key_projection, ours.value_projection)
+        for i, projection in enumerate(projections):
+            rows = slice(i * D_MODEL, (i + 1) * D_MODEL)
+            projection.weight.copy_(torchs.in_proj_weight[rows])
+            if bias:
+                projection.bias.copy_(torchs.in_proj_bias[rows])
+        ours.output_projection.load_state_dict(torchs.out_proj.state_dict())
+    return ours.to(dtype), torchs.to(dtype)
+
+
+def draw_sequences(self_attention: bool, dtype=torch.float64) -> tuple[Tensor, ...]:
+    generator = torch.Generator().manual_seed(5)
+    shapes = [(KEYS, D_MODEL)] if self_attention else [(n, D_MODEL) for n in (QUERIES, KEYS, KEYS)]
+    return tuple(
+        torch.randn(BATCH, *shape, generator=generator, dtype=torch.float64)
+        .to(dtype)
+        .requires_grad_()
+        for shape in shapes
+    )
+
+
+def thrice(sequences):
+    return sequences * 3 if len(sequences) == 1 else sequences
+
+
+def inverted_for_torch(mask, query_len):
+    if mask is None:
+        return None
+    shape = (BATCH, HEADS, query_len, KEYS)
+    return ~mask.expand(shape).reshape(BATCH * HEADS, query_len, KEYS)
+
+
+def masks_for(query_len):
+    if query_len == QUERIES:
+        return MASKS
+    per_head = torch.rand(BATCH, HEADS, query_len, KEYS, generator=torch.Generator().manual_seed(2))
+    return {
+        **MASKS,
+        "causal": causal_mask(KEYS),
+        "padding and causal": MASKS["padding"] & causal_mask(KEYS),
+        "a mask for each head": (per_head > 0.4) | torch.eye(KEYS, dtype=torch.bool),
+    }
+
+
+@in_both_ways
+@in_both_dtypes
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
+@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize("self_attention", [True, False], ids=["self", "cross"])
+def test_layer_equals_torch_forward_and_backward(self_attention, name, bias, dtype, return_weights):
+    query_len = KEYS if self_attention else QUERIES
+    mask = masks_for(query_len)[name]
+
+    def run_ours(dtype):
+        layer, _ = build_pair(bias, dtype)
+        inputs = draw_sequences(self_attention, dtype)
+        output = output_of(layer(*thrice(inputs), mask, return_weights=return_weights))
+        return output_and_gradients(output, [*inputs, *ordered_parameters(layer, bias)])
+
+    def run_torch(dtype):
+        _, layer = build_pair(bias, dtype)
+        inputs = draw_sequences(self_attention, dtype)
+        output, _ = layer(*thrice(inputs), attn_mask=inverted_for_torch(mask, query_len))
+        results = output_and_gradients(output, [*inputs, *layer.parameters()])
+        return split_in_projection(results, layer, len(inputs))
+
+    exact, reference, actual = run_torch(torch.float64), run_torch(dtype), run_ours(dtype)
+    if dtype == torch.float32:
+        assert_as_exact_as(reference, actual, exact)
+    else:
+        for got, expected in zip(actual, reference, strict=True):
+            torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-11)
+
+
+def ordered_parameters(layer, bias):
+    layers = (layer.query_projection, layer.key_projection, layer.value_projection)
+    weights = [projection.weight for projection in layers]
+    biases = [projection.bias for projection in layers] if bias else []
+    output = layer.output_projection
+    return [*weights, *biases, output.weight, *([output.bias] if bias else [])]
+
+
+def split_in_projection(results, layer, inputs):
+    """PyTorch keeps the three projections in one parameter; take its gradient apart."""
+    names = [name for name, _ in layer.named_parameters()]
+    gradients = results[1 + inputs :]
+    split = []
+    for name, gradient in zip(names, gradients, strict=True):
+        split += gradient.chunk(3) if name.startswith("in_proj") else [gradient]
+    return [*results[: 1 + inputs], *split]
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_layer_returns_the_weights_of_each_head(name):
+    ours, torchs = build_pair()
+    inputs, mask = draw_sequences(self_attention=False), MASKS[name]
+    _, weights = ours(*inputs, mask, return_weights=True)
+    _, expected = torchs(
+        *inputs, attn_mask=inverted_for_torch(mask, QUERIES), average_attn_weights=False
+    )
+    assert weights.shape == (BATCH, HEADS, QUERIES, KEYS)
+    torch.testing.assert_close(weights, expected)
+
+
+@in_both_ways
+def test_layer_does_not_see_padding(return_weights):
+    layer, _ = build_pair()
+    (sequence,) = draw_sequences(self_attention=True)
+    length = 3
+    mask = padding_mask(TOKEN_IDS[1:], PAD)
+    short = layer(*[sequence[1:, :length]] * 3)
+    for filling in (0.0, 100.0):
+        padded = sequence[1:].detach().clone()
+        padded[:, length:] = filling
+        long = output_of(layer(*[padded] * 3, mask, return_weights=return_weights))
+        torch.testing.assert_close(long[:, :length], short)
+
+
+@in_both_ways
+def test_layer_with_a_causal_mask_does_not_see_the_future(return_weights):
+    layer, _ = build_pair()
+    (sequence,) = draw_sequences(self_attention=True)
+    for position in range(KEYS):
+        output = output_of(layer(*[sequence] * 3, causal_mask(KEYS), return_weights=return_weights))
+        (influence,) = torch.autograd.grad(output[:, position].square().sum(), sequence)
+        assert (influence[:, position + 1 :] == 0).all()
+        assert (influence[:, : position + 1] != 0).any(-1).all()
+
+
+def test_layer_carries_a_permutation_of_its_input_over_to_its_output():
+    layer, _ = build_pair()
+    (sequence,) = draw_sequences(self_attention=True)
+    order = torch.tensor([3, 0, 4, 2, 1])
+    shuffled = sequence[:, order]
+    torch.testing.assert_close(layer(*[shuffled] * 3), layer(*[sequence] * 3)[:, order])
+
+
+def test_layer_passes_gradcheck():
+    layer, _ = build_pair()
+    inputs = draw_sequences(self_attention=False)
+    assert torch.autograd.gradcheck(lambda *x: layer(*x, MASKS["padding"]), inputs)
+
+
+def test_layer_has_the_documented_parameters_and_no_hidden_state():
+    layer = MultiHeadAttention(D_MODEL, HEADS)
+    assert {name: tuple(p.shape) for name, p in layer.named_parameters()} == {
+        f"{role}_projection.{kind}": shape
+        for role in ("query", "key", "value", "output")
+        for kind, shape in (("weight", (D_MODEL, D_MODEL)), ("bias", (D_MODEL,)))
+    }
+    before = set(vars(layer))
+    layer(*[torch.randn(1, 2, D_MODEL)] * 3, return_weights=True)
+    assert set(vars(layer)) == before
+    assert layer.num_heads == HEADS
+    assert not any("bias" in n for n, _ in MultiHeadAttention(4, 2, bias=False).named_parameters())
+
+
+@pytest.mark.parametrize(("d_model", "num_heads"), [(12, 5), (12, 0), (12, -3), (4, 8)])
+def test_layer_refuses_heads_that_do_not_divide_the_width(d_model, num_heads):
+    message = f"d_model={d_model} must be divisible by num_heads={num_heads}"
+    with pytest.raises(ValueError, match=message):
+        MultiHeadAttention(d_model, num_heads)
+
+
+def test_layer_refuses_a_mask_that_is_not_boolean():
+    layer, _ = build_pair()
+    with pytest.raises(TypeError, match="mask must be boolean"):
+        layer(*draw_sequences(self_attention=False), torch.ones(QUERIES, KEYS))
+
+
+@in_both_ways
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_half_precision_is_as_exact_as_torch(dtype, return_weights):
+    mask = MASKS["padding and causal"]
+    inputs = draw_heads(dtype)
+    exact = F.scaled_dot_product_attention(*[x.double() for x in inputs], attn_mask=mask)
+    reference = F.scaled_dot_product_attention(*inputs, attn_mask=mask)
+    actual = output_of(scaled_dot_product_attention(*inputs, mask, return_weights=return_weights))
+    assert_as_exact_as([reference], [actual], [exact])
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@in_both_ways
+@with_each_mask
+def test_runs_on_the_gpu_as_on_the_cpu(mask, return_weights):
+    inputs = draw_heads(torch.float32)
+    exact = scaled_dot_product_attention(*[x.double() for x in inputs], mask)
+    on_gpu = [x.detach().cuda() for x in inputs]
+    gpu_mask = None if mask is None else mask.cuda()
+    output = output_of(
+        scaled_dot_product_attention(*on_gpu, gpu_mask, return_weights=return_weights)
+    )
+    assert output.is_cuda
+    torch.testing.assert_close(output.cpu().double(), exact, rtol=1e-4, atol=1e-5)

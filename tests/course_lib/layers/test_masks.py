@@ -1,0 +1,80 @@
+"""Do masks say who may attend to whom, and refuse what makes no sense?"""
+
+import pytest
+import torch
+
+from course_lib.layers.masks import causal_mask, padding_mask
+
+PAD = 0
+
+
+def test_padding_mask_is_true_at_real_tokens_and_broadcasts_over_heads_and_queries():
+    token_ids = torch.tensor([[5, 7, PAD, PAD], [3, PAD, 9, 4]])
+    mask = padding_mask(token_ids, PAD)
+    assert mask.dtype == torch.bool
+    assert mask.shape == (2, 1, 1, 4)
+    assert mask[:, 0, 0].tolist() == [[True, True, False, False], [True, False, True, True]]
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.int64])
+def test_padding_mask_takes_any_integer_type_and_any_pad_id(dtype):
+    token_ids = torch.tensor([[1, 2, 9]], dtype=dtype)
+    assert padding_mask(token_ids, 9).flatten().tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 3, 4), ()])
+def test_padding_mask_refuses_what_is_not_a_batch_of_sequences(shape):
+    with pytest.raises(ValueError, match=r"token_ids must have shape \(batch, key_len\)"):
+        padding_mask(torch.zeros(shape, dtype=torch.long), PAD)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.complex64])
+def test_padding_mask_refuses_what_is_not_token_ids(dtype):
+    with pytest.raises(TypeError, match="token_ids must hold integers"):
+        padding_mask(torch.zeros(2, 3, dtype=dtype), PAD)
+
+
+def test_causal_mask_shows_each_query_itself_and_its_past():
+    assert causal_mask(3).tolist() == [
+        [True, False, False],
+        [True, True, False],
+        [True, True, True],
+    ]
+
+
+@pytest.mark.parametrize(("query_len", "key_len"), [(1, 1), (2, 5), (1, 7), (4, 4), (0, 3), (0, 0)])
+def test_causal_mask_follows_its_definition(query_len, key_len):
+    mask = causal_mask(query_len, key_len)
+    assert mask.dtype == torch.bool
+    assert mask.shape == (query_len, key_len)
+    for i in range(query_len):
+        for j in range(key_len):
+            assert mask[i, j].item() == (j <= i + key_len - query_len), (i, j)
+
+
+@pytest.mark.parametrize("cached", range(6))
+def test_causal_mask_of_the_last_queries_is_the_end_of_the_whole_mask(cached):
+    assert torch.equal(causal_mask(6 - cached, 6), causal_mask(6)[cached:])
+
+
+def test_causal_mask_refuses_fewer_keys_than_queries():
+    with pytest.raises(ValueError, match="key_len must be at least query_len=4, got 3"):
+        causal_mask(4, 3)
+
+
+def test_causal_mask_refuses_a_negative_length():
+    with pytest.raises(ValueError, match="query_len must not be negative, got -1"):
+        causal_mask(-1)
+
+
+def test_masks_are_made_where_they_are_asked_for():
+    assert causal_mask(2, device="meta").device.type == "meta"
+    assert padding_mask(torch.zeros(1, 2, dtype=torch.long, device="meta"), 0).is_meta
+
+
+def test_masks_compose():
+    token_ids = torch.tensor([[4, 4, PAD], [4, 4, 4]])
+    both = padding_mask(token_ids, PAD) & causal_mask(3)
+    assert both.shape == (2, 1, 3, 3)
+    assert both[0, 0].tolist() == [[True, False, False], [True, True, False], [True, True, False]]
+    assert torch.equal(both[1, 0], causal_mask(3))

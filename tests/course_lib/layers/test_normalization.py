@@ -1,0 +1,113 @@
+"""Are the norms PyTorch's, in formula and kernel, and each token's own affair?"""
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.layers.normalization import LayerNorm, RMSNorm, layer_norm, rms_norm
+from tests.course_lib.parity import (
+    assert_as_exact_as,
+    assert_equal_in_float64,
+    output_and_gradients,
+    randomise,
+)
+
+D_MODEL = 5  # few dimensions, so that dividing by d_model - 1 shows
+EPSILON = 0.1  # large, so that a misplaced one shows
+
+
+def draw(dtype=torch.float64):
+    x = torch.randn(2, 3, D_MODEL, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    return (1.5 * x + 0.7).to(dtype).requires_grad_()
+
+
+def formula_of(norm):
+    if isinstance(norm, LayerNorm):
+        return lambda x: layer_norm(x, norm.gain, norm.bias, epsilon=norm.epsilon)
+    return lambda x: rms_norm(x, norm.gain, epsilon=norm.epsilon)
+
+
+def build_pair(kind, dtype):
+    torchs = randomise((nn.LayerNorm if kind is LayerNorm else nn.RMSNorm)(D_MODEL, eps=EPSILON))
+    ours = kind(D_MODEL, epsilon=EPSILON)
+    names = {"weight": "gain", "bias": "bias"}
+    ours.load_state_dict({names[name]: value for name, value in torchs.state_dict().items()})
+    return ours.to(dtype), torchs.to(dtype)
+
+
+@pytest.mark.parametrize("way", ["kernel", "formula"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+@pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
+def test_equals_torch_forward_and_backward(kind, dtype, way):
+    def run_torch(dtype):
+        _, layer = build_pair(kind, dtype)
+        x = draw(dtype)
+        return output_and_gradients(layer(x), [x, *layer.parameters()])
+
+    layer, _ = build_pair(kind, dtype)
+    x = draw(dtype)
+    function = layer if way == "kernel" else formula_of(layer)
+    actual = output_and_gradients(function(x), [x, *layer.parameters()])
+    exact, reference = run_torch(torch.float64), run_torch(dtype)
+    if dtype == torch.float32:
+        assert_as_exact_as(reference, actual, exact)
+    else:
+        assert_equal_in_float64(actual, reference)
+
+
+@pytest.mark.parametrize("way", ["kernel", "formula"])
+@pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
+def test_default_epsilon_is_the_one_documented(kind, way):
+    layer = kind(D_MODEL).double()
+    x = 1e-3 * draw().detach()  # so small that epsilon counts
+    squares = (x - x.mean(-1, keepdim=True)).square() if kind is LayerNorm else x.square()
+    shifted = x - x.mean(-1, keepdim=True) if kind is LayerNorm else x
+    epsilon = {LayerNorm: 1e-5, RMSNorm: 1e-6}[kind]
+    expected = shifted / (squares.mean(-1, keepdim=True) + epsilon).sqrt()
+    if way == "kernel":
+        actual = layer(x)
+    else:
+        actual = (
+            layer_norm(x, layer.gain, layer.bias) if kind is LayerNorm else rms_norm(x, layer.gain)
+        )
+    torch.testing.assert_close(actual, expected)
+
+
+def test_layer_norm_makes_mean_0_and_variance_1():
+    y = LayerNorm(D_MODEL, epsilon=1e-12).double()(draw())
+    torch.testing.assert_close(y.mean(-1), torch.zeros(2, 3).double())
+    torch.testing.assert_close(y.var(-1, correction=0), torch.ones(2, 3).double())
+
+
+def test_rms_norm_makes_mean_square_1_and_keeps_direction():
+    x = draw()
+    y = RMSNorm(D_MODEL, epsilon=1e-12).double()(x)
+    torch.testing.assert_close(y.square().mean(-1), torch.ones(2, 3).double())
+    torch.testing.assert_close(torch.cosine_similarity(x, y, dim=-1), torch.ones(2, 3).double())
+
+
+@pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
+def test_no_token_sees_another(kind):
+    layer, x = kind(D_MODEL).double(), draw()
+    torch.testing.assert_close(layer(x)[1, 2], layer(x[1, 2]))
+
+
+@pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
+def test_a_constant_vector_stays_finite(kind):
+    assert kind(D_MODEL)(torch.zeros(1, D_MODEL)).isfinite().all()
+
+
+@pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
+def test_starts_as_the_bare_norm(kind):
+    layer = kind(D_MODEL)
+    assert torch.equal(layer.gain, torch.ones(D_MODEL))
+    assert kind is RMSNorm or torch.equal(layer.bias, torch.zeros(D_MODEL))
+
+
+@pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
+@pytest.mark.parametrize(
+    ("name", "d_model", "epsilon"), [("d_model", 0, 1e-5), ("epsilon", 4, 0.0), ("epsilon", 4, -1)]
+)
+def test_values_must_be_positive(kind, name, d_model, epsilon):
+    with pytest.raises(ValueError, match=f"{name} must be positive"):
+        kind(d_model, epsilon=epsilon)

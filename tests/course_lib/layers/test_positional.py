@@ -1,0 +1,236 @@
+"""Are positions what the papers say, and does distance alone count where it should?"""
+
+import math
+
+import pytest
+import torch
+from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb as gptj_rotate
+from transformers.models.llama.configuration_llama import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
+from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
+
+from course_lib.layers.positional import (
+    LearnedPositions,
+    RotaryPositions,
+    SinusoidalPositions,
+    position_angles,
+    shift_matrix,
+)
+
+BATCH, HEADS, LENGTH, WIDTH = 2, 3, 7, 8
+
+
+def draw(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+# --- sinusoids -----------------------------------------------------------------------------------
+
+
+def test_sinusoids_follow_the_formula():
+    vectors = SinusoidalPositions(WIDTH).vectors(LENGTH, dtype=torch.float64)
+    assert vectors.shape == (LENGTH, WIDTH)
+    for position in range(LENGTH):
+        for i in range(WIDTH // 2):
+            angle = position / 10_000 ** (2 * i / WIDTH)
+            assert vectors[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-14)
+            assert vectors[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-14)
+
+
+def test_sinusoids_are_marians_whose_sines_come_first():
+    marian = MarianSinusoidalPositionalEmbedding(LENGTH, WIDTH)
+    expected = marian.create_weight() if hasattr(marian, "create_weight") else marian.weight
+    vectors = SinusoidalPositions(WIDTH).vectors(LENGTH)
+    sines_first = torch.cat((vectors[:, 0::2], vectors[:, 1::2]), dim=-1)
+    torch.testing.assert_close(sines_first, expected.detach().float(), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("build", [SinusoidalPositions, lambda width: LearnedPositions(20, width)])
+def test_positions_are_added_and_go_on_from_the_offset(build):
+    positions, x = build(WIDTH).double(), draw(BATCH, LENGTH, WIDTH)
+    whole = positions(x)
+    zeros = positions(torch.zeros_like(x))
+    torch.testing.assert_close(whole, x + zeros)
+    assert torch.equal(zeros[0], zeros[1])
+    assert len(zeros[0].unique(dim=0)) == LENGTH
+    for cut in range(1, LENGTH):
+        parts = (positions(x[:, :cut]), positions(x[:, cut:], offset=cut))
+        torch.testing.assert_close(torch.cat(parts, dim=1), whole, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("offset", [-3, 0, 1, 5, 1000])
+def test_shift_matrix_moves_every_position_alike(offset):
+    start = 2000
+    vectors = SinusoidalPositions(16).vectors(4000, dtype=torch.float64)
+    matrix = shift_matrix(offset, 16)
+    assert matrix.dtype == torch.float64
+    torch.testing.assert_close(
+        vectors[start : start + 50] @ matrix.T,
+        vectors[start + offset : start + offset + 50],
+        rtol=0,
+        atol=1e-11,
+    )
+    torch.testing.assert_close(matrix @ matrix.T, torch.eye(16).double())
+
+
+def test_shift_matrices_add_up():
+    torch.testing.assert_close(
+        shift_matrix(3, WIDTH) @ shift_matrix(4, WIDTH), shift_matrix(7, WIDTH)
+    )
+
+
+def test_products_of_sinusoids_depend_on_distance_alone():
+    vectors = SinusoidalPositions(WIDTH).vectors(40, dtype=torch.float64)
+    products = vectors @ vectors.T
+    for distance in range(20):
+        diagonal = products.diagonal(distance)
+        torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal))
+
+
+def test_half_precision_positions_are_computed_with_more_digits():
+    exact = SinusoidalPositions(WIDTH).vectors(1, offset=3001, dtype=torch.float64)
+    for dtype, tolerance in ((torch.bfloat16, 4e-3), (torch.float16, 1e-3)):
+        rounded = SinusoidalPositions(WIDTH).vectors(1, offset=3001, dtype=dtype)
+        assert rounded.dtype == dtype
+        torch.testing.assert_close(rounded.double(), exact, rtol=0, atol=tolerance)
+
+
+def test_position_angles_start_at_0_and_slow_down():
+    angles = position_angles(torch.arange(3), 6, base=100.0)
+    assert torch.equal(angles[0], torch.zeros(3).double())
+    expected = torch.tensor([1.0, 100 ** (-1 / 3), 100 ** (-2 / 3)], dtype=torch.float64)
+    torch.testing.assert_close(angles[1], expected)
+    torch.testing.assert_close(angles[2], 2 * expected)
+
+
+# --- learned -------------------------------------------------------------------------------------
+
+
+def test_learned_positions_are_rows_of_the_weight():
+    positions = LearnedPositions(10, WIDTH)
+    x = torch.zeros(BATCH, 4, WIDTH)
+    assert torch.equal(positions(x, offset=5)[1], positions.weight[5:9])
+    positions(x, offset=5).sum().backward()
+    used = positions.weight.grad.sum(-1) != 0
+    assert used.nonzero().flatten().tolist() == [5, 6, 7, 8]
+
+
+def test_learned_positions_start_small_and_different():
+    torch.manual_seed(0)
+    weight = LearnedPositions(500, 100).weight
+    assert weight.std().item() == pytest.approx(0.02, rel=0.05)
+    assert abs(weight.mean().item()) < 1e-3
+
+
+@pytest.mark.parametrize(("length", "offset"), [(11, 0), (1, 10), (4, 7)])
+def test_beyond_the_last_learned_position_is_refused(length, offset):
+    message = f"positions end at max_length=10, got a sequence of {length + offset}"
+    with pytest.raises(ValueError, match=message):
+        LearnedPositions(10, WIDTH)(torch.zeros(1, length, WIDTH), offset=offset)
+
+
+def test_the_last_learned_position_is_reached():
+    LearnedPositions(10, WIDTH)(torch.zeros(1, 4, WIDTH), offset=6)
+
+
+# --- rotary --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("offset", [0, 5])
+@pytest.mark.parametrize("base", [10_000.0, 500_000.0])
+def test_rotary_equals_llamas_whose_pairs_lie_half_a_head_apart(offset, base):
+    query = draw(BATCH, HEADS, LENGTH, WIDTH).float()
+    config = LlamaConfig(hidden_size=WIDTH * HEADS, num_attention_heads=HEADS)
+    config.rope_parameters = {"rope_type": "default", "rope_theta": base}
+    places = torch.arange(offset, offset + LENGTH)[None]
+    cos, sin = LlamaRotaryEmbedding(config)(query, places)
+    halves = torch.cat((query[..., 0::2], query[..., 1::2]), dim=-1)
+    expected, _ = apply_rotary_pos_emb(halves, halves, cos, sin)
+    turned = RotaryPositions(WIDTH, base=base)(query, offset=offset)
+    as_halves = torch.cat((turned[..., 0::2], turned[..., 1::2]), dim=-1)
+    torch.testing.assert_close(as_halves, expected, rtol=0, atol=2e-6)
+
+
+def test_rotary_equals_gptjs_whose_pairs_are_neighbours():
+    query = draw(BATCH, LENGTH, HEADS, WIDTH)
+    angles = position_angles(torch.arange(LENGTH), WIDTH)[None].expand(BATCH, -1, -1)
+    expected = gptj_rotate(query, angles.sin(), angles.cos())
+    actual = RotaryPositions(WIDTH)(query.transpose(1, 2)).transpose(1, 2)
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-12)
+
+
+def test_rotary_products_depend_on_distance_alone():
+    rotary = RotaryPositions(WIDTH)
+    query, key = draw(1, WIDTH), draw(1, WIDTH, seed=1)
+    products = [
+        (rotary(query, offset=t + 4) * rotary(key, offset=t)).sum() for t in (0, 1, 17, 900)
+    ]
+    torch.testing.assert_close(torch.stack(products), products[0].expand(4))
+    other = (rotary(query, offset=5) * rotary(key, offset=0)).sum()
+    assert not torch.allclose(other, products[0])
+
+
+def test_rotary_keeps_norms_and_leaves_position_0():
+    x = draw(BATCH, HEADS, LENGTH, WIDTH)
+    turned = RotaryPositions(WIDTH)(x)
+    torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1))
+    assert torch.equal(turned[:, :, 0], x[:, :, 0])
+
+
+def test_rotary_goes_on_from_the_offset():
+    rotary, x = RotaryPositions(WIDTH), draw(BATCH, HEADS, LENGTH, WIDTH)
+    parts = (rotary(x[:, :, :3]), rotary(x[:, :, 3:], offset=3))
+    torch.testing.assert_close(torch.cat(parts, dim=2), rotary(x), rtol=0, atol=1e-15)
+
+
+def test_rotary_passes_gradcheck():
+    x = draw(1, LENGTH, WIDTH).requires_grad_()
+    assert torch.autograd.gradcheck(lambda y: RotaryPositions(WIDTH)(y, offset=2), x)
+
+
+def test_rotary_in_half_precision_keeps_its_dtype_and_exact_angles():
+    x = draw(1, 1, WIDTH)
+    exact = RotaryPositions(WIDTH)(x, offset=3001)
+    rounded = RotaryPositions(WIDTH)(x.bfloat16(), offset=3001)
+    assert rounded.dtype == torch.bfloat16
+    torch.testing.assert_close(rounded.double(), exact, rtol=0, atol=4e-2)
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [0, 5, -2])
+@pytest.mark.parametrize(
+    ("name", "build"),
+    [
+        ("d_model", SinusoidalPositions),
+        ("head_dim", RotaryPositions),
+        ("d_model", lambda width: shift_matrix(1, width)),
+        ("width", lambda width: position_angles(torch.arange(2), width)),
+    ],
+)
+def test_odd_or_empty_widths_are_refused(name, build, width):
+    with pytest.raises(ValueError, match=f"{name} must be positive and even, got {width}"):
+        build(width)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [SinusoidalPositions, RotaryPositions, lambda width: LearnedPositions(9, width)],
+)
+def test_negative_offsets_are_refused(build):
+    with pytest.raises(ValueError, match="offset must not be negative, got -1"):
+        build(WIDTH)(torch.zeros(1, 2, WIDTH), offset=-1)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: LearnedPositions(0, 4), "max_length must be at least 1, got 0"),
+        (lambda: LearnedPositions(4, 0), "d_model must be at least 1, got 0"),
+        (lambda: RotaryPositions(4, base=1.0), "base must be above 1, got 1.0"),
+    ],
+)
+def test_bad_sizes_are_refused(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()

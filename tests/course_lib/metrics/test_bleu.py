@@ -1,0 +1,327 @@
+"""Is BLEU the number that sacreBLEU reports, and does it count what the definition says?"""
+
+import gzip
+import math
+import random
+
+import hypothesis.strategies as st
+import pytest
+import sacrebleu
+from hypothesis import given, settings
+from sacrebleu.metrics.bleu import BLEUScore as TheirScore
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+from course_lib.metrics.bleu import (
+    BLEUScore,
+    brevity_penalty,
+    corpus_bleu,
+    modified_precision,
+    score_statistics,
+    sentence_bleu,
+    smoothed_precisions,
+    tokenize_13a,
+)
+from course_lib.metrics.bleu_statistics import BLEUStatistics
+
+CANDIDATE, *REFERENCES = map(
+    str.split, ["the cat the cat on the mat", "the cat is on the mat", "there is a cat on the mat"]
+)
+SMOOTHINGS = [
+    ("none", None),
+    ("floor", None),
+    ("floor", 0.01),
+    ("floor", 0),
+    ("add-k", None),
+    ("add-k", 0.3),
+    ("add-k", 0),
+    ("exp", None),
+]
+with_each_smoothing = pytest.mark.parametrize(("smoothing", "value"), SMOOTHINGS)
+in_either_order = pytest.mark.parametrize("effective_order", [False, True])
+
+
+def peer(candidates, references, *, tokenize="13a", **options) -> TheirScore:
+    """Ask sacreBLEU, whose references are transposed: one list of sentences a reference."""
+    most = max(map(len, references))
+    streams = [[refs[i] if i < len(refs) else None for refs in references] for i in range(most)]
+    metric = sacrebleu.BLEU(tokenize=tokenize, force=True, **options)
+    return metric.corpus_score(candidates, streams)
+
+
+def assert_same(ours: BLEUScore, theirs: TheirScore) -> None:
+    assert ours.score == pytest.approx(theirs.score, rel=1e-12, abs=1e-9)
+    assert ours.brevity_penalty == pytest.approx(theirs.bp, rel=1e-12)
+    assert ours.statistics.candidate_length == theirs.sys_len
+    assert ours.statistics.reference_length == theirs.ref_len
+    if any(ours.statistics.matches):  # sacreBLEU leaves all precisions out where nothing matches
+        percent = [100 * precision for precision in ours.precisions]
+        assert percent == pytest.approx(theirs.precisions, rel=1e-12)
+
+
+def draw_sentence(rng: random.Random) -> str:
+    # Few words, and short: n-grams repeat, clip, and are missing at high orders.
+    words = rng.choices(["a", "b", "c,", "3.5", "-"], k=rng.randrange(0, 12))
+    return " ".join(words)
+
+
+# --- parity --------------------------------------------------------------------------------------
+
+
+@with_each_smoothing
+@in_either_order
+@pytest.mark.parametrize("max_order", [1, 2, 4, 6])
+def test_random_corpora_score_as_sacrebleu_scores_them(
+    smoothing, value, effective_order, max_order
+):
+    rng = random.Random(f"{smoothing} {value} {effective_order} {max_order}")
+    scores = []
+    for _ in range(80):
+        size = rng.choice([1, 1, 2, 5])
+        candidates = [draw_sentence(rng) for _ in range(size)]
+        references = [[draw_sentence(rng) for _ in range(rng.randint(1, 3))] for _ in range(size)]
+        if rng.random() < 0.3:  # else there are hardly ever long matches
+            candidates[0] = f"{references[0][-1]} {draw_sentence(rng)}"
+        ours = corpus_bleu(
+            candidates,
+            references,
+            max_order=max_order,
+            smoothing=smoothing,
+            smoothing_value=value,
+            effective_order=effective_order,
+        )
+        theirs = peer(
+            candidates,
+            references,
+            smooth_method=smoothing,
+            smooth_value=value,
+            effective_order=effective_order,
+            max_ngram_order=max_order,
+        )
+        assert_same(ours, theirs)
+        scores.append(ours.score)
+    assert len({score for score in scores if score > 0}) >= 3  # zeros alone would prove little
+
+
+@with_each_smoothing
+def test_single_sentences_score_as_sacrebleu_scores_them(smoothing, value):
+    rng = random.Random(smoothing)
+    for _ in range(200):
+        candidate = draw_sentence(rng)
+        references = [draw_sentence(rng) for _ in range(rng.randint(1, 3))]
+        theirs = sacrebleu.sentence_bleu(
+            candidate, references, smooth_method=smoothing, smooth_value=value
+        )
+        ours = sentence_bleu(candidate, references, smoothing=smoothing, smoothing_value=value)
+        assert_same(ours, theirs)
+
+
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=30), st.lists(st.text(max_size=30), min_size=1, max_size=3)),
+        min_size=1,
+        max_size=4,
+    )
+)
+@settings(deadline=None)
+def test_any_text_at_all_scores_as_sacrebleu_scores_it(pairs):
+    candidates, references = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    assert_same(corpus_bleu(candidates, references), peer(candidates, references))
+
+
+@pytest.fixture(scope="module")
+def multi30k(course_data):
+    def read(name):
+        with gzip.open(course_data / "multi30k" / f"{name}.gz", "rt", encoding="utf-8") as file:
+            return [line.strip() for line in file.read().split("\n") if line]
+
+    return read
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr"])
+def test_real_corpora_score_as_sacrebleu_scores_them(multi30k, language):
+    """A candidate is a real sentence with words left out, doubled and swapped."""
+    references = multi30k(f"test_2016_flickr.{language}")[:120]
+    rng = random.Random(language)
+    candidates = []
+    for sentence in references:
+        words = [word for word in sentence.split() for _ in range(rng.choice([0, 1, 1, 1, 1, 2]))]
+        i, j = sorted(rng.choices(range(len(words) + 1), k=2))
+        candidates.append(" ".join(words[:i] + words[j:] + words[i:j]))
+    others = [references[i - 1] for i in range(len(references))]
+    for listed in (
+        [[a] for a in references],
+        [[a, b] for a, b in zip(references, others, strict=True)],
+    ):
+        for smoothing, value in SMOOTHINGS:
+            options = {"smooth_method": smoothing, "smooth_value": value}
+            ours = corpus_bleu(candidates, listed, smoothing=smoothing, smoothing_value=value)
+            theirs = peer(candidates, listed, **options)
+            assert_same(ours, theirs)
+            assert str(ours) == str(theirs)
+            assert 30 < ours.score < 90
+
+
+def test_tokens_are_taken_as_they_are(multi30k):
+    lines = multi30k("test_2016_flickr.de")[:250]
+    references = [[line.split()] for line in lines]
+    candidates = [line.split()[:-2] for line in lines]
+    theirs = peer(
+        [" ".join(c) for c in candidates], [[" ".join(r[0])] for r in references], tokenize="none"
+    )
+    assert_same(corpus_bleu(candidates, references), theirs)
+    ours = corpus_bleu(
+        [" ".join(c) for c in candidates], [[line] for line in lines], tokenize=str.split
+    )
+    assert_same(ours, theirs)
+
+
+# --- the tokeniser -------------------------------------------------------------------------------
+
+peer_tokenize = Tokenizer13a()
+SIGNS = "".join(chr(code) for code in range(32, 127))
+
+
+@given(st.text(alphabet=SIGNS + "09a\n\t é€\u00a0", max_size=40))
+@settings(deadline=None, max_examples=500)
+def test_tokens_are_those_of_sacrebleu(text):
+    assert tokenize_13a(text) == peer_tokenize(text.rstrip()).split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *SIGNS,
+        *(f"a{sign}b" for sign in SIGNS),
+        *(f"1{sign}2" for sign in SIGNS),
+        "1.a a.1 1,a a,1 .1 1. ,1 1, 1-a a-1 1- -1",
+        "&quot;&amp;&lt;&gt; &amp;lt; &nbsp;",
+        "a <skipped> b<skipped>c",
+        "hyphen-\nated and\nnew line\n",
+        "at the end-\n",
+        "A ... B.. C,, 1..2 1,,2",
+    ],
+)
+def test_each_sign_is_split_as_sacrebleu_splits_it(text):
+    assert tokenize_13a(text) == peer_tokenize(text.rstrip()).split()
+
+
+def test_tokens_of_real_text_are_those_of_sacrebleu(multi30k, course_data):
+    lines = [line for language in ("en", "de", "fr") for line in multi30k(f"val.{language}")]
+    lines += (course_data / "bert_wordpiece" / "sample_text.txt").read_text("utf-8").splitlines()
+    for line in lines:
+        assert tokenize_13a(line) == peer_tokenize(line.rstrip()).split()
+
+
+# --- the definition, by hand ---------------------------------------------------------------------
+
+
+def test_modified_precision_of_the_worked_example():
+    assert modified_precision(CANDIDATE, REFERENCES, 2) == 4 / 6
+    assert modified_precision(["the"] * 7, REFERENCES, 1) == 2 / 7  # Papineni's own example
+    assert modified_precision(["the"], REFERENCES, 2) == 0.0
+
+
+def test_brevity_penalty_by_hand():
+    assert brevity_penalty(7, 7) == 1.0
+    assert brevity_penalty(8, 7) == 1.0
+    assert brevity_penalty(6, 7) == pytest.approx(math.exp(-1 / 6))
+    assert brevity_penalty(1, 3) == pytest.approx(math.exp(-2))
+    assert brevity_penalty(0, 3) == 0.0
+    assert brevity_penalty(0, 0) == 1.0
+
+
+def test_the_worked_example_as_a_whole():
+    score = sentence_bleu(CANDIDATE, REFERENCES, smoothing="none", max_order=3)
+    # 1-grams: the 2, cat 1, on, mat; 2-grams: 4 of 6; 3-grams: cat on the, on the mat
+    assert score.precisions == (5 / 7, 4 / 6, 2 / 5)
+    assert score.brevity_penalty == 1.0  # 7 tokens against 6 and 7: the closest has 7
+    assert score.score == pytest.approx(100 * (5 / 7 * 4 / 6 * 2 / 5) ** (1 / 3))
+
+
+def test_smoothing_by_hand():
+    counted = BLEUStatistics(
+        matches=(3, 0, 0, 0), totals=(4, 3, 2, 1), candidate_length=4, reference_length=4
+    )
+    assert smoothed_precisions(counted, "none") == (3 / 4, 0, 0, 0)
+    assert smoothed_precisions(counted, "floor") == (3 / 4, 0.1 / 3, 0.1 / 2, 0.1)
+    assert smoothed_precisions(counted, "floor", 0.5) == (3 / 4, 0.5 / 3, 0.5 / 2, 0.5)
+    assert smoothed_precisions(counted, "add-k") == (3 / 4, 1 / 4, 1 / 3, 1 / 2)
+    assert smoothed_precisions(counted, "add-k", 2) == (3 / 4, 2 / 5, 2 / 4, 2 / 3)
+    assert smoothed_precisions(counted) == (3 / 4, 1 / 6, 1 / 8, 1 / 8)
+
+
+def test_orders_without_ngrams_have_no_precision_but_count_as_zero_in_a_score():
+    counted = BLEUStatistics(
+        matches=(2, 1, 0, 0), totals=(2, 1, 0, 0), candidate_length=2, reference_length=2
+    )
+    assert smoothed_precisions(counted) == (1, 1)
+    assert score_statistics(counted).score == 0
+    assert score_statistics(counted).precisions == (1, 1, 0, 0)
+    assert score_statistics(counted, effective_order=True).score == 100
+
+
+def test_a_perfect_translation_scores_100_and_one_without_a_common_word_0():
+    assert sentence_bleu("a b c d e", ["x", "a b c d e"]).score == pytest.approx(100)
+    for smoothing, value in SMOOTHINGS:
+        score = sentence_bleu("a b c d", ["e f g h"], smoothing=smoothing, smoothing_value=value)
+        assert score.score == 0
+        assert score.precisions == (0, 0, 0, 0)
+
+
+def test_an_empty_candidate_scores_0_against_anything():
+    for references in (["a b"], [""]):
+        score = sentence_bleu("", references)
+        assert score.score == 0
+    assert sentence_bleu("", ["a b"]).brevity_penalty == 0
+
+
+def test_a_corpus_is_no_mean_of_sentences():
+    candidates, references = ["a b c d e f", "a b x y"], [["a b c d e f"], ["a b c d"]]
+    whole = corpus_bleu(candidates, references).score
+    singles = [sentence_bleu(c, r).score for c, r in zip(candidates, references, strict=True)]
+    assert abs(whole - sum(singles) / 2) > 1
+    assert whole == corpus_bleu(candidates[::-1], references[::-1]).score
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "call"),
+    [
+        (TypeError, "references must be a list", lambda: sentence_bleu("a", "a")),
+        (TypeError, "both be strings or both be tokens", lambda: sentence_bleu(["a"], ["a"])),
+        (TypeError, "both be strings or both be tokens", lambda: sentence_bleu("a", [["a"]])),
+        (ValueError, "at least one", lambda: sentence_bleu("a", [])),
+        (
+            ValueError,
+            "max_order must be at least 1, got 0",
+            lambda: sentence_bleu("a", ["a"], max_order=0),
+        ),
+        (
+            ValueError,
+            "smoothing must be one of .* got 'laplace'",
+            lambda: sentence_bleu("a", ["a"], smoothing="laplace"),
+        ),
+        (
+            ValueError,
+            "must not be negative, got -1",
+            lambda: sentence_bleu("a", ["a"], smoothing="add-k", smoothing_value=-1),
+        ),
+        (
+            ValueError,
+            "must not be negative, got nan",
+            lambda: sentence_bleu("a", ["a"], smoothing_value=math.nan),
+        ),
+        (TypeError, "candidates must be a sequence", lambda: corpus_bleu("ab", [["a"], ["b"]])),
+        (TypeError, "references must be a list", lambda: corpus_bleu(["a"], ["a"])),
+        (ValueError, "candidates must hold at least one", lambda: corpus_bleu([], [])),
+        (ValueError, "got 1 for 2 candidates", lambda: corpus_bleu(["a", "b"], [["a"]])),
+        (ValueError, "at least one", lambda: corpus_bleu(["a"], [[]])),
+        (ValueError, "candidate_length=-1", lambda: brevity_penalty(-1, 2)),
+        (ValueError, "reference_length=-2", lambda: brevity_penalty(1, -2)),
+    ],
+)
+def test_what_makes_no_sense_is_refused(error, message, call):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,269 @@
+"""Are checkpoints of `transformers` read as they were written, and all others refused?
+
+That what is read computes the same is shown in ``test_bert.py``.
+"""
+
+import json
+import pickle
+import re
+
+import pytest
+import torch
+import transformers
+
+from course_lib.models.bert import BertConfig
+from course_lib.models.pretrained.bert import from_huggingface, tokenizer_from_huggingface
+from tests.course_lib.parity import assert_as_exact_as
+from tests.course_lib.saved_folder import change_config, change_tensors
+
+TOKEN_IDS = torch.tensor([[1, 8, 3, 9, 2, 20, 3, 2]])
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=23,
+        max_position_embeddings=9,
+        type_vocab_size=3,
+        num_hidden_layers=11,  # so that layer 1 and layer 10 could be mixed up
+        hidden_size=8,
+        num_attention_heads=2,
+        intermediate_size=12,
+        hidden_dropout_prob=0.2,
+        layer_norm_eps=1e-7,
+        initializer_range=0.3,
+        pad_token_id=4,
+    )
+    model = transformers.BertForPreTraining(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            torch.nn.init.normal_(parameter)
+    return model
+
+
+@pytest.fixture
+def folder(theirs, tmp_path):
+    theirs.save_pretrained(tmp_path)
+    return tmp_path
+
+
+def assert_same_model(theirs, ours):
+    with torch.no_grad():
+        expected = theirs(input_ids=TOKEN_IDS)
+        actual = ours(TOKEN_IDS, mask=torch.ones(1, 1, 1, 8, dtype=torch.bool))
+    torch.testing.assert_close(actual.tokens, expected.prediction_logits, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(actual.next_sentence, expected.seq_relationship_logits)
+
+
+def test_reads_configuration_and_weights(theirs, folder):
+    model = from_huggingface(folder)
+    assert model.bert.config == BertConfig(
+        vocab_size=23,
+        max_length=9,
+        num_segments=3,
+        num_layers=11,
+        d_model=8,
+        num_heads=2,
+        d_ff=12,
+        dropout=0.2,
+        epsilon=1e-7,
+        initial_std=0.3,
+        pad_id=4,
+    )
+    assert not model.training
+    assert_same_model(theirs, model)
+    assert_same_model(theirs, from_huggingface(str(folder)))
+    head = model.masked_language_model.output_projection
+    assert head.weight is model.bert.embeddings.tokens.weight
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16], ids=str)
+def test_keeps_the_dtype_of_the_checkpoint(folder, dtype):
+    change_tensors(folder, lambda tensors: {name: t.to(dtype) for name, t in tensors.items()})
+    assert {parameter.dtype for parameter in from_huggingface(folder).parameters()} == {dtype}
+
+
+def test_reads_pickled_tensors_if_there_is_nothing_better(theirs, folder):
+    (folder / "model.safetensors").unlink()
+    torch.save(theirs.state_dict(), folder / "pytorch_model.bin")
+    assert_same_model(theirs, from_huggingface(folder))
+
+
+def test_prefers_safetensors(theirs, folder):
+    (folder / "pytorch_model.bin").write_bytes(b"not read")
+    assert_same_model(theirs, from_huggingface(folder))
+
+
+def test_reads_names_of_checkpoints_converted_from_tensorflow(theirs, folder):
+    def rename(tensors):
+        old = {}
+        for name, tensor in tensors.items():
+            if "LayerNorm" in name:
+                name = name.replace(".weight", ".gamma").replace(".bias", ".beta")
+            old[name] = tensor
+        assert sum(name.endswith("gamma") for name in old) == 24
+        old["bert.embeddings.position_ids"] = torch.arange(9)[None]
+        old["cls.predictions.decoder.weight"] = old["bert.embeddings.word_embeddings.weight"]
+        old["cls.predictions.decoder.bias"] = old["cls.predictions.bias"]
+        return old
+
+    change_tensors(folder, rename)
+    assert_same_model(theirs, from_huggingface(folder))
+
+
+def test_pickled_programs_are_refused(folder):
+    class Program:
+        def __reduce__(self):
+            return (print, ("this must never run",))
+
+    (folder / "model.safetensors").unlink()
+    with (folder / "pytorch_model.bin").open("wb") as file:
+        pickle.dump({"bert.pooler.dense.weight": Program()}, file, protocol=2)
+    with pytest.raises(ValueError, match="must be plain tensors"):
+        from_huggingface(folder)
+
+
+def test_a_broken_file_is_refused(folder):
+    (folder / "model.safetensors").write_bytes(b"broken")
+    with pytest.raises(ValueError, match="must be plain tensors"):
+        from_huggingface(folder)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda whole: whole[:-1], lambda whole: whole[:5000], lambda _: b"", lambda _: b"junk"],
+    ids=["cut off", "cut short", "empty", "junk"],
+)
+def test_a_broken_pickle_is_refused(theirs, folder, damage):
+    (folder / "model.safetensors").unlink()
+    path = folder / "pytorch_model.bin"
+    torch.save(theirs.state_dict(), path)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match="must be plain tensors"):
+        from_huggingface(folder)
+
+
+def test_a_file_that_cannot_be_read_is_not_called_broken(theirs, folder, monkeypatch):
+    def fail(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    (folder / "model.safetensors").unlink()
+    torch.save(theirs.state_dict(), folder / "pytorch_model.bin")
+    monkeypatch.setattr(torch, "load", fail)
+    with pytest.raises(PermissionError):
+        from_huggingface(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("config.json", "config.json"),
+        ("model.safetensors", "model.safetensors or pytorch_model.bin"),
+    ],
+)
+def test_a_missing_file_is_named(folder, name, message):
+    (folder / name).unlink()
+    with pytest.raises(FileNotFoundError, match=f"folder must hold {message}"):
+        from_huggingface(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "supported"),
+    [
+        ("model_type", "roberta", "'bert'"),
+        ("hidden_act", "relu", "'gelu'"),
+        ("position_embedding_type", "relative_key", "'absolute'"),
+        ("is_decoder", True, "False"),
+        ("tie_word_embeddings", False, "True"),
+    ],
+)
+def test_other_kinds_of_models_are_refused(folder, name, value, supported):
+    change_config(folder, **{name: value})
+    with pytest.raises(ValueError, match=f"{name} in .* must be {supported}, got {value!r}"):
+        from_huggingface(folder)
+
+
+def test_a_configuration_that_makes_no_sense_is_refused(folder):
+    change_config(folder, num_attention_heads=3)
+    with pytest.raises(ValueError, match="d_model=8 must be divisible by num_heads=3"):
+        from_huggingface(folder)
+
+
+@pytest.mark.parametrize(
+    ("missing", "ours"),
+    [
+        ("cls.seq_relationship.bias", "next_sentence.projection.bias"),
+        ("bert.pooler.dense.weight", "bert.pooler.projection.weight"),
+        ("bert.embeddings.word_embeddings.weight", "bert.embeddings.tokens.weight"),
+        ("bert.encoder.layer.10.attention.self.key.bias", "10.self_attention.key_projection.bias"),
+    ],
+)
+def test_a_missing_tensor_is_named(folder, missing, ours):
+    change_tensors(folder, lambda tensors: {n: t for n, t in tensors.items() if n != missing})
+    with pytest.raises(ValueError, match=f"lacks .*{re.escape(ours)}"):
+        from_huggingface(folder)
+
+
+def test_a_surplus_tensor_is_named(folder):
+    change_tensors(folder, lambda tensors: {**tensors, "classifier.weight": torch.ones(2, 8)})
+    with pytest.raises(ValueError, match=r"no place in BertForPreTraining for classifier\.weight"):
+        from_huggingface(folder)
+
+
+def test_a_tensor_of_another_shape_is_named(folder):
+    change_config(folder, vocab_size=24)
+    with pytest.raises(
+        ValueError, match=r"must have shape \(24, 8\) by config.json, got \(23, 8\)"
+    ):
+        from_huggingface(folder)
+
+
+@pytest.mark.parametrize("name", ["cls.predictions.decoder.weight", "cls.predictions.decoder.bias"])
+def test_a_head_of_its_own_is_refused(folder, name):
+    shape = (23, 8) if name.endswith("weight") else (23,)
+    change_tensors(folder, lambda tensors: {**tensors, name: torch.zeros(shape)})
+    with pytest.raises(ValueError, match=f"{name} must equal .* they differ"):
+        from_huggingface(folder)
+
+
+def test_a_configuration_that_is_no_json_is_refused(folder):
+    (folder / "config.json").write_text("model_type: bert")
+    with pytest.raises(ValueError, match=r"config\.json must be JSON"):
+        from_huggingface(folder)
+
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "Caf", "caf", "##e", "##é", "sat"]
+
+
+@pytest.mark.parametrize("options", [{}, {"do_lower_case": False}, {"strip_accents": False}])
+def test_the_tokeniser_is_that_of_transformers(folder, options):
+    (folder / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
+    if options:
+        (folder / "tokenizer_config.json").write_text(json.dumps(options))
+    theirs = transformers.BertTokenizer(
+        vocab={piece: number for number, piece in enumerate(PIECES)}, **options
+    )
+    text = "The Café sat, caf"
+    assert tokenizer_from_huggingface(folder).tokenize(text) == theirs.tokenize(text)
+
+
+def test_a_vocabulary_that_is_missing_or_too_large_is_named(folder):
+    with pytest.raises(FileNotFoundError, match=r"folder must hold vocab\.txt"):
+        tokenizer_from_huggingface(folder)
+    (folder / "vocab.txt").write_text("\n".join([*PIECES, *map(str, range(13))]))
+    with pytest.raises(ValueError, match=r"must hold at most 23 tokens .* got 24"):
+        tokenizer_from_huggingface(folder)
+
+
+def test_bert_base_is_read_at_its_real_size(tmp_path):
+    torch.manual_seed(0)
+    theirs = transformers.BertForPreTraining(transformers.BertConfig()).eval()
+    theirs.save_pretrained(tmp_path)
+    tokens = torch.randint(999, 30_522, (2, 7))
+    segments = torch.tensor([[0, 0, 0, 0, 1, 1, 1]] * 2)
+    with torch.no_grad():
+        reference = theirs(input_ids=tokens, token_type_ids=segments).prediction_logits
+        actual = from_huggingface(tmp_path)(tokens, segments).tokens
+        exact = theirs.double()(input_ids=tokens, token_type_ids=segments).prediction_logits
+    assert_as_exact_as([reference], [actual], [exact])

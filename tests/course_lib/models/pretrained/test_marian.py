@@ -1,0 +1,148 @@
+"""Is a MarianMT model that `transformers` saved read as it was written, and every other refused?"""
+
+import json
+
+import pytest
+import torch
+import transformers
+
+from course_lib.generation.cached import CachedTransformer
+from course_lib.generation.greedy_search import greedy
+from course_lib.models.pretrained.marian import from_huggingface
+from tests.course_lib.parity import assert_as_exact_as, randomise
+from tests.course_lib.saved_folder import change_config, change_tensors
+
+PAD, EOS = 12, 0
+SRC = torch.tensor([[3, 1, 4, 1, EOS], [2, 7, EOS, PAD, PAD]])
+TGT = torch.tensor([[PAD, 6, 11, 2], [PAD, 1, 9, 2]])
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    config = transformers.MarianConfig(
+        vocab_size=13,
+        d_model=12,
+        encoder_layers=2,
+        decoder_layers=3,
+        encoder_attention_heads=3,
+        decoder_attention_heads=3,
+        encoder_ffn_dim=20,
+        decoder_ffn_dim=20,
+        activation_function="swish",
+        scale_embedding=True,
+        max_position_embeddings=9,
+        pad_token_id=PAD,
+        eos_token_id=EOS,
+        forced_eos_token_id=None,
+        decoder_start_token_id=PAD,
+        bos_token_id=None,
+    )
+    model = randomise(transformers.MarianMTModel(config).eval().double(), std=0.3)
+    for stack in (model.model.encoder, model.model.decoder):  # they are no parameters to learn
+        stack.embed_positions.weight.data = stack.embed_positions.create_weight().double()
+    model.final_logits_bias = torch.randn(1, 13, dtype=torch.float64)
+    return model
+
+
+@pytest.fixture
+def folder(theirs, tmp_path):
+    theirs.save_pretrained(tmp_path)
+    return tmp_path
+
+
+def run_theirs(model):
+    mask = (SRC != PAD).long()
+    with torch.no_grad():
+        return model(input_ids=SRC, attention_mask=mask, decoder_input_ids=TGT).logits
+
+
+def test_logits_are_those_of_transformers(theirs, folder):
+    ours = from_huggingface(folder)
+    assert not ours.training
+    # `transformers` computes its sinusoids in float32.
+    torch.testing.assert_close(ours(SRC, TGT), run_theirs(theirs), rtol=1e-5, atol=1e-5)
+    assert ours.src_embedding.weight is ours.output_projection.weight
+
+
+def test_in_float32_it_is_as_exact_as_transformers(theirs, folder):
+    change_tensors(folder, lambda tensors: {name: t.float() for name, t in tensors.items()})
+    peer = transformers.MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
+    ours = from_huggingface(folder)
+    assert_as_exact_as([run_theirs(peer)], [ours(SRC, TGT)], [run_theirs(theirs)])
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_new"])
+def test_bends_as_the_configuration_says(folder, activation):
+    change_config(folder, activation_function=activation)
+    peer = transformers.MarianMTModel.from_pretrained(folder, dtype=torch.float64).eval()
+    ours = from_huggingface(folder)
+    torch.testing.assert_close(ours(SRC, TGT), run_theirs(peer), rtol=1e-5, atol=1e-5)
+
+
+def test_reads_what_older_versions_wrote(theirs, folder):
+    tensors = theirs.state_dict()
+    assert {"lm_head.weight", "model.encoder.embed_positions.weight"} <= tensors.keys()
+    (folder / "model.safetensors").unlink()
+    torch.save(tensors, folder / "pytorch_model.bin")
+    ours = from_huggingface(folder)
+    torch.testing.assert_close(ours(SRC, TGT), run_theirs(theirs), rtol=1e-5, atol=1e-5)
+
+
+@torch.no_grad()
+def test_translates_with_the_bias_of_its_logits(theirs, folder):
+    ours = from_huggingface(folder)
+    memory, memory_mask = ours.encode(SRC[:1])
+    steps = CachedTransformer(ours, memory, memory_mask)
+    (found,) = greedy(steps, TGT[:1, :1], eos_id=None, max_new_tokens=6)
+    written = theirs.generate(
+        SRC[:1], max_new_tokens=6, min_new_tokens=6, num_beams=1, do_sample=False, eos_token_id=99
+    )
+    assert list(found.tokens) == written[0, 1:].tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("model_type", "bart"),
+        ("scale_embedding", False),
+        ("share_encoder_decoder_embeddings", False),
+        ("normalize_before", True),
+        ("decoder_ffn_dim", 24),
+        ("activation_function", "tanh"),
+    ],
+)
+def test_other_kinds_of_models_are_refused(folder, name, value):
+    change_config(folder, **{name: value})
+    with pytest.raises(ValueError, match=f"{name} in .*config.json must be .*, got {value!r}"):
+        from_huggingface(folder)
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "max_position_embeddings", "pad_token_id"])
+def test_a_number_that_the_configuration_does_not_say_is_named(folder, name):
+    path = folder / "config.json"
+    said = json.loads(path.read_text())
+    del said[name]
+    path.write_text(json.dumps(said))
+    with pytest.raises(ValueError, match=f"config.json must say {name}, it does not"):
+        from_huggingface(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda t: {n: x for n, x in t.items() if "decoder.layers.2.encoder_attn.q" not in n},
+            "lacks decoder.layers.2.cross_attention.query_projection",
+        ),
+        (lambda t: {n: x for n, x in t.items() if "embed" not in n and "shared" not in n}, "lacks"),
+        (lambda t: t | {"model.qa.weight": torch.ones(2)}, "no place in Transformer for qa.weight"),
+        (
+            lambda t: t | {"model.encoder.layers.0.fc1.bias": torch.ones(12)},
+            r"encoder\.layers\.0\.feed_forward\.expansion\.bias must have shape \(20,\)",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named(folder, change, message):
+    change_tensors(folder, change)
+    with pytest.raises(ValueError, match=message):
+        from_huggingface(folder)

@@ -1,0 +1,458 @@
+"""Is BERT the same function as the one of `transformers`, and does it have the properties it must?
+
+Dimensions all differ, so that no mix-up of two goes unseen.
+"""
+
+import copy
+import dataclasses
+
+import pytest
+import torch
+import transformers
+from torch import Tensor
+
+from course_lib.models.bert import BertConfig, BertEmbeddings, BertModel
+from course_lib.models.bert_heads import (
+    BertForPreTraining,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    MaskedLanguageModelHead,
+    NextSentenceHead,
+    PreTrainingLogits,
+    pretraining_loss,
+)
+from course_lib.models.pretrained.bert import from_huggingface
+
+CONFIG = BertConfig(
+    vocab_size=37, max_length=11, num_layers=2, d_model=24, num_heads=3, d_ff=40, dropout=0.0,
+    epsilon=1e-2,  # so large that one in the wrong place, or left out, shows
+)  # fmt: skip
+CLS, SEP, MASK = 1, 2, 3
+TOKEN_IDS = torch.tensor(
+    [[1, 8, 3, 9, 2, 20, 3, 2], [1, 30, 2, 3, 2, 0, 0, 0], [1, 5, 6, 3, 2, 7, 2, 0]]
+)
+SEGMENT_IDS = torch.tensor(
+    [[0, 0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 0, 0, 0], [0, 0, 0, 0, 0, 1, 1, 0]]
+)
+LABELS = torch.full_like(TOKEN_IDS, -100)
+LABELS[TOKEN_IDS == MASK] = torch.tensor([11, 36, 17, 4])
+NEXT_LABELS = torch.tensor([1, 0, 1])
+REAL = TOKEN_IDS != 0
+in_both_dtypes = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+
+
+@pytest.fixture(scope="module")
+def theirs() -> transformers.BertForPreTraining:
+    """A random model of `transformers`, in float64, with biases and gains that are not 0 and 1."""
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=37,
+        max_position_embeddings=11,
+        num_hidden_layers=2,
+        hidden_size=24,
+        num_attention_heads=3,
+        intermediate_size=40,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        layer_norm_eps=1e-2,
+    )
+    model = transformers.BertForPreTraining(config).double().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            torch.nn.init.normal_(parameter, mean=float(parameter.dim() == 1), std=0.3)
+    return model
+
+
+@pytest.fixture(scope="module")
+def folder(theirs, tmp_path_factory):
+    path = tmp_path_factory.mktemp("bert")
+    theirs.save_pretrained(path)
+    return path
+
+
+@pytest.fixture
+def ours(folder):
+    return from_huggingface(folder)
+
+
+def in_dtype(model, dtype):
+    return copy.deepcopy(model).to(dtype)  # .to by itself would round the model's own weights
+
+
+def run_theirs(model):
+    return model(
+        input_ids=TOKEN_IDS,
+        token_type_ids=SEGMENT_IDS,
+        attention_mask=REAL.long(),
+        labels=LABELS,
+        next_sentence_label=NEXT_LABELS,
+        output_hidden_states=True,
+    )
+
+
+def assert_as_exact_as(reference: Tensor, actual: Tensor, exact: Tensor) -> None:
+    """Hold ``actual`` to a small multiple of the reference's own rounding error."""
+    assert actual.dtype == reference.dtype
+    allowed = 4 * (reference.double() - exact).abs().max()
+    allowed += 16 * torch.finfo(actual.dtype).eps * exact.abs().max()
+    assert (actual.double() - exact).abs().max() <= allowed
+
+
+# --- parity --------------------------------------------------------------------------------------
+
+
+@in_both_dtypes
+def test_hidden_states_and_both_heads_are_those_of_transformers(theirs, ours, dtype):
+    exact = run_theirs(theirs)
+    reference = run_theirs(in_dtype(theirs, dtype))
+    ours = ours.to(dtype)
+    states = ours.bert.hidden_states(TOKEN_IDS, SEGMENT_IDS)
+    output = ours.bert(TOKEN_IDS, SEGMENT_IDS)
+    logits = ours(TOKEN_IDS, SEGMENT_IDS)
+    assert len(states) == len(exact.hidden_states) == 3
+    for state, peer, truth in zip(
+        states, reference.hidden_states, exact.hidden_states, strict=True
+    ):
+        assert_as_exact_as(peer, state, truth)
+    assert torch.equal(output.hidden, states[-1])
+    with torch.no_grad():
+        pooled = theirs.bert.pooler(exact.hidden_states[-1])
+    assert_as_exact_as(pooled.to(dtype), output.pooled, pooled)
+    assert_as_exact_as(reference.prediction_logits, logits.tokens, exact.prediction_logits)
+    assert_as_exact_as(
+        reference.seq_relationship_logits, logits.next_sentence, exact.seq_relationship_logits
+    )
+    loss = pretraining_loss(logits, LABELS, NEXT_LABELS)
+    assert_as_exact_as(reference.loss, loss, exact.loss)
+    if dtype == torch.float64:
+        torch.testing.assert_close(logits.tokens, exact.prediction_logits, rtol=1e-10, atol=1e-11)
+        torch.testing.assert_close(loss, exact.loss, rtol=1e-12, atol=1e-12)
+
+
+@in_both_dtypes
+def test_gradients_of_the_loss_are_those_of_transformers(theirs, folder, tmp_path, dtype):
+    """Their gradients are put in the place of the weights, saved, and read by our names."""
+
+    def gradients_of_theirs(dtype):
+        model = in_dtype(theirs, dtype)
+        run_theirs(model).loss.backward()
+        shell = transformers.BertForPreTraining(model.config).to(dtype)
+        with torch.no_grad():
+            for target, source in zip(shell.parameters(), model.parameters(), strict=True):
+                target.copy_(source.grad)
+        shell.save_pretrained(tmp_path)
+        return dict(from_huggingface(tmp_path).named_parameters())
+
+    ours = from_huggingface(folder).to(dtype)
+    pretraining_loss(ours(TOKEN_IDS, SEGMENT_IDS), LABELS, NEXT_LABELS).backward()
+    exact, reference = gradients_of_theirs(torch.float64), gradients_of_theirs(dtype)
+    assert len(exact) == len(dict(ours.named_parameters())) == 46
+    largest = max(gradient.abs().max() for gradient in exact.values())
+    for name, parameter in ours.named_parameters():
+        actual, peer, truth = parameter.grad, reference[name], exact[name]
+        allowed = 4 * (peer.double() - truth).abs().max()
+        allowed += 16 * torch.finfo(dtype).eps * largest
+        assert (actual.double() - truth).abs().max() <= allowed, name
+        # The keys' biases move all scores of a query alike, so that softmax does not see them.
+        assert truth.abs().max() > 1e-9 or name.endswith("key_projection.bias")
+
+
+def test_segments_are_all_first_and_padding_is_masked_unless_told_otherwise(theirs, ours):
+    with torch.no_grad():
+        expected = theirs.bert(input_ids=TOKEN_IDS, attention_mask=REAL.long())
+        unmasked = theirs.bert(input_ids=TOKEN_IDS)
+        actual = ours.bert(TOKEN_IDS)
+        everything = ours.bert(TOKEN_IDS, mask=torch.ones(1, 1, 1, 8, dtype=torch.bool))
+        states = ours.bert.hidden_states(TOKEN_IDS, mask=torch.ones(1, 1, 1, 8, dtype=torch.bool))
+    torch.testing.assert_close(actual.hidden, expected.last_hidden_state)
+    torch.testing.assert_close(actual.pooled, expected.pooler_output)
+    torch.testing.assert_close(everything.hidden, unmasked.last_hidden_state)
+    assert torch.equal(states[-1], everything.hidden)
+    assert not torch.allclose(actual.hidden, everything.hidden)
+
+
+@pytest.mark.parametrize("kind", ["sequence", "token"])
+def test_classifiers_are_those_of_transformers(theirs, ours, kind):
+    torch.manual_seed(1)
+    peers = {
+        "sequence": (transformers.BertForSequenceClassification, BertForSequenceClassification),
+        "token": (transformers.BertForTokenClassification, BertForTokenClassification),
+    }
+    peer_class, our_class = peers[kind]
+    config = transformers.BertConfig(**{**theirs.config.to_dict(), "num_labels": 5})
+    peer = peer_class(config).double().eval()
+    peer.bert.load_state_dict(theirs.bert.state_dict(), strict=False)
+    classifier = our_class(CONFIG, 5).double().eval()
+    classifier.bert.load_state_dict(ours.bert.state_dict())
+    with torch.no_grad():
+        peer.classifier.bias.normal_()
+        classifier.classifier.load_state_dict(peer.classifier.state_dict())
+        expected = peer(
+            input_ids=TOKEN_IDS, token_type_ids=SEGMENT_IDS, attention_mask=REAL.long()
+        ).logits
+        torch.testing.assert_close(classifier(TOKEN_IDS, SEGMENT_IDS), expected)
+        mask = torch.ones(1, 1, 1, 8, dtype=torch.bool)
+        assert not torch.allclose(classifier(TOKEN_IDS, SEGMENT_IDS, mask), expected)
+
+
+# --- properties ----------------------------------------------------------------------------------
+
+
+def test_padding_changes_nothing(ours):
+    longer = torch.nn.functional.pad(TOKEN_IDS, (0, 3))
+    segments = torch.nn.functional.pad(SEGMENT_IDS, (0, 3), value=1)
+    short, long = ours.bert(TOKEN_IDS, SEGMENT_IDS), ours.bert(longer, segments)
+    torch.testing.assert_close(long.hidden[:, :8], short.hidden)
+    torch.testing.assert_close(long.pooled, short.pooled)
+
+
+def test_the_configuration_says_what_padding_is():
+    torch.manual_seed(0)
+    config = dataclasses.replace(CONFIG, pad_id=36)
+    model = BertModel(config).double()
+    short, long = TOKEN_IDS[:1, :4], TOKEN_IDS[:1, :4].repeat(1, 2)
+    long[:, 4:] = 36
+    torch.testing.assert_close(model(long).pooled, model(short).pooled)
+    for state, expected in zip(model.hidden_states(long), model.hidden_states(short), strict=True):
+        torch.testing.assert_close(state[:, :4], expected)
+    long[:, 4:] = 0  # here a token like any other
+    assert not torch.allclose(model(long).pooled, model(short).pooled, rtol=1e-6)
+
+
+def test_every_token_sees_both_ways(ours):
+    embedded = ours.bert.embeddings(TOKEN_IDS[:1], SEGMENT_IDS[:1]).detach().requires_grad_()
+    hidden = ours.bert.encoder(embedded)
+    for position in range(8):
+        (influence,) = torch.autograd.grad(
+            hidden[0, position].square().sum(), embedded, retain_graph=True
+        )
+        assert (influence[0].abs().sum(-1) > 0).all()
+
+
+def test_words_segments_and_positions_each_count(ours):
+    embeddings = ours.bert.embeddings
+    base = embeddings(TOKEN_IDS, SEGMENT_IDS)
+    assert not torch.allclose(base, embeddings(TOKEN_IDS, 1 - SEGMENT_IDS))
+    assert not torch.allclose(base, embeddings(TOKEN_IDS + 1, SEGMENT_IDS))
+    same_token = embeddings(torch.full((1, 4), 5))
+    assert not torch.allclose(same_token[0, 0], same_token[0, 1])
+
+
+def test_the_head_guesses_with_the_embeddings_weights():
+    model = BertForPreTraining(CONFIG)
+    head = model.masked_language_model
+    assert head.output_projection.weight is model.bert.embeddings.tokens.weight
+    names = [name for name, _ in model.named_parameters()]
+    assert "masked_language_model.output_projection.weight" not in names
+    assert "masked_language_model.output_projection.bias" in names
+
+
+def test_the_head_reads_any_shape_so_masked_places_alone_can_be_guessed(ours):
+    hidden = ours.bert(TOKEN_IDS, SEGMENT_IDS).hidden
+    chosen = LABELS != -100
+    alone = ours.masked_language_model(hidden[chosen])
+    torch.testing.assert_close(alone, ours.masked_language_model(hidden)[chosen])
+    cheap = torch.nn.functional.cross_entropy(alone, LABELS[chosen])
+    logits = ours(TOKEN_IDS, SEGMENT_IDS)
+    next_loss = torch.nn.functional.cross_entropy(logits.next_sentence, NEXT_LABELS)
+    torch.testing.assert_close(cheap + next_loss, pretraining_loss(logits, LABELS, NEXT_LABELS))
+
+
+@pytest.mark.parametrize("count", [1, 3, 50])
+def test_the_loss_is_the_mean_over_the_masked_places(count):
+    torch.manual_seed(count)
+    logits = PreTrainingLogits(
+        torch.randn(5, 11, 37, requires_grad=True), torch.randn(5, 2, requires_grad=True)
+    )
+    labels, next_labels = torch.full((55,), -100), torch.randint(0, 2, (5,))
+    labels[torch.randperm(55)[:count]] = torch.randint(0, 37, (count,))
+    cross_entropy = torch.nn.functional.cross_entropy
+    expected = cross_entropy(logits.tokens.flatten(0, 1), labels, ignore_index=-100)
+    expected = expected + cross_entropy(logits.next_sentence, next_labels)
+    actual = pretraining_loss(logits, labels.view(5, 11), next_labels)
+    assert torch.equal(actual, expected)
+    gradients = (torch.autograd.grad(loss, logits) for loss in (actual, expected))
+    for ours, truth in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, truth, rtol=0, atol=1e-7)
+
+
+def test_a_batch_without_a_masked_token_teaches_pairs_alone(ours):
+    logits = ours(TOKEN_IDS, SEGMENT_IDS)
+    loss = pretraining_loss(logits, torch.full_like(TOKEN_IDS, -100), NEXT_LABELS)
+    assert torch.equal(loss, torch.nn.functional.cross_entropy(logits.next_sentence, NEXT_LABELS))
+    loss.backward()
+    assert all(torch.isfinite(p.grad).all() for p in ours.parameters())
+    assert (ours.masked_language_model.projection.weight.grad == 0).all()
+    assert (ours.next_sentence.projection.weight.grad != 0).any()
+
+
+def test_dropout_acts_in_training_alone():
+    torch.manual_seed(0)
+    config = BertConfig(vocab_size=37, max_length=11, num_layers=1, d_model=8, num_heads=2, d_ff=16)
+    for model in (
+        BertModel(config).embeddings,
+        BertForSequenceClassification(config, 3),
+        BertForTokenClassification(config, 3),
+    ):
+        first, second = model(TOKEN_IDS), model(TOKEN_IDS)
+        assert not torch.equal(first, second)
+        model.eval()
+        assert torch.equal(model(TOKEN_IDS), model(TOKEN_IDS))
+    classifier = BertForSequenceClassification(config, 3)
+    classifier.bert.eval()  # what is left is the classifier's own dropout
+    assert not torch.equal(classifier(TOKEN_IDS), classifier(TOKEN_IDS))
+    tagger = BertForTokenClassification(config, 3)
+    tagger.bert.eval()
+    assert not torch.equal(tagger(TOKEN_IDS), tagger(TOKEN_IDS))
+
+
+def test_starts_with_small_weights_and_no_biases():
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=500, max_length=64, num_layers=2, d_model=64, num_heads=4, d_ff=128,
+        initial_std=0.05,
+    )  # fmt: skip
+    models = [
+        BertForPreTraining(config),
+        BertForSequenceClassification(config, 50),
+        BertForTokenClassification(config, 50),
+    ]
+    for model in models:
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias"):
+                assert (parameter == 0).all(), name
+            elif name.endswith("gain"):
+                assert (parameter == 1).all(), name
+            else:
+                relative = parameter.std() / 0.05
+                assert abs(relative - 1) < 5 / (2 * parameter.numel()) ** 0.5, name
+    first, second = models[0].bert.encoder.layers
+    assert not torch.equal(
+        first.feed_forward.expansion.weight, second.feed_forward.expansion.weight
+    )
+
+
+def test_bert_base_has_the_parameters_of_the_paper():
+    with torch.device("meta"):
+        model = BertForPreTraining(BertConfig())
+    count = sum(parameter.numel() for parameter in model.parameters())
+    assert count == 110_106_428  # what transformers counts for bert-base-uncased
+    assert sum(p.numel() for p in model.bert.parameters()) == 109_482_240
+    with torch.device("meta"):
+        large = BertModel(BertConfig(num_layers=24, d_model=1024, num_heads=16, d_ff=4096))
+    assert sum(p.numel() for p in large.parameters()) == 335_141_888
+
+
+def test_learns_to_guess_what_the_context_tells():
+    torch.manual_seed(0)
+    generator = torch.Generator().manual_seed(0)
+    config = BertConfig(
+        vocab_size=12, max_length=7, num_layers=1, d_model=32, num_heads=4, d_ff=64, dropout=0.0,
+        initial_std=0.1,
+    )  # fmt: skip
+    model = BertForPreTraining(config)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    for _ in range(60):
+        # The masked token is the one after [CLS], which can stand to its left alone; the pair
+        # belongs together if the last token is one of the upper half.
+        token_ids = torch.randint(4, 12, (64, 5), generator=generator)
+        token_ids[:, 0] = CLS
+        next_labels = (token_ids[:, 4] < 8).long()
+        labels = torch.full_like(token_ids, -100)
+        labels[:, 3] = token_ids[:, 1]
+        token_ids[:, 3] = MASK
+        logits = model(token_ids)
+        optimiser.zero_grad()
+        pretraining_loss(logits, labels, next_labels).backward()
+        optimiser.step()
+    assert (logits.tokens[:, 3].argmax(-1) == labels[:, 3]).float().mean() > 0.9
+    assert (logits.next_sentence.argmax(-1) == next_labels).float().mean() > 0.9
+
+
+def test_compiles_without_a_graph_break(ours):
+    explained = torch._dynamo.explain(ours.float())(TOKEN_IDS, SEGMENT_IDS)
+    assert explained.graph_count == 1, explained.break_reasons
+    torch._dynamo.reset()
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["vocab_size", "max_length", "num_segments", "num_layers", "d_model", "num_heads", "d_ff"],
+)
+def test_sizes_below_one_are_refused(name):
+    with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
+        BertConfig(**{name: 0})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"d_model": 10, "num_heads": 4}, "d_model=10 must be divisible by num_heads=4"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
+        ({"dropout": -0.1}, "dropout must be at least 0 and below 1, got -0.1"),
+        ({"epsilon": 0.0}, "epsilon must be positive, got 0.0"),
+        ({"initial_std": -1.0}, "initial_std must be positive, got -1.0"),
+        ({"pad_id": -1}, "pad_id must lie in 0 to 30521, got -1"),
+        ({"pad_id": 30_522}, "pad_id must lie in 0 to 30521, got 30522"),
+    ],
+)
+def test_a_configuration_that_makes_no_sense_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        BertConfig(**changes)
+
+
+def test_inputs_that_make_no_sense_are_refused():
+    model = BertForPreTraining(CONFIG)
+    with pytest.raises(ValueError, match=r"shape of token_ids, \(3, 8\), got \(3, 7\)"):
+        model(TOKEN_IDS, SEGMENT_IDS[:, 1:])
+    with pytest.raises(IndexError, match=r"token_ids must lie in 0 to 36, got 1 to 37"):
+        model(torch.tensor([[1, 37]]))
+    with pytest.raises(IndexError, match=r"segment_ids must lie in 0 to 1, got 0 to 2"):
+        model(torch.tensor([[1, 5]]), torch.tensor([[0, 2]]))
+    with pytest.raises(TypeError, match=r"token_ids must be int64 or int32, got torch.float32"):
+        model(torch.ones(1, 2))
+    with pytest.raises(TypeError, match=r"segment_ids must be int64 or int32, got torch.bool"):
+        model(TOKEN_IDS, SEGMENT_IDS.bool())
+    with pytest.raises(ValueError, match="max_length=11, got a sequence of 12"):
+        model(torch.ones(1, 12, dtype=torch.int64))
+    for empty in (torch.ones(0, 3), torch.ones(3, 0), torch.ones(3)):
+        with pytest.raises(ValueError, match=r"token_ids must have shape \(batch, length\)"):
+            model(empty.long())
+    with pytest.raises(TypeError, match="mask must be boolean"):
+        model(TOKEN_IDS, mask=torch.ones(1, 1, 1, 8))
+    for classifier in (BertForSequenceClassification, BertForTokenClassification):
+        with pytest.raises(ValueError, match="num_labels must be at least 1, got 0"):
+            classifier(CONFIG, 0)
+    with pytest.raises(ValueError, match="epsilon must be positive, got 0"):
+        MaskedLanguageModelHead(BertEmbeddings(CONFIG).tokens, epsilon=0)
+
+
+@pytest.mark.parametrize(
+    ("labels", "next_labels"),
+    [(LABELS[:, 1:], NEXT_LABELS), (LABELS, NEXT_LABELS[1:]), (LABELS[1:], NEXT_LABELS[1:])],
+)
+def test_labels_of_other_shapes_are_refused(labels, next_labels):
+    logits = PreTrainingLogits(tokens=torch.zeros(3, 8, 37), next_sentence=torch.zeros(3, 2))
+    with pytest.raises(ValueError, match=r"must have shapes \(3, 8\) and \(3,\), got"):
+        pretraining_loss(logits, labels, next_labels)
+
+
+def test_layers_have_the_documented_parameters():
+    def shapes(module):
+        return {name: tuple(p.shape) for name, p in module.named_parameters()}
+
+    assert shapes(NextSentenceHead(24)) == {"projection.weight": (2, 24), "projection.bias": (2,)}
+    assert shapes(BertModel(CONFIG).pooler) == {
+        "projection.weight": (24, 24),
+        "projection.bias": (24,),
+    }
+    assert shapes(BertEmbeddings(CONFIG)) == {
+        "tokens.weight": (37, 24),
+        "segments.weight": (2, 24),
+        "positions.weight": (11, 24),
+        "norm.gain": (24,),
+        "norm.bias": (24,),
+    }

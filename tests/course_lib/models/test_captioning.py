@@ -1,0 +1,190 @@
+"""Do pictures and captions belong together, and does the caption model see and learn?"""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from course_lib.data.captioned_pictures import draw_captioned_pictures
+from course_lib.data.shape_captions import caption_vocabulary, true_captions
+from course_lib.data.shape_pictures import SIDE, render
+from course_lib.generation.beam_search import beam_search
+from course_lib.generation.greedy_search import greedy
+from course_lib.generation.recurrent_step import SteppedDecoder
+from course_lib.models.bahdanau import AttentionDecoder
+from course_lib.models.captioning import CaptionModel, ConvEncoder
+from course_lib.models.seq2seq import RecurrentDecoder
+
+VOCABULARY = caption_vocabulary()
+PAD_ID, START_ID, END_ID = VOCABULARY.encode(["<pad>", "<start>", "<end>"])
+with_each_decoder = pytest.mark.parametrize("kind", [RecurrentDecoder, AttentionDecoder])
+
+
+def draw(batch_size=8, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return draw_captioned_pictures(batch_size, generator=generator)
+
+
+def build(kind=AttentionDecoder, width=16) -> CaptionModel:
+    torch.manual_seed(0)
+    encoder = ConvEncoder(width, channels=8)
+    return CaptionModel(encoder, kind(len(VOCABULARY.tokens), 12, 24, encoder.d_memory))
+
+
+# --- data ----------------------------------------------------------------------------------------
+
+
+def test_each_picture_has_a_true_caption_and_both_are_drawn():
+    batch = draw(60)
+    orders = []
+    for tokens, scene in zip(batch.tgt.tolist(), batch.scenes, strict=True):
+        end = tokens.index(END_ID)
+        assert tokens[0] == START_ID
+        assert set(tokens[end + 1 :]) <= {PAD_ID}
+        orders.append(true_captions(scene).index(tuple(VOCABULARY.decode(tokens[1:end]))))
+    assert 15 < sum(orders) < 45
+    assert PAD_ID in batch.tgt  # captions differ in length
+
+
+def test_pictures_show_the_scenes():
+    batch = draw(5)
+    assert batch.pictures.shape == (5, 3, SIDE, SIDE)
+    for picture, scene in zip(batch.pictures, batch.scenes, strict=True):
+        clean = render(scene)
+        assert (picture - clean).abs().mean() < 0.05
+        assert (picture - clean).std() > 0.01  # there is noise
+
+
+def test_mentions_name_the_shape_that_each_token_tells_of():
+    batch = draw(20)
+    assert batch.mentions.shape == batch.tgt.shape
+    for tokens, mentions, scene in zip(
+        batch.tgt.tolist(), batch.mentions.tolist(), batch.scenes, strict=True
+    ):
+        for token, which in zip(tokens, mentions, strict=True):
+            word = VOCABULARY.tokens[token]
+            if which == -1:
+                assert word in (
+                    "<start>",
+                    "<end>",
+                    "<pad>",
+                    "left",
+                    "right",
+                    "of",
+                    "above",
+                    "below",
+                )
+            else:
+                shape = scene[which]
+                assert word in ("a", shape.size, shape.colour, shape.kind)
+
+
+def test_same_seed_same_batch():
+    one, same, other = draw(4), draw(4), draw(4, seed=1)
+    assert torch.equal(one.pictures, same.pictures)
+    assert torch.equal(one.tgt, same.tgt)
+    assert not torch.equal(one.pictures, other.pictures)
+
+
+def test_refuses_an_empty_batch():
+    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
+        draw(0)
+
+
+# --- model ---------------------------------------------------------------------------------------
+
+
+def test_regions_are_rows_of_the_picture_and_the_context_is_their_mean():
+    encoder = ConvEncoder(6, channels=4)
+    encoded = encoder(torch.rand(2, 3, 32, 16))
+    assert encoded.memory.shape == (2, 8 * 4, 6)
+    assert encoded.mask.shape == (2, 32)
+    assert encoded.mask.all()
+    torch.testing.assert_close(encoded.context, encoded.memory.mean(1))
+    picture = torch.rand(1, 3, 32, 16)
+    changed = picture.clone()
+    changed[:, :, :4, 12:] = 0  # the corner at the top right: row 0, column 3
+    moved = (encoder(changed).memory - encoder(picture).memory)[0].norm(dim=-1)
+    assert moved[3] > 3 * moved[16:].max()  # those further down move with the normalisation only
+
+
+def test_encoder_equals_its_formula():
+    encoder = ConvEncoder(6, channels=4).double()
+    pictures = torch.rand(2, 3, 8, 12, dtype=torch.float64)
+    located = torch.empty(2, 5, 8, 12, dtype=torch.float64)
+    located[:, :3] = pictures * 2 - 1
+    for i in range(8):
+        for j in range(12):
+            located[:, 3, i, j] = -1 + 2 * i / 7
+            located[:, 4, i, j] = -1 + 2 * j / 11
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    x = located
+    for index, (stride, padding) in enumerate([(2, 2), (2, 1), (1, 1)]):
+        convolution, norm = encoder.layers[3 * index], encoder.layers[3 * index + 1]
+        x = F.conv2d(x, convolution.weight, convolution.bias, stride=stride, padding=padding)
+        mean = x.mean(dim=(1, 2, 3), keepdim=True)
+        variance = ((x - mean) ** 2).mean(dim=(1, 2, 3), keepdim=True)
+        x = (x - mean) / (variance + 1e-5).sqrt()
+        x = F.relu(x * norm.weight[:, None, None] + norm.bias[:, None, None])
+    expected = x.permute(0, 2, 3, 1).reshape(2, -1, 6)
+    torch.testing.assert_close(encoder(pictures).memory, expected)
+
+
+@with_each_decoder
+def test_model_is_its_parts_and_sees_the_picture(kind):
+    model, batch = build(kind), draw()
+    logits = model(batch.pictures, batch.tgt[:, :-1])
+    assert logits.shape == (8, batch.tgt.size(1) - 1, len(VOCABULARY.tokens))
+    expected = model.decoder(batch.tgt[:, :-1], model.encoder(batch.pictures))
+    assert torch.equal(logits, expected)
+    others = model(batch.pictures.flip(0), batch.tgt[:, :-1])
+    assert not torch.allclose(others, logits)
+
+
+@with_each_decoder
+def test_every_parameter_gets_a_gradient(kind):
+    model, batch = build(kind), draw()
+    logits = model(batch.pictures, batch.tgt[:, :-1])
+    F.cross_entropy(logits.flatten(0, 1), batch.tgt[:, 1:].flatten()).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().max() > 0, name
+
+
+def test_learns_to_caption_a_few_pictures_by_heart():
+    """Six pictures: beam search writes their captions, and attention moves with the words."""
+    model, batch = build(), draw(6)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for _ in range(150):
+        logits = model(batch.pictures, batch.tgt[:, :-1])
+        loss = F.cross_entropy(
+            logits.flatten(0, 1), batch.tgt[:, 1:].flatten(), ignore_index=PAD_ID
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    prompt = torch.full((6, 1), START_ID)
+    options = {"eos_id": END_ID, "max_new_tokens": 14}
+    written = greedy(
+        SteppedDecoder(model.decoder, model.encoder(batch.pictures)), prompt, **options
+    )
+    searched = beam_search(
+        SteppedDecoder(model.decoder, model.encoder(batch.pictures)), prompt, beam_size=3, **options
+    )
+    for row, tokens in enumerate(batch.tgt.tolist()):
+        caption = tuple(tokens[1 : tokens.index(END_ID) + 1])
+        assert written[row].tokens == caption
+        assert searched[row][0].tokens == caption
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 8), (1, 1, 8, 8), (0, 3, 8, 8), (1, 3, 0, 8)])
+def test_refuses_what_is_no_picture(shape):
+    with pytest.raises(ValueError, match="pictures must be"):
+        ConvEncoder(4)(torch.zeros(shape))
+
+
+@pytest.mark.parametrize("sizes", [(0, 4), (4, 0)])
+def test_refuses_sizes_below_one(sizes):
+    with pytest.raises(ValueError, match="at least 1"):
+        ConvEncoder(sizes[0], channels=sizes[1])

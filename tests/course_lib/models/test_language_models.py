@@ -1,0 +1,390 @@
+"""Are counts, probabilities and perplexities those worked out by hand, and the nets the formulas?
+
+The n-grams are those of three sentences: "I am Sam", "Sam I am", "I do not like green eggs and
+ham", whose bigram probabilities Jurafsky and Martin (2025, section 3.1) print.
+"""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
+from course_lib.metrics.perplexity import perplexity, token_log_probabilities
+from course_lib.models.neural_lm import NeuralLanguageModel
+from course_lib.models.ngram import NGramModel
+from course_lib.models.rnn_lm import RecurrentLanguageModel
+from course_lib.tokenization.vocabulary import END, START, Vocabulary
+from course_lib.training.loop import TrainingConfig, train
+
+TEXTS = [s.split() for s in ("I am Sam", "Sam I am", "I do not like green eggs and ham")]
+WORDS = Vocabulary.build(TEXTS, specials=(START, END), unknown=None)
+V = len(WORDS) - 1  # all but the start token can come
+SENTENCES = [[*WORDS.encode(text), WORDS.id_of(END)] for text in TEXTS]
+START_ID, END_ID = WORDS.id_of(START), WORDS.id_of(END)
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def counted(order, **options):
+    model = NGramModel(order, len(WORDS), start_id=START_ID, **options)
+    model.count(SENTENCES)
+    return model
+
+
+def probability(model, word, history=""):
+    distribution = model.next_token_distribution(WORDS.encode(history.split()))
+    return float(distribution[WORDS.id_of(word)])
+
+
+# n-grams ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("word", "history", "expected"),
+    [
+        ("I", "", 2 / 3),
+        ("Sam", "", 1 / 3),
+        ("am", "I", 2 / 3),
+        (END, "Sam", 1 / 2),
+        ("Sam", "am", 1 / 2),
+        ("do", "I", 1 / 3),
+        ("ham", "I", 0),
+        ("am", "Sam do not I", 2 / 3),  # the last token alone matters
+        ("am", f"{START} I", 2 / 3),
+    ],
+)
+def test_bigrams_are_those_of_the_textbook(word, history, expected):
+    assert probability(counted(2), word, history) == pytest.approx(expected)
+
+
+def test_counts_are_those_of_the_corpus():
+    model = counted(3)
+    am, i, sam = WORDS.encode(["am", "I", "Sam"])
+    assert model.count_of([i]) == 3
+    assert model.count_of([i, am]) == 2
+    assert model.count_of([sam, i, am]) == 1
+    assert model.count_of([START_ID, START_ID, i]) == 2
+    assert model.count_of([START_ID, sam, i]) == 1
+    assert model.count_of([am, am]) == 0
+    assert model.count_of([am, END_ID]) == 1
+    model.count([[i, am]])
+    assert model.count_of([i, am]) == 3
+    for ngram in ([], [i, i, i, i]):
+        with pytest.raises(ValueError, match="ngram must have 1 to 3 tokens"):
+            model.count_of(ngram)
+
+
+def test_unigrams_are_shares_of_all_tokens():
+    assert probability(counted(1), "I", "am") == pytest.approx(3 / 17)
+    assert probability(counted(1), END) == pytest.approx(3 / 17)
+
+
+def test_add_k_adds_to_every_count():
+    model = counted(2, k=0.5)
+    assert V == 11
+    assert probability(model, "am", "I") == pytest.approx((2 + 0.5) / (3 + 0.5 * V))
+    assert probability(model, "ham", "I") == pytest.approx(0.5 / (3 + 0.5 * V))
+    model = counted(3, k=1)
+    assert probability(model, "ham", "ham ham") == pytest.approx(1 / V)  # never came
+
+
+def test_interpolation_mixes_the_orders():
+    model = counted(3, weights=(0.1, 0.3, 0.6))
+    expected = 0.1 * 3 / 17 + 0.3 * 1 / 2 + 0.6 * 1  # END after "I am", "am Sam"
+    assert probability(model, END, "am Sam") == pytest.approx(expected)
+    expected = 0.1 * 2 / 17 + 0.3 * 1 / 2 + 0.6 * 1 / 2
+    assert probability(model, "Sam", "I am") == pytest.approx(expected)
+    smoothed = counted(2, weights=(0.25, 0.75), k=2)
+    expected = 0.25 * (2 + 2) / (17 + 2 * V) + 0.75 * (1 + 2) / (2 + 2 * V)
+    assert probability(smoothed, "Sam", "am") == pytest.approx(expected)
+
+
+def test_weight_of_a_history_that_never_came_goes_to_the_others():
+    model = counted(3, weights=(0.1, 0.3, 0.6))
+    # "ham am" never came, "am" did: 0.1 and 0.3 become 0.25 and 0.75
+    expected = 0.25 * 2 / 17 + 0.75 * 1 / 2
+    assert probability(model, "Sam", "ham am") == pytest.approx(expected)
+    assert probability(counted(2), "ham", END) == pytest.approx(1 / V)  # nothing follows the end
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"k": 0.1}, {"weights": (0.2, 0.3, 0.5)}, {"k": 3, "weights": (0, 0.5, 0.5)}]
+)
+def test_distributions_sum_to_one_after_any_history(options):
+    model = counted(3, **options)
+    for history in ("", "I", "am Sam", "ham ham", "green eggs and"):
+        distribution = model.next_token_distribution(WORDS.encode(history.split()))
+        assert distribution.shape == (len(WORDS),)
+        assert distribution.dtype == torch.float64
+        assert float(distribution.sum()) == pytest.approx(1, abs=1e-12)
+        assert float(distribution.min()) >= 0
+        assert distribution[START_ID] == 0
+
+
+def test_log_probabilities_of_a_sentence_are_in_nats():
+    log_p = counted(2).log_probabilities(SENTENCES[1])  # Sam I am END
+    expected = [1 / 3, 1 / 2, 2 / 3, 1 / 2]
+    torch.testing.assert_close(log_p.exp(), torch.tensor(expected).double())
+    assert counted(2).log_probabilities(WORDS.encode(["am"])).tolist() == [-math.inf]
+    assert counted(2).log_probabilities([]).shape == (0,)
+
+
+def test_as_a_function_an_ngram_model_predicts_each_next_token():
+    model = counted(3, k=0.5)
+    tokens = torch.tensor([[START_ID, *SENTENCES[0][:-1]], [START_ID, *SENTENCES[1][:-1]]])
+    logits = model(tokens)
+    assert logits.shape == (2, 4, len(WORDS))
+    scored = token_log_probabilities(logits, torch.tensor(SENTENCES[:2]))
+    torch.testing.assert_close(scored[0], model.log_probabilities(SENTENCES[0]))
+    torch.testing.assert_close(scored[1], model.log_probabilities(SENTENCES[1]))
+
+
+def test_generated_sentences_follow_the_bigrams():
+    model = counted(2)
+    first = [model.generate(end_id=END_ID, max_length=30, generator=seeded(s)) for s in range(300)]
+    again = [model.generate(end_id=END_ID, max_length=30, generator=seeded(s)) for s in range(300)]
+    assert first == again
+    for sentence in first:
+        assert END_ID not in sentence[:-1]
+        assert bool((model.log_probabilities(sentence) > -math.inf).all())
+    begin_with_i = sum(sentence[0] == WORDS.id_of("I") for sentence in first) / 300
+    assert abs(begin_with_i - 2 / 3) < 0.09
+    assert len(model.generate(end_id=START_ID, max_length=7, generator=seeded())) == 7
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"order": 0}, "order must be at least 1, got 0"),
+        ({"vocab_size": 1}, "vocab_size must be at least 2, got 1"),
+        ({"start_id": 5}, "start_id must be from 0 to 4, got 5"),
+        ({"start_id": -1}, "start_id must be from 0 to 4, got -1"),
+        ({"k": -0.1}, "k must be finite and not negative, got -0.1"),
+        ({"k": math.inf}, "k must be finite"),
+        ({"weights": (1.0,)}, "weights must be 2 numbers"),
+        ({"weights": (0.5, 0.6)}, "of sum 1"),
+        ({"weights": (-0.5, 1.5)}, "none negative"),
+    ],
+)
+def test_ngram_model_refuses_bad_values(change, message):
+    with pytest.raises(ValueError, match=message):
+        NGramModel(**({"order": 2, "vocab_size": 5, "start_id": 0} | change))
+
+
+def test_ngram_model_refuses_bad_tokens():
+    model = counted(2)
+    for call in (lambda s: model.count([s]), model.log_probabilities):
+        with pytest.raises(IndexError, match=r"token ids must be from 0 to 11, got 12"):
+            call([12])
+        with pytest.raises(IndexError, match="got -1"):
+            call([-1])
+        with pytest.raises(ValueError, match="must not hold the start token"):
+            call([START_ID])
+    with pytest.raises(ValueError, match="max_length must be at least 1, got 0"):
+        model.generate(end_id=END_ID, max_length=0, generator=seeded())
+
+
+# perplexity ---------------------------------------------------------------------------------------
+
+
+def test_perplexity_of_a_uniform_model_is_its_vocabulary():
+    log_p = token_log_probabilities(torch.zeros(2, 3, 7), torch.tensor([[0, 6, 1], [2, 2, 5]]))
+    torch.testing.assert_close(log_p, torch.full((2, 3), -math.log(7)))
+    assert perplexity(log_p) == pytest.approx(7)
+
+
+def test_perplexity_is_the_inverse_geometric_mean_of_the_probabilities():
+    log_p = torch.tensor([[0.5, 0.25, 0.1]]).log()
+    assert perplexity(log_p) == pytest.approx((1 / (0.5 * 0.25 * 0.1)) ** (1 / 3))
+    assert perplexity(torch.zeros(4)) == 1
+    assert perplexity(torch.tensor([0.0, -math.inf])) == math.inf
+
+
+def test_perplexity_counts_tokens_and_not_padding():
+    # Two sentences of one and three tokens: each token weighs the same, whatever its sentence.
+    log_p = torch.tensor([[0.5, 0.9, 0.9], [0.1, 0.1, 0.1]]).log()
+    is_counted = torch.tensor([[True, False, False], [True, True, True]])
+    assert perplexity(log_p, is_counted) == pytest.approx((1 / (0.5 * 0.001)) ** 0.25)
+
+
+def test_perplexity_of_the_textbook_sentence():
+    log_p = counted(2).log_probabilities(SENTENCES[0])  # I am Sam END: 2/3 2/3 1/2 1/2
+    assert perplexity(log_p) == pytest.approx(9**0.25)
+
+
+def test_token_log_probabilities_are_those_of_cross_entropy():
+    logits = torch.randn(4, 5, 9, generator=seeded(), dtype=torch.float64)
+    targets = torch.randint(9, (4, 5), generator=seeded())
+    expected = -F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
+    torch.testing.assert_close(token_log_probabilities(logits, targets), expected)
+
+
+def test_perplexity_refuses_what_is_no_log_probability():
+    with pytest.raises(ValueError, match=r"must be at most 0 \(nats\), got a largest of 0\.5"):
+        perplexity(torch.tensor([-1.0, 0.5]))
+    with pytest.raises(ValueError, match="must be at most 0"):
+        perplexity(torch.tensor([math.nan]))
+    with pytest.raises(ValueError, match="at least one token must be counted"):
+        perplexity(torch.tensor([-1.0]), torch.tensor([False]))
+    with pytest.raises(TypeError, match=r"is_counted must be boolean .* got torch\.int64"):
+        perplexity(torch.tensor([-1.0]), torch.tensor([1]))
+    with pytest.raises(ValueError, match=r"\(1,\), got \(1, 1\)"):
+        perplexity(torch.tensor([-1.0]), torch.tensor([[True]]))
+    with pytest.raises(ValueError, match="logits must have the shape of targets and vocab_size"):
+        token_log_probabilities(torch.zeros(2, 3, 4), torch.zeros(3, 2, dtype=torch.long))
+
+
+# the neural model ---------------------------------------------------------------------------------
+
+SIZES = {"vocab_size": 7, "context_size": 3, "d_embedding": 4, "d_hidden": 5}
+
+
+def build_neural(seed=0, **changes):
+    torch.manual_seed(seed)
+    return NeuralLanguageModel(**(SIZES | {"start_id": 1} | changes)).double()
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_neural_model_is_the_papers_formula_written_as_loops(direct):
+    model = build_neural(direct=direct)
+    tokens = torch.tensor([[1, 3, 6, 0], [1, 2, 2, 5]])
+    logits = model(tokens)
+    assert logits.shape == (2, 4, 7)
+    C, H, d = model.embedding.weight, model.hidden.weight, model.hidden.bias
+    U, b = model.output.weight, model.output.bias
+    for row, sentence in enumerate(tokens.tolist()):
+        for t in range(4):
+            window = [1, 1, *sentence][t : t + 3]  # oldest first
+            x = torch.cat([C[token] for token in window])
+            y = b + U @ torch.tanh(d + H @ x)
+            if direct:
+                y = y + model.direct.weight @ x
+            torch.testing.assert_close(logits[row, t], y)
+
+
+def test_neural_model_has_the_parameters_of_the_paper():
+    model = build_neural(direct=True)
+    V, n, m, h = 7, 3, 4, 5
+    expected = V * m + (n * m * h + h) + (h * V + V) + n * m * V
+    assert sum(p.numel() for p in model.parameters()) == expected
+    assert build_neural().direct is None
+
+
+def test_neural_model_looks_as_far_back_as_its_context_and_never_ahead():
+    model = build_neural(direct=True)
+    tokens = torch.randint(7, (1, 8), generator=seeded())
+    changed = tokens.clone()
+    changed[0, 3] = (changed[0, 3] + 1) % 7
+    differs = (model(tokens) != model(changed)).any(-1)[0]
+    assert differs.tolist() == [False] * 3 + [True] * 3 + [False] * 2
+
+
+def test_neural_model_with_a_context_of_one_pads_nothing():
+    model = build_neural(context_size=1)
+    assert model(torch.tensor([[2]])).shape == (1, 1, 7)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_neural_model_refuses_empty_sizes(name):
+    with pytest.raises(ValueError, match=f"sizes must be at least 1, got .*{name}=0"):
+        build_neural(**{name: 0})
+
+
+def test_neural_model_refuses_bad_tokens():
+    with pytest.raises(ValueError, match="start_id must be from 0 to 6, got 7"):
+        build_neural(start_id=7)
+    with pytest.raises(IndexError, match="token_ids must lie in 0 to 6"):
+        build_neural()(torch.tensor([[7]]))
+    with pytest.raises(TypeError):
+        build_neural()(torch.tensor([[1.0]]))
+    with pytest.raises(ValueError, match="at least one token"):
+        build_neural()(torch.zeros(1, 0, dtype=torch.long))
+
+
+# the recurrent model ------------------------------------------------------------------------------
+
+
+def build_recurrent(seed=0, **changes):
+    torch.manual_seed(seed)
+    sizes = {"vocab_size": 7, "d_embedding": 4, "d_hidden": 5} | changes
+    return RecurrentLanguageModel(**sizes).double()
+
+
+def test_recurrent_model_is_the_papers_formula_written_as_a_loop():
+    model = build_recurrent()
+    tokens = torch.tensor([[1, 3, 6, 0], [1, 2, 2, 5]])
+    [cell] = model.recurrent.cells
+    assert isinstance(cell, RNNCell)
+    h = torch.zeros(2, 5, dtype=torch.float64)
+    for t in range(4):
+        e = model.embedding.weight[tokens[:, t]]
+        h = torch.tanh(cell.input_projection(e) + cell.hidden_projection(h))
+        torch.testing.assert_close(
+            model(tokens)[:, t], h @ model.output.weight.T + model.output.bias
+        )
+
+
+@pytest.mark.parametrize("cell", [RNNCell, GRUCell, LSTMCell])
+def test_recurrent_model_reads_in_pieces_as_it_reads_at_once(cell):
+    model = build_recurrent(cell=cell, num_layers=2)
+    tokens = torch.randint(7, (3, 9), generator=seeded())
+    whole, last = model.read(tokens)
+    pieces, state = [], None
+    for piece in tokens.split([1, 5, 3], dim=1):
+        logits, state = model.read(piece, state)
+        pieces.append(logits)
+    torch.testing.assert_close(torch.cat(pieces, dim=1), whole)
+    torch.testing.assert_close(state, last)
+    torch.testing.assert_close(model(tokens), whole)
+
+
+def test_recurrent_model_sees_all_before_and_nothing_after():
+    model = build_recurrent(cell=LSTMCell, num_layers=2)
+    tokens = torch.randint(7, (1, 8), generator=seeded())
+    changed = tokens.clone()
+    changed[0, 3] = (changed[0, 3] + 1) % 7
+    differs = (model(tokens) != model(changed)).any(-1)[0]
+    assert differs.tolist() == [False] * 3 + [True] * 5
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "d_embedding", "d_hidden", "num_layers"])
+def test_recurrent_model_refuses_empty_sizes(name):
+    with pytest.raises(ValueError, match="must be at least 1"):
+        build_recurrent(**{name: 0})
+
+
+def test_recurrent_model_refuses_bad_tokens():
+    with pytest.raises(IndexError, match="token_ids must lie in 0 to 6"):
+        build_recurrent()(torch.tensor([[7]]))
+    with pytest.raises(ValueError, match="initial must have shape"):
+        build_recurrent().read(torch.tensor([[1]]), torch.zeros(1, 2, 5).double())
+
+
+# all of them learn --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("build", [build_neural, build_recurrent])
+def test_networks_learn_a_text_by_heart(build):
+    """A sentence whose next token hangs on two before it: a perplexity near 1 needs a memory."""
+    text = torch.tensor([[1, 2, 3, 2, 4, 2, 3, 2, 4, 2, 3, 2, 4]])
+    model = build(d_hidden=16)
+
+    def loss(model: nn.Module, batch):
+        return -token_log_probabilities(model(batch[:, :-1]), batch[:, 1:]).mean()
+
+    before = math.exp(loss(model, text).detach())
+    train(
+        model,
+        lambda step: text,
+        loss,
+        TrainingConfig(steps=150, learning_rate=0.02),
+        progress=False,
+    )
+    log_p = token_log_probabilities(model(text[:, :-1]), text[:, 1:])
+    assert before > 4
+    assert 1 <= perplexity(log_p.detach()) < 1.1

@@ -1,0 +1,510 @@
+"""Is the Transformer PyTorch's and MarianMT's, and does it see what it may and no more?"""
+
+import dataclasses
+import math
+
+import pytest
+import torch
+from torch import nn
+from transformers import MarianConfig, MarianMTModel
+
+from course_lib.layers.feed_forward import FeedForward
+from course_lib.layers.masks import causal_mask, padding_mask
+from course_lib.layers.normalization import LayerNorm
+from course_lib.layers.positional import LearnedPositions
+from course_lib.layers.residual import Residual
+from course_lib.layers.transformer_layers import Decoder, DecoderLayer, Encoder, EncoderLayer
+from course_lib.models.transformer import Transformer, TransformerConfig
+from tests.course_lib.parity import (
+    assert_as_exact_as,
+    assert_equal_in_float64,
+    output_and_gradients,
+    randomise,
+)
+from tests.course_lib.weights import (
+    copy_marian,
+    copy_torch_decoder_layer,
+    copy_torch_encoder_layer,
+    copy_torch_transformer,
+)
+
+BATCH, SRC_LEN, TGT_LEN, D_MODEL, HEADS, D_FF, LAYERS = 2, 5, 4, 12, 3, 20, 2
+SRC_VOCAB, TGT_VOCAB, PAD = 11, 13, 0
+SRC = torch.tensor([[3, 1, 4, 1, 5], [2, 7, 1, PAD, PAD]])
+TGT = torch.tensor([[1, 6, 12, 2], [1, 9, 2, PAD]])
+SMALL = {
+    "src_vocab_size": SRC_VOCAB,
+    "tgt_vocab_size": TGT_VOCAB,
+    "d_model": D_MODEL,
+    "num_heads": HEADS,
+    "d_ff": D_FF,
+    "num_encoder_layers": LAYERS,
+    "num_decoder_layers": LAYERS,
+}
+at_each_norm_position = pytest.mark.parametrize("norm_position", ["pre", "post"])
+in_both_dtypes = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+
+
+def build(*, dtype=torch.float64, random_weights=True, **changes) -> Transformer:
+    torch.manual_seed(0)
+    model = Transformer(TransformerConfig(**(SMALL | {"dropout": 0.0} | changes)))
+    return (randomise(model, std=0.3) if random_weights else model).to(dtype)
+
+
+def draw_vectors(length, dtype, seed):
+    generator = torch.Generator().manual_seed(seed)
+    shape = (BATCH, length, D_MODEL)
+    return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
+
+
+# --- parity with torch.nn ------------------------------------------------------------------------
+
+
+def build_torch_transformer(norm_position, activation, dtype):
+    settings = {
+        "dropout": 0.0,
+        "activation": activation,
+        "batch_first": True,
+        "norm_first": norm_position == "pre",
+    }
+    # PyTorch's own stacks end in a norm even after post-norm layers; the paper's do not.
+    norms = [nn.LayerNorm(D_MODEL) if norm_position == "pre" else None for _ in range(2)]
+    torch.manual_seed(1)
+    encoder_layer = nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, **settings)
+    decoder_layer = nn.TransformerDecoderLayer(D_MODEL, HEADS, D_FF, **settings)
+    model = nn.Transformer(
+        D_MODEL,
+        HEADS,
+        custom_encoder=nn.TransformerEncoder(
+            encoder_layer, LAYERS, norms[0], enable_nested_tensor=False
+        ),
+        custom_decoder=nn.TransformerDecoder(decoder_layer, LAYERS, norms[1]),
+        **settings,
+    )
+    return randomise(model).to(dtype)
+
+
+@in_both_dtypes
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@at_each_norm_position
+def test_stacks_equal_torchs_forward_and_backward(norm_position, activation, dtype):
+    theirs_masks = {
+        "tgt_mask": ~causal_mask(TGT_LEN),
+        "src_key_padding_mask": SRC == PAD,
+        "memory_key_padding_mask": SRC == PAD,
+    }
+
+    def run_torch(dtype):
+        model = build_torch_transformer(norm_position, activation, dtype)
+        src, tgt = draw_vectors(SRC_LEN, dtype, 1), draw_vectors(TGT_LEN, dtype, 2)
+        return output_and_gradients(model(src, tgt, **theirs_masks), [src, tgt])
+
+    settings = {"norm_position": norm_position, "activation": activation}
+    encoder = Encoder(LAYERS, D_MODEL, HEADS, D_FF, **settings).to(dtype)
+    decoder = Decoder(LAYERS, D_MODEL, HEADS, D_FF, **settings).to(dtype)
+    copy_torch_transformer(
+        encoder, decoder, build_torch_transformer(norm_position, activation, dtype)
+    )
+    src, tgt = draw_vectors(SRC_LEN, dtype, 1), draw_vectors(TGT_LEN, dtype, 2)
+    mask = padding_mask(SRC, PAD)
+    output = decoder(tgt, encoder(src, mask), causal_mask(TGT_LEN), mask)
+    actual = output_and_gradients(output, [src, tgt])
+    exact, reference = run_torch(torch.float64), run_torch(dtype)
+    if dtype == torch.float32:
+        assert_as_exact_as(reference, actual, exact)
+    else:
+        assert_equal_in_float64(actual, reference)
+
+
+@at_each_norm_position
+def test_each_layer_equals_torchs_with_gradients_of_its_parameters(norm_position):
+    settings = {"dropout": 0.0, "batch_first": True, "norm_first": norm_position == "pre"}
+    src = draw_vectors(SRC_LEN, torch.float64, 1)
+    tgt = draw_vectors(TGT_LEN, torch.float64, 2)
+
+    theirs = randomise(nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, **settings)).double()
+    ours = EncoderLayer(D_MODEL, HEADS, D_FF, norm_position=norm_position).double()
+    copy_torch_encoder_layer(ours, theirs)
+    pairs = [
+        (ours.feed_forward.expansion.weight, theirs.linear1.weight),
+        (ours.feed_forward.contraction.bias, theirs.linear2.bias),
+        (ours.self_attention.output_projection.weight, theirs.self_attn.out_proj.weight),
+        (ours.attention_residual.norm.gain, theirs.norm1.weight),
+        (ours.feed_forward_residual.norm.bias, theirs.norm2.bias),
+    ]
+    assert_equal_in_float64(
+        output_and_gradients(ours(src), [src, *(mine for mine, _ in pairs)]),
+        output_and_gradients(theirs(src), [src, *(peer for _, peer in pairs)]),
+    )
+
+    theirs = randomise(nn.TransformerDecoderLayer(D_MODEL, HEADS, D_FF, **settings)).double()
+    ours = DecoderLayer(D_MODEL, HEADS, D_FF, norm_position=norm_position).double()
+    copy_torch_decoder_layer(ours, theirs)
+    pairs = [
+        (ours.cross_attention.output_projection.weight, theirs.multihead_attn.out_proj.weight),
+        (ours.self_attention_residual.norm.gain, theirs.norm1.weight),
+        (ours.cross_attention_residual.norm.gain, theirs.norm2.weight),
+        (ours.feed_forward_residual.norm.gain, theirs.norm3.weight),
+    ]
+    mask = causal_mask(TGT_LEN)
+    assert_equal_in_float64(
+        output_and_gradients(ours(tgt, src, mask), [src, tgt, *(mine for mine, _ in pairs)]),
+        output_and_gradients(
+            theirs(tgt, src, tgt_mask=~mask), [src, tgt, *(peer for _, peer in pairs)]
+        ),
+    )
+
+
+def test_epsilon_reaches_every_norm():
+    for stack in (Encoder, Decoder):
+        model = stack(2, D_MODEL, HEADS, D_FF, norm_position="pre", epsilon=0.25)
+        norms = [module for module in model.modules() if isinstance(module, LayerNorm)]
+        assert len(norms) == 2 * (2 if stack is Encoder else 3) + 1
+        assert all(norm.epsilon == 0.25 for norm in norms)
+
+
+# --- parity with transformers --------------------------------------------------------------------
+
+
+@in_both_dtypes
+def test_equals_marian(dtype):
+    settings = {
+        "vocab_size": TGT_VOCAB,
+        "d_model": D_MODEL,
+        "encoder_layers": LAYERS,
+        "decoder_layers": LAYERS,
+        "encoder_attention_heads": HEADS,
+        "decoder_attention_heads": HEADS,
+        "encoder_ffn_dim": D_FF,
+        "decoder_ffn_dim": D_FF,
+        "activation_function": "relu",
+        "scale_embedding": True,
+        "max_position_embeddings": 9,
+        "pad_token_id": PAD,
+        "eos_token_id": 2,
+        "forced_eos_token_id": None,
+        "decoder_start_token_id": PAD,
+        "bos_token_id": None,
+    }
+    marian = randomise(MarianMTModel(MarianConfig(**settings)).eval(), std=0.3)
+    ours = build(
+        src_vocab_size=TGT_VOCAB, tied="all", positions="learned", max_length=9, dtype=torch.float64
+    )
+
+    def run_marian(dtype):
+        model = marian.to(dtype)
+        inputs = {"input_ids": SRC, "attention_mask": (SRC != PAD).long()}
+        logits = model(**inputs, decoder_input_ids=TGT).logits
+        return output_and_gradients(logits, [model.model.shared.weight])
+
+    exact = run_marian(torch.float64)
+    copy_marian(ours, marian)
+    reference = run_marian(dtype)
+    ours = ours.to(dtype)
+    actual = output_and_gradients(ours(SRC, TGT), [ours.tgt_embedding.weight])
+    if dtype == torch.float32:
+        assert_as_exact_as(reference[:1], actual[:1], exact[:1])
+    else:
+        # Marian leaves its padding row's gradient out; ours is a row like any other.
+        assert_equal_in_float64(
+            [actual[0], actual[1][PAD + 1 :]], [reference[0], reference[1][PAD + 1 :]]
+        )
+
+
+# --- what it may see -----------------------------------------------------------------------------
+
+
+@at_each_norm_position
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_the_past_does_not_change_with_the_future(positions, norm_position):
+    model = build(positions=positions, norm_position=norm_position)
+    before = model(SRC, TGT)
+    for place in range(1, TGT_LEN):
+        changed = TGT.clone()
+        changed[:, place] = (changed[:, place] + 3) % TGT_VOCAB
+        after = model(SRC, changed)
+        torch.testing.assert_close(after[:, :place], before[:, :place], rtol=0, atol=1e-12)
+        assert not torch.allclose(after[:, place:], before[:, place:])
+
+
+def test_more_padding_changes_nothing():
+    model = build()
+    longer_src = nn.functional.pad(SRC, (0, 3), value=PAD)
+    longer_tgt = nn.functional.pad(TGT, (0, 2), value=PAD)
+    torch.testing.assert_close(
+        model(longer_src, longer_tgt)[:, :TGT_LEN], model(SRC, TGT), rtol=0, atol=1e-12
+    )
+
+
+def test_sentences_of_a_batch_do_not_see_each_other():
+    model = build()
+    alone = torch.cat([model(SRC[i : i + 1], TGT[i : i + 1]) for i in range(BATCH)])
+    torch.testing.assert_close(model(SRC, TGT), alone, rtol=0, atol=1e-12)
+
+
+def test_the_pad_id_alone_says_what_is_padding():
+    model = build(pad_id=5)
+    assert SRC[0, -1] == 5
+    shortened = model(SRC[:1, :-1], TGT[:1])
+    torch.testing.assert_close(model(SRC, TGT)[:1], shortened, rtol=0, atol=1e-12)
+
+
+def test_every_source_token_and_every_earlier_target_token_is_read():
+    model = build()
+    before = model(SRC, TGT)
+    for place in range(SRC_LEN):
+        changed = SRC.clone()
+        changed[0, place] = 9
+        assert not torch.allclose(model(changed, TGT)[0], before[0])
+    for place in range(TGT_LEN - 1):
+        changed = TGT.clone()
+        changed[0, place] = 8
+        assert not torch.allclose(model(SRC, changed)[0, -1], before[0, -1])
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_order_matters(positions):
+    model = build(positions=positions)
+    assert not torch.allclose(model(SRC[:1].flip(1), TGT[:1]), model(SRC[:1], TGT[:1]))
+
+
+def test_a_source_of_padding_alone_gives_no_nan():
+    logits = build()(torch.full_like(SRC, PAD), TGT)
+    assert logits.isfinite().all()
+
+
+# --- the parts together --------------------------------------------------------------------------
+
+
+def test_forward_is_encode_then_decode():
+    model = build()
+    memory, mask = model.encode(SRC)
+    assert memory.shape == (BATCH, SRC_LEN, D_MODEL)
+    assert torch.equal(mask, padding_mask(SRC, PAD))
+    hidden = model.hidden(TGT, memory, mask)
+    assert hidden.shape == (BATCH, TGT_LEN, D_MODEL)
+    assert torch.equal(model.output_projection(hidden), model(SRC, TGT))
+    assert model(SRC, TGT).shape == (BATCH, TGT_LEN, TGT_VOCAB)
+
+
+def test_embeddings_are_scaled_and_positions_added():
+    model = build(num_encoder_layers=1)
+    seen = []
+    model.encoder.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    model.encode(SRC)
+    vectors = model.src_positions.vectors(SRC_LEN, dtype=torch.float64)
+    expected = model.src_embedding.weight[SRC] * math.sqrt(D_MODEL) + vectors
+    torch.testing.assert_close(seen[0], expected)
+
+
+@pytest.mark.parametrize(
+    ("tied", "src_vocab", "source_shared", "output_shared"),
+    [
+        ("none", SRC_VOCAB, False, False),
+        ("output", SRC_VOCAB, False, True),
+        ("all", TGT_VOCAB, True, True),
+    ],
+)
+def test_weights_are_tied_as_asked(tied, src_vocab, source_shared, output_shared):
+    model = build(tied=tied, src_vocab_size=src_vocab)
+    target = model.tgt_embedding.weight
+    assert (model.src_embedding.weight is target) == source_shared
+    assert (model.output_projection.weight is target) == output_shared
+    assert model.src_embedding.weight.shape == (src_vocab, D_MODEL)
+
+
+def test_positions_of_source_and_target_are_learned_apart():
+    model = build(positions="learned", max_length=7)
+    assert isinstance(model.src_positions, LearnedPositions)
+    assert model.src_positions.weight.shape == (7, D_MODEL)
+    assert model.src_positions.weight is not model.tgt_positions.weight
+
+
+def test_only_pre_norm_stacks_end_in_a_norm():
+    assert isinstance(build(norm_position="pre").decoder.norm, LayerNorm)
+    assert isinstance(build(norm_position="post").decoder.norm, nn.Identity)
+    assert isinstance(build(norm_position="pre").encoder.norm, LayerNorm)
+
+
+def test_starts_with_vectors_of_about_unit_size_and_different_layers():
+    model = build(random_weights=False, d_model=96, num_heads=4, src_vocab_size=500)
+    embedded = model.src_embedding(torch.arange(500)[None])
+    assert embedded.std().item() == pytest.approx(1.0, rel=0.05)
+    expansion = model.encoder.layers[0].feed_forward.expansion
+    bound = math.sqrt(6 / (96 + D_FF))  # Glorot's
+    assert expansion.weight.abs().max().item() == pytest.approx(bound, rel=0.02)
+    assert (expansion.bias == 0).all()
+    first, second = (layer.self_attention.query_projection.weight for layer in model.encoder.layers)
+    assert not torch.equal(first, second)
+
+
+def test_the_base_model_is_the_papers():
+    config = TransformerConfig(src_vocab_size=37_000, tgt_vocab_size=37_000, tied="all")
+    with torch.device("meta"):
+        model = Transformer(config)
+    millions = sum(p.numel() for p in model.parameters()) / 1e6
+    assert millions == pytest.approx(65, rel=0.04)  # table 3 says 65 million
+    assert config.norm_position == "post"
+    assert config.activation == "relu"
+
+
+@pytest.mark.parametrize(
+    "place", ["dropout", "encoder.layers.0.attention_residual", "decoder.layers.1.feed_forward"]
+)
+def test_dropout_is_where_it_should_be(place):
+    model = build(dropout=0.25)
+    assert torch.equal(model.eval()(SRC, TGT), model(SRC, TGT))
+    model.train()
+    module = model.get_submodule(place)
+    dropout = module if isinstance(module, nn.Dropout) else module.dropout
+    assert dropout.p == 0.25
+    for other in model.modules():  # silence all others
+        if isinstance(other, nn.Dropout) and other is not dropout:
+            other.p = 0.0
+    assert not torch.equal(model(SRC, TGT), model(SRC, TGT))
+
+
+def test_dropout_falls_on_source_and_target_embeddings():
+    model = build(dropout=0.25).train()
+    for module in model.modules():
+        if isinstance(module, nn.Dropout) and module is not model.dropout:
+            module.p = 0.0
+    memory, mask = model.encode(SRC)
+    assert not torch.equal(model.encode(SRC)[0], memory)
+    assert not torch.equal(model.hidden(TGT, memory, mask), model.hidden(TGT, memory, mask))
+
+
+def test_choices_reach_every_layer():
+    model = build(activation="gelu", norm_position="pre")
+    feed_forwards = [m for m in model.modules() if isinstance(m, FeedForward)]
+    residuals = [m for m in model.modules() if isinstance(m, Residual)]
+    assert len(feed_forwards) == 2 * LAYERS
+    assert len(residuals) == (2 + 3) * LAYERS
+    assert all(layer.activation is nn.functional.gelu for layer in feed_forwards)
+    assert all(layer.norm_position == "pre" for layer in residuals)
+
+
+def test_every_dropout_has_the_share_asked_for():
+    shares = {m.p for m in build(dropout=0.25).modules() if isinstance(m, nn.Dropout)}
+    assert shares == {0.25}
+
+
+def test_every_parameter_gets_a_gradient():
+    model = build(norm_position="pre", positions="learned", tied="none")
+    model(SRC, TGT).square().sum().backward()
+    assert all((p.grad != 0).any() for p in model.parameters())
+
+
+def test_learns_to_copy():
+    torch.manual_seed(0)
+    model = Transformer(
+        TransformerConfig(**(SMALL | {"d_model": 32, "num_heads": 2, "d_ff": 64, "dropout": 0.0}))
+    )
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    generator = torch.Generator().manual_seed(1)
+
+    def draw(batch):
+        src = torch.randint(2, SRC_VOCAB, (batch, 5), generator=generator)
+        return src, torch.cat((torch.ones(batch, 1, dtype=torch.int64), src), dim=1)
+
+    for _ in range(300):
+        src, tgt = draw(64)
+        loss = nn.functional.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), src.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    src, tgt = draw(200)
+    right = model(src, tgt[:, :-1]).argmax(-1) == src
+    assert right.double().mean() > 0.95
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        *(({name: 0}, f"{name} must be at least 1, got 0") for name in (*SMALL, "max_length")),
+        ({"num_heads": 5}, "d_model=12 must be divisible by num_heads=5"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
+        ({"dropout": -0.1}, "dropout must be at least 0 and below 1, got -0.1"),
+        ({"activation": "swish"}, "activation must be one of .* got 'swish'"),
+        ({"positions": "rotary"}, "positions must be one of .* got 'rotary'"),
+        ({"tied": "both"}, "tied must be one of .* got 'both'"),
+        ({"norm_position": "before"}, "norm_position must be 'pre' or 'post', got 'before'"),
+        ({"d_model": 9}, "sinusoidal positions need an even d_model, got 9"),
+        ({"tied": "all"}, "src_vocab_size=11 and tgt_vocab_size=13"),
+        ({"pad_id": 11}, "pad_id must be a token id of both vocabularies, got 11"),
+        ({"pad_id": -1}, "pad_id must be a token id of both vocabularies, got -1"),
+    ],
+)
+def test_bad_configurations_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        TransformerConfig(**(SMALL | change))
+
+
+def test_configurations_are_frozen_and_keyword_only():
+    config = TransformerConfig(**SMALL)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.d_model = 7
+    with pytest.raises(TypeError):
+        TransformerConfig(11, 13)
+    assert TransformerConfig(**(SMALL | {"positions": "learned", "d_model": 9})).d_model == 9
+
+
+@pytest.mark.parametrize("stack", [Encoder, Decoder])
+def test_empty_stacks_are_refused(stack):
+    with pytest.raises(ValueError, match="num_layers must be at least 1, got 0"):
+        stack(0, D_MODEL, HEADS, D_FF)
+
+
+@pytest.mark.parametrize("layer", [EncoderLayer, DecoderLayer])
+@pytest.mark.parametrize(
+    ("sizes", "settings", "message"),
+    [
+        ((12, 5, 8), {}, "d_model=12 must be divisible by num_heads=5"),
+        ((12, 3, 0), {}, "d_ff must be at least 1, got 0"),
+        ((12, 3, 8), {"norm_position": "mid"}, "norm_position must be 'pre' or 'post', got 'mid'"),
+        ((12, 3, 8), {"dropout": 2.0}, "between 0 and 1, but got 2.0"),
+        ((12, 3, 8), {"activation": "tanh"}, "activation must be one of"),
+        ((12, 3, 8), {"epsilon": 0.0}, "epsilon must be positive, got 0.0"),
+    ],
+)
+def test_bad_layers_are_refused(layer, sizes, settings, message):
+    with pytest.raises(ValueError, match=message):
+        layer(*sizes, **settings)
+
+
+def test_masks_that_are_not_boolean_are_refused():
+    x, memory = torch.zeros(1, 4, D_MODEL), torch.zeros(1, 5, D_MODEL)
+    ones = torch.ones(4, 4)
+    with pytest.raises(TypeError, match="mask must be boolean"):
+        Encoder(1, D_MODEL, HEADS, D_FF)(x, ones)
+    decoder = Decoder(1, D_MODEL, HEADS, D_FF)
+    with pytest.raises(TypeError, match="mask must be boolean"):
+        decoder(x, memory, ones)
+    with pytest.raises(TypeError, match="mask must be boolean"):
+        decoder(x, memory, None, torch.ones(4, 5))
+
+
+def test_bad_batches_are_refused():
+    model = build()
+    with pytest.raises(ValueError, match="src and tgt must agree in batch, got 2 and 1"):
+        model(SRC, TGT[:1])
+    with pytest.raises(ValueError, match="hold at least one token"):
+        model(SRC[:0], TGT[:0])
+    with pytest.raises(ValueError, match="hold at least one token"):
+        model(SRC, TGT[:, :0])
+    with pytest.raises(IndexError, match="must lie in 0 to 10, got 0 to 12"):
+        model(TGT, TGT)
+    with pytest.raises(IndexError, match="must lie in 0 to 12"):
+        model(SRC, TGT + 1)
+    with pytest.raises(TypeError, match="token_ids must be int64 or int32"):
+        model(SRC.float(), TGT)
+    with pytest.raises(ValueError, match="positions end at max_length=4, got a sequence of 5"):
+        build(positions="learned", max_length=4)(SRC, TGT)
+
+
+def test_same_seed_same_model_same_result():
+    first, second = (build(random_weights=False) for _ in range(2))
+    assert torch.equal(first(SRC, TGT), second(SRC, TGT))

@@ -1,0 +1,268 @@
+"""Are pairs, loss and gradients those worked out by hand, and do words of a kind end up near?"""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from course_lib.data.context_pairs import context_pairs, context_windows, noise_distribution
+from course_lib.data.translation_grammar.grammar import draw_pairs
+from course_lib.data.translation_grammar.lexicon import NOUNS
+from course_lib.models.word2vec import CBOW, SkipGram, nearest_neighbours, negative_sampling_loss
+from course_lib.tokenization.vocabulary import Vocabulary
+from course_lib.training.loop import TrainingConfig, train
+
+V, D, PAD_ID = 7, 4, 0
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def randomised(model):
+    """Vectors as after training: no zeros, no symmetry."""
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, generator=seeded(parameter.numel()))
+    with torch.no_grad():
+        model.output.weight.mul_(1.5)  # the two tables differ
+    return model.double()
+
+
+# what is trained on -------------------------------------------------------------------------------
+
+
+def test_pairs_are_those_within_the_window_and_the_sentence():
+    expected = [[1, 2], [1, 3], [2, 1], [2, 3], [2, 4], [3, 1], [3, 2], [3, 4], [4, 2], [4, 3]]
+    assert context_pairs([[1, 2, 3, 4]], window=2).tolist() == expected
+    assert context_pairs([[1, 2], [3], [4, 5]], window=3).tolist() == [
+        [1, 2],
+        [2, 1],
+        [4, 5],
+        [5, 4],
+    ]
+    assert context_pairs([], window=1).shape == (0, 2)
+    assert context_pairs([[5, 5]], window=1).tolist() == [[5, 5], [5, 5]]
+
+
+def test_windows_hold_the_same_neighbours_filled_up():
+    words, near = context_windows([[1, 2, 3, 4], [5]], window=2, pad_id=9)
+    assert words.tolist() == [1, 2, 3, 4]
+    assert near.tolist() == [[2, 3, 9, 9], [1, 3, 4, 9], [1, 2, 4, 9], [2, 3, 9, 9]]
+    words, near = context_windows([], window=2, pad_id=9)
+    assert (words.shape, near.shape) == ((0,), (0, 4))
+    assert words.dtype == near.dtype == torch.long
+
+
+def test_window_must_hold_something():
+    with pytest.raises(ValueError, match="window must be at least 1, got 0"):
+        context_pairs([[1, 2]], window=0)
+    with pytest.raises(ValueError, match="window must be at least 1, got -1"):
+        context_windows([[1, 2]], window=-1, pad_id=0)
+
+
+def test_noise_evens_frequencies_out():
+    noise = noise_distribution(torch.tensor([0, 16, 81]))
+    torch.testing.assert_close(noise, torch.tensor([0, 8, 27]).double() / 35)  # 2 ** 3, 3 ** 3
+    torch.testing.assert_close(
+        noise_distribution(torch.tensor([0, 1, 3]), power=1), torch.tensor([0, 0.25, 0.75]).double()
+    )
+    assert noise_distribution(torch.tensor([0, 1, 3]), power=0).tolist() == [0, 0.5, 0.5]
+
+
+def test_noise_refuses_bad_counts():
+    for counts in ([0, 0], [-1, 2], [[1, 2]]):
+        with pytest.raises(ValueError, match="counts must be a vector"):
+            noise_distribution(torch.tensor(counts))
+    with pytest.raises(ValueError, match="power must be finite and not negative, got -1"):
+        noise_distribution(torch.tensor([1]), power=-1)
+    with pytest.raises(ValueError, match="power must be finite"):
+        noise_distribution(torch.tensor([1]), power=math.inf)
+
+
+# the models ---------------------------------------------------------------------------------------
+
+
+def test_skip_gram_scores_are_dot_products_of_both_tables():
+    model = randomised(SkipGram(V, D))
+    words, candidates = torch.tensor([2, 5]), torch.tensor([[1, 1, 6], [0, 5, 3]])
+    E, O = model.embedding.weight, model.output.weight  # noqa: E741
+    torch.testing.assert_close(model(words), E[[2, 5]] @ O.T)
+    for row in range(2):
+        for column in range(3):
+            expected = torch.dot(E[words[row]], O[candidates[row, column]])
+            torch.testing.assert_close(model.score(words, candidates)[row, column], expected)
+
+
+def test_cbow_scores_the_mean_of_the_neighbours_without_padding():
+    model = randomised(CBOW(V, D, pad_id=PAD_ID))
+    context = torch.tensor([[2, 5, PAD_ID, PAD_ID], [3, 3, 1, 4]])
+    E, O = model.embedding.weight, model.output.weight  # noqa: E741
+    means = torch.stack([(E[2] + E[5]) / 2, (2 * E[3] + E[1] + E[4]) / 4])
+    torch.testing.assert_close(model(context), means @ O.T)
+    candidates = torch.tensor([[1, 6, 0], [0, 5, 3]])
+    torch.testing.assert_close(
+        model.score(context, candidates), (means @ O.T).gather(1, candidates)
+    )
+
+
+def test_vectors_start_as_those_of_word2vec():
+    for model in (SkipGram(500, 8), CBOW(500, 8, pad_id=0)):
+        assert not model.output.weight.any()
+        assert float(model.embedding.weight.detach().abs().max()) <= 0.5 / 8
+        assert float(model.embedding.weight.detach().std()) == pytest.approx(
+            1 / 8 / math.sqrt(12), rel=0.1
+        )
+
+
+def test_models_refuse_bad_sizes_and_tokens():
+    for sizes in ((0, 4), (4, 0)):
+        with pytest.raises(ValueError, match="sizes must be at least 1"):
+            SkipGram(*sizes)
+        with pytest.raises(ValueError, match="sizes must be at least 1"):
+            CBOW(*sizes, pad_id=0)
+    for pad_id in (-1, V):
+        with pytest.raises(ValueError, match=f"pad_id must be from 0 to 6, got {pad_id}"):
+            CBOW(V, D, pad_id=pad_id)
+    with pytest.raises(ValueError, match="at least one word in each row"):
+        CBOW(V, D, pad_id=0)(torch.tensor([[1, 2], [0, 0]]))
+    with pytest.raises(IndexError):
+        SkipGram(V, D)(torch.tensor([V]))
+    with pytest.raises(IndexError):
+        CBOW(V, D, pad_id=0).score(torch.tensor([[1]]), torch.tensor([[V]]))
+
+
+# the loss -----------------------------------------------------------------------------------------
+
+
+def test_loss_is_the_lectures_formula_by_hand():
+    sigmoid = lambda x: 1 / (1 + math.exp(-x))  # noqa: E731
+    positive, negative = [2.0, -1.0], [[0.5, -3.0], [0.0, 1.0]]
+    by_hand = [
+        -math.log(sigmoid(2.0)) - math.log(sigmoid(-0.5)) - math.log(sigmoid(3.0)),
+        -math.log(sigmoid(-1.0)) - math.log(sigmoid(0.0)) - math.log(sigmoid(-1.0)),
+    ]
+    loss = negative_sampling_loss(torch.tensor(positive), torch.tensor(negative))
+    assert float(loss) == pytest.approx(sum(by_hand) / 2, rel=1e-6)
+    untrained = negative_sampling_loss(torch.zeros(3), torch.zeros(3, 5))
+    assert float(untrained) == pytest.approx(6 * math.log(2), rel=1e-6)
+
+
+def test_loss_stays_finite_where_the_sigmoid_underflows():
+    loss = negative_sampling_loss(torch.tensor([-500.0]), torch.tensor([[500.0]]))
+    assert float(loss) == pytest.approx(1000)
+
+
+def test_gradients_are_those_derived_by_hand():
+    """For a given vector e: dL/de = (s(o_t.e) - 1) o_t + sum s(o_n.e) o_n; likewise for o."""
+    model = randomised(SkipGram(V, D))
+    word, true, noise = 2, 5, [1, 6, 1]  # a noise word can be drawn twice
+    scores = model.score(torch.tensor([word]), torch.tensor([[true, *noise]]))
+    negative_sampling_loss(scores[:, 0], scores[:, 1:]).backward()
+    e, O = model.embedding.weight[word].detach(), model.output.weight.detach()  # noqa: E741
+    error = {token: torch.sigmoid(O[token] @ e) for token in {true, *noise}}
+    given = (error[true] - 1) * O[true] + sum(error[n] * O[n] for n in noise)
+    torch.testing.assert_close(model.embedding.weight.grad[word], given)
+    guessed = torch.zeros_like(O)
+    guessed[true] = (error[true] - 1) * e
+    guessed[1] = 2 * error[1] * e
+    guessed[6] = error[6] * e
+    torch.testing.assert_close(model.output.weight.grad, guessed)
+    assert not model.embedding.weight.grad[torch.arange(V) != word].any()
+
+
+def test_gradcheck():
+    model = randomised(CBOW(V, D, pad_id=PAD_ID))
+    context, candidates = torch.tensor([[2, 5, 0], [3, 3, 1]]), torch.tensor([[1, 6], [5, 3]])
+
+    def loss(embedding, output):
+        tables = {"embedding.weight": embedding, "output.weight": output}
+        score = lambda: torch.func.functional_call(model, tables, (context,))  # noqa: E731
+        scores = score().gather(1, candidates)
+        return negative_sampling_loss(scores[:, 0], scores[:, 1:])
+
+    assert torch.autograd.gradcheck(loss, (model.embedding.weight, model.output.weight))
+
+
+def test_loss_refuses_shapes_that_do_not_fit():
+    for shapes in (((3, 1), (3, 1)), ((3,), (2, 5)), ((3,), (5,))):
+        with pytest.raises(ValueError, match=r"positive must have shape \(batch,\)"):
+            negative_sampling_loss(*(torch.zeros(shape) for shape in shapes))
+
+
+# neighbours ---------------------------------------------------------------------------------------
+
+
+def test_nearest_are_those_of_the_smallest_angle():
+    vectors = torch.tensor([[1.0, 0], [10, 1], [0, 3], [-1, 0], [1, 1]], requires_grad=True)
+    indices, cosines = nearest_neighbours(vectors, 0, count=4)
+    assert indices.tolist() == [1, 4, 2, 3]
+    torch.testing.assert_close(
+        cosines, torch.tensor([10 / math.sqrt(101), 1 / math.sqrt(2), 0.0, -1.0])
+    )
+    assert not cosines.requires_grad
+    for word in (-1, 5):
+        with pytest.raises(IndexError, match=f"word must be from 0 to 4, got {word}"):
+            nearest_neighbours(vectors, word, count=1)
+    for count in (0, 5):
+        with pytest.raises(ValueError, match=f"count must be from 1 to 4, got {count}"):
+            nearest_neighbours(vectors, 0, count=count)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    pairs = draw_pairs(1500, generator=seeded(), max_depth=1)
+    vocabulary = Vocabulary.build(pair.src for pair in pairs)
+    sentences = [vocabulary.encode(pair.src) for pair in pairs]
+    tokens = torch.tensor([token for sentence in sentences for token in sentence])
+    noise = noise_distribution(torch.bincount(tokens, minlength=len(vocabulary)))
+    return vocabulary, sentences, noise
+
+
+@pytest.mark.parametrize("kind", [SkipGram, CBOW])
+def test_words_used_alike_end_up_near(kind, corpus):
+    vocabulary, sentences, noise = corpus
+    torch.manual_seed(0)
+    if kind is SkipGram:
+        given, true = context_pairs(sentences, window=2).unbind(dim=1)
+        model = SkipGram(len(vocabulary), 16)
+    else:
+        true, given = context_windows(sentences, window=2, pad_id=0)
+        model = CBOW(len(vocabulary), 16, pad_id=0)
+
+    def draw(step):
+        generator = seeded(step)
+        rows = torch.randint(len(true), (1024,), generator=generator)
+        drawn = torch.multinomial(noise, 5 * 1024, replacement=True, generator=generator)
+        return given[rows], torch.cat([true[rows, None], drawn.view(1024, 5)], dim=1)
+
+    def loss(model, batch):
+        scores = model.score(*batch)
+        return negative_sampling_loss(scores[:, 0], scores[:, 1:])
+
+    history = train(
+        model, draw, loss, TrainingConfig(steps=400, learning_rate=0.02), progress=False
+    )
+    assert history.losses[0] == pytest.approx(6 * math.log(2), rel=1e-3)
+    assert history.losses[-1] < 2.6
+
+    # Is the noun next to a noun one of its kind, and of its number? By chance 8 in 100 are.
+    features = {form: (n.kind, form == n.src[1]) for n in NOUNS for form in n.src}
+    nouns = [form for form in features if form in vocabulary]
+    vectors = model.embedding.weight[vocabulary.encode(nouns)]
+    nearest = [int(nearest_neighbours(vectors, i, count=1)[0]) for i in range(len(nouns))]
+    alike = [features[nouns[i]] == features[nouns[j]] for i, j in enumerate(nearest)]
+    assert sum(alike) / len(alike) > 0.35
+
+    # Synonyms, among all the words of the vocabulary
+    for word, synonym in (("small", "little"), ("big", "large")):
+        indices, _ = nearest_neighbours(model.embedding.weight, vocabulary.id_of(word), count=10)
+        assert synonym in vocabulary.decode(indices.tolist())
+
+
+def test_full_softmax_and_sampling_agree_on_the_scores():
+    model = randomised(SkipGram(V, D))
+    words = torch.tensor([2, 5])
+    everything = torch.arange(V).expand(2, V)
+    torch.testing.assert_close(model.score(words, everything), model(words))
+    assert F.softmax(model(words), dim=-1).sum(dim=-1).tolist() == pytest.approx([1, 1])

@@ -1,0 +1,138 @@
+"""Are the recipes' commands one family, and does every command that we wrote down still work?"""
+
+import errno
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import torch
+import typer
+from typer.testing import CliRunner
+
+from course_lib.data.download import DownloadError
+from course_lib.recipes.command_line import chosen_recipe
+from course_lib.recipes.language_modelling import cli as language_modelling
+from course_lib.recipes.pretraining import cli as pretraining
+from course_lib.recipes.run_record import RunError
+from course_lib.recipes.translation import cli as translation
+from course_lib.training.checkpoint import CheckpointError
+from course_lib.training.loop import DivergenceError
+
+ROOT = Path(__file__).parents[3]
+RECIPES = {
+    "language_modelling": (language_modelling, "run_training", ["train", "folder"]),
+    "pretraining": (pretraining, "run_pretraining", ["pretrain", "folder"]),
+    "translation": (translation, "train_run", ["train"]),
+}
+
+
+@pytest.fixture(params=RECIPES)
+def recipe(request):
+    return RECIPES[request.param]
+
+
+def test_help_has_the_shared_options_and_no_completion(recipe):
+    module, _, (command, *_) = recipe
+    summary = CliRunner().invoke(module.app, ["-h"])
+    assert summary.exit_code == 0
+    assert "completion" not in summary.output
+    shown = CliRunner().invoke(module.app, [command, "-h"], env={"COLUMNS": "200"}).output
+    for option in ("--preset", "--set", "--seed", "--device", "--threads"):
+        assert option in shown
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, "Stopped. The same command goes on from what was kept."),
+        (RunError("another run"), 2, "another run"),
+        (CheckpointError("no checkpoint"), 2, "no checkpoint"),
+        (DownloadError("no connection"), 2, "no connection"),
+        (DivergenceError("the loss is NaN"), 2, "the loss is NaN"),
+        (OSError(errno.ENOSPC, "No space left", "a/file"), 2, "a/file: No space left"),
+    ],
+)
+def test_what_goes_wrong_is_told_in_a_line(recipe, monkeypatch, error, code, words):
+    module, work, arguments = recipe
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(module, work, fail)
+    ran = CliRunner().invoke(module.app, arguments)
+    assert (ran.exit_code, ran.stdout, ran.stderr) == (code, "", f"{words}\n")
+
+
+def test_a_fault_of_ours_is_not_taken_for_wrong_input(recipe, monkeypatch):
+    module, work, arguments = recipe
+    monkeypatch.setattr(module, work, None)
+    ran = CliRunner().invoke(module.app, arguments)
+    assert isinstance(ran.exception, TypeError)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--preset", "huge"], "--preset must be one of cpu, "),
+        (["--set", "stepz=1"], "settings must name one of "),
+        (["--set", "steps=many"], "steps must be of type int, got 'many'"),
+        (["--device", "tpu"], "Invalid value for '--device'"),
+        (["--threads", "-1"], "Invalid value for '--threads'"),
+        (["--seed", "-1"], "Invalid value for '--seed'"),
+    ],
+)
+def test_wrong_options_are_told(recipe, monkeypatch, options, words):
+    module, work, arguments = recipe
+    monkeypatch.delattr(module, work)
+    ran = CliRunner().invoke(module.app, [*arguments, *options], env={"COLUMNS": "200"})
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert words in ran.stderr
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_here_is_told(recipe):
+    module, _, arguments = recipe
+    ran = CliRunner().invoke(module.app, [*arguments, "--device", "cuda"])
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert "there is no CUDA device" in ran.stderr
+
+
+def test_threads_are_set(recipe, monkeypatch):
+    module, work, arguments = recipe
+    asked = []
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
+
+    def stop(*_, **__):
+        raise RunError("far enough")
+
+    monkeypatch.setattr(module, work, stop)
+    CliRunner().invoke(module.app, arguments)
+    CliRunner().invoke(module.app, [*arguments, "--threads", "3"])
+    assert asked == [3]
+
+
+def commands_written_down():
+    """Every command of a recipe in the texts and in the records of runs, with its recipe."""
+    texts = [ROOT / "README.md", *ROOT.glob("book/*.md"), *ROOT.glob("benchmarks/**/*.md")]
+    written = "\n".join(path.read_text(encoding="utf-8") for path in texts)
+    for path in ROOT.glob("benchmarks/runs/**/*.json"):
+        text = path.read_text(encoding="utf-8")
+        written += "".join(f"\n{json.loads(c)}" for c in re.findall(r'"command": (".*")', text))
+    found = re.findall(r"python -m course_lib\.recipes\.(\w+) ([^`\n]+)", written)
+    return sorted({(recipe, line.replace("$seed", "1")) for recipe, line in found})
+
+
+def test_commands_that_were_written_down_are_found():
+    assert len(commands_written_down()) >= 12
+    assert {recipe for recipe, _ in commands_written_down()} == set(RECIPES)
+
+
+@pytest.mark.parametrize(("name", "line"), commands_written_down())
+def test_a_command_that_was_written_down_is_understood(name, line):
+    module, *_ = RECIPES[name]
+    group = typer.main.get_command(module.app)
+    command, *arguments = shlex.split(line, comments=True)
+    given = group.commands[command].make_context(command, arguments).params  # refuses what is wrong
+    chosen_recipe(module.PRESETS, given.get("preset", "cpu"), given.get("settings"))

@@ -1,0 +1,281 @@
+"""Does the recipe for a small BERT pre-train, go on to the bit, and compare fairly?"""
+
+import json
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from course_lib.data.bert_pretraining import NOT_MASKED, BertInput
+from course_lib.data.corpus_readers import MinimalPair
+from course_lib.models.bert_heads import BertForPreTraining, PreTrainingLogits, pretraining_loss
+from course_lib.recipes.epoch_batches import EpochBatches
+from course_lib.recipes.pretraining import cli, finetune, pretrain
+from course_lib.recipes.pretraining.batches import (
+    Example,
+    collate,
+    length_of,
+    mask_batch,
+    paired_examples,
+)
+from course_lib.recipes.pretraining.presets import Recipe
+from course_lib.recipes.pretraining.tasks import (
+    acceptability,
+    first_of_each,
+    intents,
+)
+from course_lib.recipes.pretraining.texts import WordMemory, halves, learn_vocabulary, speeches
+from course_lib.recipes.run_record import RunError, with_settings
+from course_lib.tokenization.wordpiece import WordPiece
+from tests.course_lib.power_cut import cut_off_at
+
+CPU = torch.device("cpu")
+RECIPE = Recipe(
+    vocab_size=60,
+    num_layers=1,
+    d_model=8,
+    num_heads=2,
+    max_length=16,
+    max_tokens=128,
+    steps=6,
+    warmup_steps=2,
+    evaluate_every=2,
+    blimp_epochs=2,
+    blimp_training_pairs=6,
+    blimp_test_pairs=3,
+)
+ANIMALS, PLACES = ("cat", "dog", "cow", "hen"), ("mat", "road", "field", "roof")
+DOCUMENTS = [
+    halves(f"the {animal} sat on the {place} and slept there") for animal in ANIMALS
+    for place in PLACES
+] * 5  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bert")
+    pretrain.run_pretraining(RECIPE, path, seed=2, device=CPU, progress=False, corpora=[DOCUMENTS])
+    return path
+
+
+def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(folder, tmp_path, monkeypatch):
+    options = {"seed": 2, "device": CPU, "progress": False, "corpora": [DOCUMENTS]}
+    cut_off_at(monkeypatch, EpochBatches, 5)
+    with pytest.raises(InterruptedError):
+        pretrain.run_pretraining(RECIPE, tmp_path, **options)
+    monkeypatch.undo()
+    torch.manual_seed(99)
+    summary = pretrain.run_pretraining(RECIPE, tmp_path, **options)
+    expected = json.loads((folder / "pretraining.json").read_text())
+    for name in ("token_loss", "token_accuracy", "next_loss", "evaluations", "steps", "finished"):
+        assert summary[name] == expected[name], name
+    files = [path / "model.safetensors" for path in (folder, tmp_path)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_no_pair_is_given_away_by_its_corpus(folder):
+    vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
+    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    corpora = [[[animal, animal]] * 200 for animal in ANIMALS]
+    for examples in pretrain._examples(corpora, vocabulary, RECIPE, 0):
+        assert {example.label for example in examples} == {0, 1}
+        for example in examples:
+            pieces = set(example.input.token_ids) - set(vocabulary.special_ids)
+            assert pieces in [set(words.encode(animal)) for animal in ANIMALS]
+
+
+def test_the_loss_is_that_of_all_logits_and_the_guesses_are_its_parts(folder):
+    model = pretrain.load_pretrained(folder, RECIPE, CPU).eval()
+    assert isinstance(model, BertForPreTraining)
+    vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
+    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    examples = paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1)
+    batch = mask_batch(collate(examples, CPU), vocabulary, 0)
+    logits = model(batch.token_ids, batch.segment_ids)
+    expected = pretraining_loss(logits, batch.labels, batch.next_labels)
+    torch.testing.assert_close(pretrain.guessing_loss(model, batch), expected)
+
+    in_order = sorted(examples, key=lambda example: len(example.input.token_ids))
+    guesses = pretrain.guess(
+        model, examples, vocabulary, with_settings(RECIPE, ["max_tokens=400"]), CPU
+    )
+    batch = mask_batch(collate(in_order, CPU), vocabulary, 0)
+    logits = PreTrainingLogits(*model(batch.token_ids, batch.segment_ids))
+    chosen = batch.labels != NOT_MASKED
+    right = logits.tokens.argmax(-1)[chosen] == batch.labels[chosen]
+    assert guesses.token_accuracy == pytest.approx(right.double().mean().item())
+    loss = pretraining_loss(logits, batch.labels, batch.next_labels).item()
+    assert guesses.token_loss + guesses.next_loss == pytest.approx(loss, rel=1e-5)
+    assert not model.training
+
+
+def test_a_batch_without_a_masked_token_has_the_loss_of_its_pairs(folder):
+    model = pretrain.load_pretrained(folder, RECIPE, CPU).eval()
+    vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
+    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    examples = paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1)
+    batch = mask_batch(collate(examples, CPU), vocabulary, 0)
+    batch = batch._replace(labels=torch.full_like(batch.labels, NOT_MASKED))
+    loss = pretrain.guessing_loss(model, batch)
+    logits = model(batch.token_ids, batch.segment_ids)
+    torch.testing.assert_close(loss, pretraining_loss(logits, batch.labels, batch.next_labels))
+    loss.backward()
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
+
+
+def test_fine_tuning_compares_both_starts_and_does_nothing_twice(folder, monkeypatch):
+    pairs = [
+        MinimalPair(
+            f"the {animal} sat on the {place}", f"the {place} sat {animal} on", "order", "x"
+        )
+        for animal in ANIMALS
+        for place in PLACES
+    ]
+    task = acceptability(pairs, RECIPE)
+    summary = finetune.run_finetuning(RECIPE, folder, [task], seeds=2, device=CPU, progress=False)
+    for measure in ("accuracy", "pair_accuracy"):
+        compared = summary["tasks"]["blimp"][measure]
+        ours, random = (compared[start]["values"] for start in finetune.STARTS)
+        assert compared["gain"]["values"] == pytest.approx(
+            [a - b for a, b in zip(ours, random, strict=True)], abs=1e-4
+        )
+        assert len(ours) == 2
+    results = [
+        json.loads(path.read_text()) for path in sorted((folder / "finetuning").glob("blimp*"))
+    ]
+    assert [(r["start"], r["seed"]) for r in results] == [
+        ("pre-trained", 0), ("pre-trained", 1), ("random", 0), ("random", 1)
+    ]  # fmt: skip
+    assert len({r["steps"] for r in results}) == 1
+    spent = sum(r["cpu_seconds"] for r in results) + summary["pretraining"]["cpu_seconds"]
+    assert summary["total_cpu_seconds"] == pytest.approx(spent, abs=0.2)
+
+    monkeypatch.delattr(finetune, "train")  # whatever is trained again fails
+    again = finetune.run_finetuning(RECIPE, folder, [task], seeds=2, device=CPU)
+    assert again["tasks"] == summary["tasks"]
+    other = with_settings(RECIPE, ["finetuning_rate=0.5"])
+    with pytest.raises(RunError, match=r"finetuning holds a run with finetuning_rate=0\.001"):
+        finetune.run_finetuning(other, folder, [task], seeds=2, device=CPU)
+    assert json.loads((folder / "summary.json").read_text()) == again
+
+
+def test_the_commands_pretrain_and_fine_tune(tmp_path, monkeypatch):
+    monkeypatch.setattr(pretrain, "read_texts", lambda: [DOCUMENTS])
+    task = intents("two", [("a cat", "x"), ("a dog", "y")], [("a cat", "x")], epochs=1)
+    monkeypatch.setattr(cli, "read_tasks", lambda recipe: [task])
+    settings = [f"{name}={getattr(RECIPE, name)}" for name in RECIPE.__dataclass_fields__]
+    options = [word for setting in settings[:-1] for word in ("--set", setting)]
+    ran = CliRunner().invoke(cli.app, ["pretrain", str(tmp_path), "--device", "cpu", *options])
+    assert ran.exit_code == 0, ran.output
+    assert "of pairs apart after 6 steps" in ran.stdout
+    command = ["finetune", str(tmp_path), "--seeds", "2", "--set", "finetuning_rate=0.1"]
+    ran = CliRunner().invoke(cli.app, command)
+    assert ran.exit_code == 0, ran.output
+    assert "two, accuracy: pre-trained" in ran.stdout
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["recipe"]["finetuning_rate"] == 0.1
+    assert len(summary["tasks"]["two"]["accuracy"]["random"]["values"]) == 2
+    for arguments, message in (
+        (["finetune", str(tmp_path / "none")], "no run in"),
+        (["finetune", str(tmp_path), "--seeds", "0"], "seeds must be at least 1, got 0"),
+        (["finetune", str(tmp_path)], "this one has 0.001: name another folder"),
+        (["pretrain", str(tmp_path), "--seed", "5", *options], "name another folder"),
+    ):
+        ran = CliRunner().invoke(cli.app, arguments)
+        assert (ran.exit_code, ran.stdout) == (2, "")
+        assert message in ran.stderr
+
+
+def test_the_pretrained_start_has_the_folders_weights(folder, monkeypatch):
+    starts = {}
+
+    def look(model, *_, **__):
+        starts[len(starts)] = model.bert.embeddings.tokens.weight.detach().clone()
+        raise InterruptedError
+
+    monkeypatch.setattr(finetune, "train", look)
+    task = intents("two", [("a cat", "x"), ("a dog", "y")], [("a cat", "x")], epochs=1)
+    for start in finetune.STARTS:
+        with pytest.raises(InterruptedError):
+            finetune.fine_tune(task, start, RECIPE, folder, seed=0, device=CPU)
+    trained = pretrain.load_pretrained(folder, RECIPE, CPU).bert.embeddings.tokens.weight
+    assert torch.equal(starts[0], trained)
+    assert not torch.equal(starts[1], trained)
+
+
+def test_pairs_are_told_apart_by_which_is_more_acceptable():
+    class Judge(torch.nn.Module):
+        def forward(self, token_ids, segment_ids):
+            del segment_ids
+            return torch.stack([torch.zeros(len(token_ids)), token_ids[:, 1].float()], dim=1)
+
+    def example(score, label):
+        return Example(BertInput([2, score, 3], [0, 0, 0]), label)
+
+    test = [example(5, 1), example(4, 0), example(6, 1), example(9, 0)]
+    score = finetune.score_model(Judge(), test, RECIPE, CPU, pairs=True)
+    assert score == finetune.Score(accuracy=0.5, pair_accuracy=0.5)
+    assert finetune.score_model(Judge(), test, RECIPE, CPU, pairs=False).pair_accuracy is None
+
+
+# --- texts and tasks -----------------------------------------------------------------------------
+
+
+def test_plays_become_speeches_without_names():
+    plays = "ROMEO:\nIs the day\nso young?\n\nBENVOLIO:\nBut new struck nine.\n\nAll:\n\n"
+    assert speeches(plays) == [["Is the day", "so young?"], ["But new", "struck nine."]]
+
+
+def test_the_vocabulary_begins_with_the_specials_and_writes_every_word():
+    vocabulary = learn_vocabulary((text for doc in DOCUMENTS for text in doc), 60)
+    assert vocabulary.tokens[:5] == ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    assert len(vocabulary) <= 60
+    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    ids = words.encode("The cat slept, the cat sat")
+    assert ids == WordPiece(vocabulary=vocabulary).encode("The cat slept, the cat sat")
+    assert vocabulary.id_of("[UNK]") not in words.encode("the cat slept on the roof")
+
+
+def test_the_first_few_of_each_class_are_kept():
+    texts = [("a", "x"), ("b", "y"), ("c", "x"), ("d", "x"), ("e", "y")]
+    assert first_of_each(texts, 2) == [("a", "x"), ("b", "y"), ("c", "x"), ("e", "y")]
+
+
+def test_classes_are_numbered_and_unknown_ones_refused():
+    task = intents("t", [("p", "b"), ("q", "a")], [("r", "a")], epochs=3)
+    assert (task.num_labels, task.training[0].label, task.test[0].label) == (2, 1, 0)
+    with pytest.raises(ValueError, match="test must have the classes of training, got 'c' too"):
+        intents("t", [("p", "b")], [("r", "c")], epochs=3)
+
+
+def test_no_sentence_is_both_trained_on_and_tested():
+    pairs = [MinimalPair(f"good {n}", f"bad {n}", "p", "x") for n in range(10)]
+    pairs[-1] = MinimalPair("good 0", "bad 99", "p", "x")
+    pairs[-2] = MinimalPair("same", "same", "p", "x")
+    task = acceptability(pairs, RECIPE)
+    assert [text.text for text in task.training[:3]] == ["good 0", "bad 0", "good 1"]
+    assert [text.label for text in task.training[:3]] == [1, 0, 1]
+    assert [text.text for text in task.test] == ["good 7", "bad 7"]
+
+
+def test_the_length_of_an_example_is_what_it_takes_in_a_batch(folder):
+    vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
+    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    for example in paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1):
+        assert collate([example], CPU).token_ids.shape == (1, length_of(example))
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("num_layers=0", "num_layers must be at least 1, got 0"),
+        ("steps=7", "steps must be a multiple of evaluate_every=2"),
+        ("warmup_steps=6", "steps must exceed warmup_steps, got 6"),
+        ("num_heads=3", "d_model=8 must be divisible by num_heads=3"),
+        ("learning_rate=0", "learning_rate must be positive and finite, got 0"),
+        ("blimp_test_pairs=995", "must be at most 1000 together, got 6 and 995"),
+    ],
+)
+def test_recipes_that_make_no_sense_are_refused(setting, message):
+    with pytest.raises(ValueError, match=message):
+        with_settings(RECIPE, [setting])

@@ -1,0 +1,461 @@
+"""Does the recipe train, stop, go on, score and translate, and say what is wrong when it can't?"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from course_lib.data.download import DownloadError
+from course_lib.metrics.bleu import corpus_bleu
+from course_lib.recipes.epoch_batches import EpochBatches
+from course_lib.recipes.needs import require
+from course_lib.recipes.translation import cli, evaluation, training_run
+from course_lib.recipes.translation.averaging import average_weights, best_steps
+from course_lib.recipes.translation.presets import PRESETS, Recipe
+from course_lib.recipes.translation.run_folder import RunFolder
+from course_lib.recipes.translation.scoring import score
+from course_lib.recipes.translation.sentence_batches import collate, in_order, length_of
+from course_lib.recipes.translation.subwords import END_ID, PAD_ID, START_ID, Subwords
+from course_lib.recipes.translation.translation_models import build_model, mean_loss
+from course_lib.recipes.translation.translator import Translator, load_translator
+from course_lib.recipes.weights import load_weights
+from tests.course_lib.power_cut import cut_off_at
+
+ROOT = Path(__file__).parents[3]
+WORDS = {"A": "Ein", "man": "Mann", "dog": "Hund", "runs": "läuft", "and": "und", "sits": "sitzt"}
+TINY = [
+    "vocab_size=280",
+    "d_model=16",
+    "num_heads=2",
+    "d_ff=16",
+    "num_layers=1",
+    "max_tokens=120",
+    "warmup_steps=4",
+    "learning_rate=0.01",
+    "steps=12",
+    "evaluate_every=4",
+    "averaged=2",
+]
+
+
+def tiny_pairs(split, src="en", tgt="de"):
+    """Read a corpus of word-for-word translations, some of one word."""
+    generator = random.Random(split)
+    count = 40 if split == "train" else 8
+    sources = [generator.choices(list(WORDS), k=1 + number % 4) for number in range(count)]
+    return [(" ".join(words), " ".join(WORDS[word] for word in words)) for words in sources]
+
+
+def read_tiny_pairs(patch):
+    for module in (training_run, evaluation, cli):
+        patch.setattr(module, "read_multi30k", tiny_pairs)
+
+
+@pytest.fixture
+def tiny_corpus(monkeypatch):
+    read_tiny_pairs(monkeypatch)
+
+
+def words_of(settings):
+    return [word for setting in settings for word in ("--set", setting)]
+
+
+def command(*arguments, settings=TINY, device="cpu", **options):
+    arguments = [str(argument) for argument in arguments]
+    if arguments[0] == "train":
+        arguments += words_of(settings)
+    where = [] if device is None else ["--device", device]
+    return CliRunner().invoke(cli.app, [*arguments, *where], **options)
+
+
+def train(folder, *arguments, **options):
+    return command("train", "--out", folder, *arguments, **options)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """One finished run; tests that change it take a copy."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        read_tiny_pairs(patch)
+        assert train(folder).exit_code == 0
+    return folder
+
+
+def outcome(folder):
+    """What a run came to, without what depends on the clock."""
+    history = json.loads((folder / "history.json").read_text())
+    translations = (folder / "translations" / "test_2016_flickr.txt").read_text()
+    return (folder / "model.safetensors").read_bytes(), history, translations
+
+
+# ---- whole runs ----
+
+
+@pytest.mark.parametrize("settings", [[], ["architecture=gru", "precision=bfloat16"]])
+def test_a_run_leaves_everything_that_its_readers_need(tiny_corpus, tmp_path, settings):
+    ran = train(tmp_path, "--seed", 3, settings=TINY + settings)
+    assert ran.exit_code == 0, ran.output
+    assert "test_2016_flickr cased:" in ran.stdout
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["finished"]
+    assert summary["steps_done"] == 12
+    assert len(summary["weights_of_steps"]) == 2
+    assert summary["recipe"]["seed"] == 3
+    assert summary["cpu_seconds"] > 0
+    scores = summary["scores"]["test_2016_flickr"]
+    assert "case:mixed" in scores["cased"]["signature"]
+    assert "case:lc" in scores["lowercased"]["signature"]
+    assert scores["sentences"] == 8
+    history = json.loads((tmp_path / "history.json").read_text())
+    assert len(history["training_loss"]) == 12
+    steps, losses = zip(*history["validation_loss"], strict=True)
+    assert steps == (4, 8, 12)
+    assert losses[-1] < losses[0]
+    card = (tmp_path / "README.md").read_text()
+    assert f"{scores['cased']['bleu']:.2f}" in card
+    assert "non-commercial" in card
+    assert (tmp_path / "curves.svg").read_text().startswith("<svg xmlns")
+    again = command("evaluate", tmp_path, "--split", "test_2017_flickr", "--beam-size", "1")
+    assert again.exit_code == 0, again.output
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert set(summary["scores"]) == {"test_2016_flickr", "test_2017_flickr, beam 1"}
+
+
+def test_kept_weights_are_evaluated_beside_the_runs_own(tiny_corpus, trained, tmp_path):
+    run = shutil.copytree(trained, tmp_path / "run")
+    before = outcome(run)
+    ran = command("evaluate", run, "--step", 8, "--beam-size", 2)
+    assert ran.exit_code == 0, ran.output
+    assert outcome(run) == before
+    scores = json.loads((run / "summary.json").read_text())["scores"]
+    assert set(scores) == {"test_2016_flickr", "test_2016_flickr, beam 2, step 8"}
+    history = dict(before[1]["validation_loss"])
+    found = scores["test_2016_flickr, beam 2, step 8"]["validation_loss"]
+    assert found == pytest.approx(history[8], abs=2e-5)
+    assert (run / "translations" / "test_2016_flickr, beam 2, step 8.txt").exists()
+    missing = command("evaluate", run, "--step", 7)
+    assert missing.exit_code == 2
+    assert "step-000007.safetensors is not there" in missing.output
+
+
+def test_the_best_weights_are_averaged(trained):
+    folder = RunFolder(trained)
+    steps = json.loads((trained / "summary.json").read_text())["weights_of_steps"]
+    kept = [folder.kept_weights(step) for step in steps]
+    for name, tensor in load_weights(folder.model).items():
+        torch.testing.assert_close(tensor, torch.stack([w[name] for w in kept]).mean(dim=0))
+    translator = load_translator(folder)
+    (batch, *_) = in_order([([5, 6], [7, 8])], max_tokens=9)
+    assert mean_loss(translator.model, [batch], "cpu") > 0
+
+
+def interrupt_at(number, patch):
+    cut_off_at(patch, EpochBatches, number, error=KeyboardInterrupt)
+
+
+def test_an_interrupted_run_goes_on_to_the_bit(tiny_corpus, trained, tmp_path, monkeypatch):
+    for number in (6, 9):
+        with monkeypatch.context() as patch:
+            interrupt_at(number, patch)
+            stopped = train(tmp_path / "parts")
+        assert stopped.exit_code == 130
+        assert "The same command goes on" in stopped.stderr
+    assert train(tmp_path / "parts").exit_code == 0
+    assert outcome(tmp_path / "parts") == outcome(trained)
+
+
+def test_another_seed_gives_another_run(tiny_corpus, trained, tmp_path):
+    train(tmp_path, "--seed", 2)
+    first, second = (load_weights(run / "model.safetensors") for run in (trained, tmp_path))
+    assert not any(torch.equal(first[name], second[name]) for name in first if "weight" in name)
+
+
+def test_a_killed_run_goes_on_to_the_bit(tiny_corpus, tmp_path):
+    settings = [*TINY, "steps=4000", "evaluate_every=5", "patience=0", "averaged=1"]
+    program = (
+        "import sys; from tests.course_lib.recipes import test_translation_recipe as tests\n"
+        "tests.read_tiny_pairs(tests.pytest.MonkeyPatch())\n"
+        "tests.cli.app()"
+    )
+    folder = tmp_path / "killed"
+    arguments = ["train", "--out", str(folder), "--device", "cpu", "--threads", "1"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments, *words_of(settings)], env=environment
+    )
+    deadline = time.monotonic() + 600
+    while not (folder / "weights" / "step-000015.safetensors").exists():
+        assert child.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert not (folder / "model.safetensors").exists()
+    killed = RunFolder(folder).progress()
+    done = len(killed["losses"])
+    assert done % 5 == 0
+
+    # What the killed process did up to its last evaluation is what an undisturbed one does.
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_at(done, patch)
+        train(tmp_path / "whole", "--threads", 1, settings=settings)
+    whole = RunFolder(tmp_path / "whole")
+    for step in range(5, done + 1, 5):
+        kept = RunFolder(folder).kept_weights(step)
+        for name, tensor in whole.kept_weights(step).items():
+            assert torch.equal(kept[name], tensor), (step, name)
+    assert killed["losses"] == whole.progress()["losses"]
+
+
+def test_an_unfinished_run_can_be_used_and_says_so(tiny_corpus, tmp_path, monkeypatch):
+    interrupt_at(9, monkeypatch)
+    train(tmp_path)
+    ran = command("evaluate", tmp_path)
+    assert ran.exit_code == 0, ran.output
+    assert "not finished: 8 steps are done" in ran.stdout
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert not summary["finished"]
+    assert summary["weights_of_steps"] == [8]
+    assert "12: **the run is not finished**" in (tmp_path / "README.md").read_text()
+    monkeypatch.undo()
+    read_tiny_pairs(monkeypatch)
+    assert train(tmp_path).exit_code == 0
+    assert json.loads((tmp_path / "summary.json").read_text())["finished"]
+    monkeypatch.setattr(training_run, "EpochBatches", None)
+    assert train(tmp_path).exit_code == 0  # nothing is left to do but to score
+
+
+def test_a_page_that_can_t_be_written_leaves_the_one_before(
+    tiny_corpus, trained, tmp_path, monkeypatch
+):
+    folder = shutil.copytree(trained, tmp_path / "run")
+    before = (folder / "README.md").read_bytes()
+    write = Path.write_text
+
+    def full_disk(path, text, **options):
+        if "README" not in path.name:
+            return write(path, text, **options)
+        write(path, text[:10], **options)
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "write_text", full_disk)
+    ran = command("evaluate", folder)
+    assert ran.exit_code == 2
+    assert "No space left on device" in ran.stderr
+    assert (folder / "README.md").read_bytes() == before
+
+
+def test_translates_line_by_line(trained, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("A man runs\n\nA dog\n", encoding="utf-8")
+    from_file = command("translate", trained, text)
+    assert from_file.exit_code == 0, from_file.output
+    lines = from_file.stdout.split("\n")
+    assert len(lines) == 4
+    assert lines[1] == lines[3] == ""
+    assert lines[0]
+    piped = command("translate", trained, input="A man runs\n\nA dog\n")
+    assert piped.stdout == from_file.stdout
+
+
+@pytest.mark.gpu
+def test_runs_on_a_gpu_compiled_in_half_precision(tiny_corpus, tmp_path):
+    changes = ["precision=bfloat16", "compiled=true"]
+    ran = train(tmp_path, settings=TINY + changes, device="cuda")
+    assert ran.exit_code == 0, ran.output
+    (_, first), *_, (_, last) = json.loads((tmp_path / "history.json").read_text())[
+        "validation_loss"
+    ]
+    assert last < first
+
+
+# ---- what can be wrong ----
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["layers=2"], "settings must name one of"),
+        (["steps=many"], "steps must be of type int, got 'many'"),
+        (["dropout=1.5"], "dropout must be at least 0 and below 1, got 1.5"),
+        (["vocab_size=100"], "vocab_size must be at least 259, got 100"),
+        (["tgt=en"], "src and tgt must differ"),
+        (["tgt=cs"], "tgt must be one of"),
+        (["architecture=rnn"], "architecture must be one of"),
+        (["norm_position=middle"], "norm_position must be"),
+        (["num_layers=0"], "num_layers must be at least 1, got 0"),
+        (["evaluate_every=13"], "evaluate_every must be at most steps=12, got 13"),
+        (["d_model=15"], "must be divisible by num_heads=2"),
+        (["smoothing=1"], "smoothing must be at least 0 and below 1, got 1.0"),
+        (["learning_rate=0"], "learning_rate must be positive and finite, got 0.0"),
+        (["length_alpha=-1"], "alpha must be at least 0 and finite, got -1.0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(tiny_corpus, tmp_path, settings, message):
+    ran = train(tmp_path, settings=TINY + settings)
+    assert ran.exit_code == 2
+    assert message in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert list(tmp_path.iterdir()) == []  # so that the next try may use the folder
+
+
+def test_missing_data_is_told_before_a_folder_is_made(tmp_path, monkeypatch):
+    def missing(*_):
+        raise DownloadError("no connection")
+
+    monkeypatch.setattr(training_run, "read_multi30k", missing)
+    ran = train(tmp_path / "run")
+    assert (ran.exit_code, ran.stderr) == (2, "no connection\n")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_of_another_run_is_left_alone(tiny_corpus, trained):
+    before = (trained / "model.safetensors").read_bytes()
+    for changes in (["--seed", 2], ["--set", "dropout=0.2"]):
+        ran = train(trained, *changes)
+        assert ran.exit_code == 2
+        assert "name another folder" in ran.stderr
+    assert (trained / "model.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "subwords.json", "recipe.json"])
+@pytest.mark.parametrize("spoilt", [None, b"", b'{"a": 1}'])
+def test_a_spoilt_or_missing_file_is_named(trained, tmp_path, name, spoilt):
+    shutil.copytree(trained, tmp_path / "run")
+    if spoilt is None:
+        (tmp_path / "run" / name).unlink()
+        (tmp_path / "run" / "state.pt").unlink()
+    else:
+        (tmp_path / "run" / name).write_bytes(spoilt)
+    ran = command("translate", tmp_path / "run", input="A man")
+    assert ran.exit_code == 2
+    assert str(tmp_path / "run") in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_state_of_another_kind_is_refused(tiny_corpus, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt_at(9, patch)
+        train(tmp_path)
+    (tmp_path / "state.pt").write_bytes(b"no state")
+    ran = train(tmp_path)
+    assert ran.exit_code == 2
+    assert "state.pt is no state of a run" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "holds no text: nothing to translate"),
+        (b" \n\n", "holds no text: nothing to translate"),
+        (b"\xff\xfe", "is no text in UTF-8"),
+        (None, "can't be read: No such file"),
+        (b"word " * 500, "split it"),
+    ],
+)
+def test_a_text_that_can_not_be_translated_is_refused(trained, tmp_path, content, message):
+    text = tmp_path / "text.txt"
+    if content is not None:
+        text.write_bytes(content)
+    ran = command("translate", trained, text)
+    assert ran.exit_code == 2
+    assert message in ran.stderr
+    assert ran.stdout == ""
+
+
+def test_a_folder_without_a_run_is_told(tmp_path):
+    ran = command("evaluate", tmp_path / "nothing")
+    assert ran.exit_code == 2
+    assert "no run in" in ran.stderr
+
+
+def test_missing_packages_are_named_with_their_command():
+    require("torch")
+    with pytest.raises(SystemExit, match=r"needs no_such_package\. Install with:\n    pip install"):
+        require("torch", "no_such_package")
+
+
+# ---- the parts ----
+
+
+def test_subwords_give_any_text_back():
+    texts = [
+        "Ein Mädchen läuft über die Straße.",
+        "naïve £5 – „ja“",
+        "x  y",
+        "日本 \U0001f600",
+        "[END] [PAD]",
+    ]
+    subwords = Subwords.train([src for pair in tiny_pairs("train") for src in pair], vocab_size=300)
+    assert len(subwords) <= 300
+    encoded = subwords.encode(texts)
+    assert [subwords.decode(ids) for ids in encoded] == texts
+    assert not {PAD_ID, START_ID, END_ID} & {token for ids in encoded for token in ids}
+    assert subwords.decode([START_ID, *encoded[0], END_ID, PAD_ID]) == texts[0]
+
+
+@pytest.mark.parametrize("pair", [([5], [6]), ([5, 6, 7], [8]), ([5], [6, 7, 8, 9]), ([], [])])
+def test_the_length_of_a_pair_is_what_it_takes_in_a_batch(pair):
+    batch = collate([pair])
+    assert length_of(pair) == max(batch.src.size(1), batch.tgt_output.size(1))
+
+
+def test_averages_weights_and_chooses_the_best_moments():
+    first = {"a": torch.tensor([1.0, 2.0]), "n": torch.tensor([3], dtype=torch.int64)}
+    second = {"a": torch.tensor([2.0, 6.0]), "n": torch.tensor([3], dtype=torch.int64)}
+    averaged = average_weights(iter([first, second]))
+    assert averaged["a"].tolist() == [1.5, 4.0]
+    assert averaged["n"].dtype == torch.int64
+    assert best_steps([(10, 3.0), (20, 1.0), (30, 2.0), (40, 2.5)], 2) == [20, 30]
+    with pytest.raises(ValueError, match="at least one"):
+        average_weights([])
+    with pytest.raises(ValueError, match="same names"):
+        average_weights([first, {"a": torch.zeros(2)}])
+
+
+@pytest.mark.parametrize("architecture", ["transformer", "gru"])
+def test_a_translation_does_not_depend_on_its_neighbours(architecture):
+    subwords = Subwords.train([src for pair in tiny_pairs("train") for src in pair], vocab_size=280)
+    torch.manual_seed(0)
+    recipe = Recipe(architecture=architecture, d_model=16, num_heads=2, d_ff=16, num_layers=1)
+    translator = Translator(build_model(recipe, len(subwords)), subwords)
+    sentences = ["A man", "A dog runs and sits and runs", "", "man"]
+    options = {"beam_size": 3, "length_alpha": 1.0}
+    together = translator.translate(sentences, **options)
+    alone = [translator.translate([sentence], **options)[0] for sentence in sentences]
+    assert together == alone
+    assert together[2] == ""
+
+
+def test_scores_are_those_of_the_library():
+    references = [tgt for _, tgt in tiny_pairs("test")]
+    translations = [*references[:-5], *(text.lower() for text in references[-5:])]
+    scores = score(translations, references)
+    ours = corpus_bleu(translations, [[reference] for reference in references])
+    assert scores["cased"]["bleu"] == round(ours.score, 2) < 100
+    assert scores["lowercased"]["bleu"] == 100
+    with pytest.raises(ValueError, match="as many"):
+        score(translations, references[1:])
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_make_the_models_that_they_say(name):
+    recipe = PRESETS[name]
+    model = build_model(recipe, recipe.vocab_size)
+    if name == "gru":
+        assert model.decoder.bridge.in_features == 2 * recipe.d_model  # it reads both ways
+        assert sum(isinstance(module, torch.nn.Dropout) for module in model.modules()) > 0
+        return
+    layers = [*model.encoder.layers, *model.decoder.layers]
+    assert len(layers) == {"cpu": 6, "full": 8}[name]
+    assert all(layer.feed_forward.expansion.out_features == recipe.d_ff for layer in layers)

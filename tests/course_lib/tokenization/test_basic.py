@@ -1,0 +1,129 @@
+"""Does BERT's basic tokeniser treat every character of Unicode as the field's tokeniser does?"""
+
+import sys
+import unicodedata
+from collections import Counter
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+from tokenizers import normalizers, pre_tokenizers
+
+from course_lib.tokenization.basic import (
+    basic_tokenize,
+    clean_text,
+    is_punctuation,
+    remove_accents,
+    split_punctuation,
+)
+
+# Every assigned character; of the private ones the first few, for they are all alike.
+ALL_CHARACTERS = [
+    chr(code)
+    for code in range(sys.maxunicode + 1)
+    if unicodedata.category(chr(code)) not in ("Cn", "Cs", "Co") or 0xE000 <= code <= 0xE010
+]
+
+# `tokenizers` knows the categories of an older Unicode than Python, and leaves one block of Chinese
+# characters out by a slip (U+2B920 for U+2B820), so it differs here from Google's own tokeniser.
+YOUNG_CATEGORIES = {"Mn", "Mc", "Cf", "Po", "Pd", "Ps", "Pe", "So", "Cn"}
+FORGOTTEN = range(0x2B820, 0x2B920)
+
+
+def peer(*, lowercase=True, strip_accents=None):
+    normalizer = normalizers.BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=True,
+        strip_accents=strip_accents,
+        lowercase=lowercase,
+    )
+    splitter = pre_tokenizers.BertPreTokenizer()
+    return lambda text: [
+        word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lowercase", "strip_accents", "end"),
+    [(True, None, None), (False, None, 10_000), (True, False, 10_000), (False, True, 10_000)],
+)
+def test_every_character_is_treated_as_by_tokenizers(lowercase, strip_accents, end):
+    def ours(text):
+        return basic_tokenize(text, lowercase=lowercase, strip_accents=strip_accents)
+
+    theirs = peer(lowercase=lowercase, strip_accents=strip_accents)
+    differing = []
+    for start in range(0, len(ALL_CHARACTERS[:end]), 256):
+        # Each character between two letters, which show what became of it.
+        texts = [f"a{character}b" for character in ALL_CHARACTERS[start : start + 256]]
+        if ours(" ".join(texts)) != theirs(" ".join(texts)):
+            differing += [text[1] for text in texts if ours(text) != theirs(text)]
+    differing = [character for character in differing if ord(character) not in FORGOTTEN]
+    assert {unicodedata.category(character) for character in differing} <= YOUNG_CATEGORIES
+    assert len(differing) < 600
+    assert not [f"{ord(c):x}" for c in differing if ord(c) < 0x600]
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [(0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
+     (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F)],
+)  # fmt: skip
+def test_blocks_of_chinese_characters_are_whole(first, last):
+    for code in (first, last):
+        assert basic_tokenize(f"a{chr(code)}b", strip_accents=False) == ["a", chr(code), "b"]
+    for code in (first - 1, last + 1):
+        if code not in (0x2B73F, 0x2B740, 0x2B81F, 0x2B820):  # three of the blocks touch
+            assert len(basic_tokenize(f"a{chr(code)}b", strip_accents=False)) == 1
+
+
+characters = st.one_of(
+    st.sampled_from(" \t\n\r\x00\x0b\x85\u00a0\u200b\u2028\ufeff\ufffd\u3000"),
+    st.sampled_from("aZéÅßİıΣςǅﬁ한グ中\u0301\u0327$+^`~_—«»’"),
+    st.characters(max_codepoint=0x600, exclude_categories=["Cs"]),
+)
+
+
+@given(st.text(characters, max_size=30), st.booleans())
+@settings(deadline=None, max_examples=400)
+def test_any_text_is_split_as_by_tokenizers(text, lowercase):
+    assert basic_tokenize(text, lowercase=lowercase) == peer(lowercase=lowercase)(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        (" \tHeLLo!how  \n Are yoU?  ", ["hello", "!", "how", "are", "you", "?"]),
+        ("H\u00e9llo", ["hello"]),
+        ("ah\u535a\u63a8zz", ["ah", "\u535a", "\u63a8", "zz"]),
+        ("a\u200bb\x07c", ["abc"]),
+        ("$1.50 + tax_", ["$", "1", ".", "50", "+", "tax", "_"]),
+        ("ΣΑΣ", ["σασ"]),
+        ("", []),
+    ],
+)
+def test_known_cases(text, tokens):
+    assert basic_tokenize(text) == tokens
+
+
+def test_capitals_and_accents_stay_when_asked():
+    assert basic_tokenize("H\u00e9LLo", lowercase=False) == ["H\u00e9LLo"]
+    assert basic_tokenize("H\u00e9LLo", strip_accents=False) == ["h\u00e9llo"]
+    assert basic_tokenize("H\u00e9LLo", lowercase=False, strip_accents=True) == ["HeLLo"]
+
+
+def test_the_parts_by_themselves():
+    assert clean_text("a\x00b\ufffdc\u00a0d\te\ue000") == "abc d e"
+    assert remove_accents("Ångström naïve") == "Angstrom naive"
+    assert split_punctuation("a.b,,c") == ["a", ".", "b", ",", ",", "c"]
+    assert split_punctuation("") == []
+    assert "".join(c for c in map(chr, range(128)) if is_punctuation(c)) == (
+        "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+    )
+
+
+def test_real_text_is_split_as_by_tokenizers(course_data):
+    text = (course_data / "bert_wordpiece" / "sample_text.txt").read_text("utf-8")
+    tokens = basic_tokenize(text)
+    assert tokens == peer()(text)
+    assert Counter(tokens)["the"] > 20

@@ -1,0 +1,171 @@
+"""Does byte-pair encoding learn the merges of `tokenizers`, and give back every text?"""
+
+import gzip
+import json
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+
+from course_lib.tokenization.bpe import ALPHABET, BytePairEncoding, merge_pair, split_chunks
+
+SPECIALS = ("<pad>", "<end>")
+
+
+def visible_bytes() -> dict[str, int]:
+    """The sign with which `tokenizers` writes each byte (GPT-2's table)."""
+    visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in visible]
+    return {
+        **{chr(byte): byte for byte in visible},
+        **{chr(256 + i): byte for i, byte in enumerate(hidden)},
+    }
+
+
+SIGNS = visible_bytes()
+
+
+def train_peer(texts, vocab_size, specials=SPECIALS) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(r" ?\w+| ?[^\w\s]+|\s+(?!\S)|\s+"), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        special_tokens=list(specials),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def merges_of(peer: Tokenizer):
+    written = json.loads(peer.to_str())["model"]["merges"]
+    return tuple(tuple(bytes(SIGNS[sign] for sign in part) for part in pair) for pair in written)
+
+
+def vocabulary_of(peer: Tokenizer):
+    by_id = sorted(peer.get_vocab(), key=peer.token_to_id)
+    return tuple(
+        token.encode() if token in SPECIALS else bytes(SIGNS[sign] for sign in token)
+        for token in by_id
+    )
+
+
+def read(course_data, name):
+    with gzip.open(course_data / "multi30k" / f"{name}.gz", "rt", encoding="utf-8") as file:
+        return file.read().split("\n")
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr"])
+def test_merges_and_ids_of_real_text_are_those_of_tokenizers(course_data, language):
+    texts = read(course_data, f"train.{language}")[:1500]
+    ours = BytePairEncoding.train(texts, vocab_size=1000, specials=SPECIALS)
+    peer = train_peer(texts, 1000)
+    assert ours.merges == merges_of(peer)
+    assert ours.tokens == vocabulary_of(peer)
+    assert len(ours) == 1000
+    new_text = "\n".join(read(course_data, f"val.{language}"))
+    ids = ours.encode(new_text)
+    assert ids == peer.encode(new_text).ids
+    assert ours.decode(ids) == new_text
+    assert len(ids) < 0.4 * len(new_text)
+
+
+def test_merges_of_other_real_text_are_those_of_tokenizers(course_data):
+    texts = [
+        (course_data / "tinyshakespeare" / "input.txt").read_text("utf-8")[:60_000],
+        (course_data / "bert_wordpiece" / "sample_text.txt").read_text("utf-8").split("\n", 1)[1],
+    ]
+    ours = BytePairEncoding.train(texts, vocab_size=900, specials=SPECIALS)
+    assert ours.merges == merges_of(train_peer(texts, 900))
+
+
+@given(st.lists(st.text("ab ", max_size=25), max_size=6))
+@settings(deadline=None, max_examples=150)
+def test_merges_with_many_ties_and_repeats_are_those_of_tokenizers(texts):
+    """Few letters: equal counts, overlaps (aaa), and tokens that two pairs make."""
+    ours = BytePairEncoding.train(texts, vocab_size=300, specials=SPECIALS)
+    peer = train_peer(texts, 300)
+    assert ours.merges == merges_of(peer)
+    assert ours.tokens == vocabulary_of(peer)
+    for text in [*texts, "aababbb abba aaaa bbbb"]:
+        assert ours.encode(text) == peer.encode(text).ids
+
+
+@pytest.fixture(scope="module")
+def small():
+    return BytePairEncoding.train(["low low lower newest newest widest"] * 3, vocab_size=270)
+
+
+def test_the_first_merges_by_hand(small):
+    # (" ", "l") stands twice, ("l", "o") three times as ("o", "w") does; l is the older by byte.
+    assert small.merges[:3] == ((b"e", b"s"), (b"l", b"o"), (b"es", b"t"))
+
+
+@given(st.text(max_size=40))
+@settings(deadline=None)
+def test_every_text_comes_back(small, text):
+    assert small.decode(small.encode(text)) == text
+    assert b"".join(small.tokenize(text)).decode() == text
+    assert "".join(split_chunks(text)) == text
+
+
+def test_the_order_of_the_texts_does_not_matter():
+    texts = ["abc bcd", "cde abc", "bcd cde"]
+    trained = [BytePairEncoding.train(order, vocab_size=265) for order in (texts, texts[::-1])]
+    assert trained[0] == trained[1]
+
+
+def test_training_ends_when_nothing_is_left_to_merge():
+    trained = BytePairEncoding.train(["abc"], vocab_size=1000)
+    assert trained.merges == ((b"a", b"b"), (b"ab", b"c"))
+    assert len(trained) == 258
+    assert BytePairEncoding.train([], vocab_size=256).merges == ()
+    assert BytePairEncoding.train(["abc"], vocab_size=257).merges == ((b"a", b"b"),)
+
+
+def test_ids_count_specials_then_bytes_then_merges():
+    trained = BytePairEncoding.train(["abab"], vocab_size=259, specials=SPECIALS)
+    assert trained.tokens == (b"<pad>", b"<end>", *ALPHABET, b"ab")
+    assert [trained.special_id(special) for special in SPECIALS] == [0, 1]
+    assert trained.encode("ab") == [258]
+    assert trained.decode([0, 258, 1]) == "ab"
+    assert trained.decode(trained.encode("<pad>")) == "<pad>"
+    assert 0 not in trained.encode("<pad>")
+
+
+def test_a_token_that_two_merges_make_has_one_id():
+    pairs = ((b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc"))
+    encoding = BytePairEncoding(merges=pairs)
+    assert encoding.tokens[256:] == (b"ab", b"bc", b"abc")
+    assert encoding.encode("abc") == [258]
+
+
+def test_half_a_letter_is_shown_as_such(small):
+    first, _ = small.encode("é")
+    assert small.decode([first]) == "\ufffd"
+
+
+def test_merging_goes_from_the_left():
+    assert merge_pair((b"a", b"a", b"a"), (b"a", b"a")) == (b"aa", b"a")
+    assert merge_pair((b"a", b"b", b"a", b"b"), (b"a", b"b")) == (b"ab", b"ab")
+    assert merge_pair((b"b", b"a"), (b"a", b"b")) == (b"b", b"a")
+    assert merge_pair((), (b"a", b"b")) == ()
+
+
+def test_what_makes_no_sense_is_refused(small):
+    with pytest.raises(ValueError, match=r"at least 258, .* got 257"):
+        BytePairEncoding.train([], vocab_size=257, specials=SPECIALS)
+    with pytest.raises(ValueError, match="must not hold a token twice"):
+        BytePairEncoding(merges=(), specials=("a", "a"))
+    with pytest.raises(KeyError, match="got '<pad>'"):
+        small.special_id("<pad>")
+    for wrong in (-1, len(small)):
+        with pytest.raises(IndexError, match=f"0 to {len(small) - 1}, got {wrong}"):
+            small.decode([wrong])

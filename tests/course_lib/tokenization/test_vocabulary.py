@@ -1,0 +1,108 @@
+"""Does a vocabulary number tokens as it says, there and back?"""
+
+import dataclasses
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from course_lib.tokenization.vocabulary import BERT_SPECIALS, END, PAD, START, UNKNOWN, Vocabulary
+
+SENTENCES = [["b", "c", "a", "b"], ["c", "b", "d"]]
+
+
+def test_tokens_are_numbered_by_frequency_then_alphabet_after_the_specials():
+    vocabulary = Vocabulary.build(SENTENCES)
+    assert vocabulary.tokens == (PAD, START, END, UNKNOWN, "b", "c", "a", "d")
+    assert Vocabulary.build(SENTENCES[::-1]) == vocabulary
+    assert vocabulary.special_ids == (0, 1, 2, 3)
+    assert len(vocabulary) == 8
+    assert "c" in vocabulary
+    assert "x" not in vocabulary
+
+
+def test_rare_tokens_are_left_out():
+    assert Vocabulary.build(SENTENCES, min_count=2).tokens[4:] == ("b", "c")
+    assert Vocabulary.build(SENTENCES, min_count=3).tokens[4:] == ("b",)
+    assert Vocabulary.build(SENTENCES, max_size=5).tokens[4:] == ("b",)
+    assert Vocabulary.build(SENTENCES, max_size=4).tokens == (PAD, START, END, UNKNOWN)
+    assert len(Vocabulary.build(SENTENCES, max_size=100)) == 8
+
+
+def test_specials_are_chosen_by_the_caller_and_never_counted_twice():
+    vocabulary = Vocabulary.build([["[UNK]", "a"]], specials=("[UNK]",), unknown="[UNK]")
+    assert vocabulary.tokens == ("[UNK]", "a")
+    bare = Vocabulary.build(SENTENCES, specials=(), unknown=None)
+    assert bare.tokens == ("b", "c", "a", "d")
+    assert bare.special_ids == ()
+
+
+@given(st.lists(st.lists(st.text(max_size=3), max_size=6), max_size=6))
+def test_what_was_in_the_corpus_comes_back(sentences):
+    vocabulary = Vocabulary.build(sentences)
+    for sentence in sentences:
+        assert vocabulary.decode(vocabulary.encode(sentence)) == sentence
+
+
+def test_other_tokens_become_the_unknown():
+    vocabulary = Vocabulary.build(SENTENCES)
+    assert vocabulary.encode(["x", "b", "y"]) == [3, 4, 3]
+    assert vocabulary.id_of("x") == 3
+    assert vocabulary.decode([3, 4, 0], skip_specials=True) == ["b"]
+    assert vocabulary.decode([3, 4, 0]) == [UNKNOWN, "b", PAD]
+
+
+def test_reads_the_vocabulary_of_bert(course_data):
+    path = course_data / "bert_wordpiece" / "vocab.txt"
+    vocabulary = Vocabulary.read(path)
+    assert len(vocabulary) == 30522
+    assert [vocabulary.id_of(token) for token in BERT_SPECIALS] == [0, 100, 101, 102, 103]
+    assert vocabulary.special_ids == (0, 100, 101, 102, 103)
+    assert vocabulary.unknown == "[UNK]"
+    assert vocabulary.id_of("no such token") == 100
+    assert "\n".join(vocabulary.tokens) + "\n" == path.read_text("utf-8")
+
+
+def test_reads_line_ends_other_than_newline_as_tokens(tmp_path):
+    path = tmp_path / "vocab.txt"
+    path.write_text("[UNK]\n\u2028\nx\u0085y\n", encoding="utf-8")
+    vocabulary = Vocabulary.read(path, specials=("[UNK]",))
+    assert vocabulary.tokens == ("[UNK]", "\u2028", "x\u0085y")
+
+
+def test_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Vocabulary.build(SENTENCES).tokens = ()
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "call"),
+    [
+        (ValueError, "twice, got 'a'", lambda: Vocabulary(tokens=("a", "a"), specials=())),
+        (ValueError, "'<start>' is missing", lambda: Vocabulary(tokens=(PAD, UNKNOWN))),
+        (
+            ValueError,
+            "unknown must be one of the specials, got '<unknown>'",
+            lambda: Vocabulary(tokens=(PAD, UNKNOWN), specials=(PAD,)),
+        ),
+        (ValueError, "min_count .* got 0", lambda: Vocabulary.build([], min_count=0)),
+        (ValueError, "room for 4 specials, got 3", lambda: Vocabulary.build([], max_size=3)),
+        (
+            ValueError,
+            "twice, got 'a'",
+            lambda: Vocabulary.build([], specials=("a", "a"), unknown="a"),
+        ),
+        (KeyError, "got 'x'", lambda: Vocabulary(tokens=(), specials=(), unknown=None).id_of("x")),
+        (IndexError, "0 to 3, got 4", lambda: Vocabulary.build([]).decode([4])),
+        (IndexError, "0 to 3, got -1", lambda: Vocabulary.build([]).decode([-1])),
+    ],
+)
+def test_what_makes_no_sense_is_refused(error, message, call):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_reading_a_file_without_specials_is_refused(tmp_path):
+    (tmp_path / "vocab.txt").write_text("a\nb\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"'\[PAD\]' is missing"):
+        Vocabulary.read(tmp_path / "vocab.txt")

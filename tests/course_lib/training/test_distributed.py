@@ -1,0 +1,77 @@
+"""Do several processes train as one does, and go on to the bit where they were cut off?
+
+Two processes on the CPU; ``torchrun`` starts them as it would on two machines.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_lib.training.distributed import process_count, process_number, processes
+from tests.course_lib.data_parallel_program import main
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("processes")
+    main(path)  # one process, here
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+            *("--nproc-per-node", "2", "-m", "tests.course_lib.data_parallel_program", str(path)),
+        ],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        check=True,
+        timeout=1200,
+    )
+    return path
+
+
+def read(folder, name):
+    return json.loads((folder / f"{name}.json").read_text())
+
+
+def test_two_processes_have_the_loss_curve_of_one(folder):
+    alone, together = read(folder, "1-0")["plain"], read(folder, "2-0")["plain"]
+    assert (alone["processes"], together["processes"]) == (1, 2)
+    # Float32 has 7 digits. Weights are not compared: where a gradient is 0 but for rounding, as
+    # that of a key's bias is, AdamW makes a whole step of the rounding.
+    assert together["losses"] == pytest.approx(alone["losses"], rel=3e-6)
+    assert together["gradient_norms"] == pytest.approx(alone["gradient_norms"], rel=3e-5)
+    assert [value for _, value in together["evaluations"]] == pytest.approx(
+        [value for _, value in alone["evaluations"]], rel=1e-5
+    )
+    assert max(alone["losses"]) - min(alone["losses"]) > 0.03  # there was a curve to agree on
+
+
+def test_all_processes_end_alike_and_drop_other_places_out(folder):
+    first, second, alone = (read(folder, name) for name in ("2-0", "2-1", "1-0"))
+    assert first == second
+    assert first["dropout"]["losses"] != pytest.approx(alone["dropout"]["losses"], rel=1e-3)
+    assert read(folder, "seed-2-0") != read(folder, "seed-2-1")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(folder, count):
+    runs = read(folder, f"{count}-0")
+    assert runs["resumed"] == runs["dropout"]
+
+
+def test_what_several_processes_cannot_do_is_said(folder):
+    runs = read(folder, "2-0")
+    assert runs["odd"] == "accumulation must be divisible by the 2 processes, got 3"
+    assert runs["other number"].endswith("1.pt is of 1 processes, and can't be taken up by 2")
+
+
+def test_alone_there_is_one_process():
+    with processes("cpu") as device:
+        assert (device.type, process_count(), process_number()) == ("cpu", 1, 0)
+    with pytest.raises(ValueError, match="device must be 'cpu' or 'cuda', got 'tpu'"):
+        processes("tpu").__enter__()

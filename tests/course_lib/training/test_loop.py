@@ -1,0 +1,142 @@
+"""Does the loop do what plain PyTorch does, and stop with a clear word when it cannot go on?"""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.plotting.curves import plot_history
+from course_lib.training.loop import DivergenceError, TrainingConfig, train
+
+
+def draw(step):
+    generator = torch.Generator().manual_seed(step)
+    x = torch.randn(16, 3, generator=generator)
+    return x, x @ torch.tensor([[1.0], [-2.0], [0.5]]) + 3
+
+
+def squared_error(model, batch):
+    x, y = batch
+    return (model(x) - y).square().mean()
+
+
+def build():
+    torch.manual_seed(0)
+    return nn.Linear(3, 1)
+
+
+def test_equals_a_loop_written_out_in_pytorch():
+    config = TrainingConfig(steps=20, learning_rate=0.05, weight_decay=0.1, clip_norm=2.0)
+    model, expected = build(), build()
+    history = train(model, draw, squared_error, config)
+    optimizer = torch.optim.AdamW(expected.parameters(), lr=0.05, weight_decay=0.1)
+    losses, norms = [], []
+    for step in range(20):
+        optimizer.zero_grad()
+        loss = squared_error(expected, draw(step))
+        loss.backward()
+        norms.append(nn.utils.clip_grad_norm_(expected.parameters(), 2.0).item())
+        optimizer.step()
+        losses.append(loss.item())
+    assert history.losses == tuple(losses)
+    assert history.gradient_norms == tuple(norms)
+    assert max(norms) > 2.0  # clipping had something to do
+    assert torch.equal(model.weight, expected.weight)
+    assert history.seconds > 0
+
+
+def test_the_same_run_twice_is_the_same():
+    runs = [train(build(), draw, squared_error, TrainingConfig(steps=5)) for _ in range(2)]
+    assert runs[0].losses == runs[1].losses
+
+
+@pytest.mark.parametrize("mode", [True, False])
+def test_trains_in_training_mode_and_gives_the_mode_back(mode):
+    model = build().train(mode)
+    seen = []
+
+    def loss(model, batch):
+        seen.append(model.training)
+        return squared_error(model, batch)
+
+    train(model, draw, loss, TrainingConfig(steps=2))
+    assert seen == [True, True]
+    assert model.training is mode
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_stops_at_a_loss_that_is_not_finite_and_keeps_the_parameters(bad):
+    model = build().eval()
+    kept = []
+
+    def loss(model, batch):
+        kept.append(model.weight.detach().clone())
+        return squared_error(model, batch) * (bad if len(kept) == 3 else 1.0)
+
+    with pytest.raises(DivergenceError, match="step 2: loss"):
+        train(model, draw, loss, TrainingConfig(steps=9))
+    assert torch.equal(model.weight, kept[-1])
+    assert not model.training
+
+
+def test_an_evaluation_that_is_no_number_is_told():
+    values = iter((1.0, math.nan))
+    config = TrainingConfig(steps=4, evaluate_every=1)
+    with pytest.raises(DivergenceError, match="step 2: the evaluation is NaN"):
+        train(build(), draw, squared_error, config, evaluate=lambda model: next(values))
+
+
+def test_float16_does_not_take_every_bad_gradient_for_a_scale_too_large():
+    model = build()
+    model.weight.data.zero_()
+
+    def loss(model, batch):
+        return model.weight.square().sum().sqrt()  # its gradient at 0 is NaN
+
+    with pytest.raises(DivergenceError, match=r"loss 0\.0, gradient norm nan"):
+        train(model, draw, loss, TrainingConfig(steps=200, precision="float16"))
+
+
+def test_a_loss_for_each_example_is_refused():
+    with pytest.raises(ValueError, match=r"the loss must be a scalar, got shape \(16, 1\)"):
+        train(build(), draw, lambda m, b: (m(b[0]) - b[1]).square(), TrainingConfig(steps=1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"steps": 0}, "steps must be at least 1, got 0"),
+        ({"learning_rate": 0.0}, "learning_rate must be positive and finite, got 0.0"),
+        ({"learning_rate": math.inf}, "learning_rate must be positive and finite, got inf"),
+        ({"clip_norm": -1.0}, "clip_norm must be positive and finite, got -1.0"),
+        ({"weight_decay": -0.1}, "weight_decay must be finite and not negative, got -0.1"),
+        ({"weight_decay": math.inf}, "weight_decay must be finite and not negative, got inf"),
+        ({"weight_decay": math.nan}, "weight_decay must be finite and not negative, got nan"),
+    ],
+)
+def test_values_out_of_range_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        TrainingConfig(**({"steps": 1} | changes))
+
+
+def test_a_configuration_cannot_be_changed_or_given_by_place():
+    with pytest.raises(AttributeError):
+        TrainingConfig(steps=1).steps = 2
+    with pytest.raises(TypeError):
+        TrainingConfig(10)
+
+
+def test_progress_is_shown_only_where_asked_for(capsys):
+    train(build(), draw, squared_error, TrainingConfig(steps=3), progress=True)
+    assert "3/3" in capsys.readouterr().err
+    train(build(), draw, squared_error, TrainingConfig(steps=3), progress=False)
+    assert capsys.readouterr().err == ""
+    train(build(), draw, squared_error, TrainingConfig(steps=3))  # no terminal here
+    assert capsys.readouterr().err == ""
+
+
+def test_history_draws_itself():
+    picture = plot_history(train(build(), draw, squared_error, TrainingConfig(steps=3)))
+    assert "loss (nats)" in picture.svg
+    assert "3 steps" in picture.alt

@@ -1,0 +1,304 @@
+"""Long runs: taken up to the bit, averaged over batches, stopped in time, in low precision."""
+
+import functools
+import os
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.plotting.curves import plot_history
+from course_lib.training.checkpoint import (
+    CheckpointError,
+    load_checkpoint,
+    save_checkpoint,
+    whole_file,
+)
+from course_lib.training.loop import TrainingConfig, train
+from course_lib.training.schedules import inverse_sqrt
+from tests.course_lib.training.test_loop import draw, squared_error
+
+
+def build():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 1))
+
+
+class Interrupted(Exception):  # noqa: N818
+    """Stands for a power cut."""
+
+
+def interrupt_at(number):
+    def draw_or_stop(step):
+        if step == number:
+            raise Interrupted
+        return draw(step)
+
+    return draw_or_stop
+
+
+def evaluation(model):
+    return squared_error(model, draw(1_000_000)).item()
+
+
+def best_at_first(model):
+    return -evaluation(model)
+
+
+@pytest.mark.parametrize("evaluate", [evaluation, best_at_first])
+@pytest.mark.parametrize("stop", [4, 5, 7, 11])
+def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(tmp_path, stop, evaluate):
+    config = TrainingConfig(steps=12, evaluate_every=3, checkpoint_every=2, learning_rate=0.02)
+    schedule = functools.partial(inverse_sqrt, warmup_steps=4)
+    options = {"schedule": schedule, "evaluate": evaluate}
+    whole = build()
+    torch.manual_seed(1)
+    expected = train(whole, draw, squared_error, config, **options)
+
+    file = tmp_path / "runs" / "one.pt"
+    cut_off = build()
+    torch.manual_seed(1)
+    with pytest.raises(Interrupted):
+        train(cut_off, interrupt_at(stop), squared_error, config, checkpoint=file, **options)
+    resumed = build()
+    torch.manual_seed(99)  # another process knows nothing of the first one's random numbers
+    history = train(resumed, draw, squared_error, config, checkpoint=file, **options)
+    assert history.losses == expected.losses
+    assert history.evaluations == expected.evaluations
+    for ours, theirs in zip(resumed.parameters(), whole.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+    again = train(build(), interrupt_at(0), squared_error, config, checkpoint=file, **options)
+    assert again.losses == expected.losses  # a run that is done is not run again
+
+
+def test_accumulated_batches_equal_one_large_batch():
+    def large(step):
+        parts = [draw(2 * step), draw(2 * step + 1)]
+        return tuple(torch.cat(tensors) for tensors in zip(*parts, strict=True))
+
+    models = [nn.Linear(3, 1), nn.Linear(3, 1)]
+    models[1].load_state_dict(models[0].state_dict())
+    one = train(models[0], large, squared_error, TrainingConfig(steps=6))
+    two = train(models[1], draw, squared_error, TrainingConfig(steps=6, accumulation=2))
+    torch.testing.assert_close(models[0].weight, models[1].weight)
+    assert two.losses == pytest.approx(one.losses, rel=1e-5)
+
+
+def test_patience_ends_a_run_that_gets_no_better_and_keeps_the_best_weights():
+    values = iter([3.0, 1.0, 1.0, 2.0, 0.0])
+    weights = []
+
+    def evaluate(model):
+        weights.append(model.weight.detach().clone())
+        assert not model.training
+        return next(values)
+
+    model = nn.Linear(3, 1)
+    config = TrainingConfig(steps=50, evaluate_every=5, patience=2)
+    history = train(model, draw, squared_error, config, evaluate=evaluate)
+    assert history.stopped_early
+    assert history.evaluations == ((5, 3.0), (10, 1.0), (15, 1.0), (20, 2.0))
+    assert len(history.losses) == 20
+    assert torch.equal(model.weight, weights[1])
+
+
+def test_the_schedule_sets_the_size_of_a_step():
+    model, before = nn.Linear(3, 1), None
+
+    def schedule(step):
+        return 0.0 if step < 3 else 1.0
+
+    before = model.weight.detach().clone()
+    train(model, draw, squared_error, TrainingConfig(steps=3), schedule=schedule)
+    assert torch.equal(model.weight, before)
+    train(model, draw, squared_error, TrainingConfig(steps=4), schedule=schedule)
+    assert not torch.equal(model.weight, before)
+
+
+def test_no_number_is_read_before_all_of_an_update_is_told(monkeypatch):
+    """Reading one waits for the GPU, which then has nothing to do."""
+    events = []
+
+    def noted(step):
+        events.append("batch")
+        return draw(step)
+
+    item = torch.Tensor.item
+    monkeypatch.setattr(torch.Tensor, "item", lambda x: (events.append("read"), item(x))[1])
+    clip = nn.utils.clip_grad_norm_
+    monkeypatch.setattr(
+        nn.utils, "clip_grad_norm_", lambda *args: (events.append("clip"), clip(*args))[1]
+    )
+    train(nn.Linear(3, 1), noted, squared_error, TrainingConfig(steps=1, accumulation=3))
+    assert events[:7] == ["batch"] * 3 + ["clip"] + ["read"] * 3
+
+
+def test_low_precision_computes_low_and_keeps_parameters_in_float32():
+    seen = []
+
+    def loss(model, batch):
+        x, y = batch
+        output = model(x)
+        seen.append(output.dtype)
+        return (output.float() - y).square().mean()
+
+    model = nn.Linear(3, 1)
+    config = TrainingConfig(steps=200, precision="bfloat16", learning_rate=0.05)
+    history = train(model, draw, loss, config)
+    assert set(seen) == {torch.bfloat16}
+    assert model.weight.dtype == torch.float32
+    assert history.losses[-1] < 0.1 * history.losses[0]
+
+
+def test_float16_scales_the_loss_so_that_small_gradients_survive():
+    def tiny(model, batch):
+        x, _ = batch
+        return (model(x).float() * 1e-6).sum()
+
+    model = nn.Linear(3, 1)
+    before = model.weight.detach().clone()
+    history = train(model, draw, tiny, TrainingConfig(steps=1, precision="float16"))
+    assert not torch.equal(model.weight, before)
+    exact = nn.Linear(3, 1)
+    expected = train(exact, draw, tiny, TrainingConfig(steps=1))
+    assert history.gradient_norms == pytest.approx(expected.gradient_norms, rel=1e-2)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
+def test_trains_on_a_gpu(precision):
+    def draw_there(step):
+        return tuple(tensor.cuda() for tensor in draw(step))
+
+    config = TrainingConfig(steps=200, precision=precision, learning_rate=0.05)
+    history = train(nn.Linear(3, 1).cuda(), draw_there, squared_error, config)
+    assert history.losses[-1] < 0.1 * history.losses[0]
+
+
+def test_a_file_that_is_no_checkpoint_is_refused(tmp_path):
+    file = tmp_path / "broken.pt"
+    file.write_bytes(b"not a checkpoint")
+    with pytest.raises(CheckpointError, match="is no checkpoint"):
+        train(nn.Linear(3, 1), draw, squared_error, TrainingConfig(steps=1), checkpoint=file)
+    assert file.read_bytes() == b"not a checkpoint"
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+    file = tmp_path / "other.pt"
+    other = nn.Linear(7, 2)
+    save_checkpoint(file, other, torch.optim.AdamW(other.parameters()), {})
+    model = nn.Linear(3, 1)
+    with pytest.raises(CheckpointError, match="of this model"):
+        load_checkpoint(file, model, torch.optim.AdamW(model.parameters()))
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [("float32", "float16"), ("float16", "float32"), ("bfloat16", "float32")]
+)
+def test_a_checkpoint_of_another_precision_is_refused(tmp_path, first, then):
+    file = tmp_path / "first.pt"
+    config = TrainingConfig(steps=1, precision=first)
+    train(nn.Linear(3, 1), draw, squared_error, config, checkpoint=file)
+    other = TrainingConfig(steps=2, precision=then)
+    with pytest.raises(CheckpointError, match=f"was not trained in {then}"):
+        train(nn.Linear(3, 1), draw, squared_error, other, checkpoint=file)
+
+
+def test_steps_are_counted_on_the_cpu_wherever_the_model_is(tmp_path):
+    file = tmp_path / "run.pt"
+    train(nn.Linear(3, 1), draw, squared_error, TrainingConfig(steps=2), checkpoint=file)
+    model = nn.Linear(3, 1, device="meta")  # in the place of a GPU
+    optimizer = torch.optim.AdamW(model.parameters())
+    load_checkpoint(file, model, optimizer)
+    state = optimizer.state[model.weight]
+    assert (state["step"].device.type, state["step"].item()) == ("cpu", 2)
+    assert state["exp_avg"].device.type == "meta"
+
+
+def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.AdamW(model.parameters())
+    file = tmp_path / "run.pt"
+    save_checkpoint(file, model, optimizer, {"steps": 1})
+    before = file.read_bytes()
+
+    def full_disk(state, out):
+        out.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        save_checkpoint(file, model, optimizer, {"steps": 2})
+    assert file.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
+
+
+def test_a_checkpoint_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
+    model = nn.Linear(3, 1)
+    file = tmp_path / "run.pt"
+    file.write_bytes(b"before")
+    synced = []
+
+    def sync(handle):
+        assert file.read_bytes() == b"before"
+        synced.append((os.fstat(handle).st_ino, os.fstat(handle).st_size))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    save_checkpoint(file, model, torch.optim.AdamW(model.parameters()), {})
+    assert synced == [(file.stat().st_ino, file.stat().st_size)]
+
+
+def test_a_checkpoint_may_be_read_by_whom_other_files_may(tmp_path):
+    model = nn.Linear(3, 1)
+    save_checkpoint(tmp_path / "run.pt", model, torch.optim.AdamW(model.parameters()), {})
+    (tmp_path / "other").touch()
+    assert (tmp_path / "run.pt").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_two_who_write_one_file_do_not_mix_their_bytes(tmp_path):
+    file = tmp_path / "new" / "file"
+    with whole_file(file) as first:
+        first.write_text("first")
+        with whole_file(file) as second:
+            second.write_text("second")
+        assert file.read_text() == "second"
+    assert file.read_text() == "first"
+    assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"accumulation": 0}, "accumulation must be at least 1, got 0"),
+        ({"evaluate_every": -1}, "evaluate_every must not be negative, got -1"),
+        ({"patience": 2}, "patience needs evaluate_every"),
+        ({"precision": "int8"}, "precision must be one of .*got 'int8'"),
+        ({"checkpoint_every": -3}, "checkpoint_every must not be negative, got -3"),
+    ],
+)
+def test_values_out_of_range_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        TrainingConfig(**({"steps": 1} | changes))
+
+
+def test_evaluating_needs_something_to_evaluate_with():
+    config = TrainingConfig(steps=1, evaluate_every=1)
+    with pytest.raises(ValueError, match="nothing to evaluate with"):
+        train(nn.Linear(3, 1), draw, squared_error, config)
+
+
+def test_evaluations_are_drawn_beside_the_loss():
+    config = TrainingConfig(steps=6, evaluate_every=2)
+    history = train(nn.Linear(3, 1), draw, squared_error, config, evaluate=evaluation)
+    assert "evaluation" in plot_history(history).svg
+
+
+def test_a_checkpoint_brings_random_numbers_back(tmp_path):
+    model = build()
+    optimizer = torch.optim.AdamW(model.parameters())
+    save_checkpoint(tmp_path / "one.pt", model, optimizer, {"done": 3})
+    expected = torch.rand(5)
+    torch.manual_seed(99)
+    assert load_checkpoint(tmp_path / "one.pt", model, optimizer) == {"done": 3}
+    assert torch.equal(torch.rand(5), expected)
