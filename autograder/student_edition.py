@@ -1,9 +1,9 @@
 """The course_lib that students get with a homework: what they are to write is withheld.
 
 Withheld are the layers of this homework and of every later one, and what their exercises forbid;
-earlier ones are there. Importing a withheld name says which homework asks for it. What uses a
-withheld layer of its own module goes too, and a module that imports a withheld name is withheld
-whole: neither could run anyway.
+earlier ones are there. What stands on a withheld name goes too, in its own module and in others:
+it could not run anyway. Importing a withheld name, from wherever the whole library has it, says
+which homework asks for it.
 """
 
 import ast
@@ -57,6 +57,14 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {{__name__!r}} has no attribute {{name!r}}")
 '''
 
+_NO_RECIPES = '''"""Whole training runs: the course's project has them."""
+
+raise ImportError(
+    "course_lib.recipes is not in this edition: its runs need more than homework installs; the "
+    "course's project has them"
+)
+'''
+
 
 def write_student_edition(homework_id: str, root: Path, destination: Path) -> None:
     """Write ``course_lib`` without what students are to write, and without its recipes.
@@ -80,16 +88,11 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
     asked = _asked_for(homework, root)
     for module in asked.keys() - texts.keys():
         raise HomeworkError(f"a homework asks for {module}, which {root / PACKAGE} lacks")
-    for module, reasons in asked.items():
-        reasons |= _standing_on(reasons, ast.parse(texts[module]).body)
-    dependants = _dependants(asked, texts)
-    _check_notebook(homework, root, asked | dependants)
+    withheld = _with_what_stands_on_it(asked, texts)
+    _check_notebook(homework, root, withheld)
     edited = {
         module: withhold(texts[module], set(reasons)) + _closing(reasons)
-        for module, reasons in asked.items()
-    } | {
-        module: _docstring_only(texts[module]) + _closing(reasons)
-        for module, reasons in dependants.items()
+        for module, reasons in withheld.items()
     }
 
     target = destination / PACKAGE
@@ -98,6 +101,7 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
     shutil.copytree(root / PACKAGE, target, ignore=ignored)
     for module, text in edited.items():
         (target / paths[module].relative_to(root / PACKAGE)).write_text(text, encoding="utf-8")
+    _write_placeholder(target / RECIPES)
 
 
 def withhold(text: str, names: set[str]) -> str:
@@ -120,14 +124,14 @@ def withhold(text: str, names: set[str]) -> str:
     missing = names - {name for node in body for name in _bound_names(node)}
     if missing:
         raise HomeworkError(f"course_lib does not define {', '.join(sorted(missing))}")
-    removed = [node for node in body if names & _bound_names(node)]
+    removed = [node for node in body if names & _defined_names(node)]
     while orphans := [
         node for node in body if node not in removed and _serves(node, removed, body)
     ]:
         removed += orphans
     kept = [node for node in body if node not in removed]
     used = {name for node in kept for name in _used_names(node)}
-    idle = {name for node in removed for name in _used_names(node)} - used
+    idle = names | {name for node in removed for name in _used_names(node)} - used
 
     lines = text.split("\n")
     for node in reversed(body):
@@ -167,41 +171,29 @@ def _layers(cell: SourceCell) -> list[tuple[str, str]]:
     return taken + [(module, name) for module, _, name in forbidden]
 
 
-def _standing_on(reasons: dict[str, Reason], body: list[ast.stmt]) -> dict[str, Reason]:
-    """Find the public definitions of a module that use its withheld ones: they could not run."""
-    found: dict[str, Reason] = {}
-    while True:
-        withheld = reasons | found
-        more = {
-            name: withheld[needed]
-            for node in body
-            for name in _defined_names(node) - withheld.keys() - {"__all__"}
-            for needed in sorted(_used_names(node) & withheld.keys())
-            if not name.startswith("_")
-        }
-        if not more:
-            return found
-        found |= more
-
-
-def _dependants(asked: Withheld, texts: dict[str, str]) -> Withheld:
-    """Find every module that imports a withheld name, or one that does, and so on."""
+def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:
+    """Add every name that uses a withheld one, or passes it on, in whichever module."""
     bodies = {module: ast.parse(text).body for module, text in texts.items()}
-    dependants: Withheld = {}
-    while True:
-        withheld = asked | dependants
-        found = {
-            module: withheld[origin][name]
-            for module, body in bodies.items()
-            if module not in dependants
-            for origin, name in _imports(body, module)
-            if name in withheld.get(origin, {})
-        }
-        if not found:
-            return dependants
-        for module, reason in found.items():
-            names = {name for node in bodies[module] for name in _defined_names(node)}
-            dependants[module] = dict.fromkeys(names, reason) | asked.get(module, {})
+    withheld = {module: dict(reasons) for module, reasons in asked.items()}
+    grew = True
+    while grew:
+        grew = False
+        for module, body in bodies.items():
+            reasons = withheld.get(module, {})
+            gone = reasons | {
+                name: withheld[origin][imported]
+                for origin, imported, name in _imports(body, module)
+                if imported in withheld.get(origin, {})
+            }
+            found = gone | {
+                name: gone[needed]
+                for node in body
+                for needed in sorted(_used_names(node) & gone.keys())
+                for name in _defined_names(node) - gone.keys() - {"__all__"}
+            }
+            if found.keys() > reasons.keys():
+                withheld[module], grew = found, True
+    return withheld
 
 
 def _check_notebook(homework: str, root: Path, withheld: Withheld) -> None:
@@ -209,7 +201,7 @@ def _check_notebook(homework: str, root: Path, withheld: Withheld) -> None:
     for cell in read_source(root / "solutions" / f"{homework}.py"):
         if cell.kind in (CellKind.TEXT, CellKind.WRITTEN):
             continue
-        for origin, name in _imports(ast.walk(_shown_to_students(cell)), PACKAGE):
+        for origin, name, _ in _imports(ast.walk(_shown_to_students(cell)), PACKAGE):
             if name in withheld.get(origin, {}):
                 raise HomeworkError(
                     f"{cell.where}: the {cell.kind} cell imports {name} from {origin}, which this "
@@ -233,8 +225,8 @@ def _stub(region: str) -> str:
     return region[: len(region) - len(region.lstrip())] + "pass"
 
 
-def _imports(nodes: Iterable[ast.AST], module: str) -> list[tuple[str, str]]:
-    """Return the (module, name) pairs that importing this code asks for at once."""
+def _imports(nodes: Iterable[ast.AST], module: str) -> list[tuple[str, str, str]]:
+    """Return what importing this code asks for at once: module, name, and the name that it gets."""
     found = []
     for node in nodes:
         if isinstance(node, ast.ImportFrom):
@@ -242,7 +234,7 @@ def _imports(nodes: Iterable[ast.AST], module: str) -> list[tuple[str, str]]:
             if node.level:
                 package = module.split(".")[: -node.level]
                 origin = ".".join([*package, *filter(None, [node.module])])
-            found += [(origin, alias.name) for alias in node.names]
+            found += [(origin, alias.name, alias.asname or alias.name) for alias in node.names]
         elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             found += _imports(node.orelse, module)
         elif isinstance(node, ast.If | ast.Try | ast.With):
@@ -292,18 +284,20 @@ def _bound_names(node: ast.stmt) -> set[str]:
 
 
 def _used_names(node: ast.stmt) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - _defined_names(node)
+    read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return read - _defined_names(node)
 
 
 def _module_name(path: Path, root: Path) -> str:
     return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
 
 
-def _docstring_only(text: str) -> str:
-    docstring = ast.get_docstring(ast.parse(text), clean=False)
-    return f'"""{docstring}"""\n' if docstring else ""
-
-
 def _closing(reasons: dict[str, Reason]) -> str:
     entries = [f'    "{name}": "{reason.words(name)}",' for name, reason in sorted(reasons.items())]
     return _CLOSING.format(entries="\n".join(entries))
+
+
+def _write_placeholder(folder: Path) -> None:
+    """Stand in for a package that students do not get."""
+    folder.mkdir()
+    (folder / "__init__.py").write_text(_NO_RECIPES, encoding="utf-8")

@@ -541,7 +541,7 @@ assert_keeps_inputs(
 # the hidden part looks at the numbers. So hold your loop against the formulas, also for what comes
 # first in each bracket.
 
-# %% solution="AttentionDecoder" of="course_lib.layers.additive_attention"
+# %% solution="AttentionDecoder" of="course_lib.models.bahdanau"
 
 
 # %% setup="sources"
