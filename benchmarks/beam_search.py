@@ -17,12 +17,12 @@ from course_lib.generation.beam_search import beam_search
 from course_lib.generation.cached import CachedDecoder
 from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.recurrent_step import SteppedDecoder
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from tests.course_lib.weights import copy_gpt2
 
 BEAM_SIZE, PROMPT_LEN, NEW_TOKENS = 5, 16, 32
-END_ID = 0
+EOS_ID = 0
 SIZES = {"d_model": 256, "num_heads": 4, "num_layers": 4}
 BARE = {"d_model": 8, "num_heads": 1, "num_layers": 1}
 """A model that costs next to nothing: what is left is the search."""
@@ -73,13 +73,13 @@ def build_pair(
             n_head=sizes["num_heads"],
             n_layer=sizes["num_layers"],
             bos_token_id=None,
-            eos_token_id=END_ID,
-            pad_token_id=END_ID,
+            eos_token_id=EOS_ID,
+            pad_token_id=EOS_ID,
             initializer_range=0.2,  # so that no two tokens are equally probable but for rounding
         )
     ).eval()
     ours = DecoderLM(
-        DecoderConfig(
+        DecoderLMConfig(
             **sizes, d_ff=4 * sizes["d_model"], max_length=128, vocab_size=vocab_size, dropout=0.0
         )
     )
@@ -91,7 +91,7 @@ def search(model: DecoderLM, prompt: Tensor) -> list[list[int]]:
     """Let ours search."""
     steps = CachedDecoder(model, capacity=PROMPT_LEN + NEW_TOKENS)
     found = beam_search(
-        steps, prompt, beam_size=BEAM_SIZE, eos_id=END_ID, max_new_tokens=NEW_TOKENS
+        steps, prompt, beam_size=BEAM_SIZE, eos_id=EOS_ID, max_new_tokens=NEW_TOKENS
     )
     return [list(hypotheses[0].tokens) for hypotheses in found]
 
@@ -107,7 +107,7 @@ def generate(model: GPT2LMHeadModel, prompt: Tensor) -> list[list[int]]:
         early_stopping="never",
     )
     found = written[:, PROMPT_LEN:].tolist()
-    return [row[: row.index(END_ID) + 1] if END_ID in row else row for row in found]
+    return [row[: row.index(EOS_ID) + 1] if EOS_ID in row else row for row in found]
 
 
 def state_row(device: str) -> Comparison:

@@ -16,7 +16,7 @@ from course_lib.generation.beam_search import beam_search
 from course_lib.generation.cached import CachedDecoder
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.memory_layout import store_by_columns
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from tests.course_lib.weights import copy_gpt2
 
 PROMPT_LEN = 16
@@ -61,7 +61,7 @@ def build_pair(sizes: dict[str, int], device: str) -> tuple[DecoderLM, GPT2LMHea
             initializer_range=0.2,  # so that no two tokens are equally probable but for rounding
         )
     ).eval()
-    ours = DecoderLM(DecoderConfig(**sizes, d_ff=4 * sizes["d_model"], max_length=max_length))
+    ours = DecoderLM(DecoderLMConfig(**sizes, d_ff=4 * sizes["d_model"], max_length=max_length))
     copy_gpt2(ours, theirs)
     store_by_columns(ours)  # GPT-2's own matrices lie so in ``transformers`` too
     return ours.eval().to(device), theirs.to(device)
@@ -179,7 +179,7 @@ def token_row(model: DecoderLM, length: int, device: str) -> Comparison:
     )
 
 
-def attention_seconds(config: DecoderConfig, length: int, device: str) -> float:
+def attention_seconds(config: DecoderLMConfig, length: int, device: str) -> float:
     """Measure the attention of one query to ``length`` keys, in one layer."""
     head_dim = config.d_model // config.num_heads
     query = torch.randn(1, config.num_heads, 1, head_dim, device=device)

@@ -9,7 +9,7 @@ import torch
 import transformers
 from torch import Tensor
 
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ def gpt_models(bench: Bench, max_length: int) -> tuple[DecoderLM, transformers.G
     """Give GPT-2 twice, without dropout, each with random weights of its own."""
     sizes = bench.sizes
     ours = DecoderLM(
-        DecoderConfig(
+        DecoderLMConfig(
             vocab_size=sizes.vocab_size,
             max_length=max_length,
             d_model=sizes.d_model,

@@ -1160,7 +1160,7 @@ assert_close(
 # use tiny languages, whose every sentence can be counted. Here is one, with five words:
 
 # %% setup="tiny-languages"
-START, END = 0, 1
+BOS, EOS = 0, 1
 
 
 class TinyLanguage:
@@ -1176,8 +1176,8 @@ class TinyLanguage:
         is_table = tokens.dim() == 2 and tokens.dtype == torch.int64 and tokens.numel() > 0
         given = f"{tokens.dtype} of shape {tuple(tokens.shape)}"
         require(is_table, f"the model was given {given}, not int64 of shape (n, len)")
-        starts = bool((tokens[:, 0] == START).all())
-        require(starts, "the model was given a beginning that does not begin with start_id")
+        starts = bool((tokens[:, 0] == BOS).all())
+        require(starts, "the model was given a beginning that does not begin with bos_id")
         require(tokens.size(1) < 100, "your search does not stop; see max_new_tokens")
         self.asked.setdefault(tokens.size(1), set()).update(map(tuple, tokens.tolist()))
         return self.logits_after(tokens.to(device))
@@ -1219,8 +1219,8 @@ def random_language(vocab_size, sharpness=1.5, ends_at=None, lead=50.0):
         places = torch.arange(1, tokens.size(1) + 1).to(device)
         logits = table[(tokens * places * places).sum(dim=1) % 97].clone()
         if ends_at is not None:
-            highest = logits[:, END + 1 :].amax(dim=1)
-            logits[:, END] = highest + lead if tokens.size(1) >= ends_at else highest - 50.0
+            highest = logits[:, EOS + 1 :].amax(dim=1)
+            logits[:, EOS] = highest + lead if tokens.size(1) >= ends_at else highest - 50.0
         return logits
 
     return TinyLanguage(logits_after)
@@ -1249,19 +1249,19 @@ def written_by(results):
 # "the" 0.5, "a" 0.4; after "the", "cat" 0.35; after "a", "cat" 0.9; after "cat", the end 0.9.
 WORDS = ["<start>", "<end>", "the", "a", "cat"]
 telegrams = language_of(
-    5, {(START, 2): 0.5, (START, 3): 0.4, (2, 4): 0.35, (3, 4): 0.9, (4, END): 0.9}, boastful=[2]
+    5, {(BOS, 2): 0.5, (BOS, 3): 0.4, (2, 4): 0.35, (3, 4): 0.9, (4, EOS): 0.9}, boastful=[2]
 )
 
 
 # %% solution="greedy_search" forbids="course_lib.generation.greedy_search.greedy course_lib.generation.beam_search.beam_search"
-def greedy_search(next_logits, *, start_id: int, eos_id: int, max_new_tokens: int):
+def greedy_search(next_logits, *, bos_id: int, eos_id: int, max_new_tokens: int):
     """Write the most probable token, again and again, until the end token.
 
     Args:
         next_logits: The model. Called as ``next_logits(tokens)`` with beginnings of sequences,
-            ``(n, len)``, int64, each with ``start_id`` first; returns the logits of the token after
+            ``(n, len)``, int64, each with ``bos_id`` first; returns the logits of the token after
             each, ``(n, vocab_size)``.
-        start_id: The token that every sequence begins with; it is not written.
+        bos_id: The token that every sequence begins with; it is not written.
         eos_id: The end token.
         max_new_tokens: Most tokens to write, the end token among them.
 
@@ -1278,7 +1278,7 @@ def greedy_search(next_logits, *, start_id: int, eos_id: int, max_new_tokens: in
     written: list[int] = []
     total = 0.0
     while len(written) < max_new_tokens and written[-1:] != [eos_id]:
-        logits = next_logits(torch.tensor([[start_id, *written]]))
+        logits = next_logits(torch.tensor([[bos_id, *written]]))
         log_probability, token = logits[0].log_softmax(dim=-1).max(dim=-1)
         written.append(int(token))
         total += float(log_probability)
@@ -1288,7 +1288,7 @@ def greedy_search(next_logits, *, start_id: int, eos_id: int, max_new_tokens: in
 
 # %% test="greedy_search-tokens" points=1 read="decoding#greedy-search"
 # The most probable token is written at each step, up to the end token or the limit
-tokens, _ = attempt(greedy_search, telegrams, start_id=START, eos_id=END, max_new_tokens=6)
+tokens, _ = attempt(greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_tokens=6)
 assert_equal(
     " ".join(WORDS[token] for token in tokens),
     "the cat <end>",
@@ -1299,7 +1299,7 @@ assert_equal(
     },
     hint="take the largest logit at each step, and stop after the end token",
 )
-short, _ = attempt(greedy_search, telegrams, start_id=START, eos_id=END, max_new_tokens=2)
+short, _ = attempt(greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_tokens=2)
 hint = "stop at max_new_tokens too"
 assert_equal(len(short), 2, what="the number of tokens when two are allowed", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -1307,7 +1307,7 @@ from course_lib.generation.greedy_search import greedy as reference_search
 from course_lib.generation.recomputing import RecomputingModel
 
 
-def reference_of(logits_after, limit, eos_id=END):
+def reference_of(logits_after, limit, eos_id=EOS):
     """Return the reference's tokens for a language."""
     model = RecomputingModel(lambda tokens: logits_after(tokens)[:, None])
     prompt = torch.tensor([[START]]).to(device)
@@ -1319,7 +1319,7 @@ for limit, ends_at in ((1, 9), (4, 9), (12, 5), (5, 5), (12, None)):
     rule = language.logits_after
 
     expected = reference_of(rule, limit)
-    tokens, _ = attempt(greedy_search, language, start_id=START, eos_id=END, max_new_tokens=limit)
+    tokens, _ = attempt(greedy_search, language, bos_id=BOS, eos_id=EOS, max_new_tokens=limit)
     assert_equal(
         [int(token) for token in tokens],
         expected,
@@ -1327,7 +1327,7 @@ for limit, ends_at in ((1, 9), (4, 9), (12, 5), (5, 5), (12, None)):
         hint="give the model the start token and all that is written; take the largest logit",
         mistakes={
             "the start token is not written: leave it out": [START, *expected],
-            "the end token is a token too: keep it": [t for t in expected if t != END],
+            "the end token is a token too: keep it": [t for t in expected if t != EOS],
             "it goes on after the end token": reference_of(rule, limit, eos_id=None),
             "this is the least probable token; take the largest logit": reference_of(
                 lambda tokens, rule=rule: -rule(tokens), limit
@@ -1337,21 +1337,21 @@ for limit, ends_at in ((1, 9), (4, 9), (12, 5), (5, 5), (12, None)):
     )
 hint = "with max_new_tokens=0, raise ValueError"
 assert_raises(
-    ValueError, greedy_search, telegrams, start_id=START, eos_id=END, max_new_tokens=0, hint=hint
+    ValueError, greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_tokens=0, hint=hint
 )
 # The end token may be any; here it is the most probable one after some steps.
 language = random_language(6, ends_at=99)
 expected = reference_of(language.logits_after, 5, eos_id=None)
 last = expected[-1]
 expected = expected[: expected.index(last) + 1]
-tokens, _ = attempt(greedy_search, language, start_id=START, eos_id=last, max_new_tokens=9)
+tokens, _ = attempt(greedy_search, language, bos_id=BOS, eos_id=last, max_new_tokens=9)
 hint = "stop at eos_id, whatever number it is"
 assert_equal([int(token) for token in tokens], expected, what="tokens", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="greedy_search-score" points=1 read="decoding#log-probabilities"
 # The log-probability is that of all tokens together, the end token among them
-_, score = attempt(greedy_search, telegrams, start_id=START, eos_id=END, max_new_tokens=6)
+_, score = attempt(greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_tokens=6)
 probability = 0.5 * 0.35 * 0.9  # "the", then "cat", then the end
 assert_close(
     torch.tensor(float(score)),
@@ -1370,7 +1370,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 for limit, ends_at in ((3, 9), (12, 5)):
     language = random_language(6, ends_at=ends_at, lead=0.7)
-    _, score = attempt(greedy_search, language, start_id=START, eos_id=END, max_new_tokens=limit)
+    _, score = attempt(greedy_search, language, bos_id=BOS, eos_id=EOS, max_new_tokens=limit)
     if type(score) not in (float, int):
         raise CheckFailure(
             f"the log-probability is of type {type(score).__name__}, expected float",
@@ -1425,7 +1425,7 @@ for limit, ends_at in ((3, 9), (12, 5)):
 
 # %% solution="beam_search" forbids="course_lib.generation.greedy_search.greedy course_lib.generation.beam_search.beam_search course_lib.generation.diagnosis.score_sequences"
 def beam_search(
-    next_logits, *, beam_size: int, start_id: int, eos_id: int, max_new_tokens: int, alpha: float
+    next_logits, *, beam_size: int, bos_id: int, eos_id: int, max_new_tokens: int, alpha: float
 ):
     """Look for the sequences with the highest score, log-probability over length to the alpha.
 
@@ -1433,10 +1433,10 @@ def beam_search(
 
     Args:
         next_logits: The model. Called as ``next_logits(tokens)`` with the beginnings in play,
-            ``(n, len)``, int64, each with ``start_id`` first, n at most ``beam_size``; returns the
+            ``(n, len)``, int64, each with ``bos_id`` first, n at most ``beam_size``; returns the
             logits of the token after each, ``(n, vocab_size)``.
         beam_size: Number of beginnings to keep in play.
-        start_id: The token that every sequence begins with; it is not written.
+        bos_id: The token that every sequence begins with; it is not written.
         eos_id: The end token.
         max_new_tokens: Most tokens to write, the end token among them.
         alpha: What the length is raised to; 0 leaves the log-probability as it is. The length is
@@ -1450,7 +1450,7 @@ def beam_search(
     in_play: list[tuple[float, list[int]]] = [(0.0, [])]
     results: list[tuple[float, list[int]]] = []
     for length in range(1, max_new_tokens + 1):
-        beginnings = torch.tensor([[start_id, *written] for _, written in in_play])
+        beginnings = torch.tensor([[bos_id, *written] for _, written in in_play])
         steps = next_logits(beginnings).log_softmax(dim=-1).tolist()  # (n, vocab_size)
         candidates = [
             (total + term, [*written, token])
@@ -1470,7 +1470,7 @@ def beam_search(
 # %% test="beam_search-best" points=1 read="decoding#beam-search"
 # A beam finds what greedy search overlooks
 results = attempt(
-    beam_search, telegrams, beam_size=2, start_id=START, eos_id=END, max_new_tokens=4, alpha=0.0
+    beam_search, telegrams, beam_size=2, bos_id=BOS, eos_id=EOS, max_new_tokens=4, alpha=0.0
 )
 assert_equal(
     " ".join(WORDS[token] for token in pairs_in(results)[0][0]),
@@ -1489,7 +1489,7 @@ from course_lib.generation.length_penalty import PowerPenalty
 from course_lib.generation.recomputing import RecomputingModel
 
 
-def reference_tokens(language, beam_size, eos_id=END, limit=6):
+def reference_tokens(language, beam_size, eos_id=EOS, limit=6):
     """Return the reference's best tokens, with alpha 0."""
 
     (found,) = reference_search(
@@ -1507,13 +1507,13 @@ def reference_tokens(language, beam_size, eos_id=END, limit=6):
 # are in play where a third would win: they must be the two best of all, not one of each word. In
 # the third one the better sentence ends later, in the fourth one sooner.
 a, b, c, d, e, f = (2 + torch.randperm(6)).tolist()
-garden_path = {(START, a): 0.5, (START, b): 0.4, (a, c): 0.2, (b, c): 0.9, (c, END): 0.9}
+garden_path = {(BOS, a): 0.5, (BOS, b): 0.4, (a, c): 0.2, (b, c): 0.9, (c, EOS): 0.9}
 narrow_gate = {
-    (START, a): 0.5, (START, b): 0.35, (a, c): 0.45, (a, d): 0.4, (b, e): 0.3, (b, f): 0.28,
-    (e, END): 0.95, (c, END): 0.2, (d, END): 0.2,
+    (BOS, a): 0.5, (BOS, b): 0.35, (a, c): 0.45, (a, d): 0.4, (b, e): 0.3, (b, f): 0.28,
+    (e, EOS): 0.95, (c, EOS): 0.2, (d, EOS): 0.2,
 }  # fmt: skip
-late_winner = {(START, END): 0.3, (START, a): 0.6, (a, c): 0.9, (c, END): 0.9}
-early_winner = {(START, END): 0.5, (START, a): 0.45, (a, c): 0.9, (c, END): 0.9}
+late_winner = {(BOS, EOS): 0.3, (BOS, a): 0.6, (a, c): 0.9, (c, EOS): 0.9}
+early_winner = {(BOS, EOS): 0.5, (BOS, a): 0.45, (a, c): 0.9, (c, EOS): 0.9}
 for beam_size, language in (
     (2, language_of(8, late_winner)),
     (2, language_of(8, early_winner)),
@@ -1525,7 +1525,7 @@ for beam_size, language in (
 ):
     expected = reference_tokens(language, beam_size)
     results = attempt(
-        beam_search, language, beam_size=beam_size, start_id=START, eos_id=END,
+        beam_search, language, beam_size=beam_size, bos_id=BOS, eos_id=EOS,
         max_new_tokens=6, alpha=0.0,
     )  # fmt: skip
     assert_equal(
@@ -1535,16 +1535,16 @@ for beam_size, language in (
         hint="extend all in play by all tokens, and keep the best of all these candidates together",
         mistakes={
             "the start token is not written: leave it out": [START, *expected],
-            "the end token is a token too: keep it": [t for t in expected if t != END],
+            "the end token is a token too: keep it": [t for t in expected if t != EOS],
             "this is the path of greedy search": reference_tokens(language, 1),
         },
     )
 # The end token may be any; here it is the last of the vocabulary.
-pairs = {(START, 2): 0.5, (START, 3): 0.4, (2, 4): 0.2, (3, 4): 0.9, (4, 7): 0.9}
+pairs = {(BOS, 2): 0.5, (BOS, 3): 0.4, (2, 4): 0.2, (3, 4): 0.9, (4, 7): 0.9}
 language = language_of(8, pairs)
 expected = reference_tokens(language, 2, eos_id=7)  # 3, 4, and 7 for the end
 results = attempt(
-    beam_search, language, beam_size=2, start_id=START, eos_id=7, max_new_tokens=6, alpha=0.0
+    beam_search, language, beam_size=2, bos_id=BOS, eos_id=7, max_new_tokens=6, alpha=0.0
 )
 hint = "a sequence ends with eos_id, whatever number it is"
 assert_equal(pairs_in(results)[0][0], expected, what="the best sequence for eos_id=7", hint=hint)
@@ -1553,7 +1553,7 @@ assert_equal(pairs_in(results)[0][0], expected, what="the best sequence for eos_
 # %% test="beam_search-results" points=1 read="decoding#beam-search"
 # All results come back, best first, finished or stopped by the limit
 results = attempt(
-    beam_search, telegrams, beam_size=3, start_id=START, eos_id=END, max_new_tokens=2, alpha=0.0
+    beam_search, telegrams, beam_size=3, bos_id=BOS, eos_id=EOS, max_new_tokens=2, alpha=0.0
 )
 sentences = [" ".join(WORDS[token] for token in tokens) for tokens in written_by(results)]
 # Two words are allowed: all three are cut short, and have the probabilities 0.36, 0.175 and 0.118.
@@ -1567,13 +1567,13 @@ from course_lib.generation.recomputing import RecomputingModel
 # First: where one of the best two ends, two others go on. Second: what ends counts only among the
 # best two. Third: only the best two of all go on. Fourth: the best ends after two others.
 a, b, c, d, e, f = (2 + torch.randperm(6)).tolist()
-room = {(START, END): 0.4, (START, a): 0.35, (START, b): 0.2, (b, c): 0.9, (c, END): 0.9}
+room = {(BOS, EOS): 0.4, (BOS, a): 0.35, (BOS, b): 0.2, (b, c): 0.9, (c, EOS): 0.9}
 narrow_gate = {
-    (START, a): 0.5, (START, b): 0.35, (a, c): 0.45, (a, d): 0.4, (b, e): 0.3, (b, f): 0.28,
-    (e, END): 0.95, (c, END): 0.2, (d, END): 0.2,
+    (BOS, a): 0.5, (BOS, b): 0.35, (a, c): 0.45, (a, d): 0.4, (b, e): 0.3, (b, f): 0.28,
+    (e, EOS): 0.95, (c, EOS): 0.2, (d, EOS): 0.2,
 }  # fmt: skip
-too_late = {(START, a): 0.5, (START, b): 0.3, (START, END): 0.18, (a, c): 0.4, (c, END): 0.8}
-third = {(START, a): 0.6, (START, END): 0.3, (a, c): 0.75, (a, END): 0.2, (c, END): 0.9}
+too_late = {(BOS, a): 0.5, (BOS, b): 0.3, (BOS, EOS): 0.18, (a, c): 0.4, (c, EOS): 0.8}
+third = {(BOS, a): 0.6, (BOS, EOS): 0.3, (a, c): 0.75, (a, EOS): 0.2, (c, EOS): 0.9}
 for language, beam_size, limit in (
     (language_of(8, room, boastful=[a]), 2, 5),
     (language_of(8, too_late), 2, 3),
@@ -1588,18 +1588,18 @@ for language, beam_size, limit in (
         RecomputingModel(lambda tokens, rule=rule: rule(tokens)[:, None]),
         torch.tensor([[START]]).to(device),
         beam_size=beam_size,
-        eos_id=END,
+        eos_id=EOS,
         max_new_tokens=limit,
         length_penalty=PowerPenalty(0.0),
         num_results=beam_size,
     )
     results = attempt(
-        beam_search, language, beam_size=beam_size, start_id=START, eos_id=END,
+        beam_search, language, beam_size=beam_size, bos_id=BOS, eos_id=EOS,
         max_new_tokens=limit, alpha=0.0,
     )  # fmt: skip
     tokens = written_by(results)
     expected = [list(hypothesis.tokens) for hypothesis in found]
-    if any(END in written[:-1] for written in tokens):
+    if any(EOS in written[:-1] for written in tokens):
         raise CheckFailure(
             "a sequence goes on after the end token",
             hint="what is finished leaves the beam and is not extended",
@@ -1635,7 +1635,7 @@ for language, beam_size, limit in (
 # No more than beam_size beginnings are in play
 telegrams.asked.clear()
 results = attempt(
-    beam_search, telegrams, beam_size=2, start_id=START, eos_id=END, max_new_tokens=5, alpha=0.0
+    beam_search, telegrams, beam_size=2, bos_id=BOS, eos_id=EOS, max_new_tokens=5, alpha=0.0
 )
 if telegrams.most_in_play > 2:
     raise CheckFailure(
@@ -1646,7 +1646,7 @@ if telegrams.most_in_play > 2:
 for vocab_size, beam_size in ((8, 3), (12, 5), (8, 1)):
     language = random_language(vocab_size, ends_at=7)
     results = attempt(
-        beam_search, language, beam_size=beam_size, start_id=START, eos_id=END,
+        beam_search, language, beam_size=beam_size, bos_id=BOS, eos_id=EOS,
         max_new_tokens=6, alpha=0.0,
     )  # fmt: skip
     if language.most_in_play > beam_size:
@@ -1659,7 +1659,7 @@ for vocab_size, beam_size in ((8, 3), (12, 5), (8, 1)):
     # Nothing ends in this language: as many as may be in play must be, to the last.
     endless = random_language(vocab_size, ends_at=9)
     results = attempt(
-        beam_search, endless, beam_size=beam_size, start_id=START, eos_id=END,
+        beam_search, endless, beam_size=beam_size, bos_id=BOS, eos_id=EOS,
         max_new_tokens=4, alpha=0.0,
     )  # fmt: skip
     if endless.most_in_play < beam_size:
@@ -1676,11 +1676,9 @@ for vocab_size, beam_size in ((8, 3), (12, 5), (8, 1)):
 
 # %% test="beam_search-normalisation" points=1 read="decoding#length-normalisation"
 # The score is the log-probability over length to the alpha, and ranks the results
-plain = language_of(
-    4, {(START, 2): 0.9, (2, 3): 0.9, (3, END): 0.9}
-)  # one sentence of three tokens
+plain = language_of(4, {(BOS, 2): 0.9, (2, 3): 0.9, (3, EOS): 0.9})  # one sentence of three tokens
 results = attempt(
-    beam_search, plain, beam_size=2, start_id=START, eos_id=END, max_new_tokens=5, alpha=1.0
+    beam_search, plain, beam_size=2, bos_id=BOS, eos_id=EOS, max_new_tokens=5, alpha=1.0
 )
 total = 3 * math.log(0.9)
 assert_close(
@@ -1710,7 +1708,7 @@ def of_length(tokens, language):
 for alpha in (0.0, 0.6, 2.0, 1.0):
     language = random_language(6, sharpness=0.5)
     results = attempt(
-        beam_search, language, beam_size=4, start_id=START, eos_id=END,
+        beam_search, language, beam_size=4, bos_id=BOS, eos_id=EOS,
         max_new_tokens=6, alpha=alpha,
     )  # fmt: skip
     lists = written_by(results)
@@ -1731,7 +1729,7 @@ for alpha in (0.0, 0.6, 2.0, 1.0):
             / longest**alpha,
             "multiplied by length ** alpha; divide": totals * lengths**alpha,
             "the end token counts in the length": totals
-            / torch.tensor([float(len([t for t in x if t != END])) for x in lists]) ** alpha,
+            / torch.tensor([float(len([t for t in x if t != EOS])) for x in lists]) ** alpha,
             "the start token does not count in the length": totals / (lengths + 1) ** alpha,
         },
     )
@@ -1742,12 +1740,10 @@ for alpha in (0.0, 0.6, 2.0, 1.0):
         )
 
 # A short sentence is more probable, a long one better token by token.
-uneven = language_of(
-    5, {(START, END): 0.5, (START, 2): 0.45, (2, 3): 0.9, (3, 4): 0.9, (4, END): 0.9}
-)
-for alpha, expected in ((0.0, [END]), (1.0, [2, 3, 4, END])):
+uneven = language_of(5, {(BOS, EOS): 0.5, (BOS, 2): 0.45, (2, 3): 0.9, (3, 4): 0.9, (4, EOS): 0.9})
+for alpha, expected in ((0.0, [END]), (1.0, [2, 3, 4, EOS])):
     results = attempt(
-        beam_search, uneven, beam_size=2, start_id=START, eos_id=END, max_new_tokens=4, alpha=alpha
+        beam_search, uneven, beam_size=2, bos_id=BOS, eos_id=EOS, max_new_tokens=4, alpha=alpha
     )
     best = written_by(results)[0]
     hint = "rank all results at the end, by log-probability over length ** alpha"
@@ -1756,16 +1752,16 @@ for alpha, expected in ((0.0, [END]), (1.0, [2, 3, 4, END])):
 patient = language_of(
     6,
     {
-        (START, END): 0.5, (START, 2): 0.45, (2, END): 0.5, (2, 3): 0.4,
-        (3, 4): 0.97, (4, 5): 0.97, (5, END): 0.97,
+        (BOS, EOS): 0.5, (BOS, 2): 0.45, (2, EOS): 0.5, (2, 3): 0.4,
+        (3, 4): 0.97, (4, 5): 0.97, (5, EOS): 0.97,
     },
 )  # fmt: skip
 results = attempt(
-    beam_search, patient, beam_size=2, start_id=START, eos_id=END, max_new_tokens=5, alpha=1.0
+    beam_search, patient, beam_size=2, bos_id=BOS, eos_id=EOS, max_new_tokens=5, alpha=1.0
 )
 assert_equal(
     written_by(results)[0],
-    [2, 3, 4, 5, END],
+    [2, 3, 4, 5, EOS],
     what="the best sequence where the winner is late",
     hint="what is in play may still grow: the best that it can get is its log-probability over "
     "max_new_tokens ** alpha; stop only where results beat that, or not at all",
@@ -1785,14 +1781,14 @@ assert_equal(
 
 
 # %% solution="diagnose" forbids="course_lib.generation.diagnosis.diagnose course_lib.generation.diagnosis.score_sequences"
-def diagnose(next_logits, *, output: list[int], reference: list[int], start_id: int, alpha: float):
+def diagnose(next_logits, *, output: list[int], reference: list[int], bos_id: int, alpha: float):
     """Say whether the search or the model is at fault for an output.
 
     Args:
         next_logits: The model, as for ``greedy_search``.
         output: The tokens that a search returned, without the start token.
         reference: The tokens of a right answer, without the start token.
-        start_id: The token that every sequence begins with.
+        bos_id: The token that every sequence begins with.
         alpha: The score is log-probability over length to the alpha, as the search's.
 
     Returns:
@@ -1803,7 +1799,7 @@ def diagnose(next_logits, *, output: list[int], reference: list[int], start_id: 
     ### BEGIN SOLUTION
     scores = []
     for tokens in (output, reference):
-        sequence = torch.tensor([[start_id, *tokens]])
+        sequence = torch.tensor([[bos_id, *tokens]])
         total = 0.0
         for t, token in enumerate(tokens, start=1):
             total += float(next_logits(sequence[:, :t])[0].log_softmax(dim=-1)[token])
@@ -1819,7 +1815,7 @@ def diagnose(next_logits, *, output: list[int], reference: list[int], start_id: 
 # %% test="diagnose-scores" points=1 read="decoding#search-or-model"
 # Both sequences get the model's score
 _, of_output, of_reference = attempt(
-    diagnose, telegrams, output=[2, 4, END], reference=[3, 4, END], start_id=START, alpha=0.0
+    diagnose, telegrams, output=[2, 4, EOS], reference=[3, 4, EOS], bos_id=BOS, alpha=0.0
 )
 assert_close(
     torch.tensor(float(of_reference)),
@@ -1832,13 +1828,13 @@ assert_close(
         "only the last token counts; add up all": torch.tensor(math.log(0.9)),
         "with alpha 0 length does not count": torch.tensor(math.log(0.4 * 0.9 * 0.9) / 3),
     },
-    hint="for each token, log_softmax of the logits after all tokens before it, start_id first",
+    hint="for each token, log_softmax of the logits after all tokens before it, bos_id first",
 )
 ### BEGIN HIDDEN TESTS
 for alpha in (0.0, 0.7, 1.0):
     language = random_language(6)
     pair = [torch.randint(2, 6, (length,)).tolist() for length in (3, 5)]
-    pair[1].append(END)
+    pair[1].append(EOS)
     terms, bare = [], []
     for tokens in pair:
         logits = [
@@ -1855,13 +1851,13 @@ for alpha in (0.0, 0.7, 1.0):
         return torch.tensor([float(t.sum()) / count(t) ** alpha for t in terms])
 
     _, of_output, of_reference = attempt(
-        diagnose, language, output=pair[0], reference=pair[1], start_id=START, alpha=alpha
+        diagnose, language, output=pair[0], reference=pair[1], bos_id=BOS, alpha=alpha
     )
     assert_close(
         torch.tensor([float(of_output), float(of_reference)]),
         scores_of(terms),
         what="scores of output and reference",
-        hint="for each token, log_softmax of the logits after all tokens before it, start_id first",
+        hint="for each token, log_softmax of the logits after all tokens before it, bos_id first",
         mistakes={
             "the two scores have changed places": scores_of(terms).flip(0),
             "these are sums of logits; log_softmax is missing": scores_of(bare),
@@ -1882,14 +1878,14 @@ for alpha in (0.0, 0.7, 1.0):
 
 # %% test="diagnose-verdict" points=1 read="decoding#search-or-model"
 # The verdict names what is at fault
-cat, the_cat = [3, 4, END], [2, 4, END]  # the model likes "a cat" better than "the cat"
+cat, the_cat = [3, 4, EOS], [2, 4, EOS]  # the model likes "a cat" better than "the cat"
 for output, reference, expected, hint in (
     (the_cat, cat, "search", "the model likes the reference better, so the search is at fault"),
     (cat, the_cat, "model", "the model likes its own output better, so the model is at fault"),
     (cat, cat, "none", "the output is the reference: nothing is at fault"),
 ):
     verdict, _, _ = attempt(
-        diagnose, telegrams, output=output, reference=reference, start_id=START, alpha=0.0
+        diagnose, telegrams, output=output, reference=reference, bos_id=BOS, alpha=0.0
     )
     assert_equal(verdict, expected, what="the verdict", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -1946,11 +1942,11 @@ for language, output, reference, alpha, expected, hint in (
         "model",
         "compare scores, and with alpha 0 length does not count",
     ),
-    (telegrams, [2, 4, END], [3, 4, END], 0.0, "search", "each token is scored given those before"),
-    (telegrams, [3, 4, END], [2, 4, END], 0.0, "model", "each token is scored given those before"),
+    (telegrams, [2, 4, EOS], [3, 4, EOS], 0.0, "search", "each token is scored given those before"),
+    (telegrams, [3, 4, EOS], [2, 4, EOS], 0.0, "model", "each token is scored given those before"),
 ):
     verdict, _, _ = attempt(
-        diagnose, language, output=output, reference=reference, start_id=START, alpha=alpha
+        diagnose, language, output=output, reference=reference, bos_id=BOS, alpha=alpha
     )
     assert_equal(verdict, expected, what="the verdict", hint=hint)
 ### END HIDDEN TESTS
@@ -2000,7 +1996,7 @@ import matplotlib.pyplot as plt
 
 ROMAN = [(1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"),
          (40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")]  # fmt: skip
-LETTERS = "..IVXLCDM"  # the first two stand for START and END
+LETTERS = "..IVXLCDM"  # the first two stand for BOS and EOS
 
 
 def in_roman(number):
@@ -2046,9 +2042,9 @@ optimizer = torch.optim.Adam(mason.parameters())
 schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.01, total_steps=steps)
 for step in range(steps):
     batch = [known[i] for i in torch.randint(len(known), (64,))]
-    targets = [[*(LETTERS.index(x) for x in in_roman(n)), END] for n in batch]
+    targets = [[*(LETTERS.index(x) for x in in_roman(n)), EOS] for n in batch]
     tgt = nn.utils.rnn.pad_sequence([torch.tensor(t) for t in targets], True, padding_value=-100)
-    before = torch.cat([torch.full((64, 1), START), tgt[:, :-1].clamp(min=END)], dim=1)
+    before = torch.cat([torch.full((64, 1), BOS), tgt[:, :-1].clamp(min=EOS)], dim=1)
     logits = mason.decoder(before, mason.read(batch))
     loss = F.cross_entropy(logits.flatten(0, 1), tgt.flatten())  # -100 does not count
     optimizer.zero_grad()
@@ -2065,15 +2061,13 @@ def carve(number, beam_size=3):
     """Let the mason carve a number; print what else was in the beam, and who is to blame."""
     model = mason.next_logits(number)
     results = beam_search(
-        model, beam_size=beam_size, start_id=START, eos_id=END, max_new_tokens=17, alpha=1.0
+        model, beam_size=beam_size, bos_id=BOS, eos_id=EOS, max_new_tokens=17, alpha=1.0
     )
-    shown = ["".join(LETTERS[t] for t in tokens if t != END) for tokens, _ in results]
+    shown = ["".join(LETTERS[t] for t in tokens if t != EOS) for tokens, _ in results]
     print(f"{number}  ->  {shown[0]}     also in the beam: {', '.join(shown[1:])}")
     if shown[0] != in_roman(number):
-        truth = [*(LETTERS.index(letter) for letter in in_roman(number)), END]
-        verdict, *_ = diagnose(
-            model, output=results[0][0], reference=truth, start_id=START, alpha=1.0
-        )
+        truth = [*(LETTERS.index(letter) for letter in in_roman(number)), EOS]
+        verdict, *_ = diagnose(model, output=results[0][0], reference=truth, bos_id=BOS, alpha=1.0)
         print(f"      it should be {in_roman(number)}: the {verdict} is at fault")
     return shown[0]
 
@@ -2082,9 +2076,9 @@ with torch.no_grad():
     right = 0
     for number in unseen[:100]:
         tokens, _ = greedy_search(
-            mason.next_logits(number), start_id=START, eos_id=END, max_new_tokens=17
+            mason.next_logits(number), bos_id=BOS, eos_id=EOS, max_new_tokens=17
         )
-        right += "".join(LETTERS[t] for t in tokens if t != END) == in_roman(number)
+        right += "".join(LETTERS[t] for t in tokens if t != EOS) == in_roman(number)
 print(f"\nof 100 numbers that it has never seen, it carves {right} as a Roman would\n")
 stone = [carve(year) for year in (unseen[0], unseen[1], 1984, 2026, 3888)]
 

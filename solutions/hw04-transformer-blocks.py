@@ -571,10 +571,10 @@ assert_raises(ValueError, RotaryPositions(4), torch.randn(3, 4).to(device), offs
 layer = FeedForward(1, 2).to(device)
 layer.load_state_dict(
     {
-        "expansion.weight": torch.tensor([[1.0], [-1.0]]),
-        "expansion.bias": torch.tensor([0.0, 0.0]),
-        "contraction.weight": torch.tensor([[1.0, 1.0]]),  # max(0, x) + max(0, -x) = |x|
-        "contraction.bias": torch.tensor([-0.5]),
+        "up_projection.weight": torch.tensor([[1.0], [-1.0]]),
+        "up_projection.bias": torch.tensor([0.0, 0.0]),
+        "down_projection.weight": torch.tensor([[1.0, 1.0]]),  # max(0, x) + max(0, -x) = |x|
+        "down_projection.bias": torch.tensor([-0.5]),
     }
 )
 x = torch.tensor([[3.0], [-2.0], [1.0], [-4.0]]).to(device)
@@ -582,12 +582,14 @@ assert_close(
     layer(x),
     torch.tensor([[2.5], [1.5], [0.5], [3.5]]).to(device),
     what="the output",
-    hint="expansion, activation, contraction, in this order; dropout is 0 unless it is given",
+    hint="up_projection, activation, down_projection, in this order; no dropout unless given",
     mistakes={
         "nothing bends: apply the activation between the two": (
             torch.tensor([[-0.5], [-0.5], [-0.5], [-0.5]]).to(device)
         ),
-        "the activation comes before the contraction, not after it": torch.zeros(4, 1).to(device),
+        "the activation comes before the down_projection, not after it": torch.zeros(4, 1).to(
+            device
+        ),
         "the residual is another layer's business: do not add x": (
             torch.tensor([[5.5], [-0.5], [1.5], [-0.5]]).to(device)
         ),
@@ -605,17 +607,17 @@ for activation in ("relu", "gelu", "gelu_tanh"):
         raise CheckFailure(
             f"the parameters are {sorted(student.state_dict())}, "
             f"expected {sorted(reference.state_dict())}",
-            hint="two nn.Linear with the docstring's names, expansion and contraction",
+            hint="two nn.Linear with the docstring's names, up_projection and down_projection",
         )
     student.load_state_dict(reference.state_dict())
-    inner = reference.expansion(x)
+    inner = reference.up_projection(x)
     functions = {
         "relu": F.relu,
         "gelu": F.gelu,
         "gelu_tanh": lambda y: F.gelu(y, approximate="tanh"),
     }
     others = {
-        f"{activation} was asked for, this is {name}": reference.contraction(function(inner))
+        f"{activation} was asked for, this is {name}": reference.down_projection(function(inner))
         for name, function in functions.items()
         if name != activation
     }
@@ -623,13 +625,13 @@ for activation in ("relu", "gelu", "gelu_tanh"):
         student(x),
         reference(x),
         what=f"the output with {activation}",
-        hint="contraction(activation(expansion(x)))",
+        hint="down_projection(activation(up_projection(x)))",
         mistakes={
-            "nothing bends: apply the activation between the two": reference.contraction(inner),
-            "the activation comes before the contraction, not after it": (
-                functions[activation](reference.contraction(inner))
+            "nothing bends: apply the activation between the two": reference.down_projection(inner),
+            "the activation comes before the down_projection, not after it": (
+                functions[activation](reference.down_projection(inner))
             ),
-            "bent twice: nothing comes after the contraction": (
+            "bent twice: nothing comes after the down_projection": (
                 functions[activation](reference(x))
             ),
             "the residual is another layer's business: do not add x": x + reference(x),
@@ -647,10 +649,10 @@ for name in ("swish", "RELU", ""):
 layer = FeedForward(64, 64, dropout=0.5).to(device)
 layer.load_state_dict(
     {
-        "expansion.weight": torch.zeros(64, 64),
-        "expansion.bias": torch.ones(64),  # every inner activation is 1
-        "contraction.weight": torch.eye(64),
-        "contraction.bias": torch.ones(64),
+        "up_projection.weight": torch.zeros(64, 64),
+        "up_projection.bias": torch.ones(64),  # every inner activation is 1
+        "down_projection.weight": torch.eye(64),
+        "down_projection.bias": torch.ones(64),
     }
 )
 x = torch.zeros(50, 64).to(device)
@@ -658,7 +660,7 @@ layer.eval()
 off = "layer.eval() switches nn.Dropout off; F.dropout needs training=self.training"
 assert_close(layer(x), torch.full_like(x, 2.0), what="output in evaluation", hint=off)
 ### BEGIN HIDDEN TESTS
-x = torch.randn(50, 64).to(device)  # expansion.weight is zero: what x holds makes no difference
+x = torch.randn(50, 64).to(device)  # up_projection.weight is zero: what x holds makes no difference
 layer.eval()
 assert_close(layer(x), torch.full_like(x, 2.0), what="output in evaluation", hint=off)
 layer.train()
@@ -669,7 +671,7 @@ hint = {
     (2.0,): "dropout acts on the inner activations, and nothing is dropped from them",
     (0.0, 4.0): "dropout acts on the output; it belongs on the inner activations",
     (1.0, 2.0): "what is kept is scaled up by 1 / (1 - dropout); nn.Dropout does it",
-}.get(tuple(sorted(values)), "dropout acts on the inner activations, before the contraction")
+}.get(tuple(sorted(values)), "dropout acts on the inner activations, before the down_projection")
 if values != {1.0, 3.0}:  # dropped: the bias alone; kept: 1 / (1 - 0.5), and the bias
     raise CheckFailure("the values of the output in training are not those of dropout", hint=hint)
 share = (output == 1).float().mean().item()
@@ -679,10 +681,10 @@ if not 0.4 < share < 0.6:
 layer = FeedForward(64, 64, activation="gelu", dropout=0.5).to(device)
 layer.load_state_dict(
     {
-        "expansion.weight": torch.zeros(64, 64),
-        "expansion.bias": torch.ones(64),
-        "contraction.weight": torch.eye(64),
-        "contraction.bias": torch.ones(64),
+        "up_projection.weight": torch.zeros(64, 64),
+        "up_projection.bias": torch.ones(64),
+        "down_projection.weight": torch.eye(64),
+        "down_projection.bias": torch.ones(64),
     }
 )
 layer.eval()
@@ -694,7 +696,7 @@ if torch.allclose(layer(x), torch.full_like(x, 1 + kept), atol=1e-3):  # the val
     if not bool(right.all()):
         raise CheckFailure(
             "with gelu, the values of the output in training are not those of dropout",
-            hint="dropout comes after the activation, and before the contraction",
+            hint="dropout comes after the activation, and before the down_projection",
         )
 layer = FeedForward(4, 8).to(device).train()
 x = torch.randn(5, 4).to(device)
@@ -706,7 +708,7 @@ assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 
 # ## Part 3: normalisation
 #
 # Sums of many layers grow. Normalisation takes each token's vector *by itself*, moves its mean to
-# 0, scales its variance to 1, and then gives the model two dials an entry, a gain and a bias:
+# 0, scales its variance to 1, and then gives the model two dials an entry, a weight and a bias:
 #
 # $$y = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot g + b, \qquad
 # \mu = \frac1d \sum_j x_j, \qquad \sigma^2 = \frac1d \sum_j (x_j - \mu)^2$$
@@ -729,11 +731,11 @@ assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 
 # %% solution="layer_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.layers.normalization.RMSNorm"
 
 # %% test="layer_norm-values" points=1 read="layer-normalization#which-mean"
-# Each token has mean 0 and variance 1, then a gain and a bias
+# Each token has mean 0 and variance 1, then a weight and a bias
 x = torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]).to(device)  # means 2 and 20, deviations 1 and 10
-gain, bias = torch.tensor([2.0, 2.0]).to(device), torch.tensor([5.0, 7.0]).to(device)
+weight, bias = torch.tensor([2.0, 2.0]).to(device), torch.tensor([5.0, 7.0]).to(device)
 assert_close(
-    layer_norm(x.clone(), gain, bias),
+    layer_norm(x.clone(), weight, bias),
     torch.tensor([[[3.0, 9.0], [3.0, 9.0]]]).to(device),  # -1 and 1, times 2, plus 5 and 7
     what="output",
     hint="mean and variance run over the last dimension alone; keepdim=True keeps each beside its "
@@ -747,15 +749,15 @@ assert_close(
             torch.tensor([[[3.0, 5.0], [7.0, 9.0]]]).to(device)
         ),
         "means run over tokens and entries; take the last dimension alone": (
-            (x - x.mean()) / x.std(unbiased=False) * gain + bias
+            (x - x.mean()) / x.std(unbiased=False) * weight + bias
         ),
-        "the bias is added before the gain multiplies": (
+        "the bias is added before the weight multiplies": (
             torch.tensor([[[8.0, 16.0]]]).expand(1, 2, 2).to(device)
         ),
         "the variance divides by d_model - 1; divide by d_model": (
             torch.tensor([[[5 - 2**0.5, 7 + 2**0.5]]]).expand(1, 2, 2).to(device)
         ),
-        "gain and bias are missing": torch.tensor([[[-1.0, 1.0]]]).expand(1, 2, 2).to(device),
+        "weight and bias are missing": torch.tensor([[[-1.0, 1.0]]]).expand(1, 2, 2).to(device),
         "divided by the variance; take its root": (
             torch.tensor([[[3.0, 9.0], [4.8, 7.2]]]).to(device)
         ),
@@ -764,67 +766,67 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.normalization import layer_norm as reference_norm
 
-gain, bias = torch.randn(5).to(device), torch.randn(5).to(device)
+weight, bias = torch.randn(5).to(device), torch.randn(5).to(device)
 
 
 def over(x, *dims):
     """Normalise over these dimensions."""
     spread = x.var(dims, keepdim=True, unbiased=False).sqrt()
-    return (x - x.mean(dims, keepdim=True)) / spread * gain + bias
+    return (x - x.mean(dims, keepdim=True)) / spread * weight + bias
 
 
 for shape in ((3, 5), (2, 3, 5), (2, 2, 3, 5)):
     x = torch.randn(shape).to(device)
-    x[..., 0] += 10  # so that no variance is small: epsilon is the other check's business
+    x[..., 0] += 10  # so that no variance is small: eps is the other check's business
     mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, unbiased=False)
     normal = (x - mean) / variance.sqrt()
     mistakes = {
         "the variance divides by d_model - 1; divide by d_model (unbiased=False)": (
-            (x - mean) / x.var(-1, keepdim=True).sqrt() * gain + bias
+            (x - mean) / x.var(-1, keepdim=True).sqrt() * weight + bias
         ),
-        "gain and bias are missing": normal,
-        "the bias is missing": normal * gain,
-        "the gain is missing": normal + bias,
-        "the bias is added before the gain multiplies": (normal + bias) * gain,
-        "divided by the variance; take its root": (x - mean) / variance * gain + bias,
-        "the mean is not subtracted": x / variance.sqrt() * gain + bias,
+        "weight and bias are missing": normal,
+        "the bias is missing": normal * weight,
+        "the weight is missing": normal + bias,
+        "the bias is added before the weight multiplies": (normal + bias) * weight,
+        "divided by the variance; take its root": (x - mean) / variance * weight + bias,
+        "the mean is not subtracted": x / variance.sqrt() * weight + bias,
         "x is not centred where it is divided: mean square instead of variance": (
-            (x - mean) / x.square().mean(-1, keepdim=True).sqrt() * gain + bias
+            (x - mean) / x.square().mean(-1, keepdim=True).sqrt() * weight + bias
         ),
-        "the variance is not divided out": (x - mean) * gain + bias,
+        "the variance is not divided out": (x - mean) * weight + bias,
         "means run over the tokens; they belong over the last dimension": over(x, -2),
         "means run over tokens and entries; take the last dimension alone": over(x, -2, -1),
         "means run over the whole batch": over(x, *range(x.dim())),
         "means run over the sentences of the batch; take the last dimension": over(x, 0),
     }
     assert_close(
-        layer_norm(x.clone(), gain, bias),
-        reference_norm(x, gain, bias),
+        layer_norm(x.clone(), weight, bias),
+        reference_norm(x, weight, bias),
         what=f"output for x of shape {shape}",
         hint="mean and variance run over the last dimension alone, with keepdim=True",
         mistakes=mistakes,
     )
-assert_keeps_inputs(layer_norm, x, gain, bias, hint="x -= mean changes the caller's tensor")
-got = layer_norm(x.double(), gain.double(), bias.double()).dtype
+assert_keeps_inputs(layer_norm, x, weight, bias, hint="x -= mean changes the caller's tensor")
+got = layer_norm(x.double(), weight.double(), bias.double()).dtype
 if got != torch.float64:
     raise CheckFailure(f"x is float64, the output {got}", hint="the output has the dtype of x")
 ### END HIDDEN TESTS
 
-# %% test="layer_norm-epsilon" points=1 read="layer-normalization#which-mean"
+# %% test="layer_norm-eps" points=1 read="layer-normalization#which-mean"
 # Epsilon is added to the variance, under the root
 x = torch.tensor([[-1.0, 1.0], [0.0, 0.0]]).to(device)
 x = x.repeat(1, 10_000)  # so wide that d_model - 1 is as good as d_model
-gain, bias = torch.ones(20_000).to(device), torch.zeros(20_000).to(device)
-# The variances are 1 and 0. With an epsilon of 3 the first root is 2.
+weight, bias = torch.ones(20_000).to(device), torch.zeros(20_000).to(device)
+# The variances are 1 and 0. With an eps of 3 the first root is 2.
 assert_close(
-    layer_norm(x, gain, bias, epsilon=3.0),
+    layer_norm(x, weight, bias, eps=3.0),
     x / 2,
     what="output",
-    hint="the variance of a constant vector is 0: add epsilon to it, under the root",
+    hint="the variance of a constant vector is 0: add eps to it, under the root",
     mistakes={
-        "epsilon is added to the root; add it to the variance, under the root": x / 4,
-        "epsilon has no effect": x,
-        "epsilon is squared: it is added to the variance as it is": x / 10**0.5,
+        "eps is added to the root; add it to the variance, under the root": x / 4,
+        "eps has no effect": x,
+        "eps is squared: it is added to the variance as it is": x / 10**0.5,
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -833,7 +835,7 @@ assert_close(
 sizes = (0.5 + torch.rand(6, 1)).to(device)
 x = sizes * torch.tensor([-1.0, 1.0]).repeat(5_000).to(device)  # (6, 10000)
 x = torch.cat((x, -x))
-gain, bias = torch.ones(10_000).to(device), torch.zeros(10_000).to(device)
+weight, bias = torch.ones(10_000).to(device), torch.zeros(10_000).to(device)
 
 
 def shrunk(divisor):
@@ -841,59 +843,57 @@ def shrunk(divisor):
     return x / torch.cat((divisor, divisor))
 
 
-epsilon = 2.0 + float(torch.rand(()))
-output = layer_norm(x, gain, bias, epsilon=epsilon)
+eps = 2.0 + float(torch.rand(()))
+output = layer_norm(x, weight, bias, eps=eps)
 assert_shape(output, (12, 10_000), what="output")
-expected = shrunk((sizes**2 + epsilon).sqrt())
+expected = shrunk((sizes**2 + eps).sqrt())
 mistakes = {
-    "epsilon is added to the root; add it to the variance, under the root": shrunk(sizes + epsilon),
-    "epsilon has no effect": shrunk(sizes),
-    "epsilon is subtracted": shrunk((sizes**2 - epsilon).abs().sqrt()),
-    "epsilon is squared: it is added to the variance as it is": (
-        shrunk((sizes**2 + epsilon**2).sqrt())
-    ),
-    "epsilon is fixed; use the argument": shrunk((sizes**2 + 1e-5).sqrt()),
+    "eps is added to the root; add it to the variance, under the root": shrunk(sizes + eps),
+    "eps has no effect": shrunk(sizes),
+    "eps is subtracted": shrunk((sizes**2 - eps).abs().sqrt()),
+    "eps is squared: it is added to the variance as it is": (shrunk((sizes**2 + eps**2).sqrt())),
+    "eps is fixed; use the argument": shrunk((sizes**2 + 1e-5).sqrt()),
 }
 if not torch.allclose(output, expected, rtol=1e-3):
     known = [words for words, y in mistakes.items() if torch.allclose(output, y, rtol=1e-3)]
-    hint = "sqrt(variance + epsilon); if the test of values fails, mend that before this"
-    raise CheckFailure("epsilon does not act as the formula says", hint=(known or [hint])[0])
-x = 3e-3 * x.sign()  # variances of 9e-6, about as much as epsilon
-output = layer_norm(x, gain, bias)
+    hint = "sqrt(variance + eps); if the test of values fails, mend that before this"
+    raise CheckFailure("eps does not act as the formula says", hint=(known or [hint])[0])
+x = 3e-3 * x.sign()  # variances of 9e-6, about as much as eps
+output = layer_norm(x, weight, bias)
 if not torch.allclose(output, x / (9e-6 + 1e-5) ** 0.5, rtol=1e-3):
     raise CheckFailure(
-        "output for small x, without an epsilon given, differs from what is expected",
-        hint="epsilon is 1e-5 unless it is given",
+        "output for small x, without an eps given, differs from what is expected",
+        hint="eps is 1e-5 unless it is given",
     )
 constant = torch.full((2, 3, 4), 5.0).to(device)
-gain, bias = torch.ones(4).to(device), torch.full((4,), 2.0).to(device)
-if not bool(layer_norm(constant, gain, bias).isfinite().all()):
-    raise CheckFailure("a constant vector gives NaN", hint="its variance is 0: add epsilon to it")
+weight, bias = torch.ones(4).to(device), torch.full((4,), 2.0).to(device)
+if not bool(layer_norm(constant, weight, bias).isfinite().all()):
+    raise CheckFailure("a constant vector gives NaN", hint="its variance is 0: add eps to it")
 ### END HIDDEN TESTS
 
 # %% solution="rms_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.layers.normalization.RMSNorm"
 
 # %% test="rms_norm-values" points=1 read="layer-normalization#rms-norm"
-# Each token has mean square 1, then a gain; its mean is left alone
+# Each token has mean square 1, then a weight; its mean is left alone
 x = torch.tensor([[[3.0, 3.0], [-5.0, 5.0]]]).to(device)  # mean squares 9 and 25
-gain = torch.tensor([2.0, 10.0]).to(device)
+weight = torch.tensor([2.0, 10.0]).to(device)
 assert_close(
-    rms_norm(x.clone(), gain),
+    rms_norm(x.clone(), weight),
     torch.tensor([[[2.0, 10.0], [-2.0, 10.0]]]).to(device),
     what="output",
     hint="divide by the root of the mean square, which runs over the last dimension alone",
     mistakes={
         "this divides by the deviation; take the root of the mean square": (
-            torch.tensor([[[6000.0, 30000.0], [-2.0, 10.0]]]).to(device)  # 0 and epsilon, the root
+            torch.tensor([[[6000.0, 30000.0], [-2.0, 10.0]]]).to(device)  # 0 and eps, the root
         ),
-        "the gain is missing": torch.tensor([[[1.0, 1.0], [-1.0, 1.0]]]).to(device),
+        "the weight is missing": torch.tensor([[[1.0, 1.0], [-1.0, 1.0]]]).to(device),
         "the root is missing": torch.tensor([[[2 / 3, 10 / 3], [-0.4, 2.0]]]).to(device),
-        "means run over other tokens too; take the last dimension alone": x / 17**0.5 * gain,
+        "means run over other tokens too; take the last dimension alone": x / 17**0.5 * weight,
         "each token needs its own mean square: keepdim=True keeps it there": (
             torch.tensor([[[2.0, 6.0], [-10 / 3, 10.0]]]).to(device)
         ),
-        "the gain stands outside the root": (
-            torch.tensor([[[1.0, 1.0], [-1.0, 1.0]]]).to(device) * gain.sqrt()
+        "the weight stands outside the root": (
+            torch.tensor([[[1.0, 1.0], [-1.0, 1.0]]]).to(device) * weight.sqrt()
         ),
         "the mean is subtracted; here it stays": (
             torch.tensor([[[0.0, 0.0], [-2.0, 10.0]]]).to(device)
@@ -906,93 +906,94 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.normalization import rms_norm as reference_norm
 
-gain = torch.randn(6).to(device)
+weight = torch.randn(6).to(device)
 x = (torch.randn(2, 3, 6) + 1).to(device)
-for epsilon in (1e-6, 2.0):
+for eps in (1e-6, 2.0):
     square = x.square().mean(-1, keepdim=True)
     assert_close(
-        rms_norm(x.clone(), gain, epsilon=epsilon),
-        reference_norm(x, gain, epsilon=epsilon),
-        what=f"output for epsilon={epsilon:g}",
-        hint="x / sqrt(mean of x * x over the last dimension + epsilon) * gain",
+        rms_norm(x.clone(), weight, eps=eps),
+        reference_norm(x, weight, eps=eps),
+        what=f"output for eps={eps:g}",
+        hint="x / sqrt(mean of x * x over the last dimension + eps) * weight",
         mistakes={
             "the mean is subtracted; here it stays": (
-                (x - x.mean(-1, keepdim=True)) / (square + epsilon).sqrt() * gain
+                (x - x.mean(-1, keepdim=True)) / (square + eps).sqrt() * weight
             ),
             "this divides by the deviation; take the root of the mean square": (
-                x / (x.var(-1, keepdim=True, unbiased=False) + epsilon).sqrt() * gain
+                x / (x.var(-1, keepdim=True, unbiased=False) + eps).sqrt() * weight
             ),
-            "the gain is missing": x / (square + epsilon).sqrt(),
-            "the root is missing": x / (square + epsilon) * gain,
-            "epsilon is missing: add it to the mean square": x / square.sqrt() * gain,
-            "epsilon is added to the root; add it to the mean square": (
-                x / (square.sqrt() + epsilon) * gain
+            "the weight is missing": x / (square + eps).sqrt(),
+            "the root is missing": x / (square + eps) * weight,
+            "eps is missing: add it to the mean square": x / square.sqrt() * weight,
+            "eps is added to the root; add it to the mean square": (
+                x / (square.sqrt() + eps) * weight
             ),
             "divided by the norm; divide by the root of the mean square": (
-                x / (square * 6 + epsilon).sqrt() * gain
+                x / (square * 6 + eps).sqrt() * weight
             ),
             "means run over the tokens; take the last dimension": (
-                x / (x.square().mean(-2, keepdim=True) + epsilon).sqrt() * gain
+                x / (x.square().mean(-2, keepdim=True) + eps).sqrt() * weight
             ),
         },
     )
 small = 1e-3 * x  # mean squares of about 1e-6
-expected = reference_norm(small, gain)
-hint = "epsilon is 1e-6 unless it is given"
-assert_close(rms_norm(small.clone(), gain), expected, what="output for small x", hint=hint)
-zero = rms_norm(torch.zeros(2, 6).to(device), gain)
-assert_close(zero, torch.zeros(2, 6).to(device), what="output for zeros", hint="epsilon is missing")
-assert_keeps_inputs(rms_norm, x, gain, hint="x /= ... changes the caller's tensor")
+expected = reference_norm(small, weight)
+hint = "eps is 1e-6 unless it is given"
+assert_close(rms_norm(small.clone(), weight), expected, what="output for small x", hint=hint)
+zero = rms_norm(torch.zeros(2, 6).to(device), weight)
+assert_close(zero, torch.zeros(2, 6).to(device), what="output for zeros", hint="eps is missing")
+assert_keeps_inputs(rms_norm, x, weight, hint="x /= ... changes the caller's tensor")
 ### END HIDDEN TESTS
 
 # %% [markdown]
 # ### As a layer
 #
-# A layer keeps gain and bias as parameters. In the first step of training they must change nothing.
+# A layer keeps weight and bias as parameters. In the first step of training they must change
+# nothing.
 # The formula is yours by now, so `forward` may call your `layer_norm` or PyTorch's
 # `F.layer_norm`, as you like.
 
 # %% solution="LayerNorm" of="course_lib.layers.normalization"
 
 # %% test="LayerNorm-parameters" points=1 read="layer-normalization#which-mean"
-# Gain and bias are parameters that start by changing nothing, and epsilon is kept
+# Gain and bias are parameters that start by changing nothing, and eps is kept
 layer = LayerNorm(4).to(device)
-hint = "a gain for each entry; at first it must change nothing, so each is 1"
-assert_close(layer.gain, torch.ones(4).to(device), what="gain at the start", hint=hint)
+hint = "a weight for each entry; at first it must change nothing, so each is 1"
+assert_close(layer.weight, torch.ones(4).to(device), what="weight at the start", hint=hint)
 hint = "a bias for each entry; at first it must change nothing, so each is 0"
 assert_close(layer.bias, torch.zeros(4).to(device), what="bias at the start", hint=hint)
 layer(torch.randn(2, 3, 4).to(device)).square().sum().backward()
 hint = "make it an nn.Parameter and use it in forward"
-assert_shape(layer.gain.grad, (4,), what="gradient of gain", hint=hint)
+assert_shape(layer.weight.grad, (4,), what="gradient of weight", hint=hint)
 ### BEGIN HIDDEN TESTS
-hint = "self.gain = nn.Parameter(torch.ones(d_model)), self.bias likewise with zeros"
-if set(layer.state_dict()) != {"gain", "bias"}:
+hint = "self.weight = nn.Parameter(torch.ones(d_model)), self.bias likewise with zeros"
+if set(layer.state_dict()) != {"weight", "bias"}:
     raise CheckFailure(f"the parameters are {sorted(layer.state_dict())}", hint=hint)
-assert_close(layer.gain, torch.ones(4).to(device), what="gain at the start", hint=hint)
+assert_close(layer.weight, torch.ones(4).to(device), what="weight at the start", hint=hint)
 assert_close(layer.bias, torch.zeros(4).to(device), what="bias at the start", hint=hint)
 # -1 and 1 in a wide vector: neither the mean nor d_model - 1 is at stake here.
 x = torch.tensor([-1.0, 1.0]).repeat(10_000).to(device)[None]
-for epsilon in (1e-5, 3.0):
-    layer = LayerNorm(20_000, epsilon=epsilon).to(device)
-    gain, bias = torch.rand(20_000) + 1, torch.rand(20_000)
-    layer.load_state_dict({"gain": gain, "bias": bias})
+for eps in (1e-5, 3.0):
+    layer = LayerNorm(20_000, eps=eps).to(device)
+    weight, bias = torch.rand(20_000) + 1, torch.rand(20_000)
+    layer.load_state_dict({"weight": weight, "bias": bias})
     output = layer(x)
     assert_shape(output, (1, 20_000), what="output")
-    expected = x / (1 + epsilon) ** 0.5 * gain.to(device) + bias.to(device)
+    expected = x / (1 + eps) ** 0.5 * weight.to(device) + bias.to(device)
     if not torch.allclose(output, expected, rtol=1e-3, atol=1e-3):
         raise CheckFailure(
-            f"output for epsilon={epsilon:g} differs from what is expected",
-            hint="forward hands gain, bias and epsilon on; mend layer_norm before this",
+            f"output for eps={eps:g} differs from what is expected",
+            hint="forward hands weight, bias and eps on; mend layer_norm before this",
         )
 output.square().sum().backward()
-for name in ("gain", "bias"):
+for name in ("weight", "bias"):
     assert_shape(getattr(layer, name).grad, (20_000,), what=f"gradient of {name}", hint=hint)
-output = LayerNorm(20_000).to(device)(3e-3 * x)  # a variance of 9e-6, about as much as epsilon
+output = LayerNorm(20_000).to(device)(3e-3 * x)  # a variance of 9e-6, about as much as eps
 if not torch.allclose(output, 3e-3 * x / (9e-6 + 1e-5) ** 0.5, rtol=1e-3):
-    raise CheckFailure("another epsilon than 1e-5 at the start", hint="it is 1e-5 unless given")
-hint = "d_model and epsilon must be positive: raise ValueError"
+    raise CheckFailure("another eps than 1e-5 at the start", hint="it is 1e-5 unless given")
+hint = "d_model and eps must be positive: raise ValueError"
 assert_raises(ValueError, LayerNorm, 0, hint=hint)
-assert_raises(ValueError, LayerNorm, 4, epsilon=0.0, hint=hint)
+assert_raises(ValueError, LayerNorm, 4, eps=0.0, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1024,30 +1025,30 @@ assert_raises(ValueError, LayerNorm, 4, epsilon=0.0, hint=hint)
 
 # %% solution="layer_norm_backward" forbids="torch.autograd torch.func torch.enable_grad torch.set_grad_enabled torch.inference_mode torch.Tensor.backward"
 def layer_norm_backward(
-    upstream: Tensor, x: Tensor, gain: Tensor, *, epsilon: float = 1e-5
+    upstream: Tensor, x: Tensor, weight: Tensor, *, eps: float = 1e-5
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Carry a gradient back through ``layer_norm``, without autograd.
 
     Args:
         upstream: ``(..., d_model)``, the gradient of the loss to the output.
         x: ``(..., d_model)``, what ``layer_norm`` was given.
-        gain: ``(d_model,)``, likewise.
-        epsilon: Likewise.
+        weight: ``(d_model,)``, likewise.
+        eps: Likewise.
 
     Returns:
-        The gradients of the loss to ``x`` ``(..., d_model)``, to ``gain`` ``(d_model,)`` and to
+        The gradients of the loss to ``x`` ``(..., d_model)``, to ``weight`` ``(d_model,)`` and to
         ``bias`` ``(d_model,)``, in this order.
 
     Source: Ba et al. (2016), equation 4, by the chain rule; chapter "Layer normalisation".
     """
     ### BEGIN SOLUTION
     centred = x - x.mean(dim=-1, keepdim=True)
-    root = torch.sqrt(centred.square().mean(dim=-1, keepdim=True) + epsilon)  # (..., 1)
+    root = torch.sqrt(centred.square().mean(dim=-1, keepdim=True) + eps)  # (..., 1)
     normal = centred / root  # (..., d_model)
     tokens = (-1, x.size(-1))  # all tokens of all sentences below one another
     gain_gradient = (upstream * normal).reshape(tokens).sum(dim=0)  # (d_model,)
     bias_gradient = upstream.reshape(tokens).sum(dim=0)  # (d_model,)
-    inner = upstream * gain  # (..., d_model), the gradient to the normalised vector
+    inner = upstream * weight  # (..., d_model), the gradient to the normalised vector
     through_mean = inner.mean(dim=-1, keepdim=True)  # (..., 1)
     through_variance = normal * (inner * normal).mean(dim=-1, keepdim=True)  # (..., d_model)
     return (inner - through_mean - through_variance) / root, gain_gradient, bias_gradient
@@ -1055,18 +1056,18 @@ def layer_norm_backward(
 
 
 # %% test="layer_norm_backward-dials" points=1 read="layer-normalization#backward-by-hand"
-# The gradients of gain and bias are sums over all tokens
+# The gradients of weight and bias are sums over all tokens
 x = torch.tensor([[1.0, 3.0], [30.0, 10.0]]).to(device)  # normalised: -1 and 1, then 1 and -1
 upstream = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).to(device)
 with torch.no_grad():
-    gradients = layer_norm_backward(upstream, x, torch.ones(2).to(device), epsilon=1e-12)
-order = "return the gradients to x, gain and bias, in this order"
+    gradients = layer_norm_backward(upstream, x, torch.ones(2).to(device), eps=1e-12)
+order = "return the gradients to x, weight and bias, in this order"
 if not (isinstance(gradients, tuple | list) and len(gradients) == 3):
     raise CheckFailure("three gradients should be returned", hint=order)
 assert_close(
     gradients[1],
     torch.tensor([2.0, -2.0]).to(device),  # -1 + 3 and 2 - 4
-    what="gradient of gain",
+    what="gradient of weight",
     hint="sum upstream * normalised x over all dimensions but the last",
     mistakes={
         order: torch.tensor([4.0, 6.0]).to(device),
@@ -1076,30 +1077,30 @@ assert_close(
 )
 assert_close(gradients[2], torch.tensor([4.0, 6.0]).to(device), what="gradient of bias", hint=order)
 with torch.no_grad():
-    alone = layer_norm_backward(upstream[0], x[0], torch.ones(2).to(device), epsilon=1e-12)[1]
+    alone = layer_norm_backward(upstream[0], x[0], torch.ones(2).to(device), eps=1e-12)[1]
 assert_close(
     alone,
     torch.tensor([-1.0, 2.0]).to(device),
-    what="gradient of gain of one token alone",
+    what="gradient of weight of one token alone",
     hint="reshape(-1, d_model).sum(0) suits any shape; .sum(()) would add up the entries as well",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.normalization import layer_norm as reference_norm
 
 
-def gradients_by_autograd(upstream, x, gain, epsilon):
+def gradients_by_autograd(upstream, x, weight, eps):
     """Return what autograd makes of the same."""
-    leaves = [t.clone().requires_grad_() for t in (x, gain, torch.zeros_like(gain))]
-    reference_norm(*leaves, epsilon=epsilon).backward(upstream)
+    leaves = [t.clone().requires_grad_() for t in (x, weight, torch.zeros_like(weight))]
+    reference_norm(*leaves, eps=eps).backward(upstream)
     return [leaf.grad for leaf in leaves]
 
 
 for shape in ((4,), (3, 4), (2, 3, 4)):
     x, upstream = torch.randn(shape).to(device), torch.randn(shape).to(device)
-    gain = (0.5 + torch.rand(4)).to(device)
-    _, gain_gradient, bias_gradient = gradients_by_autograd(upstream, x, gain, 0.5)
+    weight = (0.5 + torch.rand(4)).to(device)
+    _, gain_gradient, bias_gradient = gradients_by_autograd(upstream, x, weight, 0.5)
     with torch.no_grad():
-        gradients = layer_norm_backward(upstream, x, gain, epsilon=0.5)
+        gradients = layer_norm_backward(upstream, x, weight, eps=0.5)
     if not (isinstance(gradients, tuple | list) and len(gradients) == 3):
         raise CheckFailure("three gradients should be returned", hint=order)
     mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, unbiased=False)
@@ -1107,14 +1108,14 @@ for shape in ((4,), (3, 4), (2, 3, 4)):
     assert_close(
         gradients[1],
         gain_gradient,
-        what=f"gradient of gain for x of shape {shape}",
+        what=f"gradient of weight for x of shape {shape}",
         hint="sum upstream * normalised x over all dimensions but the last",
         mistakes={
             "the normalised x is missing: multiply upstream by it": bias_gradient,
             "multiply by the normalised x, not by x": ((upstream * x).reshape(-1, 4).sum(0)),
-            "gain itself does not occur in its own gradient": gain_gradient * gain,
+            "weight itself does not occur in its own gradient": gain_gradient * weight,
             "an average over the tokens; it is a sum": gain_gradient / count,
-            "epsilon stands under the root": (
+            "eps stands under the root": (
                 (upstream * (x - mean) / (variance.sqrt() + 0.5)).reshape(-1, 4).sum(0)
             ),
         }
@@ -1127,7 +1128,7 @@ for shape in ((4,), (3, 4), (2, 3, 4)):
         hint="sum upstream over all dimensions but the last",
         mistakes={
             "an average over the tokens; it is a sum": bias_gradient / count,
-            "the gain comes after the bias on no road: upstream alone": bias_gradient * gain,
+            "the weight comes after the bias on no road: upstream alone": bias_gradient * weight,
             order: gain_gradient,
         },
     )
@@ -1136,9 +1137,9 @@ for shape in ((4,), (3, 4), (2, 3, 4)):
 # %% test="layer_norm_backward-input" points=1 read="layer-normalization#backward-by-hand"
 # The gradient of x goes through the mean and the variance as well
 x, upstream = torch.randn(2, 3, 5).to(device), torch.randn(2, 3, 5).to(device)
-gain = (0.5 + torch.rand(5)).to(device)
+weight = (0.5 + torch.rand(5)).to(device)
 with torch.no_grad():
-    x_gradient = layer_norm_backward(upstream, x, gain)[0]
+    x_gradient = layer_norm_backward(upstream, x, weight)[0]
 hint = "three gradients are returned, that of x first, in the shape of x"
 assert_shape(x_gradient, (2, 3, 5), what="gradient of x", hint=hint)
 assert_close(
@@ -1164,14 +1165,14 @@ def gradient(x, v, root, *, by_mean=1, by_variance=1):
 
 for shape, dtype in (((4, 5), torch.float64), ((2, 3, 6), torch.float64), ((2, 6), torch.float32)):
     x, upstream = torch.randn(shape, dtype=dtype), torch.randn(shape, dtype=dtype)
-    gain = 0.5 + torch.rand(shape[-1], dtype=dtype)
-    x, upstream, gain = x.to(device), upstream.to(device), gain.to(device)
+    weight = 0.5 + torch.rand(shape[-1], dtype=dtype)
+    x, upstream, weight = x.to(device), upstream.to(device), weight.to(device)
     leaf = x.clone().requires_grad_()
-    reference_norm(leaf, gain, torch.zeros_like(gain), epsilon=0.5).backward(upstream)
+    reference_norm(leaf, weight, torch.zeros_like(weight), eps=0.5).backward(upstream)
     with torch.no_grad():
-        x_gradient = layer_norm_backward(upstream, x, gain, epsilon=0.5)[0]
+        x_gradient = layer_norm_backward(upstream, x, weight, eps=0.5)[0]
     variance = mean(x**2) - mean(x) ** 2
-    v, root = upstream * gain, (variance + 0.5).sqrt()
+    v, root = upstream * weight, (variance + 0.5).sqrt()
     assert_close(
         x_gradient,
         leaf.grad,
@@ -1183,15 +1184,15 @@ for shape, dtype in (((4, 5), torch.float64), ((2, 3, 6), torch.float64), ((2, 6
             ),
             "the way through the variance is missing": gradient(x, v, root, by_variance=0),
             "the way through the mean is missing": gradient(x, v, root, by_mean=0),
-            "v is upstream times gain; the gain is missing": gradient(x, upstream, root),
+            "v is upstream times weight; the weight is missing": gradient(x, upstream, root),
             "the division by s is missing": gradient(x, v, root) * root,
             "divide by s, the root, not by its square": gradient(x, v, root) / root,
             "divide by s; this multiplies by it": gradient(x, v, root) * root**2,
             "the variance divides by d_model": (
                 gradient(x, v, (x.var(-1, keepdim=True) + 0.5).sqrt())
             ),
-            "epsilon stands under the root": gradient(x, v, variance.sqrt() + 0.5),
-            "epsilon is not used": gradient(x, v, variance.sqrt()),
+            "eps stands under the root": gradient(x, v, variance.sqrt() + 0.5),
+            "eps is not used": gradient(x, v, variance.sqrt()),
             "the signs of the two corrections: both are subtracted": (
                 gradient(x, v, root, by_mean=-1, by_variance=-1)
             ),
@@ -1204,14 +1205,14 @@ for shape, dtype in (((4, 5), torch.float64), ((2, 3, 6), torch.float64), ((2, 6
         },
     )
 # The root is small, so the gradient is large, and float32 would not do for its smallest entries.
-small, gain, upstream = (1e-3 * x).double().requires_grad_(), gain.double(), upstream.double()
-reference_norm(small, gain, torch.zeros_like(gain)).backward(upstream)
+small, weight, upstream = (1e-3 * x).double().requires_grad_(), weight.double(), upstream.double()
+reference_norm(small, weight, torch.zeros_like(weight)).backward(upstream)
 with torch.no_grad():
-    x_gradient = layer_norm_backward(upstream, small.detach(), gain)[0]
-hint = "epsilon is 1e-5 unless it is given"
+    x_gradient = layer_norm_backward(upstream, small.detach(), weight)[0]
+hint = "eps is 1e-5 unless it is given"
 assert_close(x_gradient, small.grad, what="gradient of a small x", hint=hint)
-hint = "upstream *= gain is in place"
-assert_keeps_inputs(layer_norm_backward, upstream, small.detach(), gain, hint=hint)
+hint = "upstream *= weight is in place"
+assert_keeps_inputs(layer_norm_backward, upstream, small.detach(), weight, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1223,48 +1224,48 @@ assert_keeps_inputs(layer_norm_backward, upstream, small.detach(), gain, hint=hi
 #
 # Then write a detective that finds it *without* eyes: `diagnose_layer_norm` gets a function that it
 # can only call, and names what is wrong with it. You choose the inputs; choose them so that each
-# mistake shows. A small vector? A large epsilon? The same token in other company? See
+# mistake shows. A small vector? A large eps? The same token in other company? See
 # [Common mistakes](book:layer-normalization#normalisation-mistakes).
 #
 # | verdict | what is meant |
 # |---|---|
 # | `"right"` | nothing is wrong |
 # | `"divides by d_model - 1"` | the variance is the unbiased one |
-# | `"epsilon outside the root"` | the deviation plus epsilon divides |
+# | `"eps outside the root"` | the deviation plus eps divides |
 # | `"mixes the tokens"` | what a token becomes depends on the other tokens, or other sentences |
 # | `"keeps the mean"` | the mean is not subtracted before the division |
 #
 # The hidden test shows your detective suspects that it has not met, each with at most one of these
-# mistakes, and innocent ones among them. All are called as `norm(x, gain, bias, epsilon=...)` with
+# mistakes, and innocent ones among them. All are called as `norm(x, weight, bias, eps=...)` with
 # `x` of shape `(batch, length, d_model)`.
 
 # %% setup="museum"
 VERDICTS = (
     "right",
     "divides by d_model - 1",
-    "epsilon outside the root",
+    "eps outside the root",
     "mixes the tokens",
     "keeps the mean",
 )
 
 
-def exhibit_a(x, gain, bias, *, epsilon=1e-5):
+def exhibit_a(x, weight, bias, *, eps=1e-5):
     """Found in a blog post about reading a famous paper."""
     mean = x.mean(-1, keepdim=True)
     deviation = (x - mean).square().mean(-1, keepdim=True).sqrt()
-    return gain * (x - mean) / (deviation + epsilon) + bias
+    return weight * (x - mean) / (deviation + eps) + bias
 
 
-def exhibit_b(x, gain, bias, *, epsilon=1e-5):
+def exhibit_b(x, weight, bias, *, eps=1e-5):
     """Found in a package with many stars."""
     variance, mean = torch.var_mean(x, dim=(-2, -1), correction=0, keepdim=True)
-    return (x - mean) * torch.rsqrt(variance + epsilon) * gain + bias
+    return (x - mean) * torch.rsqrt(variance + eps) * weight + bias
 
 
-def exhibit_c(x, gain, bias, *, epsilon=1e-5):
+def exhibit_c(x, weight, bias, *, eps=1e-5):
     """Found in a lecture's handout."""
     mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True)
-    return (x - mean) / torch.sqrt(variance + epsilon) * gain + bias
+    return (x - mean) / torch.sqrt(variance + eps) * weight + bias
 
 
 # %% solution="diagnose_layer_norm"
@@ -1272,27 +1273,27 @@ def diagnose_layer_norm(norm: Callable[..., Tensor]) -> str:
     """Name the mistake of a layer normalisation that can only be called.
 
     Args:
-        norm: Called as ``norm(x, gain, bias, epsilon=...)`` with x ``(batch, length, d_model)``,
-            gain and bias ``(d_model,)``; gives ``(batch, length, d_model)``. It has at most one of
-            the mistakes.
+        norm: Called as ``norm(x, weight, bias, eps=...)`` with x ``(batch, length, d_model)``,
+            weight and bias ``(d_model,)``; gives ``(batch, length, d_model)``. It has at most one
+            of the mistakes.
 
     Returns:
         One of ``VERDICTS``.
     """
     ### BEGIN SOLUTION
-    gain, bias = torch.ones(2), torch.zeros(2)
+    weight, bias = torch.ones(2), torch.zeros(2)
     crowd = torch.tensor([[[0.0, 2.0], [5.0, 9.0]], [[-3.0, 1.0], [8.0, 2.0]]])
-    alone = norm(crowd[:1, :1], gain, bias, epsilon=1e-5)
-    if not torch.allclose(norm(crowd, gain, bias, epsilon=1e-5)[:1, :1], alone, atol=1e-4):
+    alone = norm(crowd[:1, :1], weight, bias, eps=1e-5)
+    if not torch.allclose(norm(crowd, weight, bias, eps=1e-5)[:1, :1], alone, atol=1e-4):
         return "mixes the tokens"
-    if not torch.allclose(norm(crowd[:1, :1] + 10, gain, bias, epsilon=1e-5), alone, atol=1e-4):
+    if not torch.allclose(norm(crowd[:1, :1] + 10, weight, bias, eps=1e-5), alone, atol=1e-4):
         return "keeps the mean"
-    # -1 and 1: the variance is 1, or 2 where d_model - 1 divides; an epsilon of 3 is plain to see.
-    entry = norm(torch.tensor([[[-1.0, 1.0]]]), gain, bias, epsilon=3.0)[0, 0, 1].item()
+    # -1 and 1: the variance is 1, or 2 where d_model - 1 divides; an eps of 3 is plain to see.
+    entry = norm(torch.tensor([[[-1.0, 1.0]]]), weight, bias, eps=3.0)[0, 0, 1].item()
     divisors = {
         "right": math.sqrt(1 + 3),
         "divides by d_model - 1": math.sqrt(2 + 3),
-        "epsilon outside the root": 1 + 3,
+        "eps outside the root": 1 + 3,
     }
     return min(divisors, key=lambda verdict: abs(1 / divisors[verdict] - entry))
     ### END SOLUTION
@@ -1311,7 +1312,7 @@ hint = "each has a mistake of its own: what tells apart the two that get the sam
 assert_equal(len(set(verdicts)), 3, what="the number of different mistakes", hint=hint)
 ### BEGIN HIDDEN TESTS
 for name, exhibit, mistake in (
-    ("exhibit_a", exhibit_a, "epsilon outside the root"),
+    ("exhibit_a", exhibit_a, "eps outside the root"),
     ("exhibit_b", exhibit_b, "mixes the tokens"),
     ("exhibit_c", exhibit_c, "divides by d_model - 1"),
 ):
@@ -1324,10 +1325,10 @@ for name, exhibit, mistake in (
 
 # %% test="diagnose_layer_norm-suspects" points=1 read="layer-normalization#normalisation-mistakes"
 # Suspects that it has not met are told apart, and the innocent go free
-verdict = diagnose_layer_norm(lambda x, gain, bias, *, epsilon=1e-5: x * gain + bias)
+verdict = diagnose_layer_norm(lambda x, weight, bias, *, eps=1e-5: x * weight + bias)
 hint = "return one of VERDICTS, word for word"
 assert_equal(verdict in VERDICTS, True, what="whether a verdict is one of the table's", hint=hint)
-innocent = [lambda x, gain, bias, *, epsilon=1e-5: F.layer_norm(x, gain.shape, gain, bias, epsilon)]
+innocent = [lambda x, weight, bias, *, eps=1e-5: F.layer_norm(x, weight.shape, weight, bias, eps)]
 hint = "nothing is wrong with it: what does your detective hold against it?"
 assert_equal(
     diagnose_layer_norm(innocent[0]), "right", what="the verdict on PyTorch's own", hint=hint
@@ -1336,43 +1337,43 @@ assert_equal(
 from course_lib.layers.normalization import layer_norm as reference_norm
 
 
-def in_steps(x, gain, bias, *, epsilon=1e-5):
+def in_steps(x, weight, bias, *, eps=1e-5):
     """Normalise one token at a time."""
-    tokens = [reference_norm(token, gain, bias, epsilon=epsilon) for token in x.flatten(0, 1)]
+    tokens = [reference_norm(token, weight, bias, eps=eps) for token in x.flatten(0, 1)]
     return torch.stack(tokens).view(x.shape)
 
 
 def over(*dims):
     """Normalise over these dimensions."""
 
-    def norm(x, gain, bias, *, epsilon=1e-5):
+    def norm(x, weight, bias, *, eps=1e-5):
         centred = x - x.mean(dims, keepdim=True)
-        return centred * (centred.square().mean(dims, keepdim=True) + epsilon).rsqrt() * gain + bias
+        return centred * (centred.square().mean(dims, keepdim=True) + eps).rsqrt() * weight + bias
 
     return norm
 
 
-def root_mean_square(x, gain, bias, *, epsilon=1e-5):
+def root_mean_square(x, weight, bias, *, eps=1e-5):
     """Divide by the root of the mean square."""
-    return x / torch.sqrt(x.square().mean(-1, keepdim=True) + epsilon) * gain + bias
+    return x / torch.sqrt(x.square().mean(-1, keepdim=True) + eps) * weight + bias
 
 
-def scaled(x, gain, bias, *, epsilon=1e-5):
+def scaled(x, weight, bias, *, eps=1e-5):
     """Divide by the deviation, and nothing else."""
-    return x / torch.sqrt(x.var(-1, keepdim=True, correction=0) + epsilon) * gain + bias
+    return x / torch.sqrt(x.var(-1, keepdim=True, correction=0) + eps) * weight + bias
 
 
-def deviation(x, gain, bias, *, epsilon=1e-5):
+def deviation(x, weight, bias, *, eps=1e-5):
     """Add to the deviation."""
     spread, mean = torch.std_mean(x, -1, keepdim=True, correction=0)
-    return (x - mean) * gain / (spread + epsilon) + bias
+    return (x - mean) * weight / (spread + eps) + bias
 
 
-def bessel(x, gain, bias, *, epsilon=1e-5):
+def bessel(x, weight, bias, *, eps=1e-5):
     """Divide the squares' sum by one less than there are."""
     centred = x - x.mean(-1, keepdim=True)
     variance = centred.square().sum(-1, keepdim=True) / (x.size(-1) - 1)
-    return centred * gain / (variance + epsilon) ** 0.5 + bias
+    return centred * weight / (variance + eps) ** 0.5 + bias
 
 
 for title, suspect, verdict in (
@@ -1385,7 +1386,7 @@ for title, suspect, verdict in (
     ("one that averages over everything", over(0, 1, 2), "mixes the tokens"),
     ("one that divides by the root of the mean square", root_mean_square, "keeps the mean"),
     ("one that divides by the deviation alone", scaled, "keeps the mean"),
-    ("one that adds to the deviation", deviation, "epsilon outside the root"),
+    ("one that adds to the deviation", deviation, "eps outside the root"),
     ("one that knows Bessel", bessel, "divides by d_model - 1"),
 ):
     if diagnose_layer_norm(suspect) != verdict:

@@ -116,10 +116,10 @@ from course_lib.layers.transformer_layers import EncoderLayer as ReferenceLayer
 
 
 def dressed(layer):
-    """Give each norm a gain and a bias of its own, and biases to all others."""
+    """Give each norm a weight and a bias of its own, and biases to all others."""
     for name, parameter in layer.named_parameters():
         if parameter.dim() == 1:
-            nn.init.normal_(parameter, mean=float(name.endswith("gain")), std=0.5)
+            nn.init.normal_(parameter, mean=float(name.endswith("weight")), std=0.5)
     return layer.to(device)
 
 
@@ -174,7 +174,7 @@ for norm_position in ("post", "pre"):
 ### END HIDDEN TESTS
 
 # %% test="EncoderLayer-settings" points=1 read="transformer#transformer-encoder"
-# The mask reaches the attention; dropout, activation and epsilon reach their blocks
+# The mask reaches the attention; dropout, activation and eps reach their blocks
 layer = EncoderLayer(8, 2, 16).to(device)
 x = torch.randn(2, 3, 8).to(device)
 mask = torch.tensor([True, True, False]).to(device)[None, None, None, :]  # hides the last token
@@ -201,20 +201,20 @@ moved = x.clone()
 moved[0, 1] += 1.0
 if torch.allclose(layer(moved, mask)[0, 0], before[0, 0]):
     raise CheckFailure("a real token has no influence on its neighbours", hint=hint)
-layer = EncoderLayer(12, 3, 20, dropout=0.25, activation="gelu", epsilon=0.5).to(device)
+layer = EncoderLayer(12, 3, 20, dropout=0.25, activation="gelu", eps=0.5).to(device)
 layer.eval()
 for road in ("attention_residual", "feed_forward_residual"):
     residual = getattr(layer, road)
     assert_equal(residual.dropout.p, 0.25, what=f"dropout of {road}", hint="hand dropout on")
-    assert_equal(residual.norm.epsilon, 0.5, what=f"epsilon of {road}", hint="hand epsilon on")
+    assert_equal(residual.norm.eps, 0.5, what=f"eps of {road}", hint="hand eps on")
     position = residual.norm_position
     assert_equal(position, "post", what=f"norm_position of {road}, not given", hint="post")
 dropout = layer.feed_forward.dropout.p
 assert_equal(dropout, 0.25, what="dropout of feed_forward", hint="hand dropout on")
-inner = layer.feed_forward.expansion(x)
+inner = layer.feed_forward.up_projection(x)
 assert_close(
     layer.feed_forward(x),
-    layer.feed_forward.contraction(F.gelu(inner)),
+    layer.feed_forward.down_projection(F.gelu(inner)),
     what="the output of feed_forward with gelu",
     hint="hand activation on",
 )
@@ -222,8 +222,8 @@ layer = EncoderLayer(4, 2, 8)
 dropouts = (layer.attention_residual.dropout.p, layer.feed_forward.dropout.p)
 hint = "what is not given is as in the signature"
 assert_equal(dropouts, (0.0, 0.0), what="dropout, not given", hint=hint)
-epsilon = layer.attention_residual.norm.epsilon
-assert_equal(epsilon, 1e-5, what="epsilon, not given", hint=hint)
+eps = layer.attention_residual.norm.eps
+assert_equal(eps, 1e-5, what="eps, not given", hint=hint)
 hint = "MultiHeadAttention refuses heads that do not fit, Residual a position that does not exist"
 assert_raises(ValueError, EncoderLayer, 8, 3, 16, hint=hint)
 assert_raises(ValueError, EncoderLayer, 8, 2, 16, norm_position="middle", hint=hint)
@@ -268,7 +268,7 @@ sizes = (2, 12, 3, 20)  # layers, d_model, heads, d_ff
 x = torch.randn(2, 5, 12).to(device)
 mask = (torch.arange(5) < torch.tensor([5, 3])[:, None])[:, None, None, :].to(device)
 for norm_position in ("pre", "post"):
-    encoder = Encoder(*sizes, norm_position=norm_position, dropout=0.25, epsilon=0.5).to(device)
+    encoder = Encoder(*sizes, norm_position=norm_position, dropout=0.25, eps=0.5).to(device)
     encoder.eval()
     names = {name.split(".")[0] for name in encoder.state_dict()}
     expected = {"layers", "norm"} if norm_position == "pre" else {"layers"}
@@ -306,17 +306,17 @@ for norm_position in ("pre", "post"):
     )
     for i in (0, 1):
         residual = encoder.layers[i].feed_forward_residual
-        settings = (residual.dropout.p, residual.norm.epsilon, residual.norm_position)
-        hint = "hand dropout, epsilon and norm_position on to each layer"
+        settings = (residual.dropout.p, residual.norm.eps, residual.norm_position)
+        hint = "hand dropout, eps and norm_position on to each layer"
         assert_equal(settings, (0.25, 0.5, norm_position), what=f"settings of layer {i}", hint=hint)
-encoder = Encoder(1, 4, 2, 8, norm_position="pre", activation="gelu", epsilon=0.5)
-assert_equal(encoder.norm.epsilon, 0.5, what="epsilon of the last norm", hint="hand epsilon on")
+encoder = Encoder(1, 4, 2, 8, norm_position="pre", activation="gelu", eps=0.5)
+assert_equal(encoder.norm.eps, 0.5, what="eps of the last norm", hint="hand eps on")
 inner = encoder.layers[0].feed_forward
 x = torch.randn(3, 4)
-bent = inner.contraction(F.gelu(inner.expansion(x)))
+bent = inner.down_projection(F.gelu(inner.up_projection(x)))
 assert_close(inner(x), bent, what="feed_forward of a layer with gelu", hint="hand activation on")
 default = Encoder(1, 4, 2, 8).layers[0].attention_residual
-settings = (default.dropout.p, default.norm.epsilon, default.norm_position)
+settings = (default.dropout.p, default.norm.eps, default.norm_position)
 hint = "what is not given is as in the signature"
 assert_equal(settings, (0.0, 1e-5, "post"), what="settings that are not given", hint=hint)
 for num_layers in (0, -1):
@@ -457,8 +457,8 @@ x, memory = torch.randn(2, 4, 12).to(device), torch.randn(2, 6, 12).to(device)
 for norm_position in ("post", "pre"):
     reference = ReferenceLayer(12, 3, 20, norm_position=norm_position).to(device)
     for name, parameter in reference.named_parameters():
-        if parameter.dim() == 1:  # each norm gets a gain and a bias of its own
-            nn.init.normal_(parameter, mean=float(name.endswith("gain")), std=0.5)
+        if parameter.dim() == 1:  # each norm gets a weight and a bias of its own
+            nn.init.normal_(parameter, mean=float(name.endswith("weight")), std=0.5)
     student = DecoderLayer(12, 3, 20, norm_position=norm_position, dropout=0.25).to(device)
     student.eval()
     if set(student.state_dict()) != set(reference.state_dict()):

@@ -763,9 +763,9 @@ with torch.no_grad():
     hint = "a token must not see what follows: hand each layer a causal_mask"
     assert_close(model(changed)[:, :3], logits[:, :3], what="logits of the past", hint=hint)
 ### BEGIN HIDDEN TESTS
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLMConfig, DecoderLM
 
-config = DecoderConfig(
+config = DecoderLMConfig(
     vocab_size=13, max_length=9, d_model=12, num_heads=3, d_ff=48, num_layers=3, dropout=0.0
 )
 reference = DecoderLM(config).to(device)

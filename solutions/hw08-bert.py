@@ -61,7 +61,7 @@ from course_lib.data.bert_pretraining import (
     NOT_MASKED,
     MaskedTokens,
     Sentence,
-    SentencePair,
+    NextSentencePair,
     draw_ordinary_tokens,
     join_sentences,
 )
@@ -513,7 +513,7 @@ def make_documents(*lengths):
 
 def unpacked(pairs):
     """Give first, second and label of each pair."""
-    hint = "return a list of SentencePair(first=..., second=..., label=...)"
+    hint = "return a list of NextSentencePair(first=..., second=..., label=...)"
     try:
         return [tuple(pair) for pair in pairs]
     except TypeError:
@@ -663,7 +663,7 @@ if torch.allclose(alike[0], alike[1]):
 from course_lib.models.bert import BertEmbeddings as ReferenceEmbeddings
 
 config = BertConfig(
-    vocab_size=30, max_length=9, num_segments=3, d_model=12, num_heads=2, dropout=0.0, epsilon=0.1
+    vocab_size=30, max_length=9, num_segments=3, d_model=12, num_heads=2, dropout=0.0, eps=0.1
 )
 reference, student = ReferenceEmbeddings(config).to(device), BertEmbeddings(config).to(device)
 expected_state = {name: torch.randn_like(x) for name, x in reference.state_dict().items()}
@@ -690,8 +690,8 @@ wrong = {
     "the segments are missing": reference.norm(looked_up + placed),
     "normalise after the positions are added": reference.norm(looked_up + among) + placed,
     "the positions are added twice": reference.norm(looked_up + among + 2 * placed),
-    "config.epsilon is not used": F.layer_norm(
-        looked_up + among + placed, (12,), reference.norm.gain, reference.norm.bias
+    "config.eps is not used": F.layer_norm(
+        looked_up + among + placed, (12,), reference.norm.weight, reference.norm.bias
     ),
 }
 hint = "tokens + segments, then positions, then norm"
@@ -748,9 +748,9 @@ assert_shape(head(hidden[0, 0]), (20,), what="logits for one vector", hint="... 
 ### BEGIN HIDDEN TESTS
 from course_lib.models.bert_heads import MaskedLanguageModelHead as ReferenceHead
 
-reference = ReferenceHead(TokenEmbedding(30, 12), epsilon=0.1).to(device)
+reference = ReferenceHead(TokenEmbedding(30, 12), eps=0.1).to(device)
 embedding = call_beside(TokenEmbedding, 30, 12, beside=MaskedLanguageModelHead).to(device)
-student = MaskedLanguageModelHead(embedding, epsilon=0.1).to(device)
+student = MaskedLanguageModelHead(embedding, eps=0.1).to(device)
 expected_state = {name: torch.randn_like(x) for name, x in reference.state_dict().items()}
 actual_state = student.state_dict()
 if set(actual_state) != set(expected_state):
@@ -766,7 +766,7 @@ assert_close(
     student(hidden),
     reference(hidden),
     what="logits",
-    hint="output_projection(norm(gelu(projection(hidden)))); hand epsilon on to the norm",
+    hint="output_projection(norm(gelu(projection(hidden)))); hand eps on to the norm",
     mistakes={
         "these are probabilities; return logits": reference(hidden).softmax(-1),
         "these are log-probabilities; return logits": reference(hidden).log_softmax(-1),
@@ -778,7 +778,7 @@ assert_close(
         "the first layer is missing": output(norm(F.gelu(hidden))),
     },
 )
-assert_raises(ValueError, MaskedLanguageModelHead, embedding, epsilon=0.0, hint="hand epsilon on")
+assert_raises(ValueError, MaskedLanguageModelHead, embedding, eps=0.0, hint="hand eps on")
 ### END HIDDEN TESTS
 
 # %% test="MaskedLanguageModelHead-sharing" points=1 read="bert#bert-heads"
@@ -831,7 +831,7 @@ class SentenceClassifier(nn.Module):
 
     Attributes:
         embeddings: ``BertEmbeddings(config)``.
-        encoder: ``Encoder`` with the config's sizes, dropout and epsilon; post-norm, with GELU.
+        encoder: ``Encoder`` with the config's sizes, dropout and eps; post-norm, with GELU.
         pooler: ``Pooler(config.d_model)``.
         classifier: ``nn.Linear(config.d_model, num_labels)``.
 
@@ -851,7 +851,7 @@ class SentenceClassifier(nn.Module):
             norm_position="post",
             dropout=config.dropout,
             activation="gelu",
-            epsilon=config.epsilon,
+            eps=config.eps,
         )
         self.pooler = Pooler(config.d_model)
         self.classifier = nn.Linear(config.d_model, num_labels)
@@ -892,13 +892,13 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 config = BertConfig(
     vocab_size=30, max_length=9, num_layers=2, d_model=12, num_heads=3, d_ff=20, dropout=0.0,
-    epsilon=0.01, pad_id=5,
+    eps=0.01, pad_id=5,
 )  # fmt: skip
 student = SentenceClassifier(config, 4).to(device)
 student.eval()
 state = {n: x + 0.5 * torch.randn_like(x) for n, x in student.state_dict().items()}
 student.load_state_dict(state)
-stack = {"norm_position": "post", "activation": "gelu", "epsilon": 0.01}
+stack = {"norm_position": "post", "activation": "gelu", "eps": 0.01}
 parts = {
     "encoder": Encoder(2, 12, 3, 20, **stack),
     "pooler": Pooler(12),

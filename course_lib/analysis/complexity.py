@@ -7,7 +7,7 @@ takes about twice as many: each product has two gradients.
 Dimensions: batch; length, src_len, tgt_len, query_len, key_len (tokens); d_model; d_ff; vocab_size.
 """
 
-from course_lib.models.gpt import DecoderConfig
+from course_lib.models.gpt import DecoderLMConfig
 from course_lib.models.transformer import TransformerConfig
 
 # --- parameters ----------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def feed_forward_parameters(d_model: int, d_ff: int) -> int:
 
 
 def encoder_layer_parameters(d_model: int, d_ff: int) -> int:
-    """Count the parameters of ``EncoderLayer``, or of ``CausalLayer``.
+    """Count the parameters of ``EncoderLayer``, or of ``DecoderBlock``.
 
     Args:
         d_model: Width.
@@ -102,7 +102,7 @@ def transformer_parameters(config: TransformerConfig) -> int:
     return layers + last_norms + rows * d_model
 
 
-def decoder_lm_parameters(config: DecoderConfig) -> int:
+def decoder_lm_parameters(config: DecoderLMConfig) -> int:
     """Count the parameters of ``DecoderLM``.
 
     Args:
@@ -215,7 +215,7 @@ def transformer_flops(config: TransformerConfig, batch: int, src_len: int, tgt_l
     )
 
 
-def decoder_lm_flops(config: DecoderConfig, batch: int, length: int, *, past: int = 0) -> int:
+def decoder_lm_flops(config: DecoderLMConfig, batch: int, length: int, *, past: int = 0) -> int:
     """Count the operations of ``DecoderLM``.
 
     Args:

@@ -177,7 +177,7 @@ def measure_depth(
     gradients = []
     for layer in list(reader.sublayers)[1::2]:
         assert isinstance(layer, FeedForward)
-        gradient = layer.expansion.weight.grad
+        gradient = layer.up_projection.weight.grad
         gradients.append(0.0 if gradient is None else float(gradient.norm()))
     reader.zero_grad()
     return DepthProfile(sizes, tuple(gradients))

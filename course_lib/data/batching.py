@@ -108,16 +108,16 @@ class Batch:
         pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
         *,
         pad_id: int,
-        start_id: int,
-        end_id: int,
+        bos_id: int,
+        eos_id: int,
     ) -> Self:
         """Put pairs together.
 
         Args:
             pairs: Token ids of source and target, without start and end; at least one pair.
             pad_id: The token id to fill with.
-            start_id: The token id to begin targets with.
-            end_id: The token id to end sources and targets with.
+            bos_id: The token id to begin targets with.
+            eos_id: The token id to end sources and targets with.
 
         Returns:
             The batch.
@@ -125,8 +125,8 @@ class Batch:
         Raises:
             ValueError: There is no pair.
         """
-        sources = [[*src, end_id] for src, _ in pairs]
-        targets = [[start_id, *tgt, end_id] for _, tgt in pairs]
+        sources = [[*src, eos_id] for src, _ in pairs]
+        targets = [[bos_id, *tgt, eos_id] for _, tgt in pairs]
         return cls(
             src=pad_sequences(sources, pad_id), tgt=pad_sequences(targets, pad_id), pad_id=pad_id
         )

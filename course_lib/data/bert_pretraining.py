@@ -30,7 +30,7 @@ class MaskedTokens(NamedTuple):
     labels: Tensor
 
 
-class SentencePair(NamedTuple, Generic[Sentence]):
+class NextSentencePair(NamedTuple, Generic[Sentence]):
     """A pair for next-sentence prediction.
 
     Attributes:
@@ -250,7 +250,7 @@ def draw_ordinary_tokens(
 
 def next_sentence_pairs(
     documents: Sequence[Sequence[Sentence]], *, generator: torch.Generator
-) -> list[SentencePair[Sentence]]:
+) -> list[NextSentencePair[Sentence]]:
     """Pair each sentence that has a next one with it, or else, half of the time, with another.
 
     Args:
@@ -285,7 +285,7 @@ def next_sentence_pairs(
             if label == 1:
                 other = documents[(number + 1 + draw(len(documents) - 1)) % len(documents)]
                 second = other[draw(len(other))]
-            pairs.append(SentencePair(first=first, second=second, label=label))
+            pairs.append(NextSentencePair(first=first, second=second, label=label))
     return pairs
 
 

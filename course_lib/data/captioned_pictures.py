@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from course_lib.data.shape_captions import caption_vocabulary, mentioned_shapes, true_captions
 from course_lib.data.shape_pictures import Scene, draw_scene, render
-from course_lib.tokenization.vocabulary import END, PAD, START
+from course_lib.tokenization.vocabulary import BOS, EOS, PAD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ def draw_captioned_pictures(batch_size: int, *, generator: torch.Generator) -> C
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
     vocabulary = caption_vocabulary()
-    pad_id, start_id, end_id = vocabulary.encode([PAD, START, END])
+    pad_id, bos_id, eos_id = vocabulary.encode([PAD, BOS, EOS])
     pictures, tgt, mentions, scenes = [], [], [], []
     for _ in range(batch_size):
         scene = draw_scene(generator)
@@ -60,7 +60,7 @@ def draw_captioned_pictures(batch_size: int, *, generator: torch.Generator) -> C
         words = true_captions(scene)[first]
         scenes.append(scene)
         pictures.append(render(scene, generator))
-        tgt.append(torch.tensor([start_id, *vocabulary.encode(words), end_id]))
+        tgt.append(torch.tensor([bos_id, *vocabulary.encode(words), eos_id]))
         mentions.append(torch.tensor([-1, *mentioned_shapes(words, first=first), -1]))
     return CaptionedPictures(
         pictures=torch.stack(pictures),

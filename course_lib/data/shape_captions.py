@@ -13,13 +13,13 @@ Dimensions: captions are sequences of words.
 
 import itertools
 
-from course_lib.data.shape_pictures import COLOURS, KINDS, SIZES, Scene, Shape
+from course_lib.data.shape_pictures import COLORS, KINDS, SIZES, Scene, Shape
 from course_lib.tokenization.vocabulary import Vocabulary
 
 RELATIONS: tuple[tuple[str, ...], ...] = (("left", "of"), ("right", "of"), ("above",), ("below",))
 
 SHAPE_WORDS = 4
-"""Words that name a shape: the article, size, colour, kind."""
+"""Words that name a shape: the article, size, color, kind."""
 
 
 def caption_vocabulary() -> Vocabulary:
@@ -29,7 +29,7 @@ def caption_vocabulary() -> Vocabulary:
         The vocabulary, the same each time.
     """
     relations = tuple(itertools.chain.from_iterable(RELATIONS))
-    return Vocabulary.build([["a", *SIZES, *COLOURS, *KINDS, *dict.fromkeys(relations)]])
+    return Vocabulary.build([["a", *SIZES, *COLORS, *KINDS, *dict.fromkeys(relations)]])
 
 
 def true_captions(scene: Scene) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -76,7 +76,7 @@ def mentioned_shapes(words: tuple[str, ...], *, first: int) -> tuple[int, ...]:
 
 
 def _name(shape: Shape) -> tuple[str, str, str, str]:
-    return "a", shape.size, shape.colour, shape.kind
+    return "a", shape.size, shape.color, shape.kind
 
 
 def _relation(shape: Shape, other: Shape) -> tuple[str, ...]:
@@ -89,5 +89,5 @@ def _relation(shape: Shape, other: Shape) -> tuple[str, ...]:
 def _is_shape(words: tuple[str, ...]) -> bool:
     if len(words) != SHAPE_WORDS:
         return False
-    article, size, colour, kind = words
-    return article == "a" and size in SIZES and colour in COLOURS and kind in KINDS
+    article, size, color, kind = words
+    return article == "a" and size in SIZES and color in COLORS and kind in KINDS

@@ -12,7 +12,7 @@ from torch import Tensor
 
 SIDE = 32
 KINDS = ("circle", "square", "triangle", "cross")
-COLOURS = {
+COLORS = {
     "red": (0.85, 0.15, 0.15),
     "green": (0.10, 0.60, 0.25),
     "blue": (0.10, 0.35, 0.85),
@@ -33,24 +33,24 @@ class Shape:
 
     Attributes:
         kind: One of ``KINDS``.
-        colour: One of ``COLOURS``.
+        color: One of ``COLORS``.
         size: One of ``SIZES``.
         row: Row of its centre, in pixels from the top.
         column: Column of its centre, in pixels from the left.
 
     Raises:
-        ValueError: ``kind``, ``colour`` or ``size`` is not one of these.
+        ValueError: ``kind``, ``color`` or ``size`` is not one of these.
     """
 
     kind: str
-    colour: str
+    color: str
     size: str
     row: float
     column: float
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn."""
-        for name, allowed in (("kind", KINDS), ("colour", COLOURS), ("size", SIZES)):
+        for name, allowed in (("kind", KINDS), ("color", COLORS), ("size", SIZES)):
             if getattr(self, name) not in allowed:
                 raise ValueError(
                     f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
@@ -81,7 +81,7 @@ def draw_scene(generator: torch.Generator) -> Scene:
 
     looks: list[tuple[str, str, str]] = []
     while len(looks) < 2:
-        look = choose(KINDS), choose(tuple(COLOURS)), choose(tuple(SIZES))
+        look = choose(KINDS), choose(tuple(COLORS)), choose(tuple(SIZES))
         if look not in looks:
             looks.append(look)
     middle = between(8.5, SIDE - 8.5)
@@ -94,8 +94,8 @@ def draw_scene(generator: torch.Generator) -> Scene:
     if choose(("as they are", "swapped")) == "swapped":
         places.reverse()
     first, second = (
-        Shape(kind=kind, colour=colour, size=size, row=row, column=column)
-        for (kind, colour, size), (row, column) in zip(looks, places, strict=True)
+        Shape(kind=kind, color=color, size=size, row=row, column=column)
+        for (kind, color, size), (row, column) in zip(looks, places, strict=True)
     )
     return first, second
 
@@ -119,8 +119,8 @@ def render(scene: tuple[Shape, ...], generator: torch.Generator | None = None) -
         y = (centres - shape.row)[:, None].expand(SIDE, SIDE)
         x = (centres - shape.column)[None, :].expand(SIDE, SIDE)
         inside = (0.5 - _signed_distance(shape.kind, x, y, SIZES[shape.size])).clamp(0, 1)
-        colour = torch.tensor(COLOURS[shape.colour])[:, None, None]
-        picture = picture + inside * (colour - picture)  # (3, SIDE, SIDE)
+        color = torch.tensor(COLORS[shape.color])[:, None, None]
+        picture = picture + inside * (color - picture)  # (3, SIDE, SIDE)
     if generator is not None:
         picture = picture + _NOISE * torch.randn(picture.shape, generator=generator)
     return picture.clamp(0, 1)

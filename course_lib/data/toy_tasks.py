@@ -4,7 +4,7 @@ Each target token is one of the source tokens, so the source position that a mod
 known, and attention can be held against the truth. Any size can be drawn, from a seed.
 
 Dimensions: batch; length (tokens), the longest of the batch. Token ids: ``PAD_ID`` fills short
-sequences, ``START_ID`` begins what a decoder has written, symbols run from ``FIRST_SYMBOL_ID``.
+sequences, ``BOS_ID`` begins what a decoder has written, symbols run from ``FIRST_SYMBOL_ID``.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 PAD_ID = 0
-START_ID = 1
+BOS_ID = 1
 FIRST_SYMBOL_ID = 2
 
 
@@ -39,10 +39,10 @@ class AlignedBatch:
         """What a decoder has just written when it is to write ``tgt``: ``tgt`` shifted right.
 
         Returns:
-            ``(batch, length)``, token ids: ``START_ID``, then the target without its last token.
+            ``(batch, length)``, token ids: ``BOS_ID``, then the target without its last token.
         """
         shifted = self.tgt.roll(1, dims=1)
-        shifted[:, 0] = START_ID
+        shifted[:, 0] = BOS_ID
         return shifted
 
     def to(self, device: torch.device | str) -> "AlignedBatch":

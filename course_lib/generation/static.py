@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from course_lib.layers.kv_cache import GrowingCache, KeysAndValues
-from course_lib.models.gpt import CausalLayer, DecoderLM
+from course_lib.models.gpt import DecoderBlock, DecoderLM
 
 
 class StaticCache:
@@ -171,5 +171,5 @@ class StaticDecoder:
         # x: (batch, new_len, d_model)
         mask = self._columns <= places[:, None]  # (new_len, capacity)
         for layer, cache in zip(self.model.layers, self._caches, strict=True):
-            x = cast("CausalLayer", layer)(x, mask, cache=cast("GrowingCache", cache))
+            x = cast("DecoderBlock", layer)(x, mask, cache=cast("GrowingCache", cache))
         return self.model.output_projection(self.model.norm(x)[:, -1])

@@ -25,8 +25,8 @@ class FeedForward(nn.Module):
         dropout: Share of the inner activations that training sets to zero.
 
     Attributes:
-        expansion: ``nn.Linear(d_model, d_ff)``.
-        contraction: ``nn.Linear(d_ff, d_model)``.
+        up_projection: ``nn.Linear(d_model, d_ff)``.
+        down_projection: ``nn.Linear(d_ff, d_model)``.
         activation: The function f.
         dropout: ``nn.Dropout``, on the inner activations.
 
@@ -46,8 +46,8 @@ class FeedForward(nn.Module):
                 raise ValueError(f"{name} must be at least 1, got {size}")
         if activation not in get_args(Activation):
             raise ValueError(f"activation must be one of {get_args(Activation)}, got {activation}")
-        self.expansion = nn.Linear(d_model, d_ff)
-        self.contraction = nn.Linear(d_ff, d_model)
+        self.up_projection = nn.Linear(d_model, d_ff)
+        self.down_projection = nn.Linear(d_ff, d_model)
         functions: dict[Activation, Callable[[Tensor], Tensor]] = {
             "relu": F.relu,
             "gelu": F.gelu,
@@ -65,5 +65,5 @@ class FeedForward(nn.Module):
         Returns:
             ``(..., d_model)``.
         """
-        inner = self.activation(self.expansion(x))  # (..., d_ff)
-        return self.contraction(self.dropout(inner))  # (..., d_model)
+        inner = self.activation(self.up_projection(x))  # (..., d_ff)
+        return self.down_projection(self.dropout(inner))  # (..., d_model)

@@ -9,16 +9,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, *, epsilon: float = 1e-5) -> Tensor:
-    """Shift and scale each vector to mean 0 and variance 1, then to a learned bias and gain.
+def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, *, eps: float = 1e-5) -> Tensor:
+    """Shift and scale each vector to mean 0 and variance 1, then to a learned bias and weight.
 
     This is the formula written out. ``LayerNorm`` computes the same in one kernel.
 
     Args:
         x: ``(..., d_model)``, floating point.
-        gain: ``(d_model,)``.
+        weight: ``(d_model,)``.
         bias: ``(d_model,)``.
-        epsilon: Added to the variance, under the root, so that a constant vector divides by no
+        eps: Added to the variance, under the root, so that a constant vector divides by no
             zero.
 
     Returns:
@@ -28,18 +28,18 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, *, epsilon: float = 1e-5) 
     """
     mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
     variance = (x - mean).square().mean(dim=-1, keepdim=True)  # (..., 1), divided by d_model
-    return (x - mean) / torch.sqrt(variance + epsilon) * gain + bias
+    return (x - mean) / torch.sqrt(variance + eps) * weight + bias
 
 
-def rms_norm(x: Tensor, gain: Tensor, *, epsilon: float = 1e-6) -> Tensor:
-    """Scale each vector to a mean square of 1, then by a learned gain; leave the mean be.
+def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
+    """Scale each vector to a mean square of 1, then by a learned weight; leave the mean be.
 
     This is the formula written out. ``RMSNorm`` computes the same in one kernel.
 
     Args:
         x: ``(..., d_model)``, floating point.
-        gain: ``(d_model,)``.
-        epsilon: Added to the mean square, under the root.
+        weight: ``(d_model,)``.
+        eps: Added to the mean square, under the root.
 
     Returns:
         ``(..., d_model)``.
@@ -47,32 +47,32 @@ def rms_norm(x: Tensor, gain: Tensor, *, epsilon: float = 1e-6) -> Tensor:
     Source: Zhang and Sennrich (2019), equation 4; chapter "Layer normalisation".
     """
     mean_square = x.square().mean(dim=-1, keepdim=True)  # (..., 1)
-    return x / torch.sqrt(mean_square + epsilon) * gain
+    return x / torch.sqrt(mean_square + eps) * weight
 
 
 class LayerNorm(nn.Module):
-    """Layer normalisation with its own gain and bias; see ``layer_norm`` for the formula.
+    """Layer normalisation with its own weight and bias; see ``layer_norm`` for the formula.
 
     Args:
         d_model: Width of the vectors.
-        epsilon: Added to the variance, under the root.
+        eps: Added to the variance, under the root.
 
     Attributes:
-        gain: ``(d_model,)``, starts at 1.
+        weight: ``(d_model,)``, starts at 1.
         bias: ``(d_model,)``, starts at 0.
-        epsilon: As given.
+        eps: As given.
 
     Raises:
-        ValueError: ``d_model`` or ``epsilon`` is not positive.
+        ValueError: ``d_model`` or ``eps`` is not positive.
 
     Source: Ba et al. (2016), equation 4; chapter "Layer normalisation".
     """
 
-    def __init__(self, d_model: int, *, epsilon: float = 1e-5) -> None:
+    def __init__(self, d_model: int, *, eps: float = 1e-5) -> None:
         super().__init__()
-        _check_positive(d_model=d_model, epsilon=epsilon)
-        self.epsilon = epsilon
-        self.gain = nn.Parameter(torch.ones(d_model))
+        _check_positive(d_model=d_model, eps=eps)
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
         self.bias = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -84,31 +84,31 @@ class LayerNorm(nn.Module):
         Returns:
             ``(..., d_model)``.
         """
-        return F.layer_norm(x, self.gain.shape, self.gain, self.bias, self.epsilon)
+        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
 
 
 class RMSNorm(nn.Module):
-    """Root-mean-square normalisation with its own gain; see ``rms_norm`` for the formula.
+    """Root-mean-square normalisation with its own weight; see ``rms_norm`` for the formula.
 
     Args:
         d_model: Width of the vectors.
-        epsilon: Added to the mean square, under the root.
+        eps: Added to the mean square, under the root.
 
     Attributes:
-        gain: ``(d_model,)``, starts at 1.
-        epsilon: As given.
+        weight: ``(d_model,)``, starts at 1.
+        eps: As given.
 
     Raises:
-        ValueError: ``d_model`` or ``epsilon`` is not positive.
+        ValueError: ``d_model`` or ``eps`` is not positive.
 
     Source: Zhang and Sennrich (2019), equation 4; chapter "Layer normalisation".
     """
 
-    def __init__(self, d_model: int, *, epsilon: float = 1e-6) -> None:
+    def __init__(self, d_model: int, *, eps: float = 1e-6) -> None:
         super().__init__()
-        _check_positive(d_model=d_model, epsilon=epsilon)
-        self.epsilon = epsilon
-        self.gain = nn.Parameter(torch.ones(d_model))
+        _check_positive(d_model=d_model, eps=eps)
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise each vector.
@@ -119,7 +119,7 @@ class RMSNorm(nn.Module):
         Returns:
             ``(..., d_model)``.
         """
-        return F.rms_norm(x, self.gain.shape, self.gain, self.epsilon)
+        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
 
 
 def _check_positive(**values: float) -> None:

@@ -24,7 +24,7 @@ class EncoderLayer(nn.Module):
         dropout: Share of each sublayer's output, and of the feed-forward layer's inner
             activations, that training sets to zero.
         activation: The feed-forward layer's function.
-        epsilon: Of the normalisations.
+        eps: Of the normalisations.
 
     Attributes:
         self_attention: ``MultiHeadAttention``.
@@ -47,16 +47,16 @@ class EncoderLayer(nn.Module):
         norm_position: NormPosition = "post",
         dropout: float = 0.0,
         activation: Activation = "relu",
-        epsilon: float = 1e-5,
+        eps: float = 1e-5,
     ) -> None:
         super().__init__()
         self.self_attention = MultiHeadAttention(d_model, num_heads)
         self.feed_forward = FeedForward(d_model, d_ff, activation=activation, dropout=dropout)
         self.attention_residual = Residual(
-            LayerNorm(d_model, epsilon=epsilon), norm_position=norm_position, dropout=dropout
+            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
         )
         self.feed_forward_residual = Residual(
-            LayerNorm(d_model, epsilon=epsilon), norm_position=norm_position, dropout=dropout
+            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
         )
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -87,7 +87,7 @@ class DecoderLayer(nn.Module):
         dropout: Share of each sublayer's output, and of the feed-forward layer's inner
             activations, that training sets to zero.
         activation: The feed-forward layer's function.
-        epsilon: Of the normalisations.
+        eps: Of the normalisations.
 
     Attributes:
         self_attention: ``CachedAttention``, from target to target.
@@ -112,20 +112,20 @@ class DecoderLayer(nn.Module):
         norm_position: NormPosition = "post",
         dropout: float = 0.0,
         activation: Activation = "relu",
-        epsilon: float = 1e-5,
+        eps: float = 1e-5,
     ) -> None:
         super().__init__()
         self.self_attention = CachedAttention(d_model, num_heads)
         self.cross_attention = CachedAttention(d_model, num_heads)
         self.feed_forward = FeedForward(d_model, d_ff, activation=activation, dropout=dropout)
         self.self_attention_residual = Residual(
-            LayerNorm(d_model, epsilon=epsilon), norm_position=norm_position, dropout=dropout
+            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
         )
         self.cross_attention_residual = Residual(
-            LayerNorm(d_model, epsilon=epsilon), norm_position=norm_position, dropout=dropout
+            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
         )
         self.feed_forward_residual = Residual(
-            LayerNorm(d_model, epsilon=epsilon), norm_position=norm_position, dropout=dropout
+            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
         )
 
     def forward(
@@ -174,7 +174,7 @@ class Encoder(nn.Module):
         norm_position: Where the normalisations stand.
         dropout: Share that training sets to zero; see ``EncoderLayer``.
         activation: The feed-forward layers' function.
-        epsilon: Of the normalisations.
+        eps: Of the normalisations.
 
     Attributes:
         layers: The layers, first to last.
@@ -196,7 +196,7 @@ class Encoder(nn.Module):
         norm_position: NormPosition = "post",
         dropout: float = 0.0,
         activation: Activation = "relu",
-        epsilon: float = 1e-5,
+        eps: float = 1e-5,
     ) -> None:
         super().__init__()
         if num_layers < 1:
@@ -209,11 +209,11 @@ class Encoder(nn.Module):
                 norm_position=norm_position,
                 dropout=dropout,
                 activation=activation,
-                epsilon=epsilon,
+                eps=eps,
             )
             for _ in range(num_layers)
         )
-        self.norm = final_norm(LayerNorm(d_model, epsilon=epsilon), norm_position)
+        self.norm = final_norm(LayerNorm(d_model, eps=eps), norm_position)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Encode a sequence of vectors.
@@ -244,7 +244,7 @@ class Decoder(nn.Module):
         norm_position: Where the normalisations stand.
         dropout: Share that training sets to zero; see ``DecoderLayer``.
         activation: The feed-forward layers' function.
-        epsilon: Of the normalisations.
+        eps: Of the normalisations.
 
     Attributes:
         layers: The layers, first to last.
@@ -266,7 +266,7 @@ class Decoder(nn.Module):
         norm_position: NormPosition = "post",
         dropout: float = 0.0,
         activation: Activation = "relu",
-        epsilon: float = 1e-5,
+        eps: float = 1e-5,
     ) -> None:
         super().__init__()
         if num_layers < 1:
@@ -279,11 +279,11 @@ class Decoder(nn.Module):
                 norm_position=norm_position,
                 dropout=dropout,
                 activation=activation,
-                epsilon=epsilon,
+                eps=eps,
             )
             for _ in range(num_layers)
         )
-        self.norm = final_norm(LayerNorm(d_model, epsilon=epsilon), norm_position)
+        self.norm = final_norm(LayerNorm(d_model, eps=eps), norm_position)
 
     def forward(
         self,

@@ -33,7 +33,7 @@ class BertConfig:
         d_ff: Width inside the feed-forward layers.
         dropout: Share that training sets to zero: of the embeddings, of each sublayer's output and
             inside the feed-forward layers.
-        epsilon: Of the normalisations.
+        eps: Of the normalisations.
         initial_std: Standard deviation of the weights before training.
         pad_id: The token id that fills sequences up.
 
@@ -51,7 +51,7 @@ class BertConfig:
     num_heads: int = 12
     d_ff: int = 3072
     dropout: float = 0.1
-    epsilon: float = 1e-12
+    eps: float = 1e-12
     initial_std: float = 0.02
     pad_id: int = 0
 
@@ -74,7 +74,7 @@ class BertConfig:
             )
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-        for name in ("epsilon", "initial_std"):
+        for name in ("eps", "initial_std"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
         if not 0 <= self.pad_id < self.vocab_size:
@@ -91,7 +91,7 @@ class BertEmbeddings(nn.Module):
         tokens: ``TokenEmbedding``, ``(vocab_size, d_model)``.
         segments: ``nn.Embedding``, ``(num_segments, d_model)``.
         positions: ``LearnedPositions``, ``(max_length, d_model)``.
-        norm: ``LayerNorm``, with the config's epsilon.
+        norm: ``LayerNorm``, with the config's eps.
         dropout: ``nn.Dropout``, with the config's share.
 
     Source: Devlin et al. (2019), section 3 and figure 2; chapter "BERT".
@@ -102,7 +102,7 @@ class BertEmbeddings(nn.Module):
         self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
         self.segments = nn.Embedding(config.num_segments, config.d_model)
         self.positions = LearnedPositions(config.max_length, config.d_model)
-        self.norm = LayerNorm(config.d_model, epsilon=config.epsilon)
+        self.norm = LayerNorm(config.d_model, eps=config.eps)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, token_ids: Tensor, segment_ids: Tensor | None = None) -> Tensor:
@@ -217,7 +217,7 @@ class BertModel(nn.Module):
             norm_position="post",
             dropout=config.dropout,
             activation="gelu",
-            epsilon=config.epsilon,
+            eps=config.eps,
         )
         self.pooler = Pooler(config.d_model)
         initialise(self, config.initial_std)

@@ -21,7 +21,7 @@ class MaskedLanguageModelHead(nn.Module):
 
     Args:
         embedding: The model's own; its weight is shared.
-        epsilon: Of the normalisation.
+        eps: Of the normalisation.
 
     Attributes:
         projection: ``nn.Linear(d_model, d_model)``, followed by GELU.
@@ -29,17 +29,17 @@ class MaskedLanguageModelHead(nn.Module):
         output_projection: ``nn.Linear(d_model, vocab_size)``; its weight is the embedding's.
 
     Raises:
-        ValueError: ``epsilon`` is not positive.
+        ValueError: ``eps`` is not positive.
 
     Source: Devlin et al. (2019), section 3.1, task 1; google-research/bert, run_pretraining.py;
         chapter "BERT".
     """
 
-    def __init__(self, embedding: TokenEmbedding, *, epsilon: float = 1e-12) -> None:
+    def __init__(self, embedding: TokenEmbedding, *, eps: float = 1e-12) -> None:
         super().__init__()
         vocab_size, d_model = embedding.weight.shape
         self.projection = nn.Linear(d_model, d_model)
-        self.norm = LayerNorm(d_model, epsilon=epsilon)
+        self.norm = LayerNorm(d_model, eps=eps)
         self.output_projection = nn.Linear(d_model, vocab_size)
         self.output_projection.weight = embedding.weight
 
@@ -117,7 +117,7 @@ class BertForPreTraining(nn.Module):
         super().__init__()
         self.bert = BertModel(config)
         self.masked_language_model = MaskedLanguageModelHead(
-            self.bert.embeddings.tokens, epsilon=config.epsilon
+            self.bert.embeddings.tokens, eps=config.eps
         )
         self.next_sentence = NextSentenceHead(config.d_model)
         initialise(self, config.initial_std)

@@ -1,6 +1,6 @@
 """A decoder alone: a language model in the shape of GPT-2, and a classifier made from it.
 
-Dimensions: batch; length (tokens); d_model; d_ff; vocab_size; num_classes. Padding comes last in a
+Dimensions: batch; length (tokens); d_model; d_ff; vocab_size; num_labels. Padding comes last in a
 sequence.
 """
 
@@ -21,7 +21,7 @@ from course_lib.layers.residual import Residual, final_norm
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecoderConfig:
+class DecoderLMConfig:
     """Sizes and choices of a ``DecoderLM``; the defaults are the smallest GPT-2.
 
     Attributes:
@@ -66,7 +66,7 @@ class DecoderConfig:
             raise ValueError(f"rotary positions need an even head_dim, got {head_dim}")
 
 
-class CausalLayer(nn.Module):
+class DecoderBlock(nn.Module):
     """Self-attention and a feed-forward layer, pre-norm: a decoder layer with nothing to translate.
 
     Args:
@@ -137,7 +137,7 @@ class DecoderLM(nn.Module):
         embedding: ``TokenEmbedding``.
         positions: ``LearnedPositions``, or None if the layers turn queries and keys.
         dropout: ``nn.Dropout``, on the embeddings with their positions.
-        layers: ``CausalLayer``, first to last.
+        layers: ``DecoderBlock``, first to last.
         norm: ``LayerNorm``, the last one.
         output_projection: ``nn.Linear(d_model, vocab_size)`` without bias; its weight is the
             embedding's.
@@ -145,7 +145,7 @@ class DecoderLM(nn.Module):
     Source: Radford et al. (2019), section 2.3; chapter "Transformer families".
     """
 
-    def __init__(self, config: DecoderConfig) -> None:
+    def __init__(self, config: DecoderLMConfig) -> None:
         super().__init__()
         self.config = config
         self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
@@ -157,7 +157,7 @@ class DecoderLM(nn.Module):
             rotary = RotaryPositions(config.d_model // config.num_heads)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(
-            CausalLayer(
+            DecoderBlock(
                 config.d_model, config.num_heads, config.d_ff, dropout=config.dropout, rotary=rotary
             )
             for _ in range(config.num_layers)
@@ -221,8 +221,11 @@ class DecoderLM(nn.Module):
                     nn.init.zeros_(module.bias)
         nn.init.normal_(self.embedding.weight, std=0.02)
         for layer in self.layers:
-            assert isinstance(layer, CausalLayer)
-            for last in (layer.self_attention.output_projection, layer.feed_forward.contraction):
+            assert isinstance(layer, DecoderBlock)
+            for last in (
+                layer.self_attention.output_projection,
+                layer.feed_forward.down_projection,
+            ):
                 nn.init.normal_(last.weight, std=0.02 / (2 * self.config.num_layers) ** 0.5)
 
 
@@ -233,26 +236,26 @@ class SequenceClassifier(nn.Module):
 
     Args:
         decoder: The language model, trained or not; it is trained further with the rest.
-        num_classes: Number of classes.
+        num_labels: Number of classes.
         pad_id: The token id that fills sequences up.
 
     Attributes:
         decoder: As given.
-        classifier: ``nn.Linear(d_model, num_classes)`` without bias.
+        classifier: ``nn.Linear(d_model, num_labels)`` without bias.
         pad_id: As given.
 
     Raises:
-        ValueError: ``num_classes`` is not positive.
+        ValueError: ``num_labels`` is not positive.
 
     Source: Radford et al. (2018), section 3.2; chapter "Transformer families".
     """
 
-    def __init__(self, decoder: DecoderLM, num_classes: int, *, pad_id: int) -> None:
+    def __init__(self, decoder: DecoderLM, num_labels: int, *, pad_id: int) -> None:
         super().__init__()
-        if num_classes < 1:
-            raise ValueError(f"num_classes must be at least 1, got {num_classes}")
+        if num_labels < 1:
+            raise ValueError(f"num_labels must be at least 1, got {num_labels}")
         self.decoder = decoder
-        self.classifier = nn.Linear(decoder.config.d_model, num_classes, bias=False)
+        self.classifier = nn.Linear(decoder.config.d_model, num_labels, bias=False)
         self.pad_id = pad_id
         nn.init.normal_(self.classifier.weight, std=0.02)
 
@@ -263,7 +266,7 @@ class SequenceClassifier(nn.Module):
             token_ids: ``(batch, length)``, padded at the end with ``pad_id``.
 
         Returns:
-            Logits ``(batch, num_classes)``.
+            Logits ``(batch, num_labels)``.
 
         Raises:
             IndexError: A token id is out of range.
@@ -274,4 +277,4 @@ class SequenceClassifier(nn.Module):
         places = torch.arange(token_ids.size(1), device=token_ids.device)
         last = (places * (token_ids != self.pad_id)).argmax(dim=-1)  # (batch,)
         rows = torch.arange(token_ids.size(0), device=token_ids.device)
-        return self.classifier(hidden[rows, last])  # (batch, num_classes)
+        return self.classifier(hidden[rows, last])  # (batch, num_labels)

@@ -23,7 +23,7 @@ class NeuralLanguageModel(nn.Module):
         context_size: How many tokens back the model looks; an n-gram's order less 1.
         d_embedding: Width of the token embeddings.
         d_hidden: Width of the hidden layer.
-        start_id: The token id that fills the window where a sequence begins.
+        bos_id: The token id that fills the window where a sequence begins.
         direct: Whether the window is also connected to the output without the hidden layer.
 
     Attributes:
@@ -32,10 +32,10 @@ class NeuralLanguageModel(nn.Module):
         output: ``nn.Linear(d_hidden, vocab_size)``, U and b.
         direct: ``nn.Linear(context_size * d_embedding, vocab_size)`` without bias, W; or None.
         context_size: As given.
-        start_id: As given.
+        bos_id: As given.
 
     Raises:
-        ValueError: A size is not positive, or ``start_id`` is no token id.
+        ValueError: A size is not positive, or ``bos_id`` is no token id.
 
     Source: Bengio et al. (2003), section 2, equation 1; chapter "Language models".
     """
@@ -47,7 +47,7 @@ class NeuralLanguageModel(nn.Module):
         d_embedding: int,
         d_hidden: int,
         *,
-        start_id: int,
+        bos_id: int,
         direct: bool = False,
     ) -> None:
         super().__init__()
@@ -56,10 +56,10 @@ class NeuralLanguageModel(nn.Module):
                 "sizes must be at least 1, got "
                 f"{vocab_size=}, {context_size=}, {d_embedding=} and {d_hidden=}"
             )
-        if not 0 <= start_id < vocab_size:
-            raise ValueError(f"start_id must be from 0 to {vocab_size - 1}, got {start_id}")
+        if not 0 <= bos_id < vocab_size:
+            raise ValueError(f"bos_id must be from 0 to {vocab_size - 1}, got {bos_id}")
         self.context_size = context_size
-        self.start_id = start_id
+        self.bos_id = bos_id
         self.embedding = TokenEmbedding(vocab_size, d_embedding)
         self.hidden = nn.Linear(context_size * d_embedding, d_hidden)
         self.output = nn.Linear(d_hidden, vocab_size)
@@ -84,7 +84,7 @@ class NeuralLanguageModel(nn.Module):
             ValueError: ``tokens`` is empty, or no matrix.
         """
         e = self.embedding(tokens)  # (batch, length, d_embedding)
-        start = self.embedding.weight[self.start_id].expand(e.size(0), self.context_size - 1, -1)
+        start = self.embedding.weight[self.bos_id].expand(e.size(0), self.context_size - 1, -1)
         e = torch.cat([start, e], dim=1)  # (batch, context_size - 1 + length, d_embedding)
         windows = e.unfold(1, self.context_size, 1)  # (batch, length, d_embedding, context_size)
         x = windows.transpose(-2, -1).flatten(-2)  # (batch, length, context_size * d_embedding)

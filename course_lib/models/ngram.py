@@ -29,14 +29,14 @@ class NGramModel:
     Args:
         order: The n of n-gram: 1 looks at no history, 2 at one token.
         vocab_size: Number of token ids.
-        start_id: The token id that stands before each sentence.
+        bos_id: The token id that stands before each sentence.
         k: Added to each count.
         weights: One for each order, from 1 up, none negative, of sum 1; all on the highest if None.
 
     Attributes:
         order: As given.
         vocab_size: As given.
-        start_id: As given.
+        bos_id: As given.
         k: As given.
         weights: One for each order.
 
@@ -52,7 +52,7 @@ class NGramModel:
         order: int,
         vocab_size: int,
         *,
-        start_id: int,
+        bos_id: int,
         k: float = 0.0,
         weights: Sequence[float] | None = None,
     ) -> None:
@@ -60,8 +60,8 @@ class NGramModel:
             raise ValueError(f"order must be at least 1, got {order}")
         if vocab_size < 2:
             raise ValueError(f"vocab_size must be at least 2, got {vocab_size}")
-        if not 0 <= start_id < vocab_size:
-            raise ValueError(f"start_id must be from 0 to {vocab_size - 1}, got {start_id}")
+        if not 0 <= bos_id < vocab_size:
+            raise ValueError(f"bos_id must be from 0 to {vocab_size - 1}, got {bos_id}")
         if not 0 <= k < math.inf:
             raise ValueError(f"k must be finite and not negative, got {k}")
         if weights is None:
@@ -72,7 +72,7 @@ class NGramModel:
             )
         self.order = order
         self.vocab_size = vocab_size
-        self.start_id = start_id
+        self.bos_id = bos_id
         self.k = k
         self.weights = tuple(weights)
         self._followers: defaultdict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
@@ -137,7 +137,7 @@ class NGramModel:
             known_weight += weight
         if known_weight == 0:
             mixture += 1
-        mixture[self.start_id] = 0.0
+        mixture[self.bos_id] = 0.0
         return mixture / mixture.sum()
 
     def log_probabilities(self, sentence: Sequence[int]) -> Tensor:
@@ -178,11 +178,11 @@ class NGramModel:
             ]
         ).log()
 
-    def generate(self, *, end_id: int, max_length: int, generator: torch.Generator) -> list[int]:
+    def generate(self, *, eos_id: int, max_length: int, generator: torch.Generator) -> list[int]:
         """Write a sentence by chance, each token as probable as the model finds it.
 
         Args:
-            end_id: The token that ends it.
+            eos_id: The token that ends it.
             max_length: Most tokens to write, the end token among them.
             generator: Source of the random numbers, on the CPU.
 
@@ -195,7 +195,7 @@ class NGramModel:
         if max_length < 1:
             raise ValueError(f"max_length must be at least 1, got {max_length}")
         written: list[int] = []
-        while len(written) < max_length and end_id not in written[-1:]:
+        while len(written) < max_length and eos_id not in written[-1:]:
             distribution = self.next_token_distribution(written)
             written.append(int(torch.multinomial(distribution, 1, generator=generator)))
         return written
@@ -203,11 +203,11 @@ class NGramModel:
     @property
     def _fill(self) -> list[int]:
         """The start tokens before a sentence."""
-        return [self.start_id] * (self.order - 1)
+        return [self.bos_id] * (self.order - 1)
 
     def _check(self, sentence: Sequence[int]) -> None:
         for token in sentence:
             if not 0 <= token < self.vocab_size:
                 raise IndexError(f"token ids must be from 0 to {self.vocab_size - 1}, got {token}")
-            if token == self.start_id:
+            if token == self.bos_id:
                 raise ValueError(f"a sentence must not hold the start token, got {token}")

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from course_lib.training.checkpoint import whole_file
-from course_lib.training.distributed import process_count
+from course_lib.training.distributed import world_size
 from course_lib.training.loop import TrainingHistory
 
 Recipe = TypeVar("Recipe")
@@ -198,7 +198,7 @@ def training_record(
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "wall_seconds": round(history.seconds, 1),
         "cpu_seconds": round(history.cpu_seconds, 1),
-        "processes": process_count(),
+        "processes": world_size(),
         "seed": seed,
         "recipe": dataclasses.asdict(recipe),
         **circumstances(device),

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-PAD, START, END, UNKNOWN = "<pad>", "<start>", "<end>", "<unknown>"
+PAD, BOS, EOS, UNKNOWN = "<pad>", "<start>", "<end>", "<unknown>"
 
 BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -41,7 +41,7 @@ class Vocabulary:
     """
 
     tokens: tuple[str, ...]
-    specials: tuple[str, ...] = (PAD, START, END, UNKNOWN)
+    specials: tuple[str, ...] = (PAD, BOS, EOS, UNKNOWN)
     unknown: str | None = UNKNOWN
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class Vocabulary:
         *,
         min_count: int = 1,
         max_size: int | None = None,
-        specials: tuple[str, ...] = (PAD, START, END, UNKNOWN),
+        specials: tuple[str, ...] = (PAD, BOS, EOS, UNKNOWN),
         unknown: str | None = UNKNOWN,
     ) -> Self:
         """Collect the tokens of a corpus: specials first, then the most frequent.

@@ -56,7 +56,7 @@ def processes(device: str | None = None) -> Iterator[torch.device]:
         dist.destroy_process_group()
 
 
-def process_count() -> int:
+def world_size() -> int:
     """Say how many processes train together.
 
     Returns:
@@ -65,7 +65,7 @@ def process_count() -> int:
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
-def process_number() -> int:
+def rank() -> int:
     """Say which of them this one is.
 
     Returns:
@@ -74,7 +74,7 @@ def process_number() -> int:
     return dist.get_rank() if dist.is_initialized() else 0
 
 
-def sum_over_processes(value: float, device: torch.device) -> float:
+def all_reduce_sum(value: float, device: torch.device) -> float:
     """Add up a number that each process has; all get the same sum.
 
     Args:
@@ -84,14 +84,14 @@ def sum_over_processes(value: float, device: torch.device) -> float:
     Returns:
         The sum.
     """
-    if process_count() == 1:
+    if world_size() == 1:
         return value
     total = torch.tensor(value, dtype=torch.float64, device=device)
     dist.all_reduce(total)
     return total.item()
 
 
-def from_first_process(value: float, device: torch.device) -> float:
+def broadcast(value: float, device: torch.device) -> float:
     """Make all processes go on with the number that the first one has.
 
     Args:
@@ -101,14 +101,14 @@ def from_first_process(value: float, device: torch.device) -> float:
     Returns:
         The first one's.
     """
-    if process_count() == 1:
+    if world_size() == 1:
         return value
     shared = torch.tensor(value, dtype=torch.float64, device=device)
     dist.broadcast(shared, src=0)
     return shared.item()
 
 
-def gather_from_processes(tensor: Tensor, device: torch.device) -> list[Tensor]:
+def all_gather(tensor: Tensor, device: torch.device) -> list[Tensor]:
     """Collect a tensor that each process has.
 
     Args:
@@ -118,17 +118,17 @@ def gather_from_processes(tensor: Tensor, device: torch.device) -> list[Tensor]:
     Returns:
         By the processes' numbers, their tensors, on the CPU.
     """
-    if process_count() == 1:
+    if world_size() == 1:
         return [tensor]
     own = tensor.to(device)
-    gathered = [torch.empty_like(own) for _ in range(process_count())]
+    gathered = [torch.empty_like(own) for _ in range(world_size())]
     dist.all_gather(gathered, own)
     return [other.cpu() for other in gathered]
 
 
-def wait_for_processes() -> None:
+def barrier() -> None:
     """Wait until all have come here."""
-    if process_count() > 1:
+    if world_size() > 1:
         dist.barrier()
 
 
@@ -172,10 +172,10 @@ class SharedLoss(nn.Module, Generic[Batch]):
         Returns:
             This, or ``DistributedDataParallel`` around it.
         """
-        return DistributedDataParallel(self) if process_count() > 1 else self
+        return DistributedDataParallel(self) if world_size() > 1 else self
 
 
-def keep_gradients_here(loss: nn.Module) -> AbstractContextManager[None]:
+def no_sync(loss: nn.Module) -> AbstractContextManager[None]:
     """Send no gradients for now: more will be added to them.
 
     Args:

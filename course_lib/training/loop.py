@@ -23,13 +23,13 @@ from course_lib.training.checkpoint import (
 )
 from course_lib.training.distributed import (
     SharedLoss,
-    from_first_process,
-    gather_from_processes,
-    keep_gradients_here,
-    process_count,
-    process_number,
-    sum_over_processes,
-    wait_for_processes,
+    all_gather,
+    all_reduce_sum,
+    barrier,
+    broadcast,
+    no_sync,
+    rank,
+    world_size,
 )
 
 Batch = TypeVar("Batch")
@@ -170,9 +170,9 @@ def train(
     """
     if config.evaluate_every and evaluate is None:
         raise ValueError("evaluate_every is set, but there is nothing to evaluate with")
-    if config.accumulation % process_count() != 0:
+    if config.accumulation % world_size() != 0:
         raise ValueError(
-            f"accumulation must be divisible by the {process_count()} processes, "
+            f"accumulation must be divisible by the {world_size()} processes, "
             f"got {config.accumulation}"
         )
     run = _Run(model, draw_batch, compute_loss, config, schedule)
@@ -180,7 +180,7 @@ def train(
         run.resume(checkpoint)
     was_training = model.training
     model.train()
-    hide_bar = process_number() > 0 or (None if progress is None else not progress)
+    hide_bar = rank() > 0 or (None if progress is None else not progress)
     bar = tqdm(total=config.steps, initial=len(run.losses), unit="step", disable=hide_bar)
     try:
         with bar:
@@ -238,8 +238,8 @@ class _Run(Generic[Batch]):
     def __post_init__(self) -> None:
         self.began, self.cpu_began = time.perf_counter(), time.process_time()
         self.loss = SharedLoss(self.model, self.compute_loss).shared()
-        if process_number() > 0:  # the same numbers in all would drop the same places out
-            torch.manual_seed(torch.initial_seed() + process_number())
+        if rank() > 0:  # the same numbers in all would drop the same places out
+            torch.manual_seed(torch.initial_seed() + rank())
         self.optimizer = build_optimizer(
             self.model,
             learning_rate=self.config.learning_rate,
@@ -264,14 +264,14 @@ class _Run(Generic[Batch]):
             for group in self.optimizer.param_groups:
                 group["lr"] = self.config.learning_rate * self.schedule(number)
         self.optimizer.zero_grad(set_to_none=True)
-        *parts, last = range(process_number(), self.config.accumulation, process_count())
-        with keep_gradients_here(self.loss):
+        *parts, last = range(rank(), self.config.accumulation, world_size())
+        with no_sync(self.loss):
             shares = [self._backward(number, part) for part in parts]
         shares.append(self._backward(number, last))
         self.scaler.unscale_(self.optimizer)
         before = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm)
         # To read a number is to wait for the GPU: only now, when it has all its work.
-        loss = sum_over_processes(sum(share.item() for share in shares), self.device)
+        loss = all_reduce_sum(sum(share.item() for share in shares), self.device)
         norm = before.item()
         if not (math.isfinite(loss) and math.isfinite(norm)) and not self._overflows(loss):
             hint = f"a smaller learning_rate than {self.config.learning_rate} may help"
@@ -296,14 +296,14 @@ class _Run(Generic[Batch]):
             raise ValueError(f"the loss must be a scalar, got shape {tuple(loss.shape)}")
         share = loss / self.config.accumulation
         # Processes' gradients are averaged, not added up.
-        self.scaler.scale(share * process_count()).backward()
+        self.scaler.scale(share * world_size()).backward()
         return share.detach()
 
     def evaluate(self, evaluate: Callable[[nn.Module], float]) -> None:
         """Evaluate, and keep the weights if they are the best so far."""
         self.model.eval()
         with torch.no_grad():
-            value = from_first_process(float(evaluate(self.model)), self.device)
+            value = broadcast(float(evaluate(self.model)), self.device)
         self.model.train()
         if math.isnan(value):  # no other value is less: these weights would stay the best
             raise DivergenceError(f"step {len(self.losses)}: the evaluation is NaN")
@@ -318,7 +318,7 @@ class _Run(Generic[Batch]):
 
     def save(self, path: Path) -> None:
         """Write everything that going on needs."""
-        gathered = {k: gather_from_processes(v, self.device) for k, v in random_state().items()}
+        gathered = {k: all_gather(v, self.device) for k, v in random_state().items()}
         progress = {
             "losses": self.losses,
             "gradient_norms": self.gradient_norms,
@@ -330,20 +330,20 @@ class _Run(Generic[Batch]):
             "scaler": self.scaler.state_dict(),
             "random": gathered,
         }
-        if process_number() == 0:
+        if rank() == 0:
             save_checkpoint(path, self.model, self.optimizer, progress)
-        wait_for_processes()
+        barrier()
 
     def resume(self, path: Path) -> None:
         """Go on from a file that ``save`` wrote."""
         progress = load_checkpoint(path, self.model, self.optimizer)
         random: dict[str, list[Tensor]] = progress["random"]
-        if len(random["cpu"]) != process_count():
+        if len(random["cpu"]) != world_size():
             raise CheckpointError(
                 f"{path} is of {len(random['cpu'])} processes, and can't be taken up by "
-                f"{process_count()}"
+                f"{world_size()}"
             )
-        restore_random_state({name: random[name][process_number()] for name in random})
+        restore_random_state({name: random[name][rank()] for name in random})
         if progress.get("precision", self.config.precision) != self.config.precision:
             raise CheckpointError(f"{path} was not trained in {self.config.precision}")
         self.losses = progress["losses"]
@@ -370,4 +370,4 @@ class _Run(Generic[Batch]):
 
     def _cpu_seconds(self) -> float:
         own = time.process_time() - self.cpu_began
-        return self.cpu_seconds_before + sum_over_processes(own, self.device)
+        return self.cpu_seconds_before + all_reduce_sum(own, self.device)

@@ -48,8 +48,8 @@ def test_the_script_computes_what_course_lib_computes(chromium, served):
             figure.locator("select").select_option(str(scale).removesuffix(".0"))
             deviation = scale * (x - x.mean())
             expected = [
-                layer_norm(scale * x, ones, zeros, epsilon=0.01),
-                rms_norm(scale * x, ones, epsilon=0.01),
+                layer_norm(scale * x, ones, zeros, eps=0.01),
+                rms_norm(scale * x, ones, eps=0.01),
                 deviation / (deviation.var() + 0.01).sqrt(),
                 deviation / (deviation.square().mean().sqrt() + 0.01),
             ]

@@ -5,14 +5,14 @@ import json
 import pytest
 import torch
 
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from tests.book.test_figure_arithmetic import run_script
 from tests.book.watched_page import opened
 
 
 def a_model(words: int = 5) -> dict:
     torch.manual_seed(0)
-    config = DecoderConfig(
+    config = DecoderLMConfig(
         vocab_size=words, max_length=6, d_model=8, num_heads=2, d_ff=12, num_layers=2, dropout=0.0
     )
     model = DecoderLM(config)

@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.data.batching import pad_sequences, token_batches
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.training.checkpoint import CheckpointError
-from course_lib.training.distributed import process_count, process_number, processes
+from course_lib.training.distributed import processes, rank, world_size
 from course_lib.training.loop import TrainingConfig, train
 
 STEPS, ACCUMULATION, CUT_AT = 8, 4, 5
@@ -22,7 +22,7 @@ SIZES = {"vocab_size": 11, "max_length": 9, "d_model": 16, "num_heads": 2, "d_ff
 
 def build(dropout):
     torch.manual_seed(5)
-    return DecoderLM(DecoderConfig(**SIZES, num_layers=2, dropout=dropout))
+    return DecoderLM(DecoderLMConfig(**SIZES, num_layers=2, dropout=dropout))
 
 
 def draw_batch(number):
@@ -41,7 +41,7 @@ def compute_loss(model, batch):
 
 
 def evaluate(model):
-    return compute_loss(model, draw_batch(1_000)).item() + process_number()  # the first one counts
+    return compute_loss(model, draw_batch(1_000)).item() + rank()  # the first one counts
 
 
 class Cut(Exception):  # noqa: N818
@@ -72,7 +72,7 @@ def run(dropout, draw=draw_batch, checkpoint=None):
         "gradient_norms": history.gradient_norms,
         "evaluations": history.evaluations,
         "weights": weights.tolist(),
-        "processes": process_count(),
+        "processes": world_size(),
     }
 
 
@@ -87,19 +87,19 @@ def error_of(action):
 def main(folder):
     with processes("cpu"):
         runs = {"plain": run(0.0), "dropout": run(0.4)}
-        seed = folder / f"seed-{process_count()}-{process_number()}.json"
+        seed = folder / f"seed-{world_size()}-{rank()}.json"
         seed.write_text(json.dumps(torch.initial_seed()))  # where dropout's numbers come from
-        file = folder / f"{process_count()}.pt"
+        file = folder / f"{world_size()}.pt"
         try:
             run(0.4, cut_off, file)
         except Cut:
             torch.manual_seed(99)
             runs["resumed"] = run(0.4, checkpoint=file)
         odd = TrainingConfig(steps=1, accumulation=3)
-        if process_count() > 1:
+        if world_size() > 1:
             runs["odd"] = error_of(lambda: train(build(0.0), draw_batch, compute_loss, odd))
             runs["other number"] = error_of(lambda: run(0.4, checkpoint=folder / "1.pt"))
-        (folder / f"{process_count()}-{process_number()}.json").write_text(json.dumps(runs))
+        (folder / f"{world_size()}-{rank()}.json").write_text(json.dumps(runs))
 
 
 if __name__ == "__main__":

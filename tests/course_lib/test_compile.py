@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_lib.models.bert import BertConfig, BertModel
-from course_lib.models.gpt import DecoderConfig, DecoderLM, SequenceClassifier
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig, SequenceClassifier
 from course_lib.models.transformer import Transformer, TransformerConfig
 
 SIZES = {"d_model": 8, "num_heads": 2, "d_ff": 12}
@@ -19,7 +19,7 @@ def build_transformer(**choices):
 
 def build_decoder(positions):
     return DecoderLM(
-        DecoderConfig(vocab_size=6, max_length=8, num_layers=1, positions=positions, **SIZES)
+        DecoderLMConfig(vocab_size=6, max_length=8, num_layers=1, positions=positions, **SIZES)
     )
 
 

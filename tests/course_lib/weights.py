@@ -16,7 +16,7 @@ def copy_linear(ours: nn.Linear, weight, bias=None):
 
 @torch.no_grad()
 def copy_norm(ours: LayerNorm, theirs: nn.LayerNorm):
-    ours.gain.copy_(theirs.weight)
+    ours.weight.copy_(theirs.weight)
     ours.bias.copy_(theirs.bias)
 
 
@@ -30,8 +30,8 @@ def copy_torch_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention
 
 def copy_torch_encoder_layer(ours, theirs: nn.TransformerEncoderLayer):
     copy_torch_attention(ours.self_attention, theirs.self_attn)
-    copy_linear(ours.feed_forward.expansion, theirs.linear1.weight, theirs.linear1.bias)
-    copy_linear(ours.feed_forward.contraction, theirs.linear2.weight, theirs.linear2.bias)
+    copy_linear(ours.feed_forward.up_projection, theirs.linear1.weight, theirs.linear1.bias)
+    copy_linear(ours.feed_forward.down_projection, theirs.linear2.weight, theirs.linear2.bias)
     copy_norm(ours.attention_residual.norm, theirs.norm1)
     copy_norm(ours.feed_forward_residual.norm, theirs.norm2)
 
@@ -39,8 +39,8 @@ def copy_torch_encoder_layer(ours, theirs: nn.TransformerEncoderLayer):
 def copy_torch_decoder_layer(ours, theirs: nn.TransformerDecoderLayer):
     copy_torch_attention(ours.self_attention, theirs.self_attn)
     copy_torch_attention(ours.cross_attention, theirs.multihead_attn)
-    copy_linear(ours.feed_forward.expansion, theirs.linear1.weight, theirs.linear1.bias)
-    copy_linear(ours.feed_forward.contraction, theirs.linear2.weight, theirs.linear2.bias)
+    copy_linear(ours.feed_forward.up_projection, theirs.linear1.weight, theirs.linear1.bias)
+    copy_linear(ours.feed_forward.down_projection, theirs.linear2.weight, theirs.linear2.bias)
     copy_norm(ours.self_attention_residual.norm, theirs.norm1)
     copy_norm(ours.cross_attention_residual.norm, theirs.norm2)
     copy_norm(ours.feed_forward_residual.norm, theirs.norm3)
@@ -75,8 +75,8 @@ def copy_gpt2(ours, theirs):
             copy_linear(projection, weight, bias)
         for linear, conv in (
             (attention.output_projection, block.attn.c_proj),
-            (layer.feed_forward.expansion, block.mlp.c_fc),
-            (layer.feed_forward.contraction, block.mlp.c_proj),
+            (layer.feed_forward.up_projection, block.mlp.c_fc),
+            (layer.feed_forward.down_projection, block.mlp.c_proj),
         ):
             copy_linear(linear, conv.weight.T, conv.bias)
         copy_norm(layer.attention_residual.norm, block.ln_1)
@@ -97,8 +97,8 @@ def copy_marian(ours, theirs):
             copy_linear(getattr(mine, f"{name}_projection"), peer.weight, peer.bias)
 
     def copy_feed_forward(mine, other):
-        copy_linear(mine.feed_forward.expansion, other.fc1.weight, other.fc1.bias)
-        copy_linear(mine.feed_forward.contraction, other.fc2.weight, other.fc2.bias)
+        copy_linear(mine.feed_forward.up_projection, other.fc1.weight, other.fc1.bias)
+        copy_linear(mine.feed_forward.down_projection, other.fc2.weight, other.fc2.bias)
         copy_norm(mine.feed_forward_residual.norm, other.final_layer_norm)
 
     ours.src_embedding.weight.copy_(theirs.model.encoder.embed_tokens.weight)

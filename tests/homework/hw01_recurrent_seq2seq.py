@@ -130,11 +130,11 @@ class Decoder(nn.Module):
         return self.output(torch.cat((torch.stack(states[1:], dim=1), inputs), dim=2))
 ''',
     "greedy_search": '''
-def greedy_search(next_logits, *, start_id, eos_id, max_new_tokens):
+def greedy_search(next_logits, *, bos_id, eos_id, max_new_tokens):
     """With tensors all the way."""
     if max_new_tokens <= 0:
         raise ValueError(max_new_tokens)
-    tokens = torch.full((1, 1), start_id)
+    tokens = torch.full((1, 1), bos_id)
     score = 0.0
     for _ in range(max_new_tokens):
         log_probabilities = F.log_softmax(next_logits(tokens), dim=-1)
@@ -146,9 +146,9 @@ def greedy_search(next_logits, *, start_id, eos_id, max_new_tokens):
     return tokens[0, 1:].tolist(), score
 ''',
     "beam_search": '''
-def beam_search(next_logits, *, beam_size, start_id, eos_id, max_new_tokens, alpha):
+def beam_search(next_logits, *, beam_size, bos_id, eos_id, max_new_tokens, alpha):
     """With tensors and topk, and a stop where nothing in play can win any more."""
-    tokens = torch.tensor([[start_id]])
+    tokens = torch.tensor([[bos_id]])
     totals = torch.zeros(1, dtype=torch.float64)
     found = []
     for length in range(1, max_new_tokens + 1):
@@ -169,11 +169,11 @@ def beam_search(next_logits, *, beam_size, start_id, eos_id, max_new_tokens, alp
     return sorted(found, key=lambda pair: -pair[1])[:beam_size]
 ''',
     "diagnose": '''
-def diagnose(next_logits, *, output, reference, start_id, alpha):
+def diagnose(next_logits, *, output, reference, bos_id, alpha):
     """By cross-entropy, which is the negative log-probability."""
     def score(tokens):
         logits = torch.cat([
-            next_logits(torch.tensor([[start_id] + list(tokens[:t])])) for t in range(len(tokens))
+            next_logits(torch.tensor([[bos_id] + list(tokens[:t])])) for t in range(len(tokens))
         ])
         loss = F.cross_entropy(logits, torch.tensor(tokens, device=logits.device), reduction="sum")
         return -loss.item() / math.pow(len(tokens), alpha)
@@ -279,7 +279,7 @@ class Decoder(nn.Module):
         return logits
 ''',
     "greedy_search": '''
-def greedy_search(next_logits, *, start_id, eos_id, max_new_tokens):
+def greedy_search(next_logits, *, bos_id, eos_id, max_new_tokens):
     """Write one token, and let a call of itself write the others."""
     if max_new_tokens < 1:
         raise ValueError("at least one")
@@ -292,16 +292,16 @@ def greedy_search(next_logits, *, start_id, eos_id, max_new_tokens):
         rest, score = go_on(prefix + [token], left - 1)
         return [token] + rest, math.log(p[token]) + score
 
-    return go_on([start_id], max_new_tokens)
+    return go_on([bos_id], max_new_tokens)
 ''',
     "beam_search": '''
-def beam_search(next_logits, *, beam_size, start_id, eos_id, max_new_tokens, alpha):
+def beam_search(next_logits, *, beam_size, bos_id, eos_id, max_new_tokens, alpha):
     """A dictionary of beginnings, and the model asked about one at a time."""
     in_play, results = {(): 0.0}, {}
     for length in range(1, max_new_tokens + 1):
         candidates = {}
         for beginning, total in in_play.items():
-            logits = next_logits(torch.tensor([(start_id,) + beginning]))[0]
+            logits = next_logits(torch.tensor([(bos_id,) + beginning]))[0]
             log_sum = torch.logsumexp(logits, dim=0)
             for token in range(len(logits)):
                 candidates[beginning + (token,)] = total + (logits[token] - log_sum).item()
@@ -315,11 +315,11 @@ def beam_search(next_logits, *, beam_size, start_id, eos_id, max_new_tokens, alp
     return [(list(tokens), score) for tokens, score in best[:beam_size]]
 ''',
     "diagnose": '''
-def diagnose(next_logits, *, output, reference, start_id, alpha):
+def diagnose(next_logits, *, output, reference, bos_id, alpha):
     """Two sums, written out."""
     sums = {}
     for name, tokens in (("output", output), ("reference", reference)):
-        prefix, sums[name] = [start_id], 0.0
+        prefix, sums[name] = [bos_id], 0.0
         for token in tokens:
             probabilities = next_logits(torch.tensor([prefix])).softmax(-1)[0]
             sums[name] += math.log(probabilities[token])
@@ -401,11 +401,11 @@ def read_both_ways(x, lengths, layers, d_hidden):
         ),
     ),
     "greedy_search": '''
-def greedy_search(next_logits, *, start_id, eos_id, max_new_tokens):
+def greedy_search(next_logits, *, bos_id, eos_id, max_new_tokens):
     """A loop that is left in the middle."""
     if not max_new_tokens > 0:
         raise ValueError(f"{max_new_tokens=}")
-    tokens, terms = [start_id], []
+    tokens, terms = [bos_id], []
     while True:
         logits = next_logits(torch.as_tensor(tokens).view(1, -1)).squeeze(0)
         best = torch.argmax(logits)
@@ -425,13 +425,13 @@ class Beginning:
         self.tokens, self.total = tokens, total
 
 
-def beam_search(next_logits, *, beam_size, start_id, eos_id, max_new_tokens, alpha):
+def beam_search(next_logits, *, beam_size, bos_id, eos_id, max_new_tokens, alpha):
     """With objects and a heap."""
     beam, done = [Beginning([], 0.0)], []
     length = 0
     while length < max_new_tokens:
         length += 1
-        asked = torch.tensor([[start_id] + b.tokens for b in beam])
+        asked = torch.tensor([[bos_id] + b.tokens for b in beam])
         table = next_logits(asked).log_softmax(1)
         found = []
         for row, beginning in zip(table.tolist(), beam):
@@ -816,7 +816,7 @@ ADD = "total += float(log_probability)"
 GREEDY_MISTAKES = (
     greedy("end token left out", "return written, total",
            "return [t for t in written if t != eos_id], total", "tokens"),
-    greedy("start token written", "return written, total", "return [start_id, *written], total",
+    greedy("start token written", "return written, total", "return [bos_id, *written], total",
            "tokens"),
     greedy("goes on after the end", " and written[-1:] != [eos_id]", "", "tokens score"),
     greedy("no limit", "len(written) < max_new_tokens and ", "", "tokens score"),
@@ -829,12 +829,12 @@ GREEDY_MISTAKES = (
     greedy("no error for no tokens", "    if max_new_tokens < 1:\n        raise ValueError("
            'f"max_new_tokens must be at least 1, got {max_new_tokens}")\n', "", "tokens",
            "raise ValueError"),
-    greedy("the model gets the last token alone", "[[start_id, *written]]",
-           "[[start_id, *written][-1:]]", "tokens score", "does not begin with start_id"),
-    greedy("the model gets no start token", "[[start_id, *written]]", "[written or [start_id]]",
-           "tokens score", "does not begin with start_id"),
-    greedy("the model gets a flat list", "torch.tensor([[start_id, *written]])",
-           "torch.tensor([start_id, *written])", "*", "not int64 of shape (n, len)"),
+    greedy("the model gets the last token alone", "[[bos_id, *written]]",
+           "[[bos_id, *written][-1:]]", "tokens score", "does not begin with bos_id"),
+    greedy("the model gets no start token", "[[bos_id, *written]]", "[written or [bos_id]]",
+           "tokens score", "does not begin with bos_id"),
+    greedy("the model gets a flat list", "torch.tensor([[bos_id, *written]])",
+           "torch.tensor([bos_id, *written])", "*", "not int64 of shape (n, len)"),
     greedy("logits added up", PICK, "logits[0].max(dim=-1)", "score"),
     greedy("probabilities added up", ADD, "total += float(log_probability.exp())", "score"),
     greedy("the probability", "return written, total", "return written, math.exp(total)", "score",
@@ -911,7 +911,7 @@ BEAM_MISTAKES = (
     beam("too many results", RETURN, "[(tokens, score) for score, tokens in results]",
          "results"),
     beam("start token written", RETURN,
-         "[([start_id, *tokens], score) for score, tokens in results[:beam_size]]", "best"),
+         "[([bos_id, *tokens], score) for score, tokens in results[:beam_size]]", "best"),
     beam("end token left out", RETURN,
          "[([t for t in tokens if t != eos_id], score) for score, tokens in results[:beam_size]]",
          "best results normalisation"),
@@ -935,8 +935,8 @@ BEAM_MISTAKES = (
          "    return [(tokens, score) for score", "normalisation", "not ranked by their scores"),
     beam("one step too few", "range(1, max_new_tokens + 1)", "range(1, max_new_tokens)",
          "best results pruning normalisation"),
-    beam("the model gets no start token", "[start_id, *written]", "(written or [start_id])", "*",
-         "does not begin with start_id"),
+    beam("the model gets no start token", "[bos_id, *written]", "(written or [bos_id])", "*",
+         "does not begin with bos_id"),
 )  # fmt: skip
 
 
@@ -980,7 +980,7 @@ DIAGNOSIS_MISTAKES = (
     diagnosis("the token is told beforehand", "sequence[:, :t]", "sequence[:, : t + 1]",
               "scores verdict"),
     diagnosis("the model gets the last token alone", "sequence[:, :t]", "sequence[:, t - 1 : t]",
-              "*", "does not begin with start_id"),
+              "*", "does not begin with bos_id"),
     diagnosis("the score is the last term", "total += float", "total = float", "scores verdict"),
 )  # fmt: skip
 
@@ -1045,7 +1045,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         student="jun",
         what="a search that never ends",
         edits={
-            "greedy_search": "def greedy_search(next_logits, *, start_id, eos_id, max_new_tokens):"
+            "greedy_search": "def greedy_search(next_logits, *, bos_id, eos_id, max_new_tokens):"
             + ENDLESS_LOOP
         },
         lost={"greedy_search": "*"},

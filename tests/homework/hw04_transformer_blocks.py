@@ -103,19 +103,19 @@ class FeedForward(nn.Module):
             self.activation = nn.GELU("tanh")
         else:
             raise ValueError(activation)
-        self.expansion = nn.Linear(d_model, d_ff)
-        self.contraction = nn.Linear(d_ff, d_model)
+        self.up_projection = nn.Linear(d_model, d_ff)
+        self.down_projection = nn.Linear(d_ff, d_model)
         self.dropout = nn.Dropout(p=dropout)
 
     def forward(self, x):
-        x = self.expansion(x)
+        x = self.up_projection(x)
         x = self.activation(x)
         x = self.dropout(x)
-        x = self.contraction(x)
+        x = self.down_projection(x)
         return x
 """,
     "layer_norm": """
-def layer_norm(x, gain, bias, *, epsilon=1e-5):
+def layer_norm(x, weight, bias, *, eps=1e-5):
     rows = []
     for token in x.reshape(-1, x.shape[-1]):
         d = len(token)
@@ -123,60 +123,60 @@ def layer_norm(x, gain, bias, *, epsilon=1e-5):
         variance = sum((entry - mean) ** 2 for entry in token) / d if d < 100 else token.var(
             unbiased=False
         )
-        rows.append(gain * (token - mean) / (variance + epsilon) ** 0.5 + bias)
+        rows.append(weight * (token - mean) / (variance + eps) ** 0.5 + bias)
     return torch.stack(rows).reshape(x.shape)
 """,
     "rms_norm": """
-def rms_norm(x, gain, *, epsilon=1e-6):
+def rms_norm(x, weight, *, eps=1e-6):
     rows = [
-        token / math.sqrt(float(token @ token) / len(token) + epsilon) * gain
+        token / math.sqrt(float(token @ token) / len(token) + eps) * weight
         for token in x.reshape(-1, x.shape[-1])
     ]
     return torch.stack(rows).reshape(x.shape)
 """,
     "LayerNorm": """
 class LayerNorm(nn.Module):
-    def __init__(self, d_model, *, epsilon=1e-5):
+    def __init__(self, d_model, *, eps=1e-5):
         super().__init__()
-        if d_model <= 0 or epsilon <= 0:
+        if d_model <= 0 or eps <= 0:
             raise ValueError("positive, please")
-        self.eps = epsilon
-        self.register_parameter("gain", nn.Parameter(torch.full((d_model,), 1.0)))
+        self.eps = eps
+        self.register_parameter("weight", nn.Parameter(torch.full((d_model,), 1.0)))
         self.register_parameter("bias", nn.Parameter(torch.full((d_model,), 0.0)))
 
     def forward(self, x):
         centred = x - x.mean(-1, keepdim=True)
-        return self.gain * centred / (centred**2).mean(-1, keepdim=True).add(self.eps).sqrt() + (
+        return self.weight * centred / (centred**2).mean(-1, keepdim=True).add(self.eps).sqrt() + (
             self.bias
         )
 """,
     "layer_norm_backward": """
-def layer_norm_backward(upstream, x, gain, *, epsilon=1e-5):
+def layer_norm_backward(upstream, x, weight, *, eps=1e-5):
     d = x.shape[-1]
     x_rows, u_rows = x.reshape(-1, d), upstream.reshape(-1, d)
-    gain_gradient, bias_gradient = torch.zeros_like(gain), torch.zeros_like(gain)
+    gain_gradient, bias_gradient = torch.zeros_like(weight), torch.zeros_like(weight)
     rows = []
     for token, u in zip(x_rows, u_rows):
-        s = (token.var(correction=0) + epsilon) ** 0.5
+        s = (token.var(correction=0) + eps) ** 0.5
         normal = (token - token.mean()) / s
         gain_gradient = gain_gradient + u * normal
         bias_gradient = bias_gradient + u
         # The Jacobian, written out: (I - 1/d - normal normal^T / d) / s
         jacobian = torch.eye(d).to(token) - 1 / d - torch.outer(normal, normal) / d
-        rows.append(jacobian @ (u * gain) / s)
+        rows.append(jacobian @ (u * weight) / s)
     return torch.stack(rows).reshape(x.shape), gain_gradient, bias_gradient
 """,
     "diagnose_layer_norm": """
 def diagnose_layer_norm(norm):
     x = torch.tensor([[[1.0, 2.0, 6.0], [7.0, -4.0, 0.0]], [[9.0, 2.0, 2.0], [0.0, 1.0, 0.0]]])
     ones, zeros = torch.ones(3), torch.zeros(3)
-    got = norm(x, ones, zeros, epsilon=0.7)
+    got = norm(x, ones, zeros, eps=0.7)
     centred = x - x.mean(-1, keepdim=True)
     variance = centred.pow(2).mean(-1, keepdim=True)
     expectations = {
         "right": centred / (variance + 0.7).sqrt(),
         "divides by d_model - 1": centred / (variance * 3 / 2 + 0.7).sqrt(),
-        "epsilon outside the root": centred / (variance.sqrt() + 0.7),
+        "eps outside the root": centred / (variance.sqrt() + 0.7),
         "keeps the mean": x / (variance + 0.7).sqrt(),
     }
     for verdict, expected in expectations.items():
@@ -274,46 +274,48 @@ class FeedForward(nn.Module):
             raise ValueError(activation)
         if not 0 <= dropout <= 1:
             raise ValueError(dropout)
-        self.expansion, self.contraction = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.up_projection = nn.Linear(d_model, d_ff)
+        self.down_projection = nn.Linear(d_ff, d_model)
         self.name, self.p = activation, dropout
 
     def forward(self, x):
-        inner = self.expansion(x)
+        inner = self.up_projection(x)
         if self.name == "relu":
             inner = inner.clamp(min=0)
         else:
             inner = F.gelu(inner, approximate="tanh" if self.name == "gelu_tanh" else "none")
-        return self.contraction(F.dropout(inner, p=self.p, training=self.training))
+        return self.down_projection(F.dropout(inner, p=self.p, training=self.training))
 """,
     "layer_norm": """
-def layer_norm(x, gain, bias, *, epsilon=1e-5):
+def layer_norm(x, weight, bias, *, eps=1e-5):
     variance, mean = torch.var_mean(x, dim=-1, keepdim=True, correction=0)
-    return torch.addcmul(bias, (x - mean) * torch.rsqrt(variance + epsilon), gain)
+    return torch.addcmul(bias, (x - mean) * torch.rsqrt(variance + eps), weight)
 """,
     "rms_norm": """
-def rms_norm(x: Tensor, gain: Tensor, *, epsilon: float = 1e-6) -> Tensor:
+def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
     squares = torch.einsum("...d,...d->...", x, x)[..., None]
-    return x * gain * torch.rsqrt(squares / x.shape[-1] + epsilon)
+    return x * weight * torch.rsqrt(squares / x.shape[-1] + eps)
 """,
     "LayerNorm": """
 class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, *, epsilon: float = 1e-5) -> None:
+    def __init__(self, d_model: int, *, eps: float = 1e-5) -> None:
         super().__init__()
-        if not (d_model > 0 and epsilon > 0):
-            raise ValueError((d_model, epsilon))
-        self.epsilon = epsilon
-        self.gain, self.bias = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+        if not (d_model > 0 and eps > 0):
+            raise ValueError((d_model, eps))
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
-        return layer_norm(x, self.gain, self.bias, epsilon=self.epsilon)
+        return layer_norm(x, self.weight, self.bias, eps=self.eps)
 """,
     "layer_norm_backward": """
-def layer_norm_backward(upstream, x, gain, *, epsilon=1e-5):
+def layer_norm_backward(upstream, x, weight, *, eps=1e-5):
     d = x.size(-1)
     variance, mean = torch.var_mean(x, dim=-1, keepdim=True, correction=0)
-    inverse = (variance + epsilon).rsqrt()
+    inverse = (variance + eps).rsqrt()
     normal = (x - mean) * inverse
-    v = upstream * gain
+    v = upstream * weight
     variance_gradient = (v * (x - mean) * -0.5 * inverse**3).sum(-1, keepdim=True)
     mean_gradient = (-v * inverse).sum(-1, keepdim=True)
     x_gradient = v * inverse + variance_gradient * 2 * (x - mean) / d + mean_gradient / d
@@ -321,8 +323,8 @@ def layer_norm_backward(upstream, x, gain, *, epsilon=1e-5):
     return [x_gradient, gain_gradient, upstream.reshape(-1, d).sum(0)]
 """,
     "diagnose_layer_norm": """
-def _call(norm, x, epsilon):
-    return norm(x, torch.ones(x.shape[-1]), torch.zeros(x.shape[-1]), epsilon=epsilon)
+def _call(norm, x, eps):
+    return norm(x, torch.ones(x.shape[-1]), torch.zeros(x.shape[-1]), eps=eps)
 
 
 def diagnose_layer_norm(norm: Callable[..., Tensor]) -> str:
@@ -337,7 +339,7 @@ def diagnose_layer_norm(norm: Callable[..., Tensor]) -> str:
     if abs(_call(norm, x, 1e-9).square().mean().item() - 1) > 1e-2:
         return "divides by d_model - 1"
     large = _call(norm, torch.tensor([[[-1.0, 1.0] * 50]]), 1.0)
-    return "right" if large[0, 0, 1] > 0.6 else "epsilon outside the root"
+    return "right" if large[0, 0, 1] > 0.6 else "eps outside the root"
 """,
     "Residual": """
 class Residual(nn.Module):
@@ -431,62 +433,62 @@ class FeedForward(nn.Module):
             raise ValueError((d_model, d_ff, activation))
         self.bend = self.FUNCTIONS[activation]
         self.drop = nn.Dropout(dropout)
-        self.expansion = nn.Linear(d_model, d_ff)
-        self.contraction = nn.Linear(d_ff, d_model)
+        self.up_projection = nn.Linear(d_model, d_ff)
+        self.down_projection = nn.Linear(d_ff, d_model)
 
     def forward(self, x):
-        inner = self.bend(x @ self.expansion.weight.T + self.expansion.bias)
-        return self.drop(inner) @ self.contraction.weight.T + self.contraction.bias
+        inner = self.bend(x @ self.up_projection.weight.T + self.up_projection.bias)
+        return self.drop(inner) @ self.down_projection.weight.T + self.down_projection.bias
 """,
     "layer_norm": """
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, *, epsilon: float = 1e-5) -> Tensor:
+def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, *, eps: float = 1e-5) -> Tensor:
     wide = x.double()
     centred = wide - wide.mean(-1, keepdim=True)
     norm = torch.linalg.vector_norm(centred, dim=-1, keepdim=True)
-    normal = centred / torch.sqrt(norm**2 / x.size(-1) + epsilon)
-    return (normal * gain + bias).to(x.dtype)
+    normal = centred / torch.sqrt(norm**2 / x.size(-1) + eps)
+    return (normal * weight + bias).to(x.dtype)
 """,
     "rms_norm": """
-def rms_norm(x, gain, *, epsilon=1e-6):
+def rms_norm(x, weight, *, eps=1e-6):
     norm = x.norm(dim=-1, keepdim=True)
-    return gain * x / torch.hypot(norm / x.size(-1) ** 0.5, torch.tensor(epsilon**0.5).to(x))
+    return weight * x / torch.hypot(norm / x.size(-1) ** 0.5, torch.tensor(eps**0.5).to(x))
 """,
     "LayerNorm": """
 class LayerNorm(nn.Module):
-    def __init__(self, d_model, epsilon=1e-5):
+    def __init__(self, d_model, eps=1e-5):
         super().__init__()
-        for value in (d_model, epsilon):
+        for value in (d_model, eps):
             if value <= 0:
                 raise ValueError(value)
-        self.gain = nn.Parameter(torch.zeros(d_model) + 1)
+        self.weight = nn.Parameter(torch.zeros(d_model) + 1)
         self.bias = nn.Parameter(torch.empty(d_model).fill_(0))
-        self.settings = (d_model,), epsilon
+        self.settings = (d_model,), eps
 
     def forward(self, x):
-        (shape, epsilon) = self.settings
-        return nn.functional.layer_norm(x, shape, self.gain, self.bias, eps=epsilon)
+        (shape, eps) = self.settings
+        return nn.functional.layer_norm(x, shape, self.weight, self.bias, eps=eps)
 """,
     "layer_norm_backward": """
-def layer_norm_backward(upstream, x, gain, *, epsilon=1e-5):
+def layer_norm_backward(upstream, x, weight, *, eps=1e-5):
     def project_out(v, direction):
         return v - direction * (v * direction).mean(-1, keepdim=True)
 
-    s = torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + epsilon)
+    s = torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + eps)
     normal = (x - x.mean(-1, keepdim=True)) / s
-    v = project_out(project_out(upstream * gain, torch.ones_like(x)), normal)
+    v = project_out(project_out(upstream * weight, torch.ones_like(x)), normal)
     others = list(range(x.dim() - 1))
     total = (lambda t: t.sum(others)) if others else (lambda t: t)
     return v / s, total(upstream * normal), total(upstream)
 """,
     "diagnose_layer_norm": """
 def diagnose_layer_norm(norm):
-    gain, bias = torch.ones(2), torch.zeros(2)
+    weight, bias = torch.ones(2), torch.zeros(2)
     token = torch.tensor([[[1.0, 3.0]]])
     batch = torch.cat((token, token + torch.tensor([10.0, -20.0])), dim=1)
     batch = torch.cat((batch, 3 * batch))
 
-    def first(x, epsilon=1e-8):
-        return norm(x, gain, bias, epsilon=epsilon)[0, 0]
+    def first(x, eps=1e-8):
+        return norm(x, weight, bias, eps=eps)[0, 0]
 
     if not torch.allclose(first(batch), first(token), atol=1e-3):
         return "mixes the tokens"
@@ -495,7 +497,7 @@ def diagnose_layer_norm(norm):
     if abs(first(token)[1] - 1) > 1e-3:
         return "divides by d_model - 1"
     if abs(first(token, 8.0)[1] - 1 / 3) > 1e-3:
-        return "epsilon outside the root"
+        return "eps outside the root"
     return "right"
 """,
     "Residual": """
@@ -1025,23 +1027,23 @@ ROTARY_MISTAKES = (
     ),
 )
 
-INNER = "self.activation(self.expansion(x))"
-OUTER = "self.contraction(self.dropout(inner))"
+INNER = "self.activation(self.up_projection(x))"
+OUTER = "self.down_projection(self.dropout(inner))"
 
 FEED_FORWARD_MISTAKES = (
     mistake(
         "nothing bends",
         "FeedForward",
-        ((INNER, "self.expansion(x)"),),
+        ((INNER, "self.up_projection(x)"),),
         lost="values",
         hint="nothing bends",
     ),
     mistake(
-        "bent after the contraction",
+        "bent after the down_projection",
         "FeedForward",
-        ((INNER, "self.expansion(x)"), (OUTER, f"self.activation({OUTER})")),
+        ((INNER, "self.up_projection(x)"), (OUTER, f"self.activation({OUTER})")),
         lost="values",
-        hint="the activation comes before the contraction",
+        hint="the activation comes before the down_projection",
     ),
     mistake(
         "bent twice",
@@ -1107,8 +1109,8 @@ FEED_FORWARD_MISTAKES = (
         "other names",
         "FeedForward",
         (
-            ("self.expansion = ", "self.first = "),
-            ("self.contraction = ", "self.second = "),
+            ("self.up_projection = ", "self.first = "),
+            ("self.down_projection = ", "self.second = "),
             (INNER, "self.activation(self.first(x))"),
             (OUTER, "self.second(self.dropout(inner))"),
         ),
@@ -1124,21 +1126,21 @@ FEED_FORWARD_MISTAKES = (
     mistake(
         "dropout in evaluation too",
         "FeedForward",
-        ((OUTER, "self.contraction(F.dropout(inner, self.dropout.p))"),),
+        ((OUTER, "self.down_projection(F.dropout(inner, self.dropout.p))"),),
         lost="dropout",
         hint="switches nn.Dropout off",
     ),
     mistake(
         "no dropout at all",
         "FeedForward",
-        ((OUTER, "self.contraction(inner)"),),
+        ((OUTER, "self.down_projection(inner)"),),
         lost="dropout",
         hint="nothing is dropped from them",
     ),
     mistake(
         "dropout on the output",
         "FeedForward",
-        ((OUTER, "self.dropout(self.contraction(inner))"),),
+        ((OUTER, "self.dropout(self.down_projection(inner))"),),
         lost="dropout",
         hint="dropout acts on the output",
     ),
@@ -1146,8 +1148,8 @@ FEED_FORWARD_MISTAKES = (
         "dropout on the input",
         "FeedForward",
         (
-            (INNER, "self.activation(self.expansion(self.dropout(x)))"),
-            (OUTER, "self.contraction(inner)"),
+            (INNER, "self.activation(self.up_projection(self.dropout(x)))"),
+            (OUTER, "self.down_projection(inner)"),
         ),
         lost="dropout",
         hint="nothing is dropped from them",
@@ -1156,8 +1158,8 @@ FEED_FORWARD_MISTAKES = (
         "dropout before the activation",
         "FeedForward",
         (
-            (INNER, "self.activation(self.dropout(self.expansion(x)))"),
-            (OUTER, "self.contraction(inner)"),
+            (INNER, "self.activation(self.dropout(self.up_projection(x)))"),
+            (OUTER, "self.down_projection(inner)"),
         ),
         lost="dropout",
         hint="dropout comes after the activation",
@@ -1169,7 +1171,7 @@ FEED_FORWARD_MISTAKES = (
             (
                 f"return {OUTER}",
                 "scale = 1 - self.dropout.p if self.training else 1\n"
-                "        return self.contraction(scale * self.dropout(inner))",
+                "        return self.down_projection(scale * self.dropout(inner))",
             ),
         ),
         lost="dropout",
@@ -1186,7 +1188,7 @@ FEED_FORWARD_MISTAKES = (
 
 MEAN = "mean = x.mean(dim=-1, keepdim=True)"
 VARIANCE = "(x - mean).square().mean(dim=-1, keepdim=True)"
-NORMAL = "(x - mean) / torch.sqrt(variance + epsilon) * gain + bias"
+NORMAL = "(x - mean) / torch.sqrt(variance + eps) * weight + bias"
 
 LAYER_NORM_MISTAKES = (
     mistake(
@@ -1197,38 +1199,38 @@ LAYER_NORM_MISTAKES = (
         hint="the variance divides by d_model - 1",
     ),
     mistake(
-        "epsilon outside the root",
+        "eps outside the root",
         "layer_norm",
-        (("torch.sqrt(variance + epsilon)", "(torch.sqrt(variance) + epsilon)"),),
-        lost="epsilon",
-        hint="epsilon is added to the root",
+        (("torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)"),),
+        lost="eps",
+        hint="eps is added to the root",
     ),
     mistake(
-        "no epsilon",
+        "no eps",
         "layer_norm",
-        (("variance + epsilon", "variance"),),
-        lost="epsilon",
-        hint="add epsilon to it",
+        (("variance + eps", "variance"),),
+        lost="eps",
+        hint="add eps to it",
     ),
     mistake(
-        "epsilon fixed",
+        "eps fixed",
         "layer_norm",
-        (("variance + epsilon", "variance + 1e-5"),),
-        lost="epsilon",
-        hint="epsilon",
+        (("variance + eps", "variance + 1e-5"),),
+        lost="eps",
+        hint="eps",
     ),
     mistake(
-        "epsilon squared",
+        "eps squared",
         "layer_norm",
-        (("variance + epsilon", "variance + epsilon**2"),),
-        lost="epsilon",
-        hint="epsilon is squared",
+        (("variance + eps", "variance + eps**2"),),
+        lost="eps",
+        hint="eps is squared",
     ),
     mistake(
         "the root forgotten",
         "layer_norm",
-        (("torch.sqrt(variance + epsilon)", "(variance + epsilon)"),),
-        lost="values epsilon",
+        (("torch.sqrt(variance + eps)", "(variance + eps)"),),
+        lost="values eps",
         hint="divided by the variance; take its root",
     ),
     mistake(
@@ -1249,43 +1251,43 @@ LAYER_NORM_MISTAKES = (
         "over the tokens",
         "layer_norm",
         ((MEAN, MEAN.replace("-1", "-2")), (VARIANCE, VARIANCE.replace("-1", "-2"))),
-        lost="values epsilon",
+        lost="values eps",
         hint="means run over the tokens",
     ),
     mistake(
         "over tokens and entries",
         "layer_norm",
         ((MEAN, MEAN.replace("-1", "(-2, -1)")), (VARIANCE, VARIANCE.replace("-1", "(-2, -1)"))),
-        lost="values epsilon",
+        lost="values eps",
         hint="tokens and entries",
     ),
     mistake(
         "over the whole batch",
         "layer_norm",
         ((MEAN, "mean = x.mean()"), (VARIANCE, "(x - mean).square().mean()")),
-        lost="values epsilon",
+        lost="values eps",
         hint="take the last dimension alone",
     ),
     mistake(
-        "gain and bias forgotten",
+        "weight and bias forgotten",
         "layer_norm",
-        ((" * gain + bias", ""),),
+        ((" * weight + bias", ""),),
         lost="values",
-        hint="gain and bias are missing",
+        hint="weight and bias are missing",
     ),
     mistake(
-        "bias before gain",
+        "bias before weight",
         "layer_norm",
-        ((NORMAL, "((x - mean) / torch.sqrt(variance + epsilon) + bias) * gain"),),
+        ((NORMAL, "((x - mean) / torch.sqrt(variance + eps) + bias) * weight"),),
         lost="values",
-        hint="before the gain multiplies",
+        hint="before the weight multiplies",
     ),
     mistake(
         "x centred in place",
         "layer_norm",
         (
             (VARIANCE, "x.sub_(mean).square().mean(dim=-1, keepdim=True)"),
-            (NORMAL, "x / torch.sqrt(variance + epsilon) * gain + bias"),
+            (NORMAL, "x / torch.sqrt(variance + eps) * weight + bias"),
         ),
         lost="values",
         hint="changes the caller's tensor",
@@ -1294,13 +1296,13 @@ LAYER_NORM_MISTAKES = (
         "keepdim forgotten",
         "layer_norm",
         ((MEAN, "mean = x.mean(dim=-1)"), (VARIANCE, "(x - mean).square().mean(dim=-1)")),
-        lost="values epsilon",
+        lost="values eps",
         hint="keepdim=True",
     ),
 )
 
 RMS = "x.square().mean(dim=-1, keepdim=True)"
-RMS_RESULT = "x / torch.sqrt(mean_square + epsilon) * gain"
+RMS_RESULT = "x / torch.sqrt(mean_square + eps) * weight"
 
 RMS_MISTAKES = tuple(
     mistake(what, "rms_norm", edit, lost="values", hint=hint)
@@ -1315,31 +1317,31 @@ RMS_MISTAKES = tuple(
             ((RMS, "x.var(dim=-1, keepdim=True, correction=0)"),),
             "by the deviation",
         ),
-        ("no gain", ((" * gain", ""),), "the gain is missing"),
+        ("no weight", ((" * weight", ""),), "the weight is missing"),
         (
             "the root forgotten",
-            (("torch.sqrt(mean_square + epsilon)", "(mean_square + epsilon)"),),
+            (("torch.sqrt(mean_square + eps)", "(mean_square + eps)"),),
             "the root is missing",
         ),
         (
-            "epsilon outside",
-            (("torch.sqrt(mean_square + epsilon)", "(torch.sqrt(mean_square) + epsilon)"),),
-            "epsilon is added to the root",
+            "eps outside",
+            (("torch.sqrt(mean_square + eps)", "(torch.sqrt(mean_square) + eps)"),),
+            "eps is added to the root",
         ),
         ("the norm", ((RMS, RMS.replace("mean", "sum")),), "divided by the norm"),
         ("over the tokens", ((RMS, RMS.replace("-1", "-2")),), "over other tokens too"),
-        ("no epsilon", (("mean_square + epsilon", "mean_square"),), ""),
+        ("no eps", (("mean_square + eps", "mean_square"),), ""),
         ("the mean of the sizes", ((RMS, "x.abs().mean(dim=-1, keepdim=True).square()"),), ""),
         ("keepdim forgotten", ((RMS, "x.square().mean(dim=-1)"),), "keepdim=True"),
         (
             "x divided in place",
-            ((RMS_RESULT, "x.div_(torch.sqrt(mean_square + epsilon)) * gain"),),
+            ((RMS_RESULT, "x.div_(torch.sqrt(mean_square + eps)) * weight"),),
             "changes the caller's tensor",
         ),
         ("over everything", ((RMS, "x.square().mean()"),), "over other tokens too"),
         (
-            "gain under the root",
-            ((RMS_RESULT, "x / torch.sqrt((mean_square + epsilon) / gain)"),),
+            "weight under the root",
+            ((RMS_RESULT, "x / torch.sqrt((mean_square + eps) / weight)"),),
             "stands outside the root",
         ),
     )
@@ -1349,9 +1351,9 @@ LAYER_MISTAKES = tuple(
     mistake(what, "LayerNorm", edit, lost="parameters", hint=hint)
     for what, edit, hint in (
         (
-            "gain starts at 0",
+            "weight starts at 0",
             (("torch.ones(d_model)", "torch.zeros(d_model)"),),
-            "a gain for each entry",
+            "a weight for each entry",
         ),
         (
             "bias starts at 1",
@@ -1359,7 +1361,7 @@ LAYER_MISTAKES = tuple(
             "a bias for each entry",
         ),
         (
-            "gain and bias are no parameters",
+            "weight and bias are no parameters",
             (("nn.Parameter(torch.ones(d_model))", "torch.ones(d_model)"),),
             "",
         ),
@@ -1367,8 +1369,8 @@ LAYER_MISTAKES = tuple(
             "buffers in place of parameters",
             (
                 (
-                    "self.gain = nn.Parameter(torch.ones(d_model))",
-                    'self.register_buffer("gain", torch.ones(d_model))',
+                    "self.weight = nn.Parameter(torch.ones(d_model))",
+                    'self.register_buffer("weight", torch.ones(d_model))',
                 ),
             ),
             "nn.Parameter",
@@ -1376,56 +1378,56 @@ LAYER_MISTAKES = tuple(
         (
             "other names",
             (
-                ("self.gain = ", "self.weight = "),
+                ("self.weight = ", "self.weight = "),
                 (
-                    "return F.layer_norm(x, self.gain.shape, self.gain,",
+                    "return F.layer_norm(x, self.weight.shape, self.weight,",
                     "return F.layer_norm(x, self.weight.shape, self.weight,",
                 ),
             ),
             "",
         ),
         (
-            "one gain for all entries",
+            "one weight for all entries",
             (
                 ("torch.ones(d_model)", "torch.ones(1)"),
                 (
-                    "F.layer_norm(x, self.gain.shape, self.gain,",
-                    "F.layer_norm(x, x.shape[-1:], self.gain.expand(x.size(-1)),",
+                    "F.layer_norm(x, self.weight.shape, self.weight,",
+                    "F.layer_norm(x, x.shape[-1:], self.weight.expand(x.size(-1)),",
                 ),
             ),
-            "a gain for each entry",
+            "a weight for each entry",
         ),
         (
-            "gain forgotten in forward",
-            (("self.gain, self.bias,", "None, self.bias,"),),
+            "weight forgotten in forward",
+            (("self.weight, self.bias,", "None, self.bias,"),),
             "use it in forward",
         ),
-        ("bias forgotten in forward", (("self.gain, self.bias,", "self.gain, None,"),), ""),
+        ("bias forgotten in forward", (("self.weight, self.bias,", "self.weight, None,"),), ""),
         (
-            "epsilon not handed on",
-            ((", self.epsilon)", ")"),),
-            "forward hands gain, bias and epsilon on",
+            "eps not handed on",
+            ((", self.eps)", ")"),),
+            "forward hands weight, bias and eps on",
         ),
         (
-            "another epsilon at the start",
-            (("epsilon: float = 1e-5", "epsilon: float = 1e-3"),),
+            "another eps at the start",
+            (("eps: float = 1e-5", "eps: float = 1e-3"),),
             "it is 1e-5 unless given",
         ),
-        ("no refusal", (("        _check_positive(d_model=d_model, epsilon=epsilon)\n", ""),), ""),
+        ("no refusal", (("        _check_positive(d_model=d_model, eps=eps)\n", ""),), ""),
         (
-            "an epsilon of 0 let through",
+            "an eps of 0 let through",
             (
                 (
-                    "_check_positive(d_model=d_model, epsilon=epsilon)",
+                    "_check_positive(d_model=d_model, eps=eps)",
                     "_check_positive(d_model=d_model)",
                 ),
             ),
             "must be positive",
         ),
         (
-            "random gain",
+            "random weight",
             (("torch.ones(d_model)", "torch.randn(d_model)"),),
-            "a gain for each entry",
+            "a weight for each entry",
         ),
     )
 )
@@ -1456,9 +1458,9 @@ BACKWARD_MISTAKES = (
         hint="subtract the mean of v",
     ),
     backward_mistake(
-        "the gain forgotten",
-        ("inner = upstream * gain", "inner = upstream"),
-        hint="the gain is missing",
+        "the weight forgotten",
+        ("inner = upstream * weight", "inner = upstream"),
+        hint="the weight is missing",
     ),
     backward_mistake(
         "not divided by s",
@@ -1484,19 +1486,19 @@ BACKWARD_MISTAKES = (
         lost="dials input",
     ),
     backward_mistake(
-        "epsilon outside the root",
+        "eps outside the root",
         (
-            "torch.sqrt(centred.square().mean(dim=-1, keepdim=True) + epsilon)",
-            "(torch.sqrt(centred.square().mean(dim=-1, keepdim=True)) + epsilon)",
+            "torch.sqrt(centred.square().mean(dim=-1, keepdim=True) + eps)",
+            "(torch.sqrt(centred.square().mean(dim=-1, keepdim=True)) + eps)",
         ),
         lost="dials input",
-        hint="epsilon stands under the root",
+        hint="eps stands under the root",
     ),
     backward_mistake(
-        "no epsilon",
-        (" + epsilon)", ")"),
+        "no eps",
+        (" + eps)", ")"),
         lost="dials input",
-        hint="epsilon is not used",
+        hint="eps is not used",
     ),
     backward_mistake(
         "a sign",
@@ -1513,7 +1515,7 @@ BACKWARD_MISTAKES = (
         hint="",
     ),
     backward_mistake(
-        "gain and bias exchanged",
+        "weight and bias exchanged",
         (RESULT, RESULT.replace("gain_gradient, bias_gradient", "bias_gradient, gain_gradient")),
         lost="dials",
         hint="in this order",
@@ -1529,17 +1531,17 @@ BACKWARD_MISTAKES = (
         hint="an average over the tokens",
     ),
     backward_mistake(
-        "the gradient of gain takes x as it came",
+        "the gradient of weight takes x as it came",
         ("(upstream * normal)", "(upstream * x)"),
         lost="dials",
         hint="not by x",
     ),
     backward_mistake(
-        "the gradient of gain without x", ("(upstream * normal)", "upstream"), lost="dials"
+        "the gradient of weight without x", ("(upstream * normal)", "upstream"), lost="dials"
     ),
     backward_mistake(
-        "the gradient of bias times the gain",
-        ("bias_gradient = upstream.", "bias_gradient = (upstream * gain)."),
+        "the gradient of bias times the weight",
+        ("bias_gradient = upstream.", "bias_gradient = (upstream * weight)."),
         lost="dials",
         hint="upstream alone",
     ),
@@ -1558,7 +1560,7 @@ BACKWARD_MISTAKES = (
     ),
     backward_mistake(
         "upstream scaled in place",
-        ("inner = upstream * gain", "inner = upstream.mul_(gain)"),
+        ("inner = upstream * weight", "inner = upstream.mul_(weight)"),
         hint="",
     ),
 )
@@ -1589,10 +1591,10 @@ DETECTIVE_MISTAKES = (
         "return one of VERDICTS",
     ),
     mistake(
-        "epsilon too small to see",
+        "eps too small to see",
         "diagnose_layer_norm",
         (
-            ("epsilon=3.0)", "epsilon=1e-5)"),
+            ("eps=3.0)", "eps=1e-5)"),
             ("math.sqrt(1 + 3)", "1.00001"),
             ("math.sqrt(2 + 3)", "math.sqrt(2)"),
             ('root": 1 + 3', 'root": 1.00002'),
@@ -1605,8 +1607,8 @@ DETECTIVE_MISTAKES = (
         "diagnose_layer_norm",
         (
             (
-                "norm(crowd, gain, bias, epsilon=1e-5)[:1, :1]",
-                "norm(crowd[:1], gain, bias, epsilon=1e-5)[:, :1]",
+                "norm(crowd, weight, bias, eps=1e-5)[:1, :1]",
+                "norm(crowd[:1], weight, bias, eps=1e-5)[:, :1]",
             ),
         ),
         lost="suspects",
@@ -1617,8 +1619,8 @@ DETECTIVE_MISTAKES = (
         "diagnose_layer_norm",
         (
             (
-                "norm(crowd, gain, bias, epsilon=1e-5)[:1, :1]",
-                "norm(crowd[:, :1], gain, bias, epsilon=1e-5)[:1]",
+                "norm(crowd, weight, bias, eps=1e-5)[:1, :1]",
+                "norm(crowd[:, :1], weight, bias, eps=1e-5)[:1]",
             ),
         ),
         lost="exhibits suspects",
@@ -1629,8 +1631,8 @@ DETECTIVE_MISTAKES = (
         "diagnose_layer_norm",
         (
             (
-                "    if not torch.allclose(norm(crowd[:1, :1] + 10, gain, bias, "
-                "epsilon=1e-5), alone, "
+                "    if not torch.allclose(norm(crowd[:1, :1] + 10, weight, bias, "
+                "eps=1e-5), alone, "
                 "atol=1e-4):\n" + KEEPS_MEAN,
                 "",
             ),
@@ -1641,15 +1643,15 @@ DETECTIVE_MISTAKES = (
     mistake(
         "a suspect without a mean",
         "diagnose_layer_norm",
-        (("norm(crowd[:1, :1] + 10, gain", "norm(crowd[:1, :1], gain"),),
+        (("norm(crowd[:1, :1] + 10, weight", "norm(crowd[:1, :1], weight"),),
         lost="suspects",
     ),
     mistake(
-        "epsilon and Bessel exchanged",
+        "eps and Bessel exchanged",
         "diagnose_layer_norm",
         (
             ('"divides by d_model - 1": math.sqrt(2 + 3)', '"divides by d_model - 1": 1 + 3'),
-            ('"epsilon outside the root": 1 + 3', '"epsilon outside the root": math.sqrt(2 + 3)'),
+            ('"eps outside the root": 1 + 3', '"eps outside the root": math.sqrt(2 + 3)'),
         ),
         lost="exhibits suspects",
         hint="read its code again",
@@ -1662,16 +1664,16 @@ DETECTIVE_MISTAKES = (
         hint="each of the three is wrong",
     ),
     mistake(
-        "epsilon not known",
+        "eps not known",
         "diagnose_layer_norm",
-        (('        "epsilon outside the root": 1 + 3,\n', ""),),
+        (('        "eps outside the root": 1 + 3,\n', ""),),
         lost="exhibits suspects",
         hint="a mistake of its own",
     ),
     mistake(
         "one token alone, always",
         "diagnose_layer_norm",
-        (("norm(crowd, gain, bias, epsilon=1e-5)[:1, :1]", "alone"),),
+        (("norm(crowd, weight, bias, eps=1e-5)[:1, :1]", "alone"),),
         lost="exhibits suspects",
         hint="each of the three is wrong",
     ),
@@ -1845,15 +1847,15 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         student="fatima",
         what="a LayerNorm that stands on a wrong layer_norm",
         edits={
-            "layer_norm": (("torch.sqrt(variance + epsilon)", "(torch.sqrt(variance) + epsilon)"),),
+            "layer_norm": (("torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)"),),
             "LayerNorm": (
                 (
-                    "return F.layer_norm(x, self.gain.shape, self.gain, self.bias, self.epsilon)",
-                    "return layer_norm(x, self.gain, self.bias, epsilon=self.epsilon)",
+                    "return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)",
+                    "return layer_norm(x, self.weight, self.bias, eps=self.eps)",
                 ),
             ),
         },
-        lost={"layer_norm": "epsilon", "LayerNorm": "parameters"},
+        lost={"layer_norm": "eps", "LayerNorm": "parameters"},
         hint="under the root",
     ),
     Submission(
@@ -1872,7 +1874,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         student="hana",
         what="dropout that never sleeps",
         edits={
-            "FeedForward": ((OUTER, "self.contraction(F.dropout(inner, self.dropout.p))"),),
+            "FeedForward": ((OUTER, "self.down_projection(F.dropout(inner, self.dropout.p))"),),
             "Residual": ((PRE, "x + F.dropout(sublayer(self.norm(x)), self.dropout.p)"),),
         },
         lost={"FeedForward": "dropout", "Residual": "dropout"},
@@ -1900,18 +1902,19 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         what="PyTorch's own normalisations, which the rule forbids",
         edits={
             "layer_norm": """
-def layer_norm(x, gain, bias, *, epsilon=1e-5):
-    return F.layer_norm(x, gain.shape, gain, bias, epsilon)
+def layer_norm(x, weight, bias, *, eps=1e-5):
+    return F.layer_norm(x, weight.shape, weight, bias, eps)
 """,
             "rms_norm": """
-def rms_norm(x, gain, *, epsilon=1e-6):
-    return F.rms_norm(x, gain.shape, gain, epsilon)
+def rms_norm(x, weight, *, eps=1e-6):
+    return F.rms_norm(x, weight.shape, weight, eps)
 """,
             "layer_norm_backward": """
-def layer_norm_backward(upstream, x, gain, *, epsilon=1e-5):
+def layer_norm_backward(upstream, x, weight, *, eps=1e-5):
     with torch.enable_grad():
-        leaves = [t.detach().clone().requires_grad_() for t in (x, gain, torch.zeros_like(gain))]
-        output = layer_norm(*leaves, epsilon=epsilon)
+        inputs = (x, weight, torch.zeros_like(weight))
+        leaves = [t.detach().clone().requires_grad_() for t in inputs]
+        output = layer_norm(*leaves, eps=eps)
         return torch.autograd.grad(output, leaves, upstream)
 """,
         },
@@ -1923,13 +1926,13 @@ def layer_norm_backward(upstream, x, gain, *, epsilon=1e-5):
         what="each norm by way of PyTorch's other one, which the rule forbids",
         edits={
             "layer_norm": """
-def layer_norm(x, gain, bias, *, epsilon=1e-5):
-    return F.rms_norm(x - x.mean(-1, keepdim=True), gain.shape, gain, epsilon) + bias
+def layer_norm(x, weight, bias, *, eps=1e-5):
+    return F.rms_norm(x - x.mean(-1, keepdim=True), weight.shape, weight, eps) + bias
 """,
             "rms_norm": """
-def rms_norm(x, gain, *, epsilon=1e-6):
+def rms_norm(x, weight, *, eps=1e-6):
     both = torch.cat((x, -x), dim=-1)  # whose mean is 0
-    return F.layer_norm(both, both.shape[-1:], eps=epsilon)[..., : x.size(-1)] * gain
+    return F.layer_norm(both, both.shape[-1:], eps=eps)[..., : x.size(-1)] * weight
 """,
         },
         lost={"layer_norm": "*", "rms_norm": "*"},
@@ -1938,7 +1941,7 @@ def rms_norm(x, gain, *, epsilon=1e-6):
     Submission(
         student="lea",
         what="os._exit in the middle",
-        edits={"rms_norm": "def rms_norm(x, gain, *, epsilon=1e-6):\n    os._exit(0)\n"},
+        edits={"rms_norm": "def rms_norm(x, weight, *, eps=1e-6):\n    os._exit(0)\n"},
         lost={"rms_norm": "*"},
         status=Status.CRASH,
         judge_only=True,
@@ -1962,7 +1965,7 @@ EQUIVALENT = {
     "d_model)[-1]": "there is one row",
     "dim=--1": "the last of two dimensions",
     "x[..., ::2]": "the same slice",
-    "+    alone = norm(": "any small epsilon will do",
+    "+    alone = norm(": "any small eps will do",
     "crowd = torch.tensor(": "any four tokens that differ will do",
     "alone, atol=": "any tolerance between rounding and a mistake will do",
     "norm(crowd[:1, :1] - 10": "any shift will do",

@@ -37,12 +37,12 @@ EXPLICIT: dict[str, Edit] = {
 class EncoderLayer(nn.Module):
     def __init__(
         self, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0, activation="relu",
-        epsilon=1e-5,
+        eps=1e-5,
     ):
         super().__init__()
         self.self_attention = MultiHeadAttention(d_model, num_heads)
         self.feed_forward = FeedForward(d_model, d_ff, activation=activation, dropout=dropout)
-        norm_1, norm_2 = LayerNorm(d_model, epsilon=epsilon), LayerNorm(d_model, epsilon=epsilon)
+        norm_1, norm_2 = LayerNorm(d_model, eps=eps), LayerNorm(d_model, eps=eps)
         self.attention_residual = Residual(norm_1, norm_position=norm_position, dropout=dropout)
         self.feed_forward_residual = Residual(norm_2, norm_position=norm_position, dropout=dropout)
         self.pre = norm_position == "pre"
@@ -64,7 +64,7 @@ class EncoderLayer(nn.Module):
 class Encoder(nn.Module):
     def __init__(
         self, num_layers, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0,
-        activation="relu", epsilon=1e-5,
+        activation="relu", eps=1e-5,
     ):
         super().__init__()
         if num_layers <= 0:
@@ -72,9 +72,9 @@ class Encoder(nn.Module):
         settings = dict(norm_position=norm_position, dropout=dropout, activation=activation)
         self.layers = nn.ModuleList()
         for _ in range(num_layers):
-            layer = EncoderLayer(d_model, num_heads, d_ff, epsilon=epsilon, **settings)
+            layer = EncoderLayer(d_model, num_heads, d_ff, eps=eps, **settings)
             self.layers.append(layer)
-        self.norm = LayerNorm(d_model, epsilon=epsilon) if norm_position == "pre" else nn.Identity()
+        self.norm = LayerNorm(d_model, eps=eps) if norm_position == "pre" else nn.Identity()
 
     def forward(self, x, mask=None):
         for i in range(len(self.layers)):
@@ -217,11 +217,11 @@ def training_step(model, optimizer, src, tgt, *, pad_id=0, smoothing=0.1, clip_n
 TERSE: dict[str, Edit] = {
     LAYER: """
 class EncoderLayer(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, d_ff: int, *, epsilon: float = 1e-5,
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, *, eps: float = 1e-5,
                  activation: Activation = "relu", dropout: float = 0.0, norm_position="post"):
         super().__init__()
         road = lambda: Residual(
-            LayerNorm(d_model, epsilon=epsilon), norm_position=norm_position, dropout=dropout
+            LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout
         )
         self.attention_residual, self.feed_forward_residual = road(), road()
         self.self_attention = MultiHeadAttention(d_model, num_heads)
@@ -236,15 +236,15 @@ class EncoderLayer(nn.Module):
 """,
     STACK: """
 class Encoder(nn.Module):
-    def __init__(self, num_layers, *sizes, norm_position="post", epsilon=1e-5, **settings):
+    def __init__(self, num_layers, *sizes, norm_position="post", eps=1e-5, **settings):
         super().__init__()
         if num_layers < 1:
             raise ValueError(num_layers)
         make = partial(
-            EncoderLayer, *sizes, norm_position=norm_position, epsilon=epsilon, **settings
+            EncoderLayer, *sizes, norm_position=norm_position, eps=eps, **settings
         )
         self.layers = nn.ModuleList([make() for _ in range(num_layers)])
-        self.norm = final_norm(LayerNorm(sizes[0], epsilon=epsilon), norm_position)
+        self.norm = final_norm(LayerNorm(sizes[0], eps=eps), norm_position)
 
     def forward(self, x, mask=None):
         for layer in self.layers: x = layer(x, mask=mask)
@@ -360,20 +360,20 @@ def training_step(
 
 FUNCTIONAL: dict[str, Edit] = {
     LAYER: """
-def _road(d_model, epsilon, norm_position, dropout):
-    norm = LayerNorm(d_model, epsilon=epsilon)
+def _road(d_model, eps, norm_position, dropout):
+    norm = LayerNorm(d_model, eps=eps)
     return Residual(norm, norm_position=norm_position, dropout=dropout)
 
 
 class EncoderLayer(nn.Module):
     def __init__(self, d_model, num_heads, d_ff, norm_position="post", dropout=0.0,
-                 activation="relu", epsilon=1e-5):
+                 activation="relu", eps=1e-5):
         super().__init__()
         parts = {
             "self_attention": MultiHeadAttention(d_model, num_heads),
             "feed_forward": FeedForward(d_model, d_ff, activation=activation, dropout=dropout),
-            "attention_residual": _road(d_model, epsilon, norm_position, dropout),
-            "feed_forward_residual": _road(d_model, epsilon, norm_position, dropout),
+            "attention_residual": _road(d_model, eps, norm_position, dropout),
+            "feed_forward_residual": _road(d_model, eps, norm_position, dropout),
         }
         for name, part in parts.items():
             self.add_module(name, part)
@@ -391,17 +391,17 @@ class EncoderLayer(nn.Module):
     STACK: """
 class Encoder(nn.Module):
     def __init__(self, num_layers, d_model, num_heads, d_ff, *, norm_position="post", dropout=0.0,
-                 activation="relu", epsilon=1e-5):
+                 activation="relu", eps=1e-5):
         super().__init__()
         if not num_layers >= 1:
             raise ValueError("num_layers")
         layers = [
             EncoderLayer(d_model, num_heads, d_ff, norm_position=norm_position, dropout=dropout,
-                         activation=activation, epsilon=epsilon)
+                         activation=activation, eps=eps)
             for _ in range(num_layers)
         ]
         self.layers = nn.ModuleList(layers)
-        self.norm = final_norm(LayerNorm(d_model, epsilon=epsilon), norm_position)
+        self.norm = final_norm(LayerNorm(d_model, eps=eps), norm_position)
 
     def forward(self, x, mask=None):
         import functools
@@ -668,22 +668,22 @@ LAYER_MISTAKES = (
     ),
     wrong(
         LAYER,
-        "epsilon forgotten",
+        "eps forgotten",
         (
-            "self.attention_residual = Residual(\n            LayerNorm(d_model, epsilon=epsilon)",
+            "self.attention_residual = Residual(\n            LayerNorm(d_model, eps=eps)",
             "self.attention_residual = Residual(\n            LayerNorm(d_model)",
         ),
         lost="settings",
         also=NONE,
-        hint="hand epsilon on",
+        hint="hand eps on",
     ),
     wrong(
         LAYER,
         "always post",
         (
-            "LayerNorm(d_model, epsilon=epsilon), norm_position=norm_position, dropout=dropout\n"
+            "LayerNorm(d_model, eps=eps), norm_position=norm_position, dropout=dropout\n"
             "        )\n        self.feed_forward_residual",
-            'LayerNorm(d_model, epsilon=epsilon), norm_position="post", dropout=dropout\n'
+            'LayerNorm(d_model, eps=eps), norm_position="post", dropout=dropout\n'
             "        )\n        self.feed_forward_residual",
         ),
         lost="values",
@@ -692,13 +692,12 @@ LAYER_MISTAKES = (
         LAYER,
         "one norm shared by both roads",
         (
-            "self.attention_residual = Residual(\n            LayerNorm(d_model, epsilon=epsilon),",
-            "norm = LayerNorm(d_model, epsilon=epsilon)\n"
+            "self.attention_residual = Residual(\n            LayerNorm(d_model, eps=eps),",
+            "norm = LayerNorm(d_model, eps=eps)\n"
             "        self.attention_residual = Residual(\n            norm,",
         ),
         (
-            "self.feed_forward_residual = Residual(\n"
-            "            LayerNorm(d_model, epsilon=epsilon),",
+            "self.feed_forward_residual = Residual(\n            LayerNorm(d_model, eps=eps),",
             "self.feed_forward_residual = Residual(\n            norm,",
         ),
         lost="values",
@@ -729,8 +728,8 @@ STACK_MISTAKES = (
         STACK,
         "the last norm after post-norm layers too",
         (
-            "final_norm(LayerNorm(d_model, epsilon=epsilon), norm_position)",
-            "LayerNorm(d_model, epsilon=epsilon)",
+            "final_norm(LayerNorm(d_model, eps=eps), norm_position)",
+            "LayerNorm(d_model, eps=eps)",
         ),
         lost="values",
         also={MODEL: "parameters values"},
@@ -804,7 +803,7 @@ STACK_MISTAKES = (
         ("                dropout=dropout,\n", ""),
         lost="values",
         also={MODEL: "parameters"},
-        hint="hand dropout, epsilon and norm_position on",
+        hint="hand dropout, eps and norm_position on",
     ),
     wrong(
         STACK,
@@ -816,18 +815,18 @@ STACK_MISTAKES = (
     ),
     wrong(
         STACK,
-        "epsilon forgotten",
-        ("                epsilon=epsilon,\n", ""),
+        "eps forgotten",
+        ("                eps=eps,\n", ""),
         lost="values",
         also=NONE,
-        hint="hand dropout, epsilon and norm_position on",
+        hint="hand dropout, eps and norm_position on",
     ),
     wrong(
         STACK,
         "norm_position forgotten",
         (HAND_ON, ""),
         lost="values",
-        hint="hand dropout, epsilon and norm_position on",
+        hint="hand dropout, eps and norm_position on",
     ),
     wrong(
         STACK,

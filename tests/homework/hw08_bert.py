@@ -92,11 +92,11 @@ def next_sentence_pairs(documents, *, generator):
         others = kept[:i] + kept[i + 1 :]
         for j in range(len(kept[i]) - 1):
             if torch.rand((), generator=generator) < 0.5:
-                pairs.append(SentencePair(kept[i][j], kept[i][j + 1], 0))
+                pairs.append(NextSentencePair(kept[i][j], kept[i][j + 1], 0))
             else:
                 other = others[torch.randint(0, len(others), (1,), generator=generator).item()]
                 place = torch.randint(0, len(other), (1,), generator=generator).item()
-                pairs.append(SentencePair(kept[i][j], other[place], 1))
+                pairs.append(NextSentencePair(kept[i][j], other[place], 1))
     return pairs
 ''',
     "BertEmbeddings": '''
@@ -109,7 +109,7 @@ class BertEmbeddings(nn.Module):
         self.tokens = TokenEmbedding(config.vocab_size, d)
         self.segments = nn.Embedding(num_embeddings=config.num_segments, embedding_dim=d)
         self.positions = LearnedPositions(config.max_length, d)
-        self.norm = LayerNorm(d, epsilon=config.epsilon)
+        self.norm = LayerNorm(d, eps=config.eps)
         self.dropout = nn.Dropout(p=config.dropout)
         self.num_segments = config.num_segments
 
@@ -130,10 +130,10 @@ class BertEmbeddings(nn.Module):
 class MaskedLanguageModelHead(nn.Module):
     """Sizes from the embedding's attributes, the product written out."""
 
-    def __init__(self, embedding, *, epsilon=1e-12):
+    def __init__(self, embedding, *, eps=1e-12):
         super().__init__()
         self.projection = nn.Linear(embedding.embedding_dim, embedding.embedding_dim)
-        self.norm = LayerNorm(embedding.embedding_dim, epsilon=epsilon)
+        self.norm = LayerNorm(embedding.embedding_dim, eps=eps)
         self.output_projection = nn.Linear(embedding.embedding_dim, embedding.num_embeddings)
         self.output_projection.weight = embedding.weight
         self.gelu = nn.GELU()
@@ -152,7 +152,7 @@ class SentenceClassifier(nn.Module):
         self.embeddings = BertEmbeddings(config)
         self.encoder = Encoder(
             num_layers=config.num_layers, d_model=config.d_model, num_heads=config.num_heads,
-            d_ff=config.d_ff, dropout=config.dropout, activation="gelu", epsilon=config.epsilon,
+            d_ff=config.d_ff, dropout=config.dropout, activation="gelu", eps=config.eps,
         )
         self.pooler = Pooler(config.d_model)
         self.classifier = nn.Linear(config.d_model, num_labels)
@@ -264,7 +264,7 @@ class BertEmbeddings(nn.Module):
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
-        self.norm = LayerNorm(config.d_model, epsilon=config.epsilon)
+        self.norm = LayerNorm(config.d_model, eps=config.eps)
         self.positions = LearnedPositions(config.max_length, config.d_model)
         self.segments = nn.Embedding(config.num_segments, config.d_model)
         self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
@@ -287,11 +287,11 @@ class BertEmbeddings(nn.Module):
 class MaskedLanguageModelHead(nn.Module):
     """The embedding is kept out of the modules, its weight is registered once more."""
 
-    def __init__(self, embedding: TokenEmbedding, *, epsilon: float = 1e-12) -> None:
+    def __init__(self, embedding: TokenEmbedding, *, eps: float = 1e-12) -> None:
         super().__init__()
         vocab_size, width = embedding.weight.size()
         self.projection = nn.Linear(width, width)
-        self.norm = LayerNorm(width, epsilon=epsilon)
+        self.norm = LayerNorm(width, eps=eps)
         self.output_projection = nn.Linear(width, vocab_size)
         self.output_projection.register_parameter("weight", embedding.weight)
 
@@ -310,7 +310,7 @@ class SentenceClassifier(nn.Module):
         self.embeddings, self.pooler = BertEmbeddings(c), Pooler(c.d_model)
         self.encoder = Encoder(
             c.num_layers, c.d_model, c.num_heads, c.d_ff, norm_position="post",
-            dropout=c.dropout, activation="gelu", epsilon=c.epsilon,
+            dropout=c.dropout, activation="gelu", eps=c.eps,
         )
         self.classifier = nn.Linear(c.d_model, num_labels)
         self.mask = lambda ids: padding_mask(ids, c.pad_id)
@@ -416,7 +416,7 @@ def next_sentence_pairs(documents: Sequence, *, generator: torch.Generator) -> l
         for here, following in zip(document[:-1], document[1:]):
             label = draw(2)
             if label: d = rest[draw(len(rest))]
-            result.append(SentencePair(here, d[draw(len(d))] if label else following, label))
+            result.append(NextSentencePair(here, d[draw(len(d))] if label else following, label))
     return result
 ''',
     "SentenceClassifier": '''
@@ -430,7 +430,7 @@ class SentenceClassifier(nn.Module):
     def __init__(self, config, num_labels):
         super().__init__()
         sizes = (config.num_layers, config.d_model, config.num_heads, config.d_ff)
-        rest = {"dropout": config.dropout, "activation": "gelu", "epsilon": config.epsilon}
+        rest = {"dropout": config.dropout, "activation": "gelu", "eps": config.eps}
         for name, part in (
             ("embeddings", BertEmbeddings(config)), ("encoder", Encoder(*sizes, **rest)),
             ("pooler", Pooler(config.d_model)),
@@ -450,11 +450,11 @@ class SentenceClassifier(nn.Module):
 class MaskedLanguageModelHead(nn.Module):
     """GELU by its formula, the normal distribution's."""
 
-    def __init__(self, embedding, epsilon=1e-12):
+    def __init__(self, embedding, eps=1e-12):
         super().__init__()
         d_model = embedding.weight.shape[1]
         self.projection = nn.Linear(d_model, d_model)
-        self.norm = LayerNorm(d_model, epsilon=epsilon)
+        self.norm = LayerNorm(d_model, eps=eps)
         self.output_projection = nn.Linear(d_model, embedding.weight.shape[0])
         del self.output_projection.weight
         self.output_projection.weight = embedding.weight
@@ -474,7 +474,7 @@ class BertEmbeddings(nn.Module):
         self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
         self.segments = nn.Embedding(config.num_segments, config.d_model)
         self.positions = LearnedPositions(config.max_length, config.d_model)
-        self.norm = LayerNorm(config.d_model, epsilon=config.epsilon)
+        self.norm = LayerNorm(config.d_model, eps=config.eps)
         self.dropout = nn.Dropout(config.dropout)
 
     def _checked(self, segment_ids, like):
@@ -1196,10 +1196,10 @@ MISTAKES: tuple[Submission, ...] = (
         hint="without segment_ids all tokens are in segment 0",
     ),
     embedding(
-        "epsilon of its own",
-        ("LayerNorm(config.d_model, epsilon=config.epsilon)", "LayerNorm(config.d_model)"),
+        "eps of its own",
+        ("LayerNorm(config.d_model, eps=config.eps)", "LayerNorm(config.d_model)"),
         lost="values",
-        hint="config.epsilon is not used",
+        hint="config.eps is not used",
     ),
     embedding(
         "two segments only",
@@ -1333,8 +1333,8 @@ MISTAKES: tuple[Submission, ...] = (
         hint="the docstring names the three parts",
     ),
     head(
-        "epsilon of its own",
-        ("LayerNorm(d_model, epsilon=epsilon)", "LayerNorm(d_model)"),
+        "eps of its own",
+        ("LayerNorm(d_model, eps=eps)", "LayerNorm(d_model)"),
         lost="values",
         hint="output_projection(norm(gelu(projection(hidden))))",
     ),
@@ -1403,8 +1403,8 @@ MISTAKES: tuple[Submission, ...] = (
         hint="embeddings, encoder with the mask of padding, pooler,",
     ),
     classifier(
-        "epsilon of its own",
-        ("            epsilon=config.epsilon,\n", ""),
+        "eps of its own",
+        ("            eps=config.eps,\n", ""),
         lost="values",
         hint="embeddings, encoder with the mask of padding, pooler,",
     ),
@@ -1549,7 +1549,7 @@ EQUIVALENT = {
     "-    device = token_ids.device": "the notebook's own device is the same on a CPU",
     "torch.tensor([*special_ids]))": "the device shows on a GPU alone; the tests run there too",
     ".to(device) <= probability": "differs if torch.rand gives exactly this number",
-    "epsilon: float=2e-12": "so small that no float can tell",
-    "epsilon: float=5e-13": "likewise",
+    "eps: float=2e-12": "so small that no float can tell",
+    "eps: float=5e-13": "likewise",
     "config.d_ff, dropout=config.dropout": "post-norm is what Encoder does if not told otherwise",
 }

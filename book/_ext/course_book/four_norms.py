@@ -37,8 +37,8 @@ class FourNorms(FigureData):
         spread = deviation.square().mean().sqrt()
         results = {
             "the four numbers": x,
-            "LayerNorm": layer_norm(x, ones, zeros, epsilon=self.epsilon),
-            "RMSNorm": rms_norm(x, ones, epsilon=self.epsilon),
+            "LayerNorm": layer_norm(x, ones, zeros, eps=self.epsilon),
+            "RMSNorm": rms_norm(x, ones, eps=self.epsilon),
             "unbiased variance": deviation / (x.var() + self.epsilon).sqrt(),
             "epsilon outside the root": deviation / (spread + self.epsilon),
         }

@@ -50,20 +50,22 @@ class GenerationSteps(FigureData):
         """
         import torch
 
-        from course_lib.models.gpt import DecoderConfig, DecoderLM
+        from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 
         try:
             tensors = {
                 name: torch.tensor(values, dtype=torch.float64)
                 for name, values in self.weights.items()
             }
-            config = DecoderConfig(
+            config = DecoderLMConfig(
                 vocab_size=len(self.words),
                 max_length=tensors["positions.weight"].size(0),
                 d_model=tensors["embedding.weight"].size(1),
                 num_heads=self.num_heads,
-                d_ff=tensors["layers.0.feed_forward.expansion.weight"].size(0),
-                num_layers=sum(name.endswith("feed_forward.expansion.bias") for name in tensors),
+                d_ff=tensors["layers.0.feed_forward.up_projection.weight"].size(0),
+                num_layers=sum(
+                    name.endswith("feed_forward.up_projection.bias") for name in tensors
+                ),
                 dropout=0.0,
             )
             model = DecoderLM(config).double().eval()

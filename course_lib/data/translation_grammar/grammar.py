@@ -23,7 +23,7 @@ from course_lib.data.translation_grammar.lexicon import (
     VERBS,
     VOWELS,
 )
-from course_lib.data.translation_grammar.realization import realise
+from course_lib.data.translation_grammar.realization import realize
 from course_lib.data.translation_grammar.rules import FEATURES, RULES
 from course_lib.data.translation_grammar.sentence_pair import Agreement, SentencePair, join_words
 from course_lib.data.translation_grammar.surface_form import Language
@@ -101,7 +101,7 @@ def draw_pairs(
         derivation = grammar.draw(dice, max_depth=max_depth)
         tries += 1
         if derivation.depth >= min_depth:
-            pair = realise(derivation, ENGLISH, FRENCH)
+            pair = realize(derivation, ENGLISH, FRENCH)
             fits = min_length <= len(pair.src) <= (max_length or len(pair.src))
             if fits and not (distinct and pair.src in seen):
                 pairs.append(pair)
@@ -157,7 +157,7 @@ def parse_pair(sentence: str | Sequence[str]) -> SentencePair:
     if not derivations:
         raise UngrammaticalError(f"sentence must be of the grammar, got {join_words(words)!r}")
     assert len(derivations) == 1, "no sentence of the grammar has two readings"
-    return realise(derivations[0], ENGLISH, FRENCH)
+    return realize(derivations[0], ENGLISH, FRENCH)
 
 
 def is_grammatical(sentence: str | Sequence[str]) -> bool:

@@ -51,7 +51,7 @@ class _Notes:
     references: tuple[list[tuple[_Leaf, _Leaf]], ...] = field(default_factory=lambda: ([], []))
 
 
-def realise(derivation: Derivation, src_language: Language, tgt_language: Language) -> SentencePair:
+def realize(derivation: Derivation, src_language: Language, tgt_language: Language) -> SentencePair:
     """Write a derivation out.
 
     Args:

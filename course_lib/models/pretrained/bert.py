@@ -32,10 +32,10 @@ _NAMES = {
         r"bert.encoder.layers.\1.attention_residual.norm."
     ),
     r"bert\.encoder\.layer\.(\d+)\.intermediate\.dense\.": (
-        r"bert.encoder.layers.\1.feed_forward.expansion."
+        r"bert.encoder.layers.\1.feed_forward.up_projection."
     ),
     r"bert\.encoder\.layer\.(\d+)\.output\.dense\.": (
-        r"bert.encoder.layers.\1.feed_forward.contraction."
+        r"bert.encoder.layers.\1.feed_forward.down_projection."
     ),
     r"bert\.encoder\.layer\.(\d+)\.output\.LayerNorm\.": (
         r"bert.encoder.layers.\1.feed_forward_residual.norm."
@@ -69,7 +69,7 @@ _SETTINGS = {
     "num_attention_heads": "num_heads",
     "intermediate_size": "d_ff",
     "hidden_dropout_prob": "dropout",
-    "layer_norm_eps": "epsilon",
+    "layer_norm_eps": "eps",
     "initializer_range": "initial_std",
     "pad_token_id": "pad_id",
 }
@@ -154,9 +154,9 @@ def _our_name(name: str) -> str:
             break
     else:
         return name  # reported by its own name
-    # Checkpoints converted from TensorFlow call the gain gamma and the bias beta.
-    ending = {"gamma": "gain", "beta": "bias"}
+    # Checkpoints converted from TensorFlow call the weight gamma and the bias beta.
+    ending = {"gamma": "weight", "beta": "bias"}
     if ".norm." in renamed:
-        ending["weight"] = "gain"
+        ending["weight"] = "weight"
     stem, _, last = renamed.rpartition(".")
     return f"{stem}.{ending.get(last, last)}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.models.pretrained.huggingface import (
     drop_repeated,
     load_exactly,
@@ -18,15 +18,12 @@ from course_lib.models.pretrained.huggingface import (
 _NAMES = {
     r"wte\.weight": "embedding.weight",
     r"wpe\.weight": "positions.weight",
-    r"ln_f\.weight": "norm.gain",
-    r"ln_f\.bias": "norm.bias",
-    r"h\.(\d+)\.ln_1\.weight": r"layers.\1.attention_residual.norm.gain",
-    r"h\.(\d+)\.ln_1\.bias": r"layers.\1.attention_residual.norm.bias",
-    r"h\.(\d+)\.ln_2\.weight": r"layers.\1.feed_forward_residual.norm.gain",
-    r"h\.(\d+)\.ln_2\.bias": r"layers.\1.feed_forward_residual.norm.bias",
+    r"ln_f\.(weight|bias)": r"norm.\1",
+    r"h\.(\d+)\.ln_1\.(weight|bias)": r"layers.\1.attention_residual.norm.\2",
+    r"h\.(\d+)\.ln_2\.(weight|bias)": r"layers.\1.feed_forward_residual.norm.\2",
     r"h\.(\d+)\.attn\.c_proj\.(weight|bias)": r"layers.\1.self_attention.output_projection.\2",
-    r"h\.(\d+)\.mlp\.c_fc\.(weight|bias)": r"layers.\1.feed_forward.expansion.\2",
-    r"h\.(\d+)\.mlp\.c_proj\.(weight|bias)": r"layers.\1.feed_forward.contraction.\2",
+    r"h\.(\d+)\.mlp\.c_fc\.(weight|bias)": r"layers.\1.feed_forward.up_projection.\2",
+    r"h\.(\d+)\.mlp\.c_proj\.(weight|bias)": r"layers.\1.feed_forward.down_projection.\2",
 }
 _JOINED = re.compile(r"h\.(\d+)\.attn\.c_attn\.(weight|bias)")
 _NOT_LEARNED = re.compile(r"h\.\d+\.attn\.(masked_)?bias")  # the causal mask, and its filling
@@ -95,7 +92,7 @@ def _ours(name: str, tensor: Tensor) -> dict[str, Tensor]:
     return {name: tensor}  # reported by its own name
 
 
-def _read_gpt2_config(folder: Path) -> DecoderConfig:
+def _read_gpt2_config(folder: Path) -> DecoderLMConfig:
     theirs = read_config(folder)
     require(theirs, _SUPPORTED, folder)
     # Ours drops embeddings and sublayers' outputs alike.
@@ -110,5 +107,5 @@ def _read_gpt2_config(folder: Path) -> DecoderConfig:
         "resid_pdrop": "dropout",
     }
     given = {ours: theirs[name] for name, ours in names.items() if name in theirs}
-    width = given.get("d_model", DecoderConfig.d_model)
-    return DecoderConfig(**given, d_ff=theirs.get("n_inner") or 4 * width)
+    width = given.get("d_model", DecoderLMConfig.d_model)
+    return DecoderLMConfig(**given, d_ff=theirs.get("n_inner") or 4 * width)

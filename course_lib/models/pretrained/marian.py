@@ -32,8 +32,8 @@ _NAMES = {
     r"decoder\.layers\.(\d+)\.encoder_attn\.(q|k|v|out)_proj\.": (
         r"decoder.layers.\1.cross_attention.\2_projection."
     ),
-    r"(encoder|decoder)\.layers\.(\d+)\.fc1\.": r"\1.layers.\2.feed_forward.expansion.",
-    r"(encoder|decoder)\.layers\.(\d+)\.fc2\.": r"\1.layers.\2.feed_forward.contraction.",
+    r"(encoder|decoder)\.layers\.(\d+)\.fc1\.": r"\1.layers.\2.feed_forward.up_projection.",
+    r"(encoder|decoder)\.layers\.(\d+)\.fc2\.": r"\1.layers.\2.feed_forward.down_projection.",
     r"encoder\.layers\.(\d+)\.self_attn_layer_norm\.": (
         r"encoder.layers.\1.attention_residual.norm."
     ),
@@ -124,8 +124,7 @@ def _our_name(name: str) -> str:
         if match:
             stem, ending = match.expand(ours), name[match.end() :]
             stem = re.sub(r"\.(q|k|v|out)_proj", lambda m: f".{_PROJECTIONS[m[1]]}_proj", stem)
-            is_gain = stem.endswith(".norm.") and ending == "weight"
-            return stem + ("gain" if is_gain else ending)
+            return stem + ending
     return name  # reported by its own name
 
 

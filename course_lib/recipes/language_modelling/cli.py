@@ -16,7 +16,7 @@ from course_lib.recipes.command_line import (
 )
 from course_lib.recipes.language_modelling.presets import PRESETS
 from course_lib.recipes.language_modelling.run import run_training, write_text
-from course_lib.training.distributed import process_number
+from course_lib.training.distributed import rank
 
 app = recipe_app("Train a language model of Shakespeare's plays, let it write.")
 
@@ -37,7 +37,7 @@ def train(
     with computing(device, threads) as own:
         recipe = chosen_recipe(PRESETS, preset, settings)
         summary = run_training(recipe, folder, seed=seed, device=own)
-        first = process_number() == 0
+        first = rank() == 0
     if first:
         typer.echo(
             f"validation loss {summary['validation_loss_nats']:.4f} nats a character after "

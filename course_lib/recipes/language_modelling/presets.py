@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from course_lib.models.gpt import DecoderConfig
+from course_lib.models.gpt import DecoderLMConfig
 from course_lib.training.loop import Precision, TrainingConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class LanguageModellingRecipe:
     """All that decides what comes out of a run, but for the seed.
 
     Attributes:
@@ -64,7 +64,7 @@ class Recipe:
         self.model_config(vocab_size=1)
         self.training_config()
 
-    def model_config(self, vocab_size: int) -> DecoderConfig:
+    def model_config(self, vocab_size: int) -> DecoderLMConfig:
         """Give the model's sizes.
 
         Args:
@@ -76,7 +76,7 @@ class Recipe:
         Raises:
             ValueError: A size is out of range.
         """
-        return DecoderConfig(
+        return DecoderLMConfig(
             vocab_size=vocab_size,
             max_length=self.length,
             d_model=self.d_model,
@@ -107,9 +107,9 @@ class Recipe:
         )
 
 
-PRESETS: dict[str, Recipe] = {
+PRESETS: dict[str, LanguageModellingRecipe] = {
     # nanoGPT's sizes for a laptop; its README has 1.88 nats after 2,000 updates, in 3 minutes.
-    "cpu": Recipe(
+    "cpu": LanguageModellingRecipe(
         num_layers=4,
         d_model=128,
         num_heads=4,
@@ -121,7 +121,7 @@ PRESETS: dict[str, Recipe] = {
         evaluate_every=500,
     ),
     # nanoGPT's sizes for a GPU; its README has 1.47 nats at best.
-    "cuda": Recipe(
+    "cuda": LanguageModellingRecipe(
         num_layers=6,
         d_model=384,
         num_heads=6,

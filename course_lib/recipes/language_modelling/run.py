@@ -17,7 +17,7 @@ from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.sampling import sample
 from course_lib.models.gpt import DecoderLM
 from course_lib.recipes.language_modelling.characters import Stretches, characters_of
-from course_lib.recipes.language_modelling.presets import Recipe
+from course_lib.recipes.language_modelling.presets import LanguageModellingRecipe
 from course_lib.recipes.run_record import (
     history_data,
     keep_recipe,
@@ -28,7 +28,7 @@ from course_lib.recipes.run_record import (
 )
 from course_lib.recipes.weights import load_weights, put_weights, save_weights
 from course_lib.tokenization.vocabulary import Vocabulary
-from course_lib.training.distributed import process_number, wait_for_processes
+from course_lib.training.distributed import barrier, rank
 from course_lib.training.loop import train
 from course_lib.training.schedules import warmup_cosine
 
@@ -36,7 +36,12 @@ VALIDATION_BATCH = 128
 
 
 def run_training(
-    recipe: Recipe, folder: Path, *, seed: int, device: torch.device, progress: bool | None = None
+    recipe: LanguageModellingRecipe,
+    folder: Path,
+    *,
+    seed: int,
+    device: torch.device,
+    progress: bool | None = None,
 ) -> dict[str, Any]:
     """Train, or go on with a run that was cut off, and write down what came of it.
 
@@ -56,9 +61,9 @@ def run_training(
     """
     training_text, validation_text = read_tiny_shakespeare()
     vocabulary = characters_of(training_text)
-    if process_number() == 0:
+    if rank() == 0:
         keep_recipe(folder, recipe, seed=seed, characters="".join(vocabulary.tokens))
-    wait_for_processes()
+    barrier()
     stretches = Stretches(training_text, vocabulary, length=recipe.length, device=device)
     validation = Stretches(validation_text, vocabulary, length=recipe.length, device=device)
 
@@ -88,7 +93,7 @@ def run_training(
         "at_step": step,
         **training_record(history, model, recipe, seed=seed, device=device),
     }
-    if process_number() == 0:
+    if rank() == 0:
         save_weights(model, folder / "model.safetensors")
         write_json(folder / "history.json", history_data(history))
         write_json(folder / "summary.json", summary)
@@ -188,7 +193,7 @@ def load_model(folder: Path, device: torch.device) -> tuple[DecoderLM, Vocabular
     Raises:
         RunError: The folder holds no trained model.
     """
-    recipe, others = kept_recipe(folder, Recipe, "seed", "characters")
+    recipe, others = kept_recipe(folder, LanguageModellingRecipe, "seed", "characters")
     vocabulary = characters_of(others["characters"])
     model = DecoderLM(recipe.model_config(len(vocabulary)))
     put_weights(model, load_weights(folder / "model.safetensors"))

@@ -15,11 +15,11 @@ from course_lib.recipes.command_line import (
     recipe_app,
 )
 from course_lib.recipes.pretraining.finetune import run_finetuning
-from course_lib.recipes.pretraining.presets import PRESETS, Recipe
+from course_lib.recipes.pretraining.presets import PRESETS, PretrainingRecipe
 from course_lib.recipes.pretraining.pretrain import run_pretraining
 from course_lib.recipes.pretraining.tasks import read_tasks
 from course_lib.recipes.run_record import kept_recipe, with_settings
-from course_lib.training.distributed import process_number
+from course_lib.training.distributed import rank
 
 app = recipe_app("Pre-train a small BERT from scratch, fine-tune it.")
 
@@ -40,7 +40,7 @@ def pretrain(
     with computing(device, threads) as own:
         recipe = chosen_recipe(PRESETS, preset, settings)
         summary = run_pretraining(recipe, folder, seed=seed, device=own)
-        first = process_number() == 0
+        first = rank() == 0
     if first:
         typer.echo(
             f"guesses {summary['token_accuracy']:.1%} of masked tokens and tells "
@@ -59,7 +59,7 @@ def finetune(
 ) -> None:
     """Fine-tune what was pre-trained, and the same model that was not; show what was gained."""
     with computing(device, threads) as own:
-        pretrained, _ = kept_recipe(folder, Recipe, "seed")
+        pretrained, _ = kept_recipe(folder, PretrainingRecipe, "seed")
         recipe = with_settings(pretrained, settings or [])
         summary = run_finetuning(recipe, folder, read_tasks(recipe), seeds=seeds, device=own)
     for task, measures in summary["tasks"].items():

@@ -21,7 +21,7 @@ from course_lib.data.bert_pretraining import join_sentences
 from course_lib.models.bert_heads import BertForSequenceClassification
 from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.pretraining.batches import Example, LabelledBatch, collate, length_of
-from course_lib.recipes.pretraining.presets import Recipe
+from course_lib.recipes.pretraining.presets import PretrainingRecipe
 from course_lib.recipes.pretraining.pretrain import load_pretrained
 from course_lib.recipes.pretraining.tasks import LabelledText, Task
 from course_lib.recipes.pretraining.texts import WordMemory
@@ -55,7 +55,7 @@ class Score(NamedTuple):
 
 
 def run_finetuning(
-    recipe: Recipe,
+    recipe: PretrainingRecipe,
     folder: Path,
     tasks: Sequence[Task],
     *,
@@ -100,7 +100,7 @@ def run_finetuning(
 def fine_tune(
     task: Task,
     start: Start,
-    recipe: Recipe,
+    recipe: PretrainingRecipe,
     folder: Path,
     *,
     seed: int,
@@ -207,7 +207,12 @@ def label_example(
 
 @torch.no_grad()
 def score_model(
-    model: nn.Module, test: Sequence[Example], recipe: Recipe, device: torch.device, *, pairs: bool
+    model: nn.Module,
+    test: Sequence[Example],
+    recipe: PretrainingRecipe,
+    device: torch.device,
+    *,
+    pairs: bool,
 ) -> Score:
     """Test a model.
 
@@ -236,7 +241,7 @@ def score_model(
     return Score((all_logits.argmax(dim=-1) == labels).double().mean().item(), pair_accuracy)
 
 
-def summarise(folder: Path, recipe: Recipe, device: torch.device) -> dict[str, Any]:
+def summarise(folder: Path, recipe: PretrainingRecipe, device: torch.device) -> dict[str, Any]:
     """Put all results of a folder together.
 
     Args:

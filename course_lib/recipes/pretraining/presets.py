@@ -7,7 +7,7 @@ from course_lib.training.loop import Precision, TrainingConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class PretrainingRecipe:
     """All that decides what comes out of a run, but for the seeds.
 
     Attributes:
@@ -125,10 +125,10 @@ class Recipe:
         )
 
 
-PRESETS: dict[str, Recipe] = {
+PRESETS: dict[str, PretrainingRecipe] = {
     # Within an hour of one core of a CPU, fine-tuning with three seeds included.
-    "cpu": Recipe(),
-    "cuda": Recipe(
+    "cpu": PretrainingRecipe(),
+    "cuda": PretrainingRecipe(
         vocab_size=10_000,
         num_layers=6,
         d_model=384,

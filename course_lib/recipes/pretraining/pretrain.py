@@ -23,7 +23,7 @@ from course_lib.recipes.pretraining.batches import (
     mask_batch,
     paired_examples,
 )
-from course_lib.recipes.pretraining.presets import Recipe
+from course_lib.recipes.pretraining.presets import PretrainingRecipe
 from course_lib.recipes.pretraining.texts import (
     Corpus,
     WordMemory,
@@ -40,7 +40,7 @@ from course_lib.recipes.run_record import (
 from course_lib.recipes.weights import load_weights, put_weights, save_weights
 from course_lib.tokenization.vocabulary import Vocabulary
 from course_lib.tokenization.wordpiece import WordPiece
-from course_lib.training.distributed import process_number, wait_for_processes
+from course_lib.training.distributed import barrier, rank
 from course_lib.training.loop import train
 from course_lib.training.schedules import warmup_cosine
 
@@ -65,7 +65,7 @@ class Guesses(NamedTuple):
 
 
 def run_pretraining(
-    recipe: Recipe,
+    recipe: PretrainingRecipe,
     folder: Path,
     *,
     seed: int,
@@ -92,10 +92,10 @@ def run_pretraining(
         DownloadError: A corpus could not be had.
     """
     corpora = read_texts() if corpora is None else corpora
-    if process_number() == 0:
+    if rank() == 0:
         keep_recipe(folder, recipe, seed=seed)
         _keep_vocabulary(folder, corpora, recipe)
-    wait_for_processes()
+    barrier()
     vocabulary = Vocabulary.read(folder / "vocab.txt")
     training, held_out = _examples(corpora, vocabulary, recipe, seed)
     batches = EpochBatches(training, length_of, max_tokens=recipe.max_tokens, seed=seed)
@@ -126,7 +126,7 @@ def run_pretraining(
         **{name: round(value, 4) for name, value in guesses._asdict().items()},
         **training_record(history, model, recipe, seed=seed, device=device),
     }
-    if process_number() == 0:
+    if rank() == 0:
         save_weights(model, folder / "model.safetensors")
         write_json(folder / "history.json", history_data(history))
         write_json(folder / "pretraining.json", summary)
@@ -153,7 +153,7 @@ def guess(
     model: nn.Module,
     held_out: list[Example],
     vocabulary: Vocabulary,
-    recipe: Recipe,
+    recipe: PretrainingRecipe,
     device: torch.device,
 ) -> Guesses:
     """Let a model guess on held-out pairs, masked always in the same places.
@@ -191,7 +191,9 @@ def guess(
     return Guesses(*(sums / counts).tolist())
 
 
-def load_pretrained(folder: Path, recipe: Recipe, device: torch.device) -> BertForPreTraining:
+def load_pretrained(
+    folder: Path, recipe: PretrainingRecipe, device: torch.device
+) -> BertForPreTraining:
     """Load the model of a finished run.
 
     Args:
@@ -227,7 +229,7 @@ def _total(guesses: Guesses) -> float:
     return guesses.token_loss + guesses.next_loss
 
 
-def _keep_vocabulary(folder: Path, corpora: list[Corpus], recipe: Recipe) -> None:
+def _keep_vocabulary(folder: Path, corpora: list[Corpus], recipe: PretrainingRecipe) -> None:
     path = folder / "vocab.txt"
     if not path.exists():
         texts = (stretch for corpus in corpora for document in corpus for stretch in document)
@@ -236,7 +238,7 @@ def _keep_vocabulary(folder: Path, corpora: list[Corpus], recipe: Recipe) -> Non
 
 
 def _examples(
-    corpora: list[Corpus], vocabulary: Vocabulary, recipe: Recipe, seed: int
+    corpora: list[Corpus], vocabulary: Vocabulary, recipe: PretrainingRecipe, seed: int
 ) -> tuple[list[Example], list[Example]]:
     """Make the inputs to train on, and those held out; no document is in both."""
     words = WordMemory(WordPiece(vocabulary=vocabulary))

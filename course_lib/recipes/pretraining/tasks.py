@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from course_lib.data.corpus_readers import MinimalPair, read_banking77, read_blimp
-from course_lib.recipes.pretraining.presets import Recipe
+from course_lib.recipes.pretraining.presets import PretrainingRecipe
 
 FEW = 10
 """Examples of each class where there are few."""
@@ -45,7 +45,7 @@ class Task:
     pairs: bool = False
 
 
-def read_tasks(recipe: Recipe) -> list[Task]:
+def read_tasks(recipe: PretrainingRecipe) -> list[Task]:
     """Read all tasks.
 
     Args:
@@ -121,7 +121,7 @@ def first_of_each(texts: Sequence[tuple[str, str]], count: int) -> list[tuple[st
     return kept
 
 
-def acceptability(pairs: Sequence[MinimalPair], recipe: Recipe) -> Task:
+def acceptability(pairs: Sequence[MinimalPair], recipe: PretrainingRecipe) -> Task:
     """Make a task of single sentences: 1 if one can say so, 0 if not.
 
     Of each paradigm the first pairs are to train on, the last to test on. A test pair with a

@@ -19,7 +19,7 @@ from course_lib.data.corpus_readers import Multi30kSplit, read_multi30k
 from course_lib.models.transformer import Transformer
 from course_lib.recipes.run_record import RunError, circumstances, write_json
 from course_lib.recipes.translation.run_folder import RunFolder
-from course_lib.recipes.translation.subwords import END_ID, START_ID
+from course_lib.recipes.translation.subwords import BOS_ID, EOS_ID
 from course_lib.recipes.translation.translator import Translator, load_translator
 
 _LENGTHS = (1, 8, 11, 14, 18)  # words of a source, where a band begins
@@ -184,7 +184,7 @@ def attention_to_words(translator: Translator, sentence: str, translation: str) 
     src, tgt = translator.subwords.encode([sentence, translation])
     with torch.no_grad(), recorded_attention(model) as recorded:
         device = next(model.parameters()).device
-        model(*(torch.tensor([ids], device=device) for ids in ([*src, END_ID], [START_ID, *tgt])))
+        model(*(torch.tensor([ids], device=device) for ids in ([*src, EOS_ID], [BOS_ID, *tgt])))
     read, written = ([*translator.subwords.words(ids), ("[END]", 1)] for ids in (src, tgt))
     tables = [
         _merge(weights[0].mean(dim=0), written, read)

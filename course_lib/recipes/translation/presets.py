@@ -14,7 +14,7 @@ Architecture = Literal["transformer", "gru"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class TranslationRecipe:
     """All that decides what comes out of a run, but for the seed.
 
     Attributes:
@@ -147,11 +147,11 @@ class Recipe:
         )
 
 
-PRESETS: dict[str, Recipe] = {
+PRESETS: dict[str, TranslationRecipe] = {
     # For half an hour on two cores of a CPU.
-    "cpu": Recipe(),
+    "cpu": TranslationRecipe(),
     # The sizes of a published Transformer: 41.0 BLEU, lower-cased. Minutes on a GPU.
-    "full": Recipe(
+    "full": TranslationRecipe(
         vocab_size=10000,
         d_model=128,
         num_heads=4,
@@ -166,7 +166,7 @@ PRESETS: dict[str, Recipe] = {
         patience=10,
         averaged=10,
     ),
-    "gru": Recipe(
+    "gru": TranslationRecipe(
         architecture="gru",
         d_model=256,
         dropout=0.3,

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.recipes.run_record import RunError, kept_recipe, write_json, write_whole
-from course_lib.recipes.translation.presets import Recipe
+from course_lib.recipes.translation.presets import TranslationRecipe
 from course_lib.recipes.weights import load_weights, save_weights
 
 _POINTS = 400  # most losses in history.json
@@ -59,7 +59,7 @@ class RunFolder:
         """The averaged weights' file."""
         return self.path / "model.safetensors"
 
-    def recipe(self) -> Recipe:
+    def recipe(self) -> TranslationRecipe:
         """Read what was trained here.
 
         Returns:
@@ -68,7 +68,7 @@ class RunFolder:
         Raises:
             RunError: There is no run, or its record is spoilt.
         """
-        recipe, _ = kept_recipe(self.path, Recipe, "preset", "seed")
+        recipe, _ = kept_recipe(self.path, TranslationRecipe, "preset", "seed")
         return recipe
 
     def keep_weights(self, model: nn.Module, step: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from course_lib.data.batching import Batch, token_batches
-from course_lib.recipes.translation.subwords import END_ID, PAD_ID, START_ID
+from course_lib.recipes.translation.subwords import BOS_ID, EOS_ID, PAD_ID
 
 IdPair = tuple[list[int], list[int]]
 """Token ids of a source and of its translation, without start and end."""
@@ -51,4 +51,4 @@ def collate(pairs: Sequence[IdPair]) -> Batch:
     Returns:
         The batch.
     """
-    return Batch.collate(pairs, pad_id=PAD_ID, start_id=START_ID, end_id=END_ID)
+    return Batch.collate(pairs, pad_id=PAD_ID, bos_id=BOS_ID, eos_id=EOS_ID)

@@ -12,8 +12,8 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 from course_lib.recipes.run_record import write_whole
 
-PAD, START, END = "[PAD]", "[START]", "[END]"
-PAD_ID, START_ID, END_ID = 0, 1, 2
+PAD, BOS, EOS = "[PAD]", "[START]", "[END]"
+PAD_ID, BOS_ID, EOS_ID = 0, 1, 2
 FEWEST_TOKENS = 3 + 256
 """Those for padding, start and end, and the bytes: what a vocabulary has at least."""
 
@@ -34,8 +34,8 @@ class Subwords:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         found = [tokenizer.id_to_token(number) for number in range(3)]
-        if found != [PAD, START, END]:
-            raise ValueError(f"the first tokens must be {[PAD, START, END]}, got {found}")
+        if found != [PAD, BOS, EOS]:
+            raise ValueError(f"the first tokens must be {[PAD, BOS, EOS]}, got {found}")
         tokenizer.encode_special_tokens = True  # "[END]" in a text is text like any other
         self._tokenizer = tokenizer
 
@@ -62,7 +62,7 @@ class Subwords:
         tokenizer.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size,
-            special_tokens=[PAD, START, END],
+            special_tokens=[PAD, BOS, EOS],
             initial_alphabet=alphabet,
             show_progress=False,
         )

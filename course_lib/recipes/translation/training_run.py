@@ -13,7 +13,7 @@ from course_lib.data.corpus_readers import read_multi30k
 from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.run_record import circumstances, keep_recipe, write_json
 from course_lib.recipes.translation.averaging import average_weights, best_steps
-from course_lib.recipes.translation.presets import Recipe
+from course_lib.recipes.translation.presets import TranslationRecipe
 from course_lib.recipes.translation.run_folder import RunFolder
 from course_lib.recipes.translation.sentence_batches import IdPair, collate, in_order, length_of
 from course_lib.recipes.translation.subwords import PAD_ID, Subwords
@@ -32,7 +32,7 @@ _VALIDATION_TOKENS = 2048  # of a batch
 
 def train_run(
     preset: str,
-    recipe: Recipe,
+    recipe: TranslationRecipe,
     seed: int,
     folder: RunFolder,
     device: torch.device,
@@ -102,7 +102,7 @@ def train_run(
 
 
 def validation_loss(
-    model: nn.Module, subwords: Subwords, recipe: Recipe, device: torch.device
+    model: nn.Module, subwords: Subwords, recipe: TranslationRecipe, device: torch.device
 ) -> float:
     """Measure a model on the validation set, without smoothing.
 
@@ -134,7 +134,9 @@ def _smoothed_loss(model: nn.Module, batch: Batch, *, smoothing: float) -> Tenso
     )
 
 
-def _vocabulary(folder: RunFolder, recipe: Recipe, pairs: Sequence[tuple[str, str]]) -> Subwords:
+def _vocabulary(
+    folder: RunFolder, recipe: TranslationRecipe, pairs: Sequence[tuple[str, str]]
+) -> Subwords:
     """Learn the vocabulary, or take the one that an earlier part of the run learned."""
     if folder.subwords.exists():
         return Subwords.load(folder.subwords)

@@ -15,14 +15,14 @@ from course_lib.generation.step_model import StepModel
 from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.seq2seq import RecurrentEncoder, Seq2Seq
 from course_lib.models.transformer import Transformer
-from course_lib.recipes.translation.presets import Recipe
+from course_lib.recipes.translation.presets import TranslationRecipe
 from course_lib.recipes.translation.subwords import PAD_ID
 from course_lib.training.losses import label_smoothed_cross_entropy
 
 TranslationModel = Transformer | Seq2Seq
 
 
-def build_model(recipe: Recipe, vocab_size: int) -> TranslationModel:
+def build_model(recipe: TranslationRecipe, vocab_size: int) -> TranslationModel:
     """Make a model with random weights, drawn from PyTorch's global generator.
 
     Args:
@@ -40,7 +40,7 @@ def build_model(recipe: Recipe, vocab_size: int) -> TranslationModel:
     return Transformer(recipe.model_config(vocab_size))
 
 
-def _build_gru(recipe: Recipe, vocab_size: int) -> Seq2Seq:
+def _build_gru(recipe: TranslationRecipe, vocab_size: int) -> Seq2Seq:
     """Bahdanau's model, with dropout on the embeddings and before the output."""
     width = recipe.d_model
     encoder = RecurrentEncoder(vocab_size, width, width, bidirectional=True)

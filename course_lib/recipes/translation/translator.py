@@ -11,7 +11,7 @@ from course_lib.generation.length_penalty import PowerPenalty
 from course_lib.recipes.run_record import RunError
 from course_lib.recipes.translation.averaging import best_steps
 from course_lib.recipes.translation.run_folder import RunFolder
-from course_lib.recipes.translation.subwords import END_ID, START_ID, Subwords
+from course_lib.recipes.translation.subwords import BOS_ID, EOS_ID, Subwords
 from course_lib.recipes.translation.translation_models import begin, build_model
 from course_lib.recipes.weights import load_weights, put_weights
 
@@ -61,7 +61,7 @@ class Translator:
         Raises:
             ValueError: A sentence is longer than 400 tokens.
         """
-        sources = [[*ids, END_ID] for ids in self.subwords.encode(sentences)]
+        sources = [[*ids, EOS_ID] for ids in self.subwords.encode(sentences)]
         translations = [""] * len(sentences)
         filled = [number for number, sentence in enumerate(sentences) if sentence.strip()]
         longest = max((len(sources[number]) for number in filled), default=0)
@@ -72,9 +72,9 @@ class Translator:
             with torch.no_grad():
                 found = beam_search(
                     begin(self.model, src),
-                    torch.full((len(chosen), 1), START_ID, device=self._device),
+                    torch.full((len(chosen), 1), BOS_ID, device=self._device),
                     beam_size=beam_size,
-                    eos_id=END_ID,
+                    eos_id=EOS_ID,
                     max_new_tokens=2 * src.size(1) + 10,
                     length_penalty=PowerPenalty(length_alpha),
                 )

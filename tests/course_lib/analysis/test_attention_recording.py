@@ -5,7 +5,7 @@ import torch
 
 from course_lib.analysis.recorders import recorded_attention
 from course_lib.layers.attention import MultiHeadAttention
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.models.transformer import Transformer, TransformerConfig
 
 SRC, TGT = torch.tensor([[3, 1, 4, 0]]), torch.tensor([[1, 2, 5]])
@@ -62,7 +62,7 @@ def test_a_caller_who_asks_for_weights_still_gets_them():
 
 def test_records_a_language_model():
     sizes = {"d_model": 8, "num_heads": 2, "d_ff": 8, "num_layers": 1}
-    model = DecoderLM(DecoderConfig(vocab_size=6, max_length=4, **sizes))
+    model = DecoderLM(DecoderLMConfig(vocab_size=6, max_length=4, **sizes))
     with recorded_attention(model) as weights:
         model(TGT)
     assert list(weights) == ["layers.0.self_attention"]

@@ -11,7 +11,7 @@ from course_lib.generation.cached import CachedDecoder, CachedTransformer
 from course_lib.layers.attention import MultiHeadAttention
 from course_lib.layers.feed_forward import FeedForward
 from course_lib.layers.transformer_layers import DecoderLayer, EncoderLayer
-from course_lib.models.gpt import CausalLayer, DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderBlock, DecoderLM, DecoderLMConfig
 from course_lib.models.transformer import Transformer, TransformerConfig
 
 BATCH, SRC_LEN, TGT_LEN, D_MODEL, HEADS, D_FF = 2, 5, 3, 12, 3, 20
@@ -65,7 +65,7 @@ def test_parameters_of_layers():
     )
     encoder_layer = complexity.encoder_layer_parameters(D_MODEL, D_FF)
     assert (
-        encoder_layer == parameters_of(EncoderLayer(*sizes)) == parameters_of(CausalLayer(*sizes))
+        encoder_layer == parameters_of(EncoderLayer(*sizes)) == parameters_of(DecoderBlock(*sizes))
     )
     assert complexity.decoder_layer_parameters(D_MODEL, D_FF) == parameters_of(DecoderLayer(*sizes))
 
@@ -83,9 +83,9 @@ def test_parameters_of_the_transformer(tied, positions, norm_position):
 
 @pytest.mark.parametrize("positions", ["learned", "rotary"])
 def test_parameters_of_the_language_model(positions):
-    config = DecoderConfig(**DECODER, positions=positions)
+    config = DecoderLMConfig(**DECODER, positions=positions)
     assert complexity.decoder_lm_parameters(config) == parameters_of(DecoderLM(config))
-    assert complexity.decoder_lm_parameters(DecoderConfig()) == 124_439_808
+    assert complexity.decoder_lm_parameters(DecoderLMConfig()) == 124_439_808
 
 
 # --- operations ----------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def test_flops_of_the_transformer():
 
 
 def test_flops_of_the_language_model_with_and_without_a_cache():
-    config = DecoderConfig(**DECODER)
+    config = DecoderLMConfig(**DECODER)
     model = DecoderLM(config).eval()
     counted = counted_flops(lambda: model(ids(TGT_LEN)))
     assert complexity.decoder_lm_flops(config, BATCH, TGT_LEN) == counted
@@ -141,7 +141,7 @@ def test_flops_of_the_language_model_with_and_without_a_cache():
 
 
 def test_flops_of_the_language_model_are_about_two_a_parameter():
-    config = DecoderConfig()
+    config = DecoderLMConfig()
     per_token = complexity.decoder_lm_flops(config, 1, 128) / 128
     matrices = complexity.decoder_lm_parameters(config) - config.max_length * config.d_model
     assert per_token == pytest.approx(2 * matrices, rel=0.02)
@@ -165,7 +165,7 @@ def test_bytes_of_attention_weights(dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_bytes_of_the_cache(dtype):
-    model = DecoderLM(DecoderConfig(**DECODER)).eval().to(dtype)
+    model = DecoderLM(DecoderLMConfig(**DECODER)).eval().to(dtype)
     steps = CachedDecoder(model, capacity=16)
     steps.advance(ids(9))
     expected = complexity.kv_cache_bytes(BATCH, 16, 3, D_MODEL, bytes_per_number=dtype.itemsize)
@@ -178,7 +178,7 @@ def test_bytes_of_the_cache(dtype):
 
 
 def test_bytes_of_training():
-    model = DecoderLM(DecoderConfig(**DECODER))
+    model = DecoderLM(DecoderLMConfig(**DECODER))
     optimizer = torch.optim.AdamW(model.parameters())
     model(ids(4)).sum().backward()
     optimizer.step()

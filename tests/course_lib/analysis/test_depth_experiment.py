@@ -49,7 +49,7 @@ def test_the_profile_is_measured_on_the_way_there_and_back(stacking):
     assert profile.sizes == pytest.approx(expected, rel=1e-5)
     assert all(parameter.grad is None for parameter in reader.parameters())
     loss(reader(TOKENS)).backward()
-    gradients = [float(f.expansion.weight.grad.norm()) for f in list(reader.sublayers)[1::2]]
+    gradients = [float(f.up_projection.weight.grad.norm()) for f in list(reader.sublayers)[1::2]]
     assert profile.gradients == pytest.approx(gradients, rel=1e-5)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from course_lib.data.batching import Batch, pad_sequences, token_batches
 
 PAIRS = [([5, 6, 7], [8]), ([9], [5, 6, 7, 8])]
-BATCH = Batch.collate(PAIRS, pad_id=0, start_id=1, end_id=2)
+BATCH = Batch.collate(PAIRS, pad_id=0, bos_id=1, eos_id=2)
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -94,4 +94,4 @@ def test_a_batch_moves_as_a_whole():
 
 def test_an_empty_batch_is_refused():
     with pytest.raises(ValueError, match="at least one sequence"):
-        Batch.collate([], pad_id=0, start_id=1, end_id=2)
+        Batch.collate([], pad_id=0, bos_id=1, eos_id=2)

@@ -11,7 +11,7 @@ from course_lib.data.shape_captions import (
 )
 from course_lib.data.shape_pictures import Shape, draw_scene
 
-CIRCLE = Shape(kind="circle", colour="red", size="small", row=8.0, column=10.0)
+CIRCLE = Shape(kind="circle", color="red", size="small", row=8.0, column=10.0)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ CIRCLE = Shape(kind="circle", colour="red", size="small", row=8.0, column=10.0)
     ],
 )
 def test_both_true_captions(row, column, there, back):
-    square = Shape(kind="square", colour="blue", size="large", row=row, column=column)
+    square = Shape(kind="square", color="blue", size="large", row=row, column=column)
     first, second = true_captions((CIRCLE, square))
     assert " ".join(first) == f"a small red circle {there} a large blue square"
     assert " ".join(second) == f"a large blue square {back} a small red circle"
@@ -40,7 +40,7 @@ def test_captions_follow_the_grammar_and_say_which_shape_they_mean():
             for place in (0, 1):
                 named = [w for w, which in zip(words, told, strict=True) if which == place]
                 shape = scene[place]
-                assert named == ["a", shape.size, shape.colour, shape.kind]
+                assert named == ["a", shape.size, shape.color, shape.kind]
             between = [w for w, which in zip(words, told, strict=True) if which == -1]
             assert between in (["left", "of"], ["right", "of"], ["above"], ["below"])
 

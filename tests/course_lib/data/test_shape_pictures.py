@@ -3,18 +3,18 @@
 import pytest
 import torch
 
-from course_lib.data.shape_pictures import COLOURS, KINDS, SIDE, SIZES, Shape, draw_scene, render
+from course_lib.data.shape_pictures import COLORS, KINDS, SIDE, SIZES, Shape, draw_scene, render
 
 CENTRE = SIDE / 2
 
 
-def paint(kind="circle", size="large", colour="red", row=CENTRE, column=CENTRE) -> torch.Tensor:
-    return render((Shape(kind=kind, colour=colour, size=size, row=row, column=column),))
+def paint(kind="circle", size="large", color="red", row=CENTRE, column=CENTRE) -> torch.Tensor:
+    return render((Shape(kind=kind, color=color, size=size, row=row, column=column),))
 
 
 def covered(picture: torch.Tensor) -> torch.Tensor:
     """How much of each pixel is not ground, by the red channel."""
-    ground, red = 0.5, COLOURS["red"][0]
+    ground, red = 0.5, COLORS["red"][0]
     return (picture[0] - ground) / (red - ground)
 
 
@@ -64,18 +64,18 @@ def test_cross_is_open_at_its_corners():
     assert weight[middle + 4, middle + 4] == 0
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-def test_colour_inside_and_grey_outside(colour):
-    picture = paint("square", colour=colour)
-    torch.testing.assert_close(picture[:, 16, 16], torch.tensor(COLOURS[colour]))
+@pytest.mark.parametrize("color", COLORS)
+def test_colour_inside_and_grey_outside(color):
+    picture = paint("square", color=color)
+    torch.testing.assert_close(picture[:, 16, 16], torch.tensor(COLORS[color]))
     assert (picture[:, 0, 0] == 0.5).all()
     assert picture.shape == (3, SIDE, SIDE)
 
 
 def test_later_shapes_cover_earlier_ones():
-    below = Shape(kind="circle", colour="red", size="large", row=CENTRE, column=CENTRE)
-    above = Shape(kind="circle", colour="blue", size="small", row=CENTRE, column=CENTRE)
-    torch.testing.assert_close(render((below, above))[:, 16, 16], torch.tensor(COLOURS["blue"]))
+    below = Shape(kind="circle", color="red", size="large", row=CENTRE, column=CENTRE)
+    above = Shape(kind="circle", color="blue", size="small", row=CENTRE, column=CENTRE)
+    torch.testing.assert_close(render((below, above))[:, 16, 16], torch.tensor(COLORS["blue"]))
 
 
 def test_noise_is_small_seeded_and_stays_a_picture():
@@ -94,7 +94,7 @@ def test_same_seed_same_scene():
 
 def test_shapes_differ_do_not_touch_and_stay_inside():
     for first, second in scenes():
-        assert (first.kind, first.colour, first.size) != (second.kind, second.colour, second.size)
+        assert (first.kind, first.color, first.size) != (second.kind, second.color, second.size)
         for shape in (first, second):
             for place in (shape.row, shape.column):
                 assert SIZES[shape.size] <= place <= SIDE - SIZES[shape.size]
@@ -105,7 +105,7 @@ def test_shapes_differ_do_not_touch_and_stay_inside():
 
 def test_scenes_are_varied():
     drawn = scenes(600)
-    for name, options in [("kind", KINDS), ("colour", COLOURS), ("size", SIZES)]:
+    for name, options in [("kind", KINDS), ("color", COLORS), ("size", SIZES)]:
         for place in (0, 1):
             counts = [sum(getattr(s[place], name) == option for s in drawn) for option in options]
             assert min(counts) > 600 / len(options) * 0.7
@@ -117,9 +117,9 @@ def test_scenes_are_varied():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("kind", "ring"), ("colour", "black"), ("size", "huge")]
+    ("name", "value"), [("kind", "ring"), ("color", "black"), ("size", "huge")]
 )
 def test_refuses_what_cannot_be_drawn(name, value):
-    shape = {"kind": "circle", "colour": "red", "size": "small", "row": 9.0, "column": 9.0}
+    shape = {"kind": "circle", "color": "red", "size": "small", "row": 9.0, "column": 9.0}
     with pytest.raises(ValueError, match=f"{name} must be one of"):
         Shape(**(shape | {name: value}))

@@ -14,9 +14,9 @@ from course_lib.data.agreement import (
     encode,
 )
 from course_lib.data.toy_tasks import (
+    BOS_ID,
     FIRST_SYMBOL_ID,
     PAD_ID,
-    START_ID,
     draw_copy,
     draw_reverse,
     draw_sort,
@@ -125,7 +125,7 @@ def test_sizes_out_of_range_are_refused(task, changes, message):
 
 def test_previous_is_what_a_decoder_has_just_written():
     batch = draw(draw_reverse)
-    assert (batch.previous[:, 0] == START_ID).all()
+    assert (batch.previous[:, 0] == BOS_ID).all()
     assert torch.equal(batch.previous[:, 1:], batch.tgt[:, :-1])
     assert torch.equal(batch.tgt, draw(draw_reverse).tgt)  # asking changes nothing
 

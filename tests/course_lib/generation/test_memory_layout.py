@@ -3,7 +3,7 @@
 import torch
 
 from course_lib.generation.memory_layout import store_by_columns
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 
 IDS = torch.tensor([[1, 5, 2], [3, 0, 4]])
 
@@ -11,7 +11,7 @@ IDS = torch.tensor([[1, 5, 2], [3, 0, 4]])
 def build() -> DecoderLM:
     torch.manual_seed(0)
     sizes = {"d_model": 8, "num_heads": 2, "d_ff": 12, "num_layers": 2}
-    return DecoderLM(DecoderConfig(vocab_size=6, max_length=4, dropout=0.0, **sizes)).double()
+    return DecoderLM(DecoderLMConfig(vocab_size=6, max_length=4, dropout=0.0, **sizes)).double()
 
 
 def test_every_matrix_lies_column_by_column_and_keeps_its_values():

@@ -11,7 +11,7 @@ from course_lib.generation.beam_search import beam_search
 from course_lib.generation.cached import CachedDecoder
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.static import StaticDecoder
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from tests.course_lib.parity import randomise
 
 SIZES = {"vocab_size": 11, "max_length": 12, "d_model": 12, "num_heads": 3, "d_ff": 20}
@@ -20,7 +20,7 @@ PROMPT = torch.tensor([[3, 1, 4], [1, 5, 9]])
 
 @pytest.fixture(scope="module")
 def model():
-    return randomise(DecoderLM(DecoderConfig(**SIZES, num_layers=2)).eval().double())
+    return randomise(DecoderLM(DecoderLMConfig(**SIZES, num_layers=2)).eval().double())
 
 
 def test_logits_are_those_of_the_growing_cache(model):
@@ -76,8 +76,8 @@ def test_a_compiled_step_may_count_on_its_memory_and_no_other_loads_the_compiler
                 assert hasattr(buffer, "_dynamo_static_input_type") is compiled
     program = (
         "import sys; from course_lib.generation.static import *; "
-        "from course_lib.models.gpt import DecoderConfig; "
-        f"model = DecoderLM(DecoderConfig(**{SIZES}, num_layers=1)); "
+        "from course_lib.models.gpt import DecoderLMConfig; "
+        f"model = DecoderLM(DecoderLMConfig(**{SIZES}, num_layers=1)); "
         "StaticDecoder(model, batch=1, capacity=4); "
         "print('torch._dynamo' in sys.modules)"
     )
@@ -98,7 +98,7 @@ def test_a_cuda_graph_writes_the_same(model):
 
 
 def test_keys_and_values_are_kept_in_the_dtype_that_is_asked_for(model):
-    model = DecoderLM(DecoderConfig(**SIZES, num_layers=1)).eval()
+    model = DecoderLM(DecoderLMConfig(**SIZES, num_layers=1)).eval()
     steps = StaticDecoder(model, batch=2, capacity=4, dtype=torch.bfloat16)
     assert steps.advance(PROMPT).dtype == torch.float32
     assert steps._caches[0].keys.dtype == torch.bfloat16
@@ -108,7 +108,7 @@ def test_what_it_cannot_do_is_refused(model):
     with pytest.raises(ValueError, match="13 learned positions, got learned ones and max_length"):
         StaticDecoder(model, batch=1, capacity=13)
     rotary = DecoderLM(
-        DecoderConfig(**(SIZES | {"num_heads": 2}), num_layers=1, positions="rotary")
+        DecoderLMConfig(**(SIZES | {"num_heads": 2}), num_layers=1, positions="rotary")
     )
     with pytest.raises(ValueError, match="must have 4 learned positions, got rotary"):
         StaticDecoder(rotary, batch=1, capacity=4)

@@ -7,7 +7,7 @@ from course_lib.generation.cached import CachedDecoder
 from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.recurrent_step import SteppedDecoder
 from course_lib.generation.static import StaticDecoder
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 
 PROMPT = torch.tensor([[3, 1, 4], [1, 5, 9]])
@@ -15,7 +15,7 @@ PROMPT = torch.tensor([[3, 1, 4], [1, 5, 9]])
 
 def language_model(dtype):
     torch.manual_seed(0)
-    config = DecoderConfig(
+    config = DecoderLMConfig(
         vocab_size=11, max_length=12, num_layers=1, d_model=12, num_heads=3, d_ff=20
     )
     return DecoderLM(config).eval().to(dtype)

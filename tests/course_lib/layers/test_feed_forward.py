@@ -30,8 +30,8 @@ def test_equals_torch_forward_and_backward(activation):
     theirs = nn.Sequential(
         nn.Linear(D_MODEL, D_FF), TORCH_ACTIVATIONS[activation], nn.Linear(D_FF, D_MODEL)
     ).double()
-    theirs[0].load_state_dict(ours.expansion.state_dict())
-    theirs[2].load_state_dict(ours.contraction.state_dict())
+    theirs[0].load_state_dict(ours.up_projection.state_dict())
+    theirs[2].load_state_dict(ours.down_projection.state_dict())
     assert_equal_in_float64(
         output_and_gradients(ours(x), [x, *ours.parameters()]),
         output_and_gradients(theirs(x), [x, *theirs.parameters()]),
@@ -68,7 +68,7 @@ def test_dropout_works_on_the_inner_activations_in_training_alone():
     # With everything dropped only the outer bias is left: the dropout stands before it.
     everything_dropped = build(dropout=1.0).train()
     torch.testing.assert_close(
-        everything_dropped(x)[0], everything_dropped.contraction.bias, rtol=0, atol=0
+        everything_dropped(x)[0], everything_dropped.down_projection.bias, rtol=0, atol=0
     )
 
 

@@ -11,7 +11,7 @@ from course_lib.layers.attention import CachedAttention, MultiHeadAttention
 from course_lib.layers.kv_cache import FixedCache, GrowingCache, KVCache
 from course_lib.layers.masks import causal_mask
 from course_lib.layers.positional import RotaryPositions
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.models.transformer import Transformer, TransformerConfig
 from tests.course_lib.parity import randomise
 
@@ -23,7 +23,7 @@ with_each_kind_of_position = pytest.mark.parametrize("positions", ["learned", "r
 
 
 def build_decoder(positions="learned") -> DecoderLM:
-    config = DecoderConfig(
+    config = DecoderLMConfig(
         vocab_size=VOCAB,
         max_length=LENGTH,
         d_model=D_MODEL,

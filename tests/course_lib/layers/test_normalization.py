@@ -23,14 +23,14 @@ def draw(dtype=torch.float64):
 
 def formula_of(norm):
     if isinstance(norm, LayerNorm):
-        return lambda x: layer_norm(x, norm.gain, norm.bias, epsilon=norm.epsilon)
-    return lambda x: rms_norm(x, norm.gain, epsilon=norm.epsilon)
+        return lambda x: layer_norm(x, norm.weight, norm.bias, eps=norm.eps)
+    return lambda x: rms_norm(x, norm.weight, eps=norm.eps)
 
 
 def build_pair(kind, dtype):
     torchs = randomise((nn.LayerNorm if kind is LayerNorm else nn.RMSNorm)(D_MODEL, eps=EPSILON))
-    ours = kind(D_MODEL, epsilon=EPSILON)
-    names = {"weight": "gain", "bias": "bias"}
+    ours = kind(D_MODEL, eps=EPSILON)
+    names = {"weight": "weight", "bias": "bias"}
     ours.load_state_dict({names[name]: value for name, value in torchs.state_dict().items()})
     return ours.to(dtype), torchs.to(dtype)
 
@@ -59,29 +59,31 @@ def test_equals_torch_forward_and_backward(kind, dtype, way):
 @pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
 def test_default_epsilon_is_the_one_documented(kind, way):
     layer = kind(D_MODEL).double()
-    x = 1e-3 * draw().detach()  # so small that epsilon counts
+    x = 1e-3 * draw().detach()  # so small that eps counts
     squares = (x - x.mean(-1, keepdim=True)).square() if kind is LayerNorm else x.square()
     shifted = x - x.mean(-1, keepdim=True) if kind is LayerNorm else x
-    epsilon = {LayerNorm: 1e-5, RMSNorm: 1e-6}[kind]
-    expected = shifted / (squares.mean(-1, keepdim=True) + epsilon).sqrt()
+    eps = {LayerNorm: 1e-5, RMSNorm: 1e-6}[kind]
+    expected = shifted / (squares.mean(-1, keepdim=True) + eps).sqrt()
     if way == "kernel":
         actual = layer(x)
     else:
         actual = (
-            layer_norm(x, layer.gain, layer.bias) if kind is LayerNorm else rms_norm(x, layer.gain)
+            layer_norm(x, layer.weight, layer.bias)
+            if kind is LayerNorm
+            else rms_norm(x, layer.weight)
         )
     torch.testing.assert_close(actual, expected)
 
 
 def test_layer_norm_makes_mean_0_and_variance_1():
-    y = LayerNorm(D_MODEL, epsilon=1e-12).double()(draw())
+    y = LayerNorm(D_MODEL, eps=1e-12).double()(draw())
     torch.testing.assert_close(y.mean(-1), torch.zeros(2, 3).double())
     torch.testing.assert_close(y.var(-1, correction=0), torch.ones(2, 3).double())
 
 
 def test_rms_norm_makes_mean_square_1_and_keeps_direction():
     x = draw()
-    y = RMSNorm(D_MODEL, epsilon=1e-12).double()(x)
+    y = RMSNorm(D_MODEL, eps=1e-12).double()(x)
     torch.testing.assert_close(y.square().mean(-1), torch.ones(2, 3).double())
     torch.testing.assert_close(torch.cosine_similarity(x, y, dim=-1), torch.ones(2, 3).double())
 
@@ -100,14 +102,14 @@ def test_a_constant_vector_stays_finite(kind):
 @pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
 def test_starts_as_the_bare_norm(kind):
     layer = kind(D_MODEL)
-    assert torch.equal(layer.gain, torch.ones(D_MODEL))
+    assert torch.equal(layer.weight, torch.ones(D_MODEL))
     assert kind is RMSNorm or torch.equal(layer.bias, torch.zeros(D_MODEL))
 
 
 @pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
 @pytest.mark.parametrize(
-    ("name", "d_model", "epsilon"), [("d_model", 0, 1e-5), ("epsilon", 4, 0.0), ("epsilon", 4, -1)]
+    ("name", "d_model", "eps"), [("d_model", 0, 1e-5), ("eps", 4, 0.0), ("eps", 4, -1)]
 )
-def test_values_must_be_positive(kind, name, d_model, epsilon):
+def test_values_must_be_positive(kind, name, d_model, eps):
     with pytest.raises(ValueError, match=f"{name} must be positive"):
-        kind(d_model, epsilon=epsilon)
+        kind(d_model, eps=eps)

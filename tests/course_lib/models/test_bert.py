@@ -25,7 +25,7 @@ from course_lib.models.pretrained.bert import from_huggingface
 
 CONFIG = BertConfig(
     vocab_size=37, max_length=11, num_layers=2, d_model=24, num_heads=3, d_ff=40, dropout=0.0,
-    epsilon=1e-2,  # so large that one in the wrong place, or left out, shows
+    eps=1e-2,  # so large that one in the wrong place, or left out, shows
 )  # fmt: skip
 CLS, SEP, MASK = 1, 2, 3
 TOKEN_IDS = torch.tensor(
@@ -321,14 +321,14 @@ def test_starts_with_small_weights_and_no_biases():
         for name, parameter in model.named_parameters():
             if name.endswith("bias"):
                 assert (parameter == 0).all(), name
-            elif name.endswith("gain"):
+            elif name.endswith("norm.weight"):
                 assert (parameter == 1).all(), name
             else:
                 relative = parameter.std() / 0.05
                 assert abs(relative - 1) < 5 / (2 * parameter.numel()) ** 0.5, name
     first, second = models[0].bert.encoder.layers
     assert not torch.equal(
-        first.feed_forward.expansion.weight, second.feed_forward.expansion.weight
+        first.feed_forward.up_projection.weight, second.feed_forward.up_projection.weight
     )
 
 
@@ -393,7 +393,7 @@ def test_sizes_below_one_are_refused(name):
         ({"d_model": 10, "num_heads": 4}, "d_model=10 must be divisible by num_heads=4"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"dropout": -0.1}, "dropout must be at least 0 and below 1, got -0.1"),
-        ({"epsilon": 0.0}, "epsilon must be positive, got 0.0"),
+        ({"eps": 0.0}, "eps must be positive, got 0.0"),
         ({"initial_std": -1.0}, "initial_std must be positive, got -1.0"),
         ({"pad_id": -1}, "pad_id must lie in 0 to 30521, got -1"),
         ({"pad_id": 30_522}, "pad_id must lie in 0 to 30521, got 30522"),
@@ -426,8 +426,8 @@ def test_inputs_that_make_no_sense_are_refused():
     for classifier in (BertForSequenceClassification, BertForTokenClassification):
         with pytest.raises(ValueError, match="num_labels must be at least 1, got 0"):
             classifier(CONFIG, 0)
-    with pytest.raises(ValueError, match="epsilon must be positive, got 0"):
-        MaskedLanguageModelHead(BertEmbeddings(CONFIG).tokens, epsilon=0)
+    with pytest.raises(ValueError, match="eps must be positive, got 0"):
+        MaskedLanguageModelHead(BertEmbeddings(CONFIG).tokens, eps=0)
 
 
 @pytest.mark.parametrize(
@@ -453,6 +453,6 @@ def test_layers_have_the_documented_parameters():
         "tokens.weight": (37, 24),
         "segments.weight": (2, 24),
         "positions.weight": (11, 24),
-        "norm.gain": (24,),
+        "norm.weight": (24,),
         "norm.bias": (24,),
     }

@@ -15,7 +15,7 @@ from course_lib.models.captioning import CaptionModel, ConvEncoder
 from course_lib.models.seq2seq import RecurrentDecoder
 
 VOCABULARY = caption_vocabulary()
-PAD_ID, START_ID, END_ID = VOCABULARY.encode(["<pad>", "<start>", "<end>"])
+PAD_ID, BOS_ID, EOS_ID = VOCABULARY.encode(["<pad>", "<start>", "<end>"])
 with_each_decoder = pytest.mark.parametrize("kind", [RecurrentDecoder, AttentionDecoder])
 
 
@@ -37,8 +37,8 @@ def test_each_picture_has_a_true_caption_and_both_are_drawn():
     batch = draw(60)
     orders = []
     for tokens, scene in zip(batch.tgt.tolist(), batch.scenes, strict=True):
-        end = tokens.index(END_ID)
-        assert tokens[0] == START_ID
+        end = tokens.index(EOS_ID)
+        assert tokens[0] == BOS_ID
         assert set(tokens[end + 1 :]) <= {PAD_ID}
         orders.append(true_captions(scene).index(tuple(VOCABULARY.decode(tokens[1:end]))))
     assert 15 < sum(orders) < 45
@@ -75,7 +75,7 @@ def test_mentions_name_the_shape_that_each_token_tells_of():
                 )
             else:
                 shape = scene[which]
-                assert word in ("a", shape.size, shape.colour, shape.kind)
+                assert word in ("a", shape.size, shape.color, shape.kind)
 
 
 def test_same_seed_same_batch():
@@ -164,8 +164,8 @@ def test_learns_to_caption_a_few_pictures_by_heart():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    prompt = torch.full((6, 1), START_ID)
-    options = {"eos_id": END_ID, "max_new_tokens": 14}
+    prompt = torch.full((6, 1), BOS_ID)
+    options = {"eos_id": EOS_ID, "max_new_tokens": 14}
     written = greedy(
         SteppedDecoder(model.decoder, model.encoder(batch.pictures)), prompt, **options
     )
@@ -173,7 +173,7 @@ def test_learns_to_caption_a_few_pictures_by_heart():
         SteppedDecoder(model.decoder, model.encoder(batch.pictures)), prompt, beam_size=3, **options
     )
     for row, tokens in enumerate(batch.tgt.tolist()):
-        caption = tuple(tokens[1 : tokens.index(END_ID) + 1])
+        caption = tuple(tokens[1 : tokens.index(EOS_ID) + 1])
         assert written[row].tokens == caption
         assert searched[row][0].tokens == caption
 

@@ -9,7 +9,7 @@ from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadMo
 
 from course_lib.layers.masks import causal_mask
 from course_lib.layers.positional import RotaryPositions
-from course_lib.models.gpt import CausalLayer, DecoderConfig, DecoderLM, SequenceClassifier
+from course_lib.models.gpt import DecoderBlock, DecoderLM, DecoderLMConfig, SequenceClassifier
 from tests.course_lib.parity import (
     assert_as_exact_as,
     assert_equal_in_float64,
@@ -33,7 +33,7 @@ with_each_kind_of_position = pytest.mark.parametrize("positions", ["learned", "r
 
 def build(*, random_weights=True, **changes) -> DecoderLM:
     torch.manual_seed(0)
-    model = DecoderLM(DecoderConfig(**(SMALL | {"dropout": 0.0} | changes))).double()
+    model = DecoderLM(DecoderLMConfig(**(SMALL | {"dropout": 0.0} | changes))).double()
     return randomise(model, std=0.3) if random_weights else model
 
 
@@ -69,7 +69,7 @@ def test_equals_gpt2_forward_and_backward(dtype):
     parameters = [
         ours.embedding.weight,
         ours.positions.weight,
-        ours.layers[0].attention_residual.norm.gain,
+        ours.layers[0].attention_residual.norm.weight,
     ]
     actual = output_and_gradients(ours(IDS), parameters)
     if dtype == torch.float32:
@@ -86,19 +86,19 @@ def test_starts_as_gpt2_does():
         (ours.embedding.weight, 0.02),
         (ours.positions.weight, 0.02),
         (layer.self_attention.query_projection.weight, 0.02),
-        (layer.feed_forward.expansion.weight, 0.02),
+        (layer.feed_forward.up_projection.weight, 0.02),
         (layer.self_attention.output_projection.weight, 0.02 / 4),  # the root of 2 * 8 layers
-        (layer.feed_forward.contraction.weight, 0.02 / 4),
+        (layer.feed_forward.down_projection.weight, 0.02 / 4),
     ):
         assert weight.std().item() == pytest.approx(std, rel=0.05)
     for name, parameter in ours.named_parameters():
         if parameter.dim() == 1:
-            assert (parameter == (1 if name.endswith("gain") else 0)).all()
+            assert (parameter == (1 if name.endswith("weight") else 0)).all()
 
 
 def test_is_as_large_as_gpt2():
     with torch.device("meta"):
-        ours, theirs = DecoderLM(DecoderConfig()), GPT2LMHeadModel(GPT2Config())
+        ours, theirs = DecoderLM(DecoderLMConfig()), GPT2LMHeadModel(GPT2Config())
     count = sum(p.numel() for p in ours.parameters())
     assert count == sum(p.numel() for p in theirs.parameters()) == 124_439_808
 
@@ -130,7 +130,7 @@ def test_rotary_positions_know_distances_alone():
     layer, mask = model.layers[0], causal_mask(3)
     x = torch.randn(1, 3, D_MODEL, dtype=torch.float64)
     shifted = RotaryPositions(D_MODEL // HEADS)
-    moved = CausalLayer(D_MODEL, HEADS, 4 * D_MODEL, rotary=MovedRotary(shifted, 5)).double()
+    moved = DecoderBlock(D_MODEL, HEADS, 4 * D_MODEL, rotary=MovedRotary(shifted, 5)).double()
     moved.load_state_dict(layer.state_dict())
     torch.testing.assert_close(moved(x, mask), layer(x, mask))
 
@@ -184,7 +184,7 @@ def test_every_parameter_gets_a_gradient():
 
 def test_learns_a_rule():
     torch.manual_seed(0)
-    model = DecoderLM(DecoderConfig(**(SMALL | {"d_model": 24, "d_ff": 48, "dropout": 0.0})))
+    model = DecoderLM(DecoderLMConfig(**(SMALL | {"d_model": 24, "d_ff": 48, "dropout": 0.0})))
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     start = torch.arange(VOCAB)[:, None]
     ids = (start + 3 * torch.arange(MAX_LENGTH)) % VOCAB  # each token is the last one plus 3
@@ -233,7 +233,7 @@ def test_classifier_starts_small_and_keeps_the_decoder():
 
 
 def test_classifier_refuses_no_classes():
-    with pytest.raises(ValueError, match="num_classes must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="num_labels must be at least 1, got 0"):
         SequenceClassifier(build(), 0, pad_id=PAD)
 
 
@@ -253,15 +253,15 @@ def test_classifier_refuses_no_classes():
 )
 def test_bad_configurations_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
-        DecoderConfig(**(SMALL | change))
+        DecoderLMConfig(**(SMALL | change))
 
 
 def test_configurations_are_frozen_and_keyword_only():
-    config = DecoderConfig(**SMALL)
+    config = DecoderLMConfig(**SMALL)
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.d_model = 7
     with pytest.raises(TypeError):
-        DecoderConfig(11)
+        DecoderLMConfig(11)
 
 
 @pytest.mark.parametrize(
@@ -274,12 +274,12 @@ def test_configurations_are_frozen_and_keyword_only():
 )
 def test_bad_layers_are_refused(sizes, settings, message):
     with pytest.raises(ValueError, match=message):
-        CausalLayer(*sizes, **settings)
+        DecoderBlock(*sizes, **settings)
 
 
 def test_layer_refuses_a_mask_that_is_not_boolean():
     with pytest.raises(TypeError, match="mask must be boolean"):
-        CausalLayer(12, 3, 8)(torch.zeros(1, 4, 12), torch.ones(4, 4))
+        DecoderBlock(12, 3, 8)(torch.zeros(1, 4, 12), torch.ones(4, 4))
 
 
 @pytest.mark.parametrize("call", ["forward", "hidden", "classifier"])

@@ -16,14 +16,14 @@ from course_lib.metrics.perplexity import perplexity, token_log_probabilities
 from course_lib.models.neural_lm import NeuralLanguageModel
 from course_lib.models.ngram import NGramModel
 from course_lib.models.rnn_lm import RecurrentLanguageModel
-from course_lib.tokenization.vocabulary import END, START, Vocabulary
+from course_lib.tokenization.vocabulary import BOS, EOS, Vocabulary
 from course_lib.training.loop import TrainingConfig, train
 
 TEXTS = [s.split() for s in ("I am Sam", "Sam I am", "I do not like green eggs and ham")]
-WORDS = Vocabulary.build(TEXTS, specials=(START, END), unknown=None)
+WORDS = Vocabulary.build(TEXTS, specials=(BOS, EOS), unknown=None)
 V = len(WORDS) - 1  # all but the start token can come
-SENTENCES = [[*WORDS.encode(text), WORDS.id_of(END)] for text in TEXTS]
-START_ID, END_ID = WORDS.id_of(START), WORDS.id_of(END)
+SENTENCES = [[*WORDS.encode(text), WORDS.id_of(EOS)] for text in TEXTS]
+BOS_ID, EOS_ID = WORDS.id_of(BOS), WORDS.id_of(EOS)
 
 
 def seeded(seed=0):
@@ -31,7 +31,7 @@ def seeded(seed=0):
 
 
 def counted(order, **options):
-    model = NGramModel(order, len(WORDS), start_id=START_ID, **options)
+    model = NGramModel(order, len(WORDS), bos_id=BOS_ID, **options)
     model.count(SENTENCES)
     return model
 
@@ -50,12 +50,12 @@ def probability(model, word, history=""):
         ("I", "", 2 / 3),
         ("Sam", "", 1 / 3),
         ("am", "I", 2 / 3),
-        (END, "Sam", 1 / 2),
+        (EOS, "Sam", 1 / 2),
         ("Sam", "am", 1 / 2),
         ("do", "I", 1 / 3),
         ("ham", "I", 0),
         ("am", "Sam do not I", 2 / 3),  # the last token alone matters
-        ("am", f"{START} I", 2 / 3),
+        ("am", f"{BOS} I", 2 / 3),
     ],
 )
 def test_bigrams_are_those_of_the_textbook(word, history, expected):
@@ -68,10 +68,10 @@ def test_counts_are_those_of_the_corpus():
     assert model.count_of([i]) == 3
     assert model.count_of([i, am]) == 2
     assert model.count_of([sam, i, am]) == 1
-    assert model.count_of([START_ID, START_ID, i]) == 2
-    assert model.count_of([START_ID, sam, i]) == 1
+    assert model.count_of([BOS_ID, BOS_ID, i]) == 2
+    assert model.count_of([BOS_ID, sam, i]) == 1
     assert model.count_of([am, am]) == 0
-    assert model.count_of([am, END_ID]) == 1
+    assert model.count_of([am, EOS_ID]) == 1
     model.count([[i, am]])
     assert model.count_of([i, am]) == 3
     for ngram in ([], [i, i, i, i]):
@@ -81,7 +81,7 @@ def test_counts_are_those_of_the_corpus():
 
 def test_unigrams_are_shares_of_all_tokens():
     assert probability(counted(1), "I", "am") == pytest.approx(3 / 17)
-    assert probability(counted(1), END) == pytest.approx(3 / 17)
+    assert probability(counted(1), EOS) == pytest.approx(3 / 17)
 
 
 def test_add_k_adds_to_every_count():
@@ -95,8 +95,8 @@ def test_add_k_adds_to_every_count():
 
 def test_interpolation_mixes_the_orders():
     model = counted(3, weights=(0.1, 0.3, 0.6))
-    expected = 0.1 * 3 / 17 + 0.3 * 1 / 2 + 0.6 * 1  # END after "I am", "am Sam"
-    assert probability(model, END, "am Sam") == pytest.approx(expected)
+    expected = 0.1 * 3 / 17 + 0.3 * 1 / 2 + 0.6 * 1  # EOS after "I am", "am Sam"
+    assert probability(model, EOS, "am Sam") == pytest.approx(expected)
     expected = 0.1 * 2 / 17 + 0.3 * 1 / 2 + 0.6 * 1 / 2
     assert probability(model, "Sam", "I am") == pytest.approx(expected)
     smoothed = counted(2, weights=(0.25, 0.75), k=2)
@@ -109,7 +109,7 @@ def test_weight_of_a_history_that_never_came_goes_to_the_others():
     # "ham am" never came, "am" did: 0.1 and 0.3 become 0.25 and 0.75
     expected = 0.25 * 2 / 17 + 0.75 * 1 / 2
     assert probability(model, "Sam", "ham am") == pytest.approx(expected)
-    assert probability(counted(2), "ham", END) == pytest.approx(1 / V)  # nothing follows the end
+    assert probability(counted(2), "ham", EOS) == pytest.approx(1 / V)  # nothing follows the end
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,11 @@ def test_distributions_sum_to_one_after_any_history(options):
         assert distribution.dtype == torch.float64
         assert float(distribution.sum()) == pytest.approx(1, abs=1e-12)
         assert float(distribution.min()) >= 0
-        assert distribution[START_ID] == 0
+        assert distribution[BOS_ID] == 0
 
 
 def test_log_probabilities_of_a_sentence_are_in_nats():
-    log_p = counted(2).log_probabilities(SENTENCES[1])  # Sam I am END
+    log_p = counted(2).log_probabilities(SENTENCES[1])  # Sam I am EOS
     expected = [1 / 3, 1 / 2, 2 / 3, 1 / 2]
     torch.testing.assert_close(log_p.exp(), torch.tensor(expected).double())
     assert counted(2).log_probabilities(WORDS.encode(["am"])).tolist() == [-math.inf]
@@ -136,7 +136,7 @@ def test_log_probabilities_of_a_sentence_are_in_nats():
 
 def test_as_a_function_an_ngram_model_predicts_each_next_token():
     model = counted(3, k=0.5)
-    tokens = torch.tensor([[START_ID, *SENTENCES[0][:-1]], [START_ID, *SENTENCES[1][:-1]]])
+    tokens = torch.tensor([[BOS_ID, *SENTENCES[0][:-1]], [BOS_ID, *SENTENCES[1][:-1]]])
     logits = model(tokens)
     assert logits.shape == (2, 4, len(WORDS))
     scored = token_log_probabilities(logits, torch.tensor(SENTENCES[:2]))
@@ -146,15 +146,15 @@ def test_as_a_function_an_ngram_model_predicts_each_next_token():
 
 def test_generated_sentences_follow_the_bigrams():
     model = counted(2)
-    first = [model.generate(end_id=END_ID, max_length=30, generator=seeded(s)) for s in range(300)]
-    again = [model.generate(end_id=END_ID, max_length=30, generator=seeded(s)) for s in range(300)]
+    first = [model.generate(eos_id=EOS_ID, max_length=30, generator=seeded(s)) for s in range(300)]
+    again = [model.generate(eos_id=EOS_ID, max_length=30, generator=seeded(s)) for s in range(300)]
     assert first == again
     for sentence in first:
-        assert END_ID not in sentence[:-1]
+        assert EOS_ID not in sentence[:-1]
         assert bool((model.log_probabilities(sentence) > -math.inf).all())
     begin_with_i = sum(sentence[0] == WORDS.id_of("I") for sentence in first) / 300
     assert abs(begin_with_i - 2 / 3) < 0.09
-    assert len(model.generate(end_id=START_ID, max_length=7, generator=seeded())) == 7
+    assert len(model.generate(eos_id=BOS_ID, max_length=7, generator=seeded())) == 7
 
 
 @pytest.mark.parametrize(
@@ -162,8 +162,8 @@ def test_generated_sentences_follow_the_bigrams():
     [
         ({"order": 0}, "order must be at least 1, got 0"),
         ({"vocab_size": 1}, "vocab_size must be at least 2, got 1"),
-        ({"start_id": 5}, "start_id must be from 0 to 4, got 5"),
-        ({"start_id": -1}, "start_id must be from 0 to 4, got -1"),
+        ({"bos_id": 5}, "bos_id must be from 0 to 4, got 5"),
+        ({"bos_id": -1}, "bos_id must be from 0 to 4, got -1"),
         ({"k": -0.1}, "k must be finite and not negative, got -0.1"),
         ({"k": math.inf}, "k must be finite"),
         ({"weights": (1.0,)}, "weights must be 2 numbers"),
@@ -173,7 +173,7 @@ def test_generated_sentences_follow_the_bigrams():
 )
 def test_ngram_model_refuses_bad_values(change, message):
     with pytest.raises(ValueError, match=message):
-        NGramModel(**({"order": 2, "vocab_size": 5, "start_id": 0} | change))
+        NGramModel(**({"order": 2, "vocab_size": 5, "bos_id": 0} | change))
 
 
 def test_ngram_model_refuses_bad_tokens():
@@ -184,9 +184,9 @@ def test_ngram_model_refuses_bad_tokens():
         with pytest.raises(IndexError, match="got -1"):
             call([-1])
         with pytest.raises(ValueError, match="must not hold the start token"):
-            call([START_ID])
+            call([BOS_ID])
     with pytest.raises(ValueError, match="max_length must be at least 1, got 0"):
-        model.generate(end_id=END_ID, max_length=0, generator=seeded())
+        model.generate(eos_id=EOS_ID, max_length=0, generator=seeded())
 
 
 # perplexity ---------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_perplexity_counts_tokens_and_not_padding():
 
 
 def test_perplexity_of_the_textbook_sentence():
-    log_p = counted(2).log_probabilities(SENTENCES[0])  # I am Sam END: 2/3 2/3 1/2 1/2
+    log_p = counted(2).log_probabilities(SENTENCES[0])  # I am Sam EOS: 2/3 2/3 1/2 1/2
     assert perplexity(log_p) == pytest.approx(9**0.25)
 
 
@@ -246,7 +246,7 @@ SIZES = {"vocab_size": 7, "context_size": 3, "d_embedding": 4, "d_hidden": 5}
 
 def build_neural(seed=0, **changes):
     torch.manual_seed(seed)
-    return NeuralLanguageModel(**(SIZES | {"start_id": 1} | changes)).double()
+    return NeuralLanguageModel(**(SIZES | {"bos_id": 1} | changes)).double()
 
 
 @pytest.mark.parametrize("direct", [False, True])
@@ -296,8 +296,8 @@ def test_neural_model_refuses_empty_sizes(name):
 
 
 def test_neural_model_refuses_bad_tokens():
-    with pytest.raises(ValueError, match="start_id must be from 0 to 6, got 7"):
-        build_neural(start_id=7)
+    with pytest.raises(ValueError, match="bos_id must be from 0 to 6, got 7"):
+        build_neural(bos_id=7)
     with pytest.raises(IndexError, match="token_ids must lie in 0 to 6"):
         build_neural()(torch.tensor([[7]]))
     with pytest.raises(TypeError):

@@ -126,10 +126,10 @@ def test_each_layer_equals_torchs_with_gradients_of_its_parameters(norm_position
     ours = EncoderLayer(D_MODEL, HEADS, D_FF, norm_position=norm_position).double()
     copy_torch_encoder_layer(ours, theirs)
     pairs = [
-        (ours.feed_forward.expansion.weight, theirs.linear1.weight),
-        (ours.feed_forward.contraction.bias, theirs.linear2.bias),
+        (ours.feed_forward.up_projection.weight, theirs.linear1.weight),
+        (ours.feed_forward.down_projection.bias, theirs.linear2.bias),
         (ours.self_attention.output_projection.weight, theirs.self_attn.out_proj.weight),
-        (ours.attention_residual.norm.gain, theirs.norm1.weight),
+        (ours.attention_residual.norm.weight, theirs.norm1.weight),
         (ours.feed_forward_residual.norm.bias, theirs.norm2.bias),
     ]
     assert_equal_in_float64(
@@ -142,9 +142,9 @@ def test_each_layer_equals_torchs_with_gradients_of_its_parameters(norm_position
     copy_torch_decoder_layer(ours, theirs)
     pairs = [
         (ours.cross_attention.output_projection.weight, theirs.multihead_attn.out_proj.weight),
-        (ours.self_attention_residual.norm.gain, theirs.norm1.weight),
-        (ours.cross_attention_residual.norm.gain, theirs.norm2.weight),
-        (ours.feed_forward_residual.norm.gain, theirs.norm3.weight),
+        (ours.self_attention_residual.norm.weight, theirs.norm1.weight),
+        (ours.cross_attention_residual.norm.weight, theirs.norm2.weight),
+        (ours.feed_forward_residual.norm.weight, theirs.norm3.weight),
     ]
     mask = causal_mask(TGT_LEN)
     assert_equal_in_float64(
@@ -157,10 +157,10 @@ def test_each_layer_equals_torchs_with_gradients_of_its_parameters(norm_position
 
 def test_epsilon_reaches_every_norm():
     for stack in (Encoder, Decoder):
-        model = stack(2, D_MODEL, HEADS, D_FF, norm_position="pre", epsilon=0.25)
+        model = stack(2, D_MODEL, HEADS, D_FF, norm_position="pre", eps=0.25)
         norms = [module for module in model.modules() if isinstance(module, LayerNorm)]
         assert len(norms) == 2 * (2 if stack is Encoder else 3) + 1
-        assert all(norm.epsilon == 0.25 for norm in norms)
+        assert all(norm.eps == 0.25 for norm in norms)
 
 
 # --- parity with transformers --------------------------------------------------------------------
@@ -330,10 +330,10 @@ def test_starts_with_vectors_of_about_unit_size_and_different_layers():
     model = build(random_weights=False, d_model=96, num_heads=4, src_vocab_size=500)
     embedded = model.src_embedding(torch.arange(500)[None])
     assert embedded.std().item() == pytest.approx(1.0, rel=0.05)
-    expansion = model.encoder.layers[0].feed_forward.expansion
+    up_projection = model.encoder.layers[0].feed_forward.up_projection
     bound = math.sqrt(6 / (96 + D_FF))  # Glorot's
-    assert expansion.weight.abs().max().item() == pytest.approx(bound, rel=0.02)
-    assert (expansion.bias == 0).all()
+    assert up_projection.weight.abs().max().item() == pytest.approx(bound, rel=0.02)
+    assert (up_projection.bias == 0).all()
     first, second = (layer.self_attention.query_projection.weight for layer in model.encoder.layers)
     assert not torch.equal(first, second)
 
@@ -467,7 +467,7 @@ def test_empty_stacks_are_refused(stack):
         ((12, 3, 8), {"norm_position": "mid"}, "norm_position must be 'pre' or 'post', got 'mid'"),
         ((12, 3, 8), {"dropout": 2.0}, "between 0 and 1, but got 2.0"),
         ((12, 3, 8), {"activation": "tanh"}, "activation must be one of"),
-        ((12, 3, 8), {"epsilon": 0.0}, "epsilon must be positive, got 0.0"),
+        ((12, 3, 8), {"eps": 0.0}, "eps must be positive, got 0.0"),
     ],
 )
 def test_bad_layers_are_refused(layer, sizes, settings, message):

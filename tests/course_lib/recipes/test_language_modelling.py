@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 from course_lib.recipes.language_modelling import run
 from course_lib.recipes.language_modelling.characters import Stretches, characters_of
 from course_lib.recipes.language_modelling.cli import app
-from course_lib.recipes.language_modelling.presets import PRESETS, Recipe
+from course_lib.recipes.language_modelling.presets import PRESETS, LanguageModellingRecipe
 from course_lib.recipes.run_record import with_settings
 from tests.course_lib.power_cut import cut_off_at
 
 CPU = torch.device("cpu")
-SMALL = Recipe(
+SMALL = LanguageModellingRecipe(
     num_layers=1,
     d_model=8,
     num_heads=2,

@@ -18,7 +18,7 @@ from course_lib.recipes.pretraining.batches import (
     mask_batch,
     paired_examples,
 )
-from course_lib.recipes.pretraining.presets import Recipe
+from course_lib.recipes.pretraining.presets import PretrainingRecipe
 from course_lib.recipes.pretraining.tasks import (
     acceptability,
     first_of_each,
@@ -30,7 +30,7 @@ from course_lib.tokenization.wordpiece import WordPiece
 from tests.course_lib.power_cut import cut_off_at
 
 CPU = torch.device("cpu")
-RECIPE = Recipe(
+RECIPE = PretrainingRecipe(
     vocab_size=60,
     num_layers=1,
     d_model=8,

@@ -20,11 +20,11 @@ from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.needs import require
 from course_lib.recipes.translation import cli, evaluation, training_run
 from course_lib.recipes.translation.averaging import average_weights, best_steps
-from course_lib.recipes.translation.presets import PRESETS, Recipe
+from course_lib.recipes.translation.presets import PRESETS, TranslationRecipe
 from course_lib.recipes.translation.run_folder import RunFolder
 from course_lib.recipes.translation.scoring import score
 from course_lib.recipes.translation.sentence_batches import collate, in_order, length_of
-from course_lib.recipes.translation.subwords import END_ID, PAD_ID, START_ID, Subwords
+from course_lib.recipes.translation.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
 from course_lib.recipes.translation.translation_models import build_model, mean_loss
 from course_lib.recipes.translation.translator import Translator, load_translator
 from course_lib.recipes.weights import load_weights
@@ -400,8 +400,8 @@ def test_subwords_give_any_text_back():
     assert len(subwords) <= 300
     encoded = subwords.encode(texts)
     assert [subwords.decode(ids) for ids in encoded] == texts
-    assert not {PAD_ID, START_ID, END_ID} & {token for ids in encoded for token in ids}
-    assert subwords.decode([START_ID, *encoded[0], END_ID, PAD_ID]) == texts[0]
+    assert not {PAD_ID, BOS_ID, EOS_ID} & {token for ids in encoded for token in ids}
+    assert subwords.decode([BOS_ID, *encoded[0], EOS_ID, PAD_ID]) == texts[0]
 
 
 @pytest.mark.parametrize("pair", [([5], [6]), ([5, 6, 7], [8]), ([5], [6, 7, 8, 9]), ([], [])])
@@ -427,7 +427,9 @@ def test_averages_weights_and_chooses_the_best_moments():
 def test_a_translation_does_not_depend_on_its_neighbours(architecture):
     subwords = Subwords.train([src for pair in tiny_pairs("train") for src in pair], vocab_size=280)
     torch.manual_seed(0)
-    recipe = Recipe(architecture=architecture, d_model=16, num_heads=2, d_ff=16, num_layers=1)
+    recipe = TranslationRecipe(
+        architecture=architecture, d_model=16, num_heads=2, d_ff=16, num_layers=1
+    )
     translator = Translator(build_model(recipe, len(subwords)), subwords)
     sentences = ["A man", "A dog runs and sits and runs", "", "man"]
     options = {"beam_size": 3, "length_alpha": 1.0}
@@ -458,4 +460,4 @@ def test_presets_make_the_models_that_they_say(name):
         return
     layers = [*model.encoder.layers, *model.decoder.layers]
     assert len(layers) == {"cpu": 6, "full": 8}[name]
-    assert all(layer.feed_forward.expansion.out_features == recipe.d_ff for layer in layers)
+    assert all(layer.feed_forward.up_projection.out_features == recipe.d_ff for layer in layers)

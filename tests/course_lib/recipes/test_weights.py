@@ -5,17 +5,17 @@ import torch
 
 from course_lib.models.bert import BertConfig
 from course_lib.models.bert_heads import BertForPreTraining
-from course_lib.models.gpt import DecoderConfig, DecoderLM
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.recipes.run_record import RunError
-from course_lib.recipes.translation.presets import Recipe
+from course_lib.recipes.translation.presets import TranslationRecipe
 from course_lib.recipes.translation.translation_models import build_model
 from course_lib.recipes.weights import load_weights, put_weights, save_weights
 
 SIZES = {"d_model": 16, "num_heads": 2, "d_ff": 16, "num_layers": 1}
 MODELS = {
-    "transformer": lambda vocab: build_model(Recipe(**SIZES), vocab),
-    "gru": lambda vocab: build_model(Recipe(**SIZES, architecture="gru"), vocab),
-    "decoder": lambda vocab: DecoderLM(DecoderConfig(**SIZES, vocab_size=vocab, max_length=9)),
+    "transformer": lambda vocab: build_model(TranslationRecipe(**SIZES), vocab),
+    "gru": lambda vocab: build_model(TranslationRecipe(**SIZES, architecture="gru"), vocab),
+    "decoder": lambda vocab: DecoderLM(DecoderLMConfig(**SIZES, vocab_size=vocab, max_length=9)),
     "bert": lambda vocab: BertForPreTraining(BertConfig(**SIZES, vocab_size=vocab, max_length=9)),
 }
 

@@ -6,14 +6,14 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from course_lib.tokenization.vocabulary import BERT_SPECIALS, END, PAD, START, UNKNOWN, Vocabulary
+from course_lib.tokenization.vocabulary import BERT_SPECIALS, BOS, EOS, PAD, UNKNOWN, Vocabulary
 
 SENTENCES = [["b", "c", "a", "b"], ["c", "b", "d"]]
 
 
 def test_tokens_are_numbered_by_frequency_then_alphabet_after_the_specials():
     vocabulary = Vocabulary.build(SENTENCES)
-    assert vocabulary.tokens == (PAD, START, END, UNKNOWN, "b", "c", "a", "d")
+    assert vocabulary.tokens == (PAD, BOS, EOS, UNKNOWN, "b", "c", "a", "d")
     assert Vocabulary.build(SENTENCES[::-1]) == vocabulary
     assert vocabulary.special_ids == (0, 1, 2, 3)
     assert len(vocabulary) == 8
@@ -25,7 +25,7 @@ def test_rare_tokens_are_left_out():
     assert Vocabulary.build(SENTENCES, min_count=2).tokens[4:] == ("b", "c")
     assert Vocabulary.build(SENTENCES, min_count=3).tokens[4:] == ("b",)
     assert Vocabulary.build(SENTENCES, max_size=5).tokens[4:] == ("b",)
-    assert Vocabulary.build(SENTENCES, max_size=4).tokens == (PAD, START, END, UNKNOWN)
+    assert Vocabulary.build(SENTENCES, max_size=4).tokens == (PAD, BOS, EOS, UNKNOWN)
     assert len(Vocabulary.build(SENTENCES, max_size=100)) == 8
 
 

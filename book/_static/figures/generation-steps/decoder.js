@@ -19,10 +19,10 @@
     return powers.map((power) => power / sum);
   }
 
-  function normalise(x, gain, bias) {
+  function normalise(x, weight, bias) {
     const mean = x.reduce((a, b) => a + b, 0) / x.length;
     const variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length;
-    return x.map((value, i) => ((value - mean) / Math.sqrt(variance + EPSILON)) * gain[i] + bias[i]);
+    return x.map((value, i) => ((value - mean) / Math.sqrt(variance + EPSILON)) * weight[i] + bias[i]);
   }
 
   /** GELU, approximated with tanh, as in GPT-2. */
@@ -33,7 +33,7 @@
   function read({ weights, num_heads: heads }, tokens) {
     const linear = (name, x) =>
       weights[`${name}.weight`].map((row, i) => dot(row, x) + weights[`${name}.bias`][i]);
-    const norm = (name, x) => normalise(x, weights[`${name}.gain`], weights[`${name}.bias`]);
+    const norm = (name, x) => normalise(x, weights[`${name}.weight`], weights[`${name}.bias`]);
     const embedding = weights["embedding.weight"];
     const wide = embedding[0].length / heads;
 
@@ -59,12 +59,12 @@
     }
 
     function think(name, x) {
-      return linear(`${name}.contraction`, linear(`${name}.expansion`, x).map(gelu));
+      return linear(`${name}.down_projection`, linear(`${name}.up_projection`, x).map(gelu));
     }
 
     let stream = tokens.map((token, i) => add(embedding[token], weights["positions.weight"][i]));
     const all = [];
-    for (let layer = `layers.0`; `${layer}.feed_forward.expansion.weight` in weights; layer = `layers.${all.length}`) {
+    for (let layer = `layers.0`; `${layer}.feed_forward.up_projection.weight` in weights; layer = `layers.${all.length}`) {
       const normed = stream.map((x) => norm(`${layer}.attention_residual.norm`, x));
       const { out, seen } = attend(`${layer}.self_attention`, normed);
       stream = stream.map((x, i) => add(x, out[i]));

@@ -22,7 +22,7 @@ from course_lib.data.translation_grammar.grammar import (
     parse_pair,
 )
 from course_lib.data.translation_grammar.lexicon import ADJECTIVES, NOUNS, VERBS
-from course_lib.data.translation_grammar.realization import realise
+from course_lib.data.translation_grammar.realization import realize
 from course_lib.data.translation_grammar.sentence_pair import Agreement, SentencePair
 from course_lib.data.translation_grammar.surface_form import Language, Word
 from course_lib.data.translation_grammar.synchronous_grammar import (
@@ -493,7 +493,7 @@ def test_count_is_that_of_a_small_grammar_counted_by_hand():
     assert [grammar.count(depth) for depth in range(4)] == [2, 6, 14, 30]
     for depth in range(4):
         sentences = {
-            realise(each, PLAIN, PLAIN).src
+            realize(each, PLAIN, PLAIN).src
             for each in enumerate_derivations(grammar, Category("S"), depth)
         }
         assert len(sentences) == grammar.count(depth)
@@ -502,7 +502,7 @@ def test_count_is_that_of_a_small_grammar_counted_by_hand():
 
 def test_small_grammar_turns_phrases_round_and_melts_words():
     [derivation] = small_grammar().parse(["cat", "of", "cats", "of", "cat", "sits"])
-    pair = realise(derivation, PLAIN, PLAIN)
+    pair = realize(derivation, PLAIN, PLAIN)
     assert pair.tgt == ("neko", "h'", "ineko", "honeko", "u")
     assert pair.alignment == ((0, 3), (1, 3), (2, 2), (3, 1), (4, 0), (5, 4))
     assert pair.src_agreements == (Agreement(word=5, controller=0, attractors=(2,)),)
@@ -536,14 +536,14 @@ def test_nouns_between_mislead_also_where_the_subject_comes_last():
     )
     other = Rule(parent="Other[number]", src="Noun[number,it]", tgt="Noun")
     [derivation] = small_grammar(question, other, start="Ask").parse(["sits", "cats", "cat"])
-    pair = realise(derivation, PLAIN, PLAIN)
+    pair = realize(derivation, PLAIN, PLAIN)
     assert pair.src_agreements == (Agreement(word=0, controller=2, attractors=(1,)),)
 
 
 def test_parse_finds_every_reading():
     again = Rule(parent="V[plural]", src="sit", tgt="wa", links="sit=wa", src_agrees="sit")
     readings = small_grammar(again).parse(["cats", "sit"])
-    assert {realise(each, PLAIN, PLAIN).tgt for each in readings} == {
+    assert {realize(each, PLAIN, PLAIN).tgt for each in readings} == {
         ("ineko", "u"),
         ("ineko", "wa"),
     }

@@ -67,7 +67,7 @@ def test_reads_configuration_and_weights(theirs, folder):
         num_heads=2,
         d_ff=12,
         dropout=0.2,
-        epsilon=1e-7,
+        eps=1e-7,
         initial_std=0.3,
         pad_id=4,
     )

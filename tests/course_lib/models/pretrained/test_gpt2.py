@@ -4,7 +4,7 @@ import pytest
 import torch
 import transformers
 
-from course_lib.models.gpt import DecoderConfig
+from course_lib.models.gpt import DecoderLMConfig
 from course_lib.models.pretrained.gpt2 import from_huggingface
 from tests.course_lib.parity import assert_as_exact_as, output_and_gradients, randomise
 from tests.course_lib.saved_folder import change_config, change_tensors
@@ -47,7 +47,7 @@ def folder(theirs, tmp_path):
 
 def test_logits_and_gradients_are_those_of_transformers(theirs, folder):
     ours = from_huggingface(folder)
-    assert ours.config == DecoderConfig(**OURS)
+    assert ours.config == DecoderLMConfig(**OURS)
     assert not ours.training
     assert ours.output_projection.weight is ours.embedding.weight
     assert ours.embedding.weight.dtype == torch.float64
@@ -112,7 +112,7 @@ def test_other_kinds_of_models_are_refused(folder, name, value):
         (lambda t: t | {"score.weight": torch.ones(2)}, r"no place in DecoderLM for score\.weight"),
         (
             lambda t: t | {"transformer.h.2.mlp.c_fc.weight": torch.ones(20, 12)},
-            r"layers\.2\.feed_forward\.expansion\.weight must have shape \(20, 12\)",
+            r"layers\.2\.feed_forward\.up_projection\.weight must have shape \(20, 12\)",
         ),
         (lambda t: t | {"lm_head.weight": torch.ones(13, 12)}, "lm_head.weight must equal wte"),
     ],

@@ -138,7 +138,7 @@ def test_a_number_that_the_configuration_does_not_say_is_named(folder, name):
         (lambda t: t | {"model.qa.weight": torch.ones(2)}, "no place in Transformer for qa.weight"),
         (
             lambda t: t | {"model.encoder.layers.0.fc1.bias": torch.ones(12)},
-            r"encoder\.layers\.0\.feed_forward\.expansion\.bias must have shape \(20,\)",
+            r"encoder\.layers\.0\.feed_forward\.up_projection\.bias must have shape \(20,\)",
         ),
     ],
 )
