@@ -582,7 +582,8 @@ assert_close(
     layer(x),
     torch.tensor([[2.5], [1.5], [0.5], [3.5]]).to(device),
     what="the output",
-    hint="up_projection, activation, down_projection, in this order; no dropout unless given",
+    hint="up_projection, activation, down_projection, in this order; "
+    "dropout is 0 unless it is given",
     mistakes={
         "nothing bends: apply the activation between the two": (
             torch.tensor([[-0.5], [-0.5], [-0.5], [-0.5]]).to(device)
