@@ -1194,7 +1194,7 @@ def language_of(vocab_size, probable, boastful=()):
     Logits need not be normalised: after boastful tokens all of them are large.
     """
     after = torch.arange(9.0, 9.0 + vocab_size).repeat(vocab_size, 1)  # uneven shares
-    after[:, START] = 1e-6  # nobody says <start> in the middle of a sentence
+    after[:, BOS] = 1e-6  # nobody says <start> in the middle of a sentence
     given = torch.zeros(vocab_size, vocab_size)
     for (before, token), probability in probable.items():
         given[before, token], after[before, token] = probability, 0.0
@@ -1212,7 +1212,7 @@ def random_language(vocab_size, sharpness=1.5, ends_at=None, lead=50.0):
     leads all others.
     """
     table = sharpness * torch.randn(97, vocab_size) + 2 * torch.randn(97, 1)
-    table[:, START] -= 20
+    table[:, BOS] -= 20
     table = table.to(device)
 
     def logits_after(tokens):
@@ -1243,7 +1243,7 @@ def pairs_in(results):
 def written_by(results):
     """Return the tokens of each result, without the start token should all of them have it."""
     rows = [tokens for tokens, _ in pairs_in(results)]
-    return [row[1:] for row in rows] if all(row[:1] == [START] for row in rows) else rows
+    return [row[1:] for row in rows] if all(row[:1] == [BOS] for row in rows) else rows
 
 
 # "the" 0.5, "a" 0.4; after "the", "cat" 0.35; after "a", "cat" 0.9; after "cat", the end 0.9.
@@ -1310,7 +1310,7 @@ from course_lib.generation.recomputing import RecomputingModel
 def reference_of(logits_after, limit, eos_id=EOS):
     """Return the reference's tokens for a language."""
     model = RecomputingModel(lambda tokens: logits_after(tokens)[:, None])
-    prompt = torch.tensor([[START]]).to(device)
+    prompt = torch.tensor([[BOS]]).to(device)
     return list(reference_search(model, prompt, eos_id=eos_id, max_new_tokens=limit)[0].tokens)
 
 
@@ -1326,7 +1326,7 @@ for limit, ends_at in ((1, 9), (4, 9), (12, 5), (5, 5), (12, None)):
         what="tokens",
         hint="give the model the start token and all that is written; take the largest logit",
         mistakes={
-            "the start token is not written: leave it out": [START, *expected],
+            "the start token is not written: leave it out": [BOS, *expected],
             "the end token is a token too: keep it": [t for t in expected if t != EOS],
             "it goes on after the end token": reference_of(rule, limit, eos_id=None),
             "this is the least probable token; take the largest logit": reference_of(
@@ -1378,7 +1378,7 @@ for limit, ends_at in ((3, 9), (12, 5)):
         )
     tokens, terms, bare = [], [], []
     while len(tokens) < limit and tokens[-1:] != [END]:
-        logits = language(torch.tensor([[START, *tokens]]))[0].cpu().double()
+        logits = language(torch.tensor([[BOS, *tokens]]))[0].cpu().double()
         tokens.append(int(logits.argmax()))
         terms.append(logits.log_softmax(dim=-1).max())
         bare.append(logits.max())
@@ -1494,7 +1494,7 @@ def reference_tokens(language, beam_size, eos_id=EOS, limit=6):
 
     (found,) = reference_search(
         RecomputingModel(lambda tokens: language.logits_after(tokens)[:, None]),
-        torch.tensor([[START]]).to(device),
+        torch.tensor([[BOS]]).to(device),
         beam_size=beam_size,
         eos_id=eos_id,
         max_new_tokens=limit,
@@ -1534,7 +1534,7 @@ for beam_size, language in (
         what="the best sequence",
         hint="extend all in play by all tokens, and keep the best of all these candidates together",
         mistakes={
-            "the start token is not written: leave it out": [START, *expected],
+            "the start token is not written: leave it out": [BOS, *expected],
             "the end token is a token too: keep it": [t for t in expected if t != EOS],
             "this is the path of greedy search": reference_tokens(language, 1),
         },
@@ -1586,7 +1586,7 @@ for language, beam_size, limit in (
     rule = language.logits_after
     (found,) = reference_search(
         RecomputingModel(lambda tokens, rule=rule: rule(tokens)[:, None]),
-        torch.tensor([[START]]).to(device),
+        torch.tensor([[BOS]]).to(device),
         beam_size=beam_size,
         eos_id=EOS,
         max_new_tokens=limit,
@@ -1606,7 +1606,7 @@ for language, beam_size, limit in (
         )
     # What it asked the model about tells where it went wrong.
     longest, seconds = max(language.asked, default=0), len(language.asked.get(2, ()))
-    can_go_on = min(beam_size, rule(torch.tensor([[START]]).to(device)).size(1) - 1)
+    can_go_on = min(beam_size, rule(torch.tensor([[BOS]]).to(device)).size(1) - 1)
     why = ""
     if tokens != expected and longest < limit:
         why = "the search stopped too soon: what was in play could still get among the results"
@@ -1700,7 +1700,7 @@ def of_length(tokens, language):
     """Return the log-probability of tokens in a language."""
     total = 0.0
     for t, token in enumerate(tokens):
-        logits = language(torch.tensor([[START, *tokens[:t]]]))[0].cpu().double()
+        logits = language(torch.tensor([[BOS, *tokens[:t]]]))[0].cpu().double()
         total += float(logits.log_softmax(-1)[token])
     return total
 
@@ -1838,7 +1838,7 @@ for alpha in (0.0, 0.7, 1.0):
     terms, bare = [], []
     for tokens in pair:
         logits = [
-            language(torch.tensor([[START, *tokens[:t]]]))[0].cpu().double()
+            language(torch.tensor([[BOS, *tokens[:t]]]))[0].cpu().double()
             for t in range(len(tokens))
         ]
         at_tokens = zip(logits, tokens, strict=True)
