@@ -1377,7 +1377,7 @@ for limit, ends_at in ((3, 9), (12, 5)):
             hint="float() or item() makes a number of a tensor",
         )
     tokens, terms, bare = [], [], []
-    while len(tokens) < limit and tokens[-1:] != [END]:
+    while len(tokens) < limit and tokens[-1:] != [EOS]:
         logits = language(torch.tensor([[BOS, *tokens]]))[0].cpu().double()
         tokens.append(int(logits.argmax()))
         terms.append(logits.log_softmax(dim=-1).max())
@@ -1741,7 +1741,7 @@ for alpha in (0.0, 0.6, 2.0, 1.0):
 
 # A short sentence is more probable, a long one better token by token.
 uneven = language_of(5, {(BOS, EOS): 0.5, (BOS, 2): 0.45, (2, 3): 0.9, (3, 4): 0.9, (4, EOS): 0.9})
-for alpha, expected in ((0.0, [END]), (1.0, [2, 3, 4, EOS])):
+for alpha, expected in ((0.0, [EOS]), (1.0, [2, 3, 4, EOS])):
     results = attempt(
         beam_search, uneven, beam_size=2, bos_id=BOS, eos_id=EOS, max_new_tokens=4, alpha=alpha
     )
