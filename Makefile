@@ -152,8 +152,8 @@ proof: $(INSTALLED) bubblewrap $(STAMPS)/release ## the long proofs of the judge
 	COURSE_WHOLE_TABLES=1 $(PY) -m pytest tests/homework/test_judged_classes.py
 	COURSE_WHOLE_TABLES=1 $(PY) -m pytest tests/homework/test_every_homework.py -k every_seed
 	$(foreach homework,$(basename $(notdir $(HOMEWORK_SOURCES))),$(PY) -m tests.homework.mutants $(homework) &&) true
-	FUZZ_CASES=2000 $(PY) -m pytest tests/autograder/test_fuzz.py
-	$(PY) -m tests.autograder.kills 30
+	FUZZ_CASES=2000 $(PY) -m pytest tests/autograder/judging/test_fuzz.py
+	$(PY) -m tests.autograder.class_run.kills 30
 
 bench: $(INSTALLED) bubblewrap ## each benchmark, side by side with its peer
 	$(PY) -m benchmarks

@@ -21,12 +21,12 @@ from typing import Any
 
 from nbgrader.api import Gradebook
 
-from autograder.class_run import grade_class
-from autograder.cluster import Cluster
-from autograder.gradebook import GradebookRecorder, record_in_gradebook
-from autograder.judge import TimeLimits
-from autograder.results import SubmissionResult
-from autograder.source import build_source_notebook
+from autograder.class_run.cluster import Cluster
+from autograder.class_run.run import grade_class
+from autograder.gradebook.gradebook import GradebookRecorder, record_in_gradebook
+from autograder.homework_source.source import build_source_notebook
+from autograder.judging.judge import TimeLimits
+from autograder.judging.results import SubmissionResult
 
 ROOT = Path(__file__).parents[1]
 HOMEWORK = "hw03-self-attention"

@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder.class_run import grade_class
-from autograder.cluster import Cluster
-from autograder.gradebook import GradebookRecorder
-from autograder.judge import TimeLimits
-from autograder.result_store import ResultStore
-from autograder.results import SubmissionResult
+from autograder.class_run.cluster import Cluster
+from autograder.class_run.result_store import ResultStore
+from autograder.class_run.run import grade_class
+from autograder.gradebook.gradebook import GradebookRecorder
+from autograder.judging.judge import TimeLimits
+from autograder.judging.results import SubmissionResult
 from tests.homework.submissions import write_class
 from tests.homework.tables import load_homework, load_table, released_notebook
 

@@ -16,13 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from autograder import class_run
-from autograder.cluster import Cluster
-from autograder.course import Course, open_judge
-from autograder.gradebook import GradebookRecorder
-from autograder.judge import TimeLimits
-from autograder.result_store import ResultStore
-from autograder.results import SubmissionResult
+from autograder.class_run import run as class_run
+from autograder.class_run.cluster import Cluster
+from autograder.class_run.course import Course, open_judge
+from autograder.class_run.result_store import ResultStore
+from autograder.gradebook.gradebook import GradebookRecorder
+from autograder.judging.judge import TimeLimits
+from autograder.judging.results import SubmissionResult
 from benchmarks.autograder import HOMEWORK, ROOT, write_class
 
 SUBMISSIONS, MACHINES, CORES = 100_000, 100, 2

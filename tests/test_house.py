@@ -58,7 +58,7 @@ def imported_modules(file: Path) -> set[str]:
     ("folder", "may_import"),
     [
         ("course_lib", ["course_lib"]),
-        ("autograder/worker", ["autograder.worker"]),
+        ("autograder/sandbox/worker", ["autograder.sandbox.worker"]),
         ("autograder", ["autograder", "course_lib"]),
         ("solutions", ["course_lib"]),
         ("book", ["course_lib", "course_book"]),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.source import read_source
+from autograder.homework_source.source import read_source
 from scripts import try_homework
 
 ROOT = Path(__file__).parent.parent

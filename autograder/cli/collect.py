@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
+from autograder.cli.terminal import StepProgress, output, print_collection
 from autograder.collecting.collect import collect as collect_class
 from autograder.collecting.handed_in import SourceError
 from autograder.collecting.lms_names import Naming
 from autograder.collecting.roster import Roster, RosterError, read_roster
-from autograder.homework import HomeworkError, resolve_homework
-from autograder.terminal import StepProgress, output, print_collection
+from autograder.homework_source.homework import HomeworkError, resolve_homework
 
 
 def collect(

@@ -15,7 +15,7 @@ from rich.text import Text
 from autograder.clean_text import one_line
 from autograder.cli.bad_input import ROOT
 from autograder.cli.options import DatabaseToTry, Scheduler, TlsCa, TlsCert, TlsKey
-from autograder.terminal import output
+from autograder.cli.terminal import output
 
 _PACKAGES = (
     "torch", "nbgrader", "jupyter-book", "distributed", "safetensors", "SQLAlchemy", "psycopg"
@@ -127,7 +127,7 @@ def _packages(root: Path) -> list[Finding]:
 
 
 def _sandbox() -> Finding:
-    from autograder.sandbox import SandboxError, check_sandbox
+    from autograder.sandbox.sandbox import SandboxError, check_sandbox
 
     try:
         check_sandbox()
@@ -151,8 +151,8 @@ def _database(root: Path, db_url: str) -> Finding:
     """Look at the gradebook's database, and at the tool that nbgrader runs by its bare name."""
     from traitlets.config import Config
 
-    from autograder.database import DatabaseError, check_database, configured_url
-    from autograder.nbgrader_settings import SettingsError, configure
+    from autograder.gradebook.database import DatabaseError, check_database, configured_url
+    from autograder.homework_source.nbgrader_settings import SettingsError, configure
 
     try:
         db_url = db_url or configured_url(root)
@@ -169,7 +169,7 @@ def _database(root: Path, db_url: str) -> Finding:
 
 def _dask(scheduler: str, ca: Path | None, cert: Path | None, key: Path | None) -> Finding:
     """Ask a running scheduler for its workers, and whether they have what this machine has."""
-    from autograder.cluster import Cluster, ClusterError
+    from autograder.class_run.cluster import Cluster, ClusterError
 
     if not scheduler:
         cores = os.cpu_count() or 1

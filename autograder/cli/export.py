@@ -14,8 +14,12 @@ from autograder.cli.grading import usable_database
 from autograder.cli.listed import listed
 from autograder.cli.options import DatabaseUrl, Graded, HomeworkName
 from autograder.cli.stored import stored_results
+from autograder.cli.terminal import output
 from autograder.collecting.roster import Roster, RosterError, read_roster
-from autograder.exports import (
+from autograder.gradebook.hand_grades import Standing, read_standings
+from autograder.homework_source.homework import HomeworkError
+from autograder.judging.results import SubmissionResult
+from autograder.reports.exports import (
     Mark,
     SharedIdError,
     canvas_csv,
@@ -24,10 +28,6 @@ from autograder.exports import (
     moodle_csv,
     refuse_shared_ids,
 )
-from autograder.hand_grades import Standing, read_standings
-from autograder.homework import HomeworkError
-from autograder.results import SubmissionResult
-from autograder.terminal import output
 
 
 class Target(enum.StrEnum):

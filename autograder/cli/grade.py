@@ -22,7 +22,7 @@ from autograder.cli.options import (
     TlsKey,
     Workers,
 )
-from autograder.terminal import output, print_grades
+from autograder.cli.terminal import output, print_grades
 
 
 def grade(

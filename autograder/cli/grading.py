@@ -10,25 +10,29 @@ from typing import TYPE_CHECKING
 import typer
 
 from autograder.atomic_write import staging
-from autograder.book_headings import with_headings
-from autograder.class_outputs import write_outputs
+from autograder.class_run.regrade import Change
+from autograder.class_run.result_store import ResultStore
 from autograder.clean_text import one_line
 from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
 from autograder.cli.listed import listed
 from autograder.cli.options import Device
-from autograder.feedback import check_book_url
-from autograder.homework import HomeworkError, read_source_notebook, resolve_homework
-from autograder.nbgrader_settings import SettingsError
-from autograder.regrade import Change
-from autograder.result_store import ResultStore
-from autograder.results import SubmissionResult
-from autograder.sandbox import SandboxError
-from autograder.source import build_source_notebook
-from autograder.terminal import StepProgress, output
+from autograder.cli.terminal import StepProgress, output
+from autograder.homework_source.book_headings import with_headings
+from autograder.homework_source.homework import (
+    HomeworkError,
+    read_source_notebook,
+    resolve_homework,
+)
+from autograder.homework_source.nbgrader_settings import SettingsError
+from autograder.homework_source.source import build_source_notebook
+from autograder.judging.results import SubmissionResult
+from autograder.reports.class_outputs import write_outputs
+from autograder.reports.feedback import check_book_url
+from autograder.sandbox.sandbox import SandboxError
 
 if TYPE_CHECKING:
-    from autograder.cluster import Cluster
-    from autograder.preprocessor import TrustedJudge
+    from autograder.class_run.cluster import Cluster
+    from autograder.gradebook.preprocessor import TrustedJudge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +106,7 @@ def make_plan(
         if not scheduler:  # elsewhere, each worker finds out for itself
             _check_device(device)
         db_url = usable_database(db)
-    from autograder.cluster import Cluster, prepare_local_workers
+    from autograder.class_run.cluster import Cluster, prepare_local_workers
 
     with told_in_one_line(ValueError):
         cluster = Cluster(
@@ -115,7 +119,7 @@ def make_plan(
         )
     if not scheduler:
         prepare_local_workers()
-    from autograder.preprocessor import configured_judge
+    from autograder.gradebook.preprocessor import configured_judge
 
     with told_in_one_line(SettingsError):
         configured = configured_judge(ROOT)
@@ -146,8 +150,8 @@ def grade_and_record(plan: Plan, *, force: bool = False) -> tuple[list[Submissio
     Raises:
         Exit: With code 2, if grading can't begin.
     """
-    from autograder.course_config import write_course_config
-    from autograder.gradebook import GradebookError, GradebookRecorder
+    from autograder.gradebook.course_config import write_course_config
+    from autograder.gradebook.gradebook import GradebookError, GradebookRecorder
 
     results: list[SubmissionResult] = []
     course_folder = plan.out / "nbgrader"
@@ -178,10 +182,10 @@ def _grade(
     *,
     force: bool,
 ) -> list[SubmissionResult]:
-    from autograder.class_run import SubmissionsError, grade_class
-    from autograder.cluster import ClusterError
-    from autograder.judge import TimeLimits
-    from autograder.time_limit import PATIENCE
+    from autograder.class_run.cluster import ClusterError
+    from autograder.class_run.run import SubmissionsError, grade_class
+    from autograder.judging.judge import TimeLimits
+    from autograder.sandbox.time_limit import PATIENCE
 
     check_seconds = plan.time_limit or plan.configured.check_seconds
     limits = TimeLimits(
@@ -222,7 +226,7 @@ def _grade(
 
 def _keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[SubmissionResult]:
     """Keep the class as it is now, with what is noticed only when all of it is there."""
-    from autograder.similarity import flag_similar
+    from autograder.class_run.similarity import flag_similar
 
     if left := plan.store.set_aside(result.student for result in results):
         words = f"Not among the submissions any more, set aside in {plan.store.left}: "
@@ -310,7 +314,7 @@ def usable_database(db: str) -> str:
     Raises:
         BadInputError: The database can't be used, or nbgrader_config.py can't be read.
     """
-    from autograder.database import DatabaseError, check_database, configured_url
+    from autograder.gradebook.database import DatabaseError, check_database, configured_url
 
     try:
         db_url = db or configured_url(ROOT)

@@ -19,7 +19,7 @@ from autograder.cli.options import (
     TlsKey,
     Workers,
 )
-from autograder.terminal import output, print_changes
+from autograder.cli.terminal import output, print_changes
 
 
 def regrade(
@@ -60,7 +60,7 @@ def regrade(
         Exit: With code 2, if an argument can't be used, and nothing is written then; with code
             1, if nbgrader refused to record a grade, or somebody's grading was interrupted.
     """
-    from autograder.regrade import compare
+    from autograder.class_run.regrade import compare
 
     plan = make_plan(
         homework=homework, submissions=submissions, out=out, workers=workers,

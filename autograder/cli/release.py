@@ -18,11 +18,11 @@ def release(
     Raises:
         Exit: With code 2, if the homework is unknown or its source not well formed.
     """
-    from autograder.homework import HomeworkError, resolve_homework
+    from autograder.homework_source.homework import HomeworkError, resolve_homework
 
     with told_in_one_line(HomeworkError):
         homework_id = resolve_homework(homework, ROOT)
-        from autograder.release import release as make_release
+        from autograder.homework_source.release import release as make_release
 
         made = make_release(homework_id, ROOT)
     typer.echo(f"Released {homework_id}:")

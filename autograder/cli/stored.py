@@ -3,19 +3,24 @@
 from pathlib import Path
 
 from autograder.atomic_write import staging, write_atomically
-from autograder.book_headings import with_headings
-from autograder.class_outputs import write_feedback
+from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import BookUrl, Graded, HomeworkName
-from autograder.feedback import check_book_url
-from autograder.grades import write_grades
-from autograder.homework import Homework, HomeworkError, read_source_notebook, resolve_homework
-from autograder.report import render_report
-from autograder.result_store import ResultStore
-from autograder.results import SubmissionResult
-from autograder.source import build_source_notebook
-from autograder.terminal import StepProgress, output
+from autograder.cli.terminal import StepProgress, output
+from autograder.homework_source.book_headings import with_headings
+from autograder.homework_source.homework import (
+    Homework,
+    HomeworkError,
+    read_source_notebook,
+    resolve_homework,
+)
+from autograder.homework_source.source import build_source_notebook
+from autograder.judging.results import SubmissionResult
+from autograder.reports.class_outputs import write_feedback
+from autograder.reports.feedback import check_book_url
+from autograder.reports.grades import write_grades
+from autograder.reports.report import render_report
 
 
 def feedback(homework: HomeworkName, out: Graded, book_url: BookUrl = "") -> None:

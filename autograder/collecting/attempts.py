@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from .folder_names import folder_name
-from .gradescope_export import Record, Submitter
-from .handed_in import HandedIn
-from .lms_names import Name
-from .roster import Roster
+from autograder.collecting.folder_names import folder_name
+from autograder.collecting.gradescope_export import Record, Submitter
+from autograder.collecting.handed_in import HandedIn
+from autograder.collecting.lms_names import Name
+from autograder.collecting.roster import Roster
 
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 _OTHER_HOMEWORK = re.compile(r"(hw\d+)", re.IGNORECASE)

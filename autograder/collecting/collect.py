@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.atomic_write import write_atomically
-from autograder.submission import MAX_NOTEBOOK_BYTES
-
-from .attempts import Attempt, ChoiceError, attempts_of, choose
-from .gradescope_export import METADATA, MetadataError, Record, read_metadata
-from .handed_in import HandedIn, SourceError, UnreadableError, open_source
-from .lms_names import READERS, Name, Naming, recognise
-from .roster import Roster
+from autograder.collecting.attempts import Attempt, ChoiceError, attempts_of, choose
+from autograder.collecting.gradescope_export import METADATA, MetadataError, Record, read_metadata
+from autograder.collecting.handed_in import HandedIn, SourceError, UnreadableError, open_source
+from autograder.collecting.lms_names import READERS, Name, Naming, recognise
+from autograder.collecting.roster import Roster
+from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 
 
 class Outcome(enum.StrEnum):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .handed_in import HandedIn
+from autograder.collecting.handed_in import HandedIn
 
 
 class Naming(enum.StrEnum):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .folder_names import folder_name
+from autograder.collecting.folder_names import folder_name
 
 _NEEDED = ("lms_id", "student")
 _MAX_BYTES = 10 << 20

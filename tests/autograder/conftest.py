@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder import time_limit
-from autograder.homework import Cell, CellKind, Homework
-from autograder.judge import Judge, TimeLimits
-from autograder.results import SubmissionResult
-from autograder.sandbox import Sandbox, SandboxError, check_sandbox
-from autograder.worker.isolation import Limits
+from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.judging.judge import Judge, TimeLimits
+from autograder.judging.results import SubmissionResult
+from autograder.sandbox import time_limit
+from autograder.sandbox.sandbox import Sandbox, SandboxError, check_sandbox
+from autograder.sandbox.worker.isolation import Limits
 
 ROOT = Path(__file__).parents[2]
 

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from autograder.homework import Cell, CellKind, Homework
-from autograder.results import (
+from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.judging.results import (
     CellFailure,
     CheckResult,
     Flag,

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from autograder.source import build_source_notebook
+from autograder.homework_source.source import build_source_notebook
 
 HOMEWORK = "hw00-doubling"
 SOURCE = '''

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.homework import HomeworkError, resolve_homework
+from autograder.homework_source.homework import HomeworkError, resolve_homework
 
 from .submissions import Submission, make_notebook
 from .tables import ROOT, load_homework, load_table

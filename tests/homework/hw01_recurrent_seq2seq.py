@@ -3,7 +3,7 @@
 Twenty-two points are to be had from tests, each check worth one; two from the written question.
 """
 
-from autograder.results import Status
+from autograder.judging.results import Status
 
 from .hostile import ALWAYS_RIGHT, ENDLESS_LOOP
 from .submissions import BLANK, Edit, Submission, mistake, right

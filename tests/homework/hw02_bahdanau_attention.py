@@ -3,7 +3,7 @@
 Eighteen points are to be had from tests, each check worth one; three from the written question.
 """
 
-from autograder.results import Status
+from autograder.judging.results import Status
 
 from .hostile import ALWAYS_RIGHT, ENDLESS_LOOP
 from .submissions import BLANK, Edit, Submission, mistake

@@ -4,7 +4,7 @@ Nineteen points are to be had from tests, three from the written question, which
 a person. Every check is worth one point, so a score is nineteen less the checks that are lost.
 """
 
-from autograder.results import Status
+from autograder.judging.results import Status
 
 from .hostile import ALWAYS_RIGHT, ENDLESS_LOOP, PATCHED_SHELL
 from .submissions import BLANK, Edit, Submission, mistake, right

@@ -4,7 +4,7 @@ Twenty-one points are to be had from tests, each check is worth one; three from 
 question, which the judge leaves to a person.
 """
 
-from autograder.results import Status
+from autograder.judging.results import Status
 
 from .submissions import BLANK, Edit, Submission, mistake
 

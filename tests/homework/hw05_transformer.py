@@ -7,7 +7,7 @@ Nothing is trained before every part is right, so most mistakes lose the last ch
 once: its hint names the part. A submission that loses ``learns`` therefore costs no training.
 """
 
-from autograder.results import Status
+from autograder.judging.results import Status
 
 from .submissions import BLANK, Edit, Submission, mistake, right
 

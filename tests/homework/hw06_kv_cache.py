@@ -4,7 +4,7 @@ Twenty-one points are to be had from tests, three from the written question. Eve
 one point, so a score is twenty-one less the checks that are lost.
 """
 
-from autograder.results import Status
+from autograder.judging.results import Status
 
 from .hostile import ALWAYS_RIGHT, PATCHED_SHELL
 from .submissions import BLANK, Edit, Submission, mistake, right

@@ -5,7 +5,7 @@ Nineteen points are to be had from tests, three from the written question.
 
 from dataclasses import replace
 
-from autograder.results import Status
+from autograder.judging.results import Status
 
 from .hostile import ALWAYS_RIGHT, PATCHED_SHELL
 from .submissions import BLANK, Edit, Submission, mistake

@@ -18,7 +18,13 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from autograder.homework import Cell, CellKind, Homework, HomeworkError, resolve_homework
+from autograder.homework_source.homework import (
+    Cell,
+    CellKind,
+    Homework,
+    HomeworkError,
+    resolve_homework,
+)
 
 from .mutation import mutants, plain
 from .own_kernel import lost_checks, run_cells

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import matplotlib
 import torch
 
-from autograder.homework import Cell, CellKind
+from autograder.homework_source.homework import Cell, CellKind
 from tests.processor_time import OutOfTimeError, limited_to
 
 

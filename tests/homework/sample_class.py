@@ -4,7 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from autograder.homework import HomeworkError, resolve_homework
+from autograder.homework_source.homework import HomeworkError, resolve_homework
 
 from .submissions import write_class
 from .tables import ROOT, load_homework, load_table, released_notebook

@@ -8,8 +8,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.homework import Cell, CellKind, Homework
-from autograder.results import Status
+from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.judging.results import Status
 
 Edit = str | tuple[tuple[str, str], ...]
 """What becomes of a cell: a whole new text, or pieces and what takes their place."""

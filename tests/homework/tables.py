@@ -23,8 +23,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.homework import Homework, HomeworkError, read_source_notebook
-from autograder.source import build_source_notebook
+from autograder.homework_source.homework import Homework, HomeworkError, read_source_notebook
+from autograder.homework_source.source import build_source_notebook
 
 from .submissions import Submission
 

@@ -13,8 +13,8 @@ import textwrap
 import pytest
 import torch
 
-from autograder.homework import CellKind
-from autograder.results import Status
+from autograder.homework_source.homework import CellKind
+from autograder.judging.results import Status
 from course_lib.course_map import COURSE_MAP
 from tests.homework.own_kernel import CellRun, lost_checks, run_cells
 from tests.homework.submissions import Submission, answered_cells, make_notebook, nothing_written

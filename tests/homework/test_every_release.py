@@ -11,8 +11,8 @@ import zipfile
 import nbformat
 import pytest
 
-from autograder.release import Release, release
-from autograder.source import read_source
+from autograder.homework_source.release import Release, release
+from autograder.homework_source.source import read_source
 from tests.homework.submissions import Submission, make_notebook
 from tests.homework.tables import (
     ROOT,

@@ -9,12 +9,12 @@ import nbformat
 import psutil
 import pytest
 
-from autograder.course import Course, open_judge
-from autograder.feedback import render_feedback
-from autograder.homework import CellKind
-from autograder.judge import TimeLimits
-from autograder.results import Status, SubmissionResult
-from autograder.worker.isolation import Limits
+from autograder.class_run.course import Course, open_judge
+from autograder.homework_source.homework import CellKind
+from autograder.judging.judge import TimeLimits
+from autograder.judging.results import Status, SubmissionResult
+from autograder.reports.feedback import render_feedback
+from autograder.sandbox.worker.isolation import Limits
 from tests.homework.hostile.attack import Attack
 from tests.homework.submissions import Submission, make_notebook
 from tests.homework.tables import ROOT, load_homework, read_released

@@ -8,10 +8,10 @@ import os
 
 import pytest
 
-from autograder.class_run import grade_class
-from autograder.cluster import Cluster
-from autograder.judge import TimeLimits
-from autograder.results import Status
+from autograder.class_run.cluster import Cluster
+from autograder.class_run.run import grade_class
+from autograder.judging.judge import TimeLimits
+from autograder.judging.results import Status
 from tests.homework.submissions import nothing_written, write_class
 from tests.homework.tables import (
     ROOT,

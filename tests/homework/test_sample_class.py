@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from autograder.homework import HomeworkError
+from autograder.homework_source.homework import HomeworkError
 from tests.homework.sample_class import main
 from tests.homework.tables import load_table
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.homework import Homework
+from autograder.homework_source.homework import Homework
 
 from ..submissions import Edit, Submission
 

@@ -1,6 +1,6 @@
 """Exercises that let somebody else do the work, against their rule.
 
-Ways to hide it from the reader are in ``tests/autograder/test_delegation.py``.
+Ways to hide it from the reader are in ``tests/autograder/judging/test_delegation.py``.
 """
 
 # ruff: noqa: E501 -- one line an attack

@@ -1,7 +1,7 @@
 """Notebooks in which what is the instructor's was changed.
 
 A file that is no regular file, or 2 GB long, is another test's:
-``test_a_class_is_graded_and_nobody_is_left_out`` of ``tests/autograder/test_class_run.py``.
+``test_a_class_is_graded_and_nobody_is_left_out`` of ``tests/autograder/class_run/test_run.py``.
 """
 
 # ruff: noqa: E501 -- one line an attack

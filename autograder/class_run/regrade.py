@@ -1,0 +1,97 @@
+"""Compares two gradings of a class: whose marks changed, in which check, and why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from autograder.judging.results import CheckResult, Status, SubmissionResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A check whose marks are not what they were.
+
+    Attributes:
+        student: The student's id.
+        check: grade_id of the test cell or written answer.
+        old_score: Points before; None if the check, or the student, was not graded before.
+        new_score: Points now; None if there is no such check, or no such student, any more.
+        old_status: How it ended before; None as for ``old_score``.
+        new_status: How it ends now; None as for ``new_score``.
+        reason: Why, in words for the staff. It may quote what the student's code said.
+    """
+
+    student: str
+    check: str
+    old_score: float | None
+    new_score: float | None
+    old_status: Status | None
+    new_status: Status | None
+    reason: str
+
+
+def compare(before: Sequence[SubmissionResult], after: Sequence[SubmissionResult]) -> list[Change]:
+    """List every check whose points, or whose worth, are not the same in two gradings.
+
+    A check that fails in another way than before, for the same points, is no change.
+
+    Args:
+        before: Results of one homework, each student once.
+        after: Results of the same homework, graded again.
+
+    Returns:
+        The changes, by student, in the notebook's order; checks that are gone come last.
+    """
+    old = {result.student: result for result in before}
+    new = {result.student: result for result in after}
+    return [
+        change
+        for student in sorted(old | new)
+        for change in _changes(student, old.get(student), new.get(student))
+    ]
+
+
+def _changes(
+    student: str, old: SubmissionResult | None, new: SubmissionResult | None
+) -> list[Change]:
+    before = {check.check: check for check in old.checks} if old else {}
+    after = {check.check: check for check in new.checks} if new else {}
+    changes = []
+    for name in dict.fromkeys([*after, *before]):
+        was, now = before.get(name), after.get(name)
+        if was and now and (was.score, was.max_score) == (now.score, now.max_score):
+            continue
+        changes.append(
+            Change(
+                student=student,
+                check=name,
+                old_score=was.score if was else None,
+                new_score=now.score if now else None,
+                old_status=was.status if was else None,
+                new_status=now.status if now else None,
+                reason=_reason(old, was, new, now),
+            )
+        )
+    return changes
+
+
+def _reason(
+    old: SubmissionResult | None,
+    was: CheckResult | None,
+    new: SubmissionResult | None,
+    now: CheckResult | None,
+) -> str:
+    if now is None:
+        return "the check is gone" if new else "the submission is gone"
+    if was is None:
+        return "the check is new" if old else "not graded before"
+    if was.max_score != now.max_score:
+        worth = f"the check is worth {now.max_score:g} points, no longer {was.max_score:g}"
+        return worth if was.status is now.status else f"{worth}; {_outcome(was, now)}"
+    return _outcome(was, now)
+
+
+def _outcome(was: CheckResult, now: CheckResult) -> str:
+    """Say what went wrong, now or, for a check that passes now, before."""
+    if now.status is Status.PASS:
+        return f"passes now; before: {was.message or was.status}"
+    return now.message or str(now.status)

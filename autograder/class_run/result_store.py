@@ -1,0 +1,185 @@
+"""Keeps each result as soon as it is there, so that a run that is killed loses nothing.
+
+A result counts only for what it was made from: the notebook's bytes, the homework with its hidden
+tests, the library. When one of these changes, the submission is graded again.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder.atomic_write import write_atomically
+from autograder.judging.results import SubmissionResult
+
+if TYPE_CHECKING:
+    from autograder.class_run.course import (
+        Course,  # imports torch, which reading results does without
+    )
+
+_HALF = 32
+
+
+def fingerprint(course: "Course", notebook: bytes) -> str:
+    """Return what a result depends on, as a hash.
+
+    Args:
+        course: The homework and its libraries.
+        notebook: The submitted file's bytes.
+
+    Returns:
+        64 hexadecimal digits: half of them for the course, half for the notebook.
+    """
+    parts = (course.digest.encode(), notebook)
+    return "".join(hashlib.sha256(part).hexdigest()[:_HALF] for part in parts)
+
+
+class ResultStore:
+    """A folder with one file for each graded submission; those of who left lie in ``left``.
+
+    Args:
+        folder: Made when the first result is kept.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.left = folder / "left"
+
+    def keep(self, result: SubmissionResult, made_from: str) -> None:
+        """Write a result, whole or not at all.
+
+        Args:
+            result: What grading found.
+            made_from: The submission's ``fingerprint``.
+
+        Raises:
+            OSError: It can't be written.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"made_from": made_from, "result": result.to_json()})
+        write_atomically(self._path(result.student), text)
+
+    def amend(self, result: SubmissionResult) -> None:
+        """Write a result in the place of the student's, made from what that was made from.
+
+        Args:
+            result: What grading found, with what was noticed later.
+
+        Raises:
+            OSError: It can't be written.
+        """
+        try:
+            kept = json.loads(self._path(result.student).read_text(encoding="utf-8"))
+            made_from = str(kept["made_from"])
+        except (OSError, ValueError, KeyError, TypeError):
+            made_from = ""
+        self.keep(result, made_from)
+
+    def find(self, student: str, made_from: str) -> SubmissionResult | None:
+        """Return a kept result, if there is one that was made from just this.
+
+        Args:
+            student: The student's id.
+            made_from: The submission's ``fingerprint``.
+
+        Returns:
+            The result, or None. A file that can't be read counts as none.
+        """
+        try:
+            kept = self._read(student)
+            return (
+                SubmissionResult.from_json(kept["result"])
+                if kept["made_from"] == made_from
+                else None
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def find_seed(self, student: str, made_from: str) -> int | None:
+        """Return the seed that the same notebook was graded with before, if it was.
+
+        With it a changed test draws what it drew before, so that no mark changes by chance.
+
+        Args:
+            student: The student's id.
+            made_from: The submission's ``fingerprint``.
+        """
+        try:
+            kept = self._read(student)
+            same = kept["made_from"][_HALF:] == made_from[_HALF:]
+            return int(kept["result"]["seed"]) if same and not kept["result"]["error"] else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def read_all(self) -> list[SubmissionResult]:
+        """Return every result that is kept, whatever it was made from, sorted by student.
+
+        A file that can't be read counts as none.
+        """
+        results = []
+        for path in self._folder.glob("*.json"):
+            try:
+                kept = json.loads(path.read_text(encoding="utf-8"))
+                results.append(SubmissionResult.from_json(kept["result"]))
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+        return sorted(results, key=lambda result: result.student)
+
+    def set_aside(self, students: Iterable[str]) -> list[str]:
+        """Put the results of all other students into ``left``: they count no longer.
+
+        Those of students who have come back are taken out of it.
+
+        Args:
+            students: The class.
+
+        Returns:
+            Who left, sorted; not those who had left before.
+
+        Raises:
+            OSError: A file can't be moved.
+        """
+        present = {self._path(student).name for student in students}
+        for path in self.left.glob("*.json"):
+            back = self._folder / path.name
+            if path.name in present and not back.exists():
+                path.rename(back)
+        gone = sorted(path for path in self._folder.glob("*.json") if path.name not in present)
+        if gone:
+            self.left.mkdir(exist_ok=True)
+        for path in gone:
+            path.replace(self.left / path.name)
+        return [path.stem for path in gone]
+
+    def keep_copy(self) -> "ResultStore":
+        """Copy the folder, to compare with later; a copy that is there already stays.
+
+        Returns:
+            The copy, beside this folder.
+
+        Raises:
+            OSError: It can't be written.
+        """
+        copy = self._folder.with_name(f"{self._folder.name}.before")
+        if not copy.exists():
+            unfinished = copy.with_name(f"{copy.name}.unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            shutil.copytree(self._folder, unfinished)
+            unfinished.rename(copy)
+        return ResultStore(copy)
+
+    def remove(self) -> None:
+        """Remove the folder with all that is kept in it."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _read(self, student: str) -> dict[str, Any]:
+        path = self._path(student)
+        if not path.exists():  # has the student come back?
+            path = self.left / path.name
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return kept
+
+    def _path(self, student: str) -> Path:
+        return self._folder / f"{student}.json"

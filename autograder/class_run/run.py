@@ -1,0 +1,307 @@
+"""Grades a class: notebooks travel by value to Dask workers, results come back as plain data."""
+
+import itertools
+import math
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sized
+from pathlib import Path
+from typing import Any
+
+from autograder.class_run.cluster import Cluster, ClusterError
+from autograder.class_run.course import Course, installed_reference, open_judge
+from autograder.class_run.result_store import ResultStore, fingerprint
+from autograder.homework_source.homework import Homework
+from autograder.judging.judge import Judge, TimeLimits, ungraded
+from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult
+from autograder.judging.submission import MAX_NOTEBOOK_BYTES
+from autograder.sandbox.sandbox import SandboxError, check_sandbox
+from autograder.sandbox.worker.isolation import Limits
+
+_TRIES = 3
+_PAUSE_SECONDS = 0.5
+_RECOUNT_SECONDS = 1.0  # between two looks at how many workers there are
+
+_turn = threading.Lock()  # a worker has one judge, whatever number of threads Dask gives it
+
+
+class SubmissionsError(ValueError):
+    """A folder that holds no class."""
+
+
+class _UnreadableError(ValueError):
+    """A notebook that is not read; the message tells the student why."""
+
+
+def grade_class(
+    homework_id: str,
+    submissions: Path,
+    *,
+    root: Path,
+    limits: TimeLimits,
+    worker_limits: Limits | None = None,
+    cluster: Cluster | None = None,
+    isolated: bool = True,
+    seed: int | None = None,
+    store: ResultStore | None = None,
+    force: bool = False,
+    on_start: Callable[[int], None] = lambda count: None,
+    on_result: Callable[[SubmissionResult], None] = lambda result: None,
+) -> list[SubmissionResult]:
+    """Grade every submission in a folder.
+
+    Args:
+        homework_id: Such as ``hw03-self-attention``.
+        submissions: Folder laid out as nbgrader's: ``<student>/<homework>/<homework>.ipynb``.
+        root: The project's folder.
+        limits: How long students' code may run.
+        worker_limits: What a student's process may use; the defaults if None.
+        cluster: Where to grade; workers on this machine, one for each core, if None.
+        isolated: False runs students' code without protection.
+        seed: Draws the hidden inputs; if None, a fresh one for each submission, or the one that
+            ``store`` has for the same notebook and another version of the tests.
+        store: Keeps each result as it comes, and gives back those of an earlier run.
+        force: Grade again also what ``store`` holds.
+        on_start: Called with the number of submissions before the first is graded.
+        on_result: Called with each result as it comes, in this process.
+
+    Returns:
+        One result for each student, sorted by student; nobody is left out.
+
+    Raises:
+        SubmissionsError: The folder is missing or holds no student.
+        SandboxError: The sandbox does not work here.
+        ClusterError: The scheduler does not answer or is gone, has no worker, or has one that
+            would grade otherwise than this machine. What was graded is kept.
+        HomeworkError: The homework's source is not well formed.
+        OSError: A result can't be kept, on a full disk, say. Those kept before it stay.
+    """
+    notebooks = find_submissions(submissions.resolve(), homework_id)
+    cluster = cluster or Cluster()
+    if isolated and not cluster.scheduler:  # elsewhere, each worker finds out for itself
+        check_sandbox()
+    course = Course.load(homework_id, root)
+    on_start(len(notebooks))
+    missing: dict[str, tuple[Path, int | None]] = {}
+    results: list[SubmissionResult] = []
+
+    def tell(result: SubmissionResult) -> None:
+        results.append(result)
+        on_result(result)
+
+    for student, path in notebooks.items():
+        try:
+            made_from = fingerprint(course, _read_notebook(path))
+        except _UnreadableError as error:
+            tell(ungraded(course.homework, student, str(error)))
+            continue
+        known, drawn = None, seed
+        if store and not force:
+            known = _find_kept(store, student, made_from, isolated)
+            drawn = store.find_seed(student, made_from) if seed is None else seed
+        if known:
+            tell(known)
+        else:
+            missing[student] = (path, drawn)
+    settings = {
+        "limits": limits,
+        "worker_limits": worker_limits,
+        "isolated": isolated,
+        "device": cluster.device,
+    }
+    for result, made_from in _grade_in_parallel(course, missing, cluster, settings):
+        if store and made_from:
+            store.keep(result, made_from)
+        tell(result)
+    return sorted(results, key=lambda result: result.student)
+
+
+def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
+    """Find the notebooks of a class.
+
+    Args:
+        submissions: Folder laid out as nbgrader's.
+        homework_id: Such as ``hw03-self-attention``.
+
+    Returns:
+        Student id to where the notebook is, or should be.
+
+    Raises:
+        SubmissionsError: The folder is missing or holds no student.
+    """
+    if not submissions.is_dir():
+        raise SubmissionsError(f"no folder {submissions}; give the one that holds the students'")
+    students = sorted(p.name for p in submissions.iterdir() if _is_folder(p) and p.name[0] != ".")
+    notebooks = {s: submissions / s / homework_id / f"{homework_id}.ipynb" for s in students}
+    if not any(_is_folder(path.parent) for path in notebooks.values()):
+        raise SubmissionsError(
+            f"no submission of {homework_id} in {submissions}; expected "
+            f"<student>/{homework_id}/{homework_id}.ipynb"
+        )
+    return notebooks
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # below a folder that may not be opened: its student is told so
+        return True
+
+
+def _find_kept(
+    store: ResultStore, student: str, made_from: str, isolated: bool
+) -> SubmissionResult | None:
+    known = store.find(student, made_from)
+    # Code that ran without protection can have made its own mark: that counts for no other run.
+    return known if known and (known.sandboxed or not isolated) else None
+
+
+def _read_notebook(path: Path) -> bytes:
+    """Read a submitted file: anything may lie there, and it may vanish at any time."""
+    try:
+        reason = _why_refused(path)
+        notebook = b"" if reason else path.read_bytes()
+    except OSError as error:
+        reason = f"The notebook can't be read ({error.strerror}). Tell the course's staff."
+    if reason:
+        raise _UnreadableError(reason)
+    return notebook
+
+
+def _why_refused(path: Path) -> str:
+    """Return why a file is not to be read, in words for the student; empty if it is."""
+    if path.is_symlink() or path.parent.is_symlink():
+        return "The notebook is a link, not a file. Hand in the notebook itself."
+    if not path.exists():
+        return f"No notebook was handed in: {path.name} is missing."
+    if not path.is_file():
+        return "The notebook is not a regular file. Hand in the notebook itself."
+    if path.stat().st_size > MAX_NOTEBOOK_BYTES:
+        return (
+            f"The notebook has {path.stat().st_size >> 20} MiB; the limit is "
+            f"{MAX_NOTEBOOK_BYTES >> 20} MiB. Clear the outputs, save, and hand it in again."
+        )
+    return ""
+
+
+def _grade_in_parallel(
+    course: Course,
+    notebooks: dict[str, tuple[Path, int | None]],
+    cluster: Cluster,
+    settings: dict[str, Any],
+) -> Iterator[tuple[SubmissionResult, str]]:
+    """Yield results as they come, each with its fingerprint; empty for one that must be redone."""
+    if not notebooks:
+        return
+    from distributed import as_completed
+
+    with cluster.connect(len(notebooks)) as client:
+        shared = client.scatter(course, broadcast=True)
+        underway: dict[Any, tuple[str, str]] = {}
+        vanished: list[SubmissionResult] = []
+
+        def submit_each() -> Iterator[Any]:
+            for student, (path, seed) in notebooks.items():
+                try:
+                    notebook = _read_notebook(path)
+                except _UnreadableError as error:
+                    vanished.append(ungraded(course.homework, student, str(error)))
+                    continue
+                future = client.submit(
+                    _grade_one, shared, notebook, student, seed, settings,
+                    pure=False, resources=cluster.resources,
+                )  # fmt: skip
+                underway[future] = (student, fingerprint(course, notebook))
+                yield future
+
+        submitted = submit_each()
+        room = _Room(client)
+        finished = as_completed(list(itertools.islice(submitted, room.beside(underway))))
+        for future in finished:
+            if future.status in ("cancelled", "lost"):
+                raise ClusterError(
+                    "the Dask scheduler is gone, or all its workers are; what was graded is kept: "
+                    "run again"
+                )
+            student, made_from = underway.pop(future)
+            if future.status == "finished":
+                yield SubmissionResult.from_json(future.result()), made_from
+            elif isinstance(error := future.exception(), ClusterError):
+                raise error
+            else:
+                yield _lost(course.homework, student, error), ""
+            finished.update(list(itertools.islice(submitted, room.beside(underway))))
+        yield from ((result, "") for result in vanished)
+
+
+class _Room:
+    """How many notebooks may be under way: a few for each thread, so that memory stays flat.
+
+    Workers join while others grade, when jobs that waited in a queue begin: they are counted anew,
+    yet not with each result, for the scheduler has to be asked.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._slots = 0
+        self._counted = -math.inf
+
+    def beside(self, underway: Sized) -> int:
+        """Return how many more may be submitted."""
+        if time.monotonic() - self._counted > _RECOUNT_SECONDS:
+            threads = self._client.scheduler_info(n_workers=0)["total_threads"]
+            self._slots = 4 * max(threads, 1)
+            self._counted = time.monotonic()
+        return max(self._slots - len(underway), 0)
+
+
+def _grade_one(
+    course: Course, notebook: bytes, student: str, seed: int | None, settings: dict[str, Any]
+) -> dict[str, Any]:
+    """Grade one submission; runs in a Dask worker, whose judge is kept for the next.
+
+    A process of the student's that crashed may have been ended from outside: by a kill, or by a
+    machine short of memory. Such a submission is graded once more, with the same inputs.
+    """
+    import torch
+    from distributed import get_worker
+
+    torch.set_num_threads(1)
+    if course.reference not in ("", installed_reference()):
+        raise ClusterError(
+            f"the worker on {socket.gethostname()} has another version of course_lib installed: "
+            "its marks would not be ours. Install the same one there"
+        )
+    if settings["device"] == "cuda" and not torch.cuda.device_count():
+        raise ClusterError(
+            f"the worker on {socket.gethostname()} offers a GPU, and torch can use none there; see "
+            "with nvidia-smi what it has, or start it without --resources GPU=1"
+        )
+    seed = secrets.randbits(62) if seed is None else seed
+    with _turn:
+        judge = open_judge(course, **settings, scratch=Path(get_worker().local_directory))
+        result = _grade_patiently(judge, notebook, student, seed)
+        ended = [check.status for check in result.checks]
+        ended += [failure.status for failure in result.cell_failures]
+        if Status.CRASH in ended:
+            result = _grade_patiently(judge, notebook, student, seed)
+    return result.to_json()
+
+
+def _grade_patiently(judge: Judge, notebook: bytes, student: str, seed: int) -> SubmissionResult:
+    """Grade, and begin anew when the forking process is killed."""
+    for _ in range(_TRIES - 1):
+        try:
+            return judge.grade(notebook, student, seed=seed)
+        except SandboxError:
+            time.sleep(_PAUSE_SECONDS)
+    return judge.grade(notebook, student, seed=seed)
+
+
+def _lost(homework: Homework, student: str, error: BaseException) -> SubmissionResult:
+    reason = "Grading was interrupted on the course's side; it will be run again."
+    result = ungraded(homework, student, reason)
+    flag = Flag(kind=FlagKind.INTERRUPTED, text=f"grading failed: {error!r}")
+    return SubmissionResult(**{**vars(result), "flags": (flag,)})

@@ -1,0 +1,176 @@
+"""Finds near-identical submissions, for a TA to look at. It never changes a mark.
+
+copydetect reduces code to what renaming, comments and layout can't hide; that is cut into
+overlapping pieces. Two submissions are compared by the pieces that both have. Left out are pieces
+of the stub that was handed out, and those that many have: that much alike the exercise makes them.
+"""
+
+import dataclasses
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from copydetect.utils import filter_code
+
+from autograder.homework_source.homework import CellKind, Homework, read_source_notebook
+from autograder.judging.results import Flag, FlagKind, SubmissionResult
+from autograder.judging.submission import SubmissionError, read_submission
+
+SHARE = 0.9
+"""Two submissions that have this share of the shorter one's pieces in common are reported."""
+
+_PIECE = 25  # characters of reduced code: about a line
+_LONGEST_TEXT = 10_000  # characters that pygments gets at a time
+_LONGEST_LINE = 1_000  # characters that are looked at
+_SAMPLED = 4  # one piece of so many is looked at
+_FEWEST_PIECES = 20  # less than a few lines of one's own prove nothing
+_COMMON_TO = 10  # submissions with the same piece: then it is the exercise's
+_COMMON_SHARE = 0.05  # likewise, of a large class
+_BLOCK = 8192  # pieces compared at a time, so that memory does not grow with them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Similar:
+    """Two submissions that are nearly the same.
+
+    Attributes:
+        student_a: One student's id, the first in the alphabet.
+        student_b: The other's.
+        share: Of the pieces that the shorter of the two has of its own, those that both have.
+        cells: grade_ids of the cells in which they have most in common, in the notebook's order.
+    """
+
+    student_a: str
+    student_b: str
+    share: float
+    cells: tuple[str, ...]
+
+
+def find_similar(
+    solutions: Mapping[str, Mapping[str, str]],
+    stubs: Mapping[str, str],
+    *,
+    share: float = SHARE,
+) -> list[Similar]:
+    """Compare every submission with every other.
+
+    Args:
+        solutions: For each student the solution cells: grade_id to source.
+        stubs: The same cells as they were handed out.
+        share: What is reported, between 0 and 1.
+
+    Returns:
+        The pairs, those with most in common first.
+    """
+    students = sorted(solutions)
+    handed_out = frozenset[int]().union(*map(_cut, stubs.values()))
+    cells = {
+        student: {cell: _cut(source) - handed_out for cell, source in solutions[student].items()}
+        for student in students
+    }
+    own = [frozenset[int]().union(*cells[student].values()) for student in students]
+    spread = Counter(piece for pieces in own for piece in pieces)
+    most = max(_COMMON_TO, int(_COMMON_SHARE * len(students)))
+    own = [frozenset(p for p in pieces if spread[p] < most) for pieces in own]
+    shared = _count_shared(own, [piece for piece, count in spread.items() if 1 < count < most])
+    found = []
+    for a, b in zip(*np.nonzero(np.triu(shared, 1)), strict=True):
+        shorter = min(len(own[a]), len(own[b]))
+        if shorter >= _FEWEST_PIECES and shared[a, b] >= share * shorter:
+            both = own[a] & own[b]
+            alike = [
+                cell
+                for cell, pieces in cells[students[a]].items()
+                if len(pieces & both) * 2 > len(pieces & own[a])
+            ]
+            found.append(
+                Similar(
+                    student_a=students[a], student_b=students[b],
+                    share=float(shared[a, b]) / shorter, cells=tuple(alike),
+                )
+            )  # fmt: skip
+    return sorted(found, key=lambda pair: (-pair.share, pair.student_a, pair.student_b))
+
+
+def flag_similar(
+    results: Sequence[SubmissionResult], submissions: Path, homework: Homework, released: Path
+) -> list[SubmissionResult]:
+    """Add a flag to each result whose submission is nearly another's.
+
+    Args:
+        results: A class's results.
+        submissions: Where the notebooks were handed in, laid out as nbgrader's.
+        homework: The instructor's notebook.
+        released: The notebook that was handed out.
+
+    Returns:
+        The results, in the same order; marks and other flags are as they were.
+    """
+    name = f"{homework.id}.ipynb"
+    solutions = {
+        result.student: _solution_cells(submissions / result.student / homework.id / name, homework)
+        for result in results
+        if not result.error
+    }
+    stubs = {cell.grade_id: cell.source for cell in read_source_notebook(released).cells}
+    flags: dict[str, list[Flag]] = {}
+    for pair in find_similar(solutions, stubs):
+        for one, other in (
+            (pair.student_a, pair.student_b),
+            (pair.student_b, pair.student_a),
+        ):
+            text = f"{pair.share:.0%} the same as {other}: {', '.join(pair.cells)}"
+            flags.setdefault(one, []).append(Flag(kind=FlagKind.SIMILAR, text=text))
+    return [
+        dataclasses.replace(
+            result,
+            flags=(
+                *(flag for flag in result.flags if flag.kind is not FlagKind.SIMILAR),
+                *flags.get(result.student, ()),
+            ),
+        )
+        for result in results
+    ]
+
+
+def _solution_cells(notebook: Path, homework: Homework) -> dict[str, str]:
+    try:
+        steps = read_submission(notebook.read_bytes(), homework).steps
+    except (OSError, SubmissionError):  # it may have gone since it was graded
+        return {}
+    return {s.label: s.source for s in steps if s.kind is CellKind.SOLUTION}
+
+
+def _cut(source: str) -> frozenset[int]:
+    """Return checksums of the pieces, of a sample that is the same for equal pieces."""
+    texts = (filter_code(text, "cell.py", "python")[0] for text in _quick_to_read(source))
+    reduced = "".join(texts).encode()
+    starts = range(len(reduced) - _PIECE + 1)
+    sums = (zlib.crc32(reduced[start : start + _PIECE]) for start in starts)
+    return frozenset(checksum for checksum in sums if checksum % _SAMPLED == 0)
+
+
+def _quick_to_read(source: str) -> list[str]:
+    """Cut a cell so that pygments, which can take hours for one, reads all of it in seconds.
+
+    Its time grows with the square of a run of blank lines, or of escapes or brackets in a string.
+    Nothing is left out but blank lines and ends of lines: a copy must not hide behind a long text.
+    """
+    lines = (line[:_LONGEST_LINE] for line in source.splitlines() if line.strip())
+    code = "\n".join(lines)
+    return [code[at : at + _LONGEST_TEXT] for at in range(0, len(code), _LONGEST_TEXT)]
+
+
+def _count_shared(own: Sequence[frozenset[int]], pieces: Sequence[int]) -> np.ndarray:
+    """Count for every two submissions the pieces that both have: ``(students, students)``."""
+    shared = np.zeros((len(own), len(own)), dtype=np.float32)
+    for start in range(0, len(pieces), _BLOCK):
+        place = {piece: n for n, piece in enumerate(pieces[start : start + _BLOCK])}
+        has = np.zeros((len(own), len(place)), dtype=np.float32)
+        for row, mine in enumerate(own):
+            has[row, [place[piece] for piece in mine if piece in place]] = 1
+        shared += has @ has.T
+    return shared

@@ -1,0 +1,245 @@
+"""What grading shows in a terminal: progress on stderr, the table of grades on stdout.
+
+Students' texts are cleaned and never read as markup.
+"""
+
+import statistics
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from autograder.class_run.regrade import Change
+from autograder.clean_text import one_line
+from autograder.collecting.collect import Collection, Line, Outcome
+from autograder.judging.results import UNUSABLE, UNWRITTEN, Status, SubmissionResult
+from autograder.reports.status_words import STATUS_WORDS, format_points, format_seconds
+
+_MAX_ROWS = 60
+_ENOUGH = 3  # submissions that lose a check alike before the check is suspected
+_URGENT = {Outcome.PROBLEM: "bold red", Outcome.KEPT: "yellow", Outcome.MISSING: "dim"}
+_PIPE_WIDTH = 110  # where nobody tells how wide the page is: a log, a file
+_PLAIN_LINES = 20  # most lines of progress in a log
+_COLOURS = {
+    Status.PASS: "green",
+    Status.PARTIAL: "yellow",
+    Status.FAIL: "red",
+    Status.ERROR: "magenta",
+    Status.TIMEOUT: "blue",
+    Status.CRASH: "bold blue",
+    Status.INVALID: "bold",
+    Status.MANUAL: "dim",
+}
+
+
+def output() -> Console:
+    """Return a console on stdout that shows text as it is.
+
+    Returns:
+        One that reads no markup and breaks off no path in a log.
+    """
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    return Console(markup=False, emoji=False, highlight=False, width=width)
+
+
+class StepProgress:
+    """Progress of a long step, on stderr: a bar with time left, or plain lines in a log.
+
+    Args:
+        what: What is being done, such as ``Grading``.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._done = 0
+        self._total = 0
+        self._console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[last]}", markup=False),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task(what, total=None, last="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def begin(self, total: int) -> None:
+        """Tell how much there is to do.
+
+        Args:
+            total: Number of submissions.
+        """
+        self._total = total
+        self._bar.update(self._task, total=total)
+
+    def advance(self, last: str) -> None:
+        """Tell that one more is done.
+
+        Args:
+            last: What to say about it.
+        """
+        self._done += 1
+        self._bar.update(self._task, completed=self._done, last=one_line(last, 60))
+        every = max(1, self._total // _PLAIN_LINES)
+        if self._bar.disable and (self._done % every == 0 or self._done == self._total):
+            line = f"{self._what} {self._done}/{self._total}: {one_line(last, 60)}"
+            self._console.print(line, soft_wrap=True)
+
+
+def print_grades(results: Sequence[SubmissionResult], console: Console) -> None:
+    """Print a row a submission, and a line that sums up.
+
+    Args:
+        results: The submissions, in the order of the rows.
+        console: Where to.
+    """
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("student", overflow="fold")
+    table.add_column("score", justify="right")
+    table.add_column("of", justify="right")
+    table.add_column("checks", overflow="fold")
+    table.add_column("time", justify="right")
+    table.add_column("remarks", overflow="fold")
+    for result in results[:_MAX_ROWS]:
+        table.add_row(
+            Text(one_line(result.student, 40)),
+            format_points(result.score),
+            format_points(result.max_score),
+            _symbols(result),
+            format_seconds(result.seconds),
+            Text(_remarks(result)),
+        )
+    console.print(table)
+    if len(results) > _MAX_ROWS:
+        console.print(f"... and {len(results) - _MAX_ROWS} more: see the report")
+    used = {check.status for result in results for check in result.checks}
+    named = [f"{w.symbol} {w.short}" for status, w in STATUS_WORDS.items() if status in used]
+    console.print(Text("\n" + "   ".join(named), style="dim"))
+    median = format_points(statistics.median(result.score for result in results))
+    top = format_points(max(result.max_score for result in results))
+    flagged = sum(bool(result.flags) for result in results)
+    many = "submission" if len(results) == 1 else "submissions"
+    console.print(f"{len(results)} {many}, median {median} of {top} points, {flagged} flagged")
+    for check, count in _failed_for_all(results):
+        words = f"check {check} failed in its own code for all {count} submissions"
+        console.print(Text(f"{words}: look at its test", style="bold red"))
+    if any(not result.sandboxed for result in results):
+        warning = "Graded without a sandbox: students' code ran with your rights on this machine."
+        console.print(Text(warning, style="bold red"))
+
+
+def _failed_for_all(results: Sequence[SubmissionResult]) -> list[tuple[str, int]]:
+    """Find checks that could not use what anybody's code returned, and of how many."""
+    messages = defaultdict[str, list[str]](list)
+    for result in results:
+        for check in result.checks:
+            if check.status is not Status.INVALID and UNWRITTEN not in check.message:
+                messages[check.check].append(check.message)
+    return [
+        (check, len(told))
+        for check, told in messages.items()
+        if len(told) >= _ENOUGH and all(message.startswith(UNUSABLE) for message in told)
+    ]
+
+
+def print_changes(changes: Sequence[Change], total: int, console: Console) -> None:
+    """Print whose marks changed, in which check, and why.
+
+    Args:
+        changes: What changed.
+        total: Number of submissions that were compared.
+        console: Where to.
+    """
+    if changes:
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+        table.add_column("student", overflow="fold")
+        table.add_column("check", overflow="fold")
+        table.add_column("before", justify="right")
+        table.add_column("now", justify="right")
+        table.add_column("why", overflow="fold")
+        for change in changes[:_MAX_ROWS]:
+            table.add_row(
+                Text(one_line(change.student, 40)),
+                Text(one_line(change.check, 80)),
+                _points_or_none(change.old_score),
+                _points_or_none(change.new_score),
+                Text(one_line(change.reason, 300)),
+            )
+        console.print(table)
+    if len(changes) > _MAX_ROWS:
+        console.print(f"... and {len(changes) - _MAX_ROWS} more: see the report, or changes.csv")
+    students = len({change.student for change in changes})
+    console.print(f"\n{students} of {total} submissions have other marks than before")
+
+
+def _points_or_none(points: float | None) -> str:
+    return "–" if points is None else format_points(points)
+
+
+def print_collection(collection: Collection, console: Console) -> None:
+    """Print what became of each submission: what needs a look first, and all of that.
+
+    Args:
+        collection: What was collected.
+        console: Where to.
+    """
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in ("student", "outcome", "file", "remarks"):
+        table.add_column(column, overflow="fold")
+    urgent = [line for line in collection.lines if line.outcome in _URGENT]
+    others = [line for line in collection.lines if line.outcome not in _URGENT]
+    for line in (*urgent, *others[:_MAX_ROWS]):
+        table.add_row(*_collected(line))
+    console.print(table)
+    if len(others) > _MAX_ROWS:
+        console.print(f"... and {len(others) - _MAX_ROWS} more without trouble")
+    counts = Counter(line.outcome for line in collection.lines)
+    told = [f"{counts[outcome]} {outcome.value}" for outcome in Outcome if counts[outcome]]
+    console.print(f"\nNames as of {collection.naming.value}: {', '.join(told)}")
+
+
+def _collected(line: Line) -> tuple[Text, Text, Text, Text]:
+    colour = _URGENT.get(line.outcome, "green")
+    return (
+        Text(one_line(line.student, 40)),
+        Text(line.outcome.value, style=colour),
+        Text(one_line(line.source, 80)),
+        Text(one_line(line.remark, 300)),
+    )
+
+
+def _symbols(result: SubmissionResult) -> Text:
+    symbols = Text()
+    for check in result.checks:
+        symbols.append(STATUS_WORDS[check.status].symbol, style=_COLOURS[check.status])
+    return symbols
+
+
+def _remarks(result: SubmissionResult) -> str:
+    remarks = []
+    if result.error:
+        remarks.append(one_line(result.error, 60))
+    if result.flags:
+        remarks.append(f"{len(result.flags)} {'flag' if len(result.flags) == 1 else 'flags'}")
+    return "; ".join(remarks)

@@ -1,0 +1,112 @@
+"""The gradebook's database: where it is, and whether it can be used, before a class is graded."""
+
+from pathlib import Path
+
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, SQLAlchemyError
+
+from autograder.homework_source.nbgrader_settings import project_settings
+
+_CONNECT_SECONDS = 10
+
+
+class DatabaseError(ValueError):
+    """A database that can't be used; the message says why, and what to do."""
+
+
+def configured_url(root: Path) -> str:
+    """Return the address that the project's nbgrader_config.py gives.
+
+    Args:
+        root: The project's folder.
+
+    Returns:
+        ``c.CourseDirectory.db_url``; empty if it is not set.
+    """
+    return str(project_settings(root).CourseDirectory.get("db_url", ""))
+
+
+def gradebook_url(course_folder: Path, db_url: str = "") -> str:
+    """Return the address of a course's gradebook.
+
+    Args:
+        course_folder: nbgrader's course folder.
+        db_url: The address asked for; SQLite's file in the course folder if empty.
+
+    Returns:
+        An SQLAlchemy address.
+    """
+    return db_url or f"sqlite:///{course_folder.resolve() / 'gradebook.db'}"
+
+
+def check_database(db_url: str) -> str:
+    """Connect once.
+
+    Args:
+        db_url: SQLAlchemy address, such as ``postgresql://ta@db.example.org/gradebook``.
+
+    Returns:
+        What answers, such as ``PostgreSQL 15.18``.
+
+    Raises:
+        DatabaseError: The address is none, its driver is missing, or nothing answers there.
+    """
+    address = _parsed(db_url)
+    waits = address.get_backend_name() == "postgresql"
+    arguments = {"connect_timeout": _CONNECT_SECONDS} if waits else {}
+    try:
+        engine = create_engine(address, connect_args=arguments)
+        with engine.connect() as connection:
+            version = ".".join(map(str, connection.dialect.server_version_info or ()))
+            connection.execute(text("SELECT 1"))
+        engine.dispose()
+    except (NoSuchModuleError, ModuleNotFoundError) as error:
+        raise DatabaseError(
+            f"{without_password(db_url)} needs a driver: {error}; PostgreSQL's is installed with: "
+            "python -m pip install -r requirements.txt"
+        ) from error
+    except OperationalError as error:
+        raise DatabaseError(_explain(address, str(error.orig))) from error
+    except SQLAlchemyError as error:
+        raise DatabaseError(f"{without_password(db_url)} can't be used: {error}") from error
+    names = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}
+    backend = address.get_backend_name()
+    return f"{names.get(backend, backend)} {version}".strip()
+
+
+def without_password(db_url: str) -> str:
+    """Return an address that may be shown or written down.
+
+    Args:
+        db_url: SQLAlchemy address.
+
+    Returns:
+        The address without its password, which PostgreSQL also takes from ``~/.pgpass``.
+    """
+    return _shown(_parsed(db_url))
+
+
+def _parsed(db_url: str) -> URL:
+    try:
+        return make_url(db_url)
+    except ArgumentError as error:
+        # not shown: it may hold a password
+        raise DatabaseError(
+            "the database's address is none; expected such as postgresql://user@host/gradebook"
+        ) from error
+
+
+def _shown(address: URL) -> str:
+    return address._replace(password=None).render_as_string(hide_password=False)
+
+
+def _explain(address: URL, reason: str) -> str:
+    advice = "is the server running, and may this machine reach it?"
+    if "does not exist" in reason and "database" in reason:
+        advice = f"make it once: createdb {address.database}"
+    elif "does not exist" in reason and "role" in reason:
+        advice = f"make the user once: createuser {address.username}"
+    elif "password" in reason or "authentication" in reason:
+        advice = "put the password into ~/.pgpass, or into PGPASSWORD"
+    return f"{_shown(address)} does not let us in ({reason.strip().splitlines()[0]}); {advice}"

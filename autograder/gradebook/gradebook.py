@@ -1,0 +1,369 @@
+"""Records a class's results in an nbgrader course: gradebook, submitted and autograded notebooks.
+
+One thread of one process writes, while others grade. What it leaves is, row by row and file by
+file, what ``nbgrader autograde`` would leave.
+"""
+
+import io
+import logging
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+import nbformat
+from nbconvert.writers import FilesWriter
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import parse_utc
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
+from traitlets.config import Config
+
+from autograder.atomic_write import write_atomically
+from autograder.gradebook.graded_notebook import (
+    restore_instructors_cells,
+    transplant,
+    write_outcomes,
+)
+from autograder.gradebook.rows import Autograded, GradebookRows, create_tables
+from autograder.homework_source.homework import read_source_notebook
+from autograder.homework_source.nbgrader_settings import configure
+from autograder.homework_source.source import build_source_notebook
+from autograder.judging.results import SubmissionResult
+
+_PATIENCE_SECONDS = 60.0  # how long a database may be locked or away
+_MOST_WAITING = 64  # results; whoever brings more waits, so that memory stays flat
+_MOST_TOGETHER = 32  # results in one transaction
+_MAX_TIMESTAMP_BYTES = 200
+_PAUSE_SECONDS = 0.5  # between two tries
+
+_T = TypeVar("_T")
+
+
+class GradebookError(RuntimeError):
+    """Some results are not in the gradebook; the message says which, and why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ready:
+    """A student, and the files that belong to the rows."""
+
+    autograded: Autograded
+    submitted: str  # the notebook as it was handed in
+    timestamp: str  # as it was handed in; empty if nothing says
+
+    @property
+    def student(self) -> str:
+        return self.autograded.student
+
+
+class GradebookRecorder:
+    """Records results where nbgrader, and so formgrader, finds them; used in a ``with`` block.
+
+    Results are written in a thread of their own, those that wait together in one transaction: the
+    disk has to confirm it once. Manual grades and comments that are already there stay. The block
+    ends when everything is written.
+
+    Args:
+        submissions: Where the notebooks were handed in, laid out as nbgrader's.
+        homework_id: Such as ``hw03-self-attention``.
+        root: The project's folder.
+        course_folder: nbgrader's course folder; made if it is not there.
+        db_url: SQLAlchemy address of the database, such as ``postgresql://host/gradebook``;
+            ``gradebook.db`` in the course folder if empty.
+        on_recorded: Called in that thread with the id of each student who was recorded.
+
+    Raises:
+        GradebookError: At the end of the block: nbgrader refused some students, or the database
+            could not be used; the message names them. All others are recorded.
+    """
+
+    def __init__(
+        self,
+        submissions: Path,
+        homework_id: str,
+        *,
+        root: Path,
+        course_folder: Path,
+        db_url: str = "",
+        on_recorded: Callable[[str], None] = lambda student: None,
+    ) -> None:
+        self._submissions = submissions.resolve()
+        self._homework_id = homework_id
+        self._root = root.resolve()
+        self._course = course_folder.resolve()
+        self._db_url = db_url or f"sqlite:///{self._course / 'gradebook.db'}"
+        self._on_recorded = on_recorded
+        self._refused: dict[str, str] = {}
+        self._room = threading.BoundedSemaphore(_MOST_WAITING)
+        self._waiting: deque[SubmissionResult] = deque()
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gradebook")
+        self._away_since: float | None = None
+
+    def __enter__(self) -> "GradebookRecorder":
+        """Begin to open the gradebook; does not wait for it."""
+        self._opened = self._writer.submit(self._open)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Wait until everything is written; say what is not."""
+        self._writer.submit(self._close)
+        self._writer.shutdown()
+        if error is None:
+            self._opened.result()
+            if self._refused:
+                student, reason = next(iter(self._refused.items()))
+                names = ", ".join(self._refused)
+                raise GradebookError(f"not recorded: {names}; {student}: {reason}")
+
+    def record(self, result: SubmissionResult) -> None:
+        """Take a result to be written; returns at once, unless many are waiting.
+
+        Args:
+            result: Of a student whose notebook lies in the folder of submissions.
+        """
+        self._room.acquire()
+        self._waiting.append(result)
+        self._writer.submit(self._record_waiting)
+
+    def _open(self) -> None:
+        try:
+            self._make_homework()
+        except (OSError, SQLAlchemyError) as error:
+            raise GradebookError(f"the gradebook can't be used: {error}") from error
+
+    def _make_homework(self) -> None:
+        source = build_source_notebook(self._homework_id, self._root)
+        self._homework = read_source_notebook(source)
+        target = self._course / "source" / self._homework_id / source.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+        self._patiently(lambda: create_tables(self._db_url))
+        self._patiently(lambda: _generate_assignment(self._config()))
+        self._rows = self._patiently(
+            lambda: GradebookRows(Gradebook(self._db_url), self._homework_id)
+        )
+        released = self._course / "release" / self._homework_id / source.name
+        self._released = nbformat.read(released, as_version=4)
+
+    def _config(self) -> Config:
+        config = Config()
+        configure(config)
+        config.CourseDirectory.root = str(self._course)
+        config.CourseDirectory.db_url = self._db_url
+        config.CourseDirectory.assignment_id = self._homework_id
+        config.CourseDirectory.student_id = "."
+        return config
+
+    def _close(self) -> None:
+        if self._opened.exception() is None:
+            self._rows.close()
+
+    def _record_waiting(self) -> None:
+        """Record what has come in the meantime; nothing, where an earlier call took it along."""
+        ready: list[_Ready] = []
+        for _ in range(min(len(self._waiting), _MOST_TOGETHER)):
+            result = self._waiting.popleft()
+            self._room.release()
+            if self._opened.exception() is not None:
+                continue  # told at the end of the block
+            try:
+                ready.append(self._prepare(result))
+            except Exception as error:  # one student's trouble is not the next one's
+                self._refuse(result.student, error)
+        try:
+            self._write(ready)
+        except Exception:
+            for one in ready:  # whose fault was it?
+                try:
+                    self._write([one])
+                except Exception as error:
+                    self._refuse(one.student, error)
+
+    def _refuse(self, student: str, error: Exception) -> None:
+        self._refused[student] = str(error) or repr(error)
+
+    def _prepare(self, result: SubmissionResult) -> _Ready:
+        """Make the autograded notebook."""
+        student = result.student
+        if any(sign in student for sign in "*?[+"):
+            raise GradebookError("nbgrader takes *, ?, [ and + in a student's id for a pattern")
+        if any(sign in student for sign in "<>&\"'`\\"):
+            raise GradebookError("formgrader shows a student's id as HTML: it must hold none")
+        name = f"{self._homework_id}.ipynb"
+        handed_in = self._submissions / student / self._homework_id
+        if result.error:
+            notebook = nbformat.from_dict(self._released)
+        else:
+            data = (handed_in / name).read_bytes()
+            notebook = transplant(self._released, data, self._homework)
+        submitted = nbformat.writes(notebook) + "\n"
+        restore_instructors_cells(notebook, self._rows.sources)
+        write_outcomes(notebook, result, self._homework)
+        timestamp = _read_timestamp(handed_in)
+        autograded = Autograded(
+            student=student,
+            notebook=notebook,
+            timestamp=parse_utc(timestamp) if timestamp else None,
+            unchanged=_same_answers(self._place("submitted", student) / name, notebook),
+        )
+        return _Ready(autograded=autograded, submitted=submitted, timestamp=timestamp)
+
+    def _write(self, class_part: Sequence[_Ready]) -> None:
+        if not class_part:
+            return
+        # The rows first: a run that is killed in between sees a new submission again.
+        self._patiently(lambda: self._rows.write([ready.autograded for ready in class_part]))
+        for ready in class_part:
+            self._write_files(ready)
+            self._on_recorded(ready.student)
+
+    def _write_files(self, ready: _Ready) -> None:
+        copy, graded = (self._place(step, ready.student) for step in ("submitted", "autograded"))
+        name = f"{self._homework_id}.ipynb"
+        autograded = nbformat.writes(ready.autograded.notebook) + "\n"
+        files = {copy / name: ready.submitted, graded / name: autograded}
+        if ready.timestamp:
+            files |= {folder / "timestamp.txt": ready.timestamp for folder in (copy, graded)}
+        for path, text in files.items():
+            if not _reads(path, text):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(path, text, lasting=False)  # what is lost is written again
+                if graded in path.parents:
+                    path.chmod(0o444)  # as nbgrader leaves it
+
+    def _place(self, step: str, student: str) -> Path:
+        return self._course / step / student / self._homework_id
+
+    def _patiently(self, do: Callable[[], _T]) -> _T:
+        """Do it, again and again while the database is locked or away; not for ever."""
+        while True:
+            try:
+                done = do()
+            except (OperationalError, InterfaceError):
+                now = time.monotonic()
+                self._away_since = self._away_since or now
+                if now - self._away_since > _PATIENCE_SECONDS:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                self._away_since = None
+                return done
+
+
+def record_in_gradebook(
+    results: Sequence[SubmissionResult],
+    submissions: Path,
+    homework_id: str,
+    *,
+    root: Path,
+    course_folder: Path,
+    db_url: str = "",
+    on_recorded: Callable[[str], None] = lambda student: None,
+) -> None:
+    """Record results that are all there already; see ``GradebookRecorder``.
+
+    Args:
+        results: The class's results.
+        submissions: Where the notebooks were handed in, laid out as nbgrader's.
+        homework_id: Such as ``hw03-self-attention``.
+        root: The project's folder.
+        course_folder: nbgrader's course folder; made if it is not there.
+        db_url: SQLAlchemy address of the database; ``gradebook.db`` in the course folder if empty.
+        on_recorded: Called with each student's id when it is recorded.
+
+    Raises:
+        GradebookError: Some are not in the gradebook; the message names them.
+    """
+    with GradebookRecorder(
+        submissions,
+        homework_id,
+        root=root,
+        course_folder=course_folder,
+        db_url=db_url,
+        on_recorded=on_recorded,
+    ) as recorder:
+        for result in results:
+            recorder.record(result)
+
+
+class _AssignmentGenerator(GenerateAssignment):
+    """nbgrader's, but for its change of the working directory: other threads are at work."""
+
+    def start(self) -> None:
+        self.init_notebooks()
+        self.writer = FilesWriter(parent=self, config=self.config)
+        self.exporter = self.exporter_class(parent=self, config=self.config)
+        for preprocessor in self.preprocessors:
+            self.exporter.register_preprocessor(preprocessor)
+        self.convert_notebooks()
+
+
+def _generate_assignment(config: Config) -> None:
+    """Write the released notebook and its cells' rows."""
+    said = io.StringIO()
+    log = logging.Logger("gradebook")  # of its own: not joined to what the caller logs
+    log.addHandler(logging.StreamHandler(said))
+    generator = _AssignmentGenerator(
+        coursedir=CourseDirectory(config=config, log=log), config=config, log=log, force=True
+    )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
+            generator.start()
+    except (NbGraderException, SystemExit) as error:
+        raise GradebookError(
+            f"nbgrader refuses the homework: {said.getvalue() or error}"
+        ) from error
+
+
+def _read_timestamp(folder: Path) -> str:
+    """Return when a notebook was handed in, as the collection wrote it; empty if nothing says."""
+    path = folder / "timestamp.txt"
+    if not path.is_file() or path.is_symlink() or path.stat().st_size > _MAX_TIMESTAMP_BYTES:
+        return ""
+    text = path.read_text(encoding="utf-8", errors="replace").strip()
+    try:
+        parse_utc(text)
+    except (ValueError, OverflowError):
+        return ""
+    return text
+
+
+def _reads(path: Path, text: str) -> bool:
+    """Return whether a file holds just this text."""
+    try:
+        return path.read_text(encoding="utf-8") == text
+    except (OSError, ValueError):
+        return False
+
+
+def _same_answers(path: Path, notebook: NotebookNode) -> bool:
+    """Return whether a file holds the same cells of the student's: the instructor's may be new."""
+    try:
+        before = nbformat.read(path, as_version=4)
+    except (OSError, ValueError, nbformat.reader.NotJSONError):
+        return False
+    return _answers(before) == _answers(notebook)
+
+
+def _answers(notebook: NotebookNode) -> list[str]:
+    return [
+        cell.source
+        for cell in notebook.cells
+        if not cell.metadata.get("nbgrader", {}).get("locked")
+    ]

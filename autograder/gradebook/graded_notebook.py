@@ -1,0 +1,112 @@
+"""The notebook that formgrader shows: the student's sources, the instructor's cells, outcomes.
+
+It is made from the released notebook, in which only the sources of the student's cells are theirs:
+whatever else was handed in never reaches nbgrader.
+"""
+
+import itertools
+from collections.abc import Mapping
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.gradebook.inert_markup import make_inert
+from autograder.homework_source.homework import CellKind, Homework
+from autograder.judging.outputs import as_notebook_outputs
+from autograder.judging.results import CheckResult, Status, SubmissionResult
+from autograder.judging.submission import read_submission, read_written_answers
+
+
+def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> NotebookNode:
+    """Put a student's sources into a copy of the released notebook.
+
+    Args:
+        released: The student notebook as released.
+        handed_in: The bytes of the student's notebook; nothing about them is trusted.
+        homework: The instructor's notebook.
+
+    Returns:
+        The released notebook with the student's solutions, written answers and own code cells.
+
+    Raises:
+        SubmissionError: The bytes are no notebook.
+    """
+    submission = read_submission(handed_in, homework)
+    answers = read_written_answers(handed_in, homework)
+    answers |= {
+        s.label: s.source for s in submission.steps if s.cell and s.kind is CellKind.SOLUTION
+    }
+    own_cells: dict[str, list[str]] = {}
+    place = ""
+    for step in submission.steps:
+        if step.cell is None:
+            own_cells.setdefault(place, []).append(step.source)
+        else:
+            place = step.label
+    cells = [nbformat.v4.new_code_cell(source) for source in own_cells.get("", [])]
+    for cell in nbformat.from_dict(released).cells:
+        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        cell.source = answers.get(grade_id, cell.source)
+        cells.append(cell)
+        if grade_id:
+            cells += [nbformat.v4.new_code_cell(source) for source in own_cells.get(grade_id, [])]
+    for number, cell in enumerate(cells):
+        cell.id = f"cell-{number}"
+    return nbformat.v4.new_notebook(cells=cells, metadata=released.metadata)
+
+
+def restore_instructors_cells(
+    notebook: NotebookNode, sources: Mapping[str, tuple[str | None, str]]
+) -> None:
+    """Bring back what was taken out for students: hidden tests and checksums.
+
+    Args:
+        notebook: A transplanted notebook, changed in place.
+        sources: grade_id to text (None if it is the student's) and checksum of the cell.
+    """
+    for cell in notebook.cells:
+        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if grade_id in sources:
+            source, cell.metadata.nbgrader["checksum"] = sources[grade_id]
+            cell.source = cell.source if source is None else source
+
+
+def write_outcomes(notebook: NotebookNode, result: SubmissionResult, homework: Homework) -> None:
+    """Leave in each test cell the outputs that nbgrader reads marks from.
+
+    Nothing stands for a pass, an error for a fail, a number for partial credit. In the student's
+    own cells is left what they showed when the judge had them run. What the student wrote is made
+    inert: formgrader would run it.
+
+    Args:
+        notebook: The student's notebook, changed in place.
+        result: What grading it found.
+        homework: The instructor's notebook.
+    """
+    make_inert(notebook, {cell.source for cell in homework.cells if cell.kind is CellKind.TEXT})
+    checks = {check.check: check for check in result.checks}
+    numbers = itertools.count(1)
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        label = grade_id or f"extra cell {next(numbers)}"
+        if grade_id in checks:
+            cell.outputs = _outputs(checks[grade_id])
+        else:
+            shown = [output for output in result.outputs if output.cell == label]
+            cell.outputs = as_notebook_outputs(shown)
+
+
+def _outputs(check: CheckResult) -> list[NotebookNode]:
+    if check.status in (Status.PASS, Status.MANUAL):
+        return []
+    if check.status is Status.PARTIAL:
+        data = {"text/plain": f"{check.score:g}"}
+        return [nbformat.v4.new_output("execute_result", data, execution_count=None)]
+    lines = [part for part in (check.message, check.hint, check.traceback) if part]
+    return [
+        nbformat.v4.new_output(
+            "error", ename=check.status.value, evalue=check.message, traceback=lines
+        )
+    ]

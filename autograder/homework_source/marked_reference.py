@@ -1,0 +1,178 @@
+"""A layer of course_lib as a solution cell: its source, bodies between the solution markers."""
+
+import ast
+import importlib
+import inspect
+import textwrap
+from types import ModuleType
+
+from autograder.homework_source.homework import HomeworkError
+
+BEGIN_SOLUTION = "### BEGIN SOLUTION"
+END_SOLUTION = "### END SOLUTION"
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def marked_source(module_name: str, object_name: str) -> str:
+    """Return the source of a function or class, with markers around what students write.
+
+    Decorators, signatures and docstrings stay outside the markers, so does ``super().__init__()``.
+    Private methods, and private functions of the module that only help, are a part of the solution:
+    they come after the last public body, inside its markers.
+
+    Args:
+        module_name: Where it is defined, such as ``course_lib.layers.attention``.
+        object_name: Its name, such as ``MultiHeadAttention``.
+
+    Returns:
+        Python source that runs as it stands; each region becomes a stub when it is released.
+
+    Raises:
+        HomeworkError: There is no such module or object, it is neither a function nor a class, or
+            its layout leaves no place for a stub.
+    """
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise HomeworkError(f"no module {module_name!r} can be imported: {error}") from error
+    found = getattr(module, object_name, None)
+    if found is None:
+        raise HomeworkError(f"{module_name} has no {object_name!r}")
+    is_layer = inspect.isfunction(found) or inspect.isclass(found)
+    if not is_layer or found.__module__ != module_name:
+        raise HomeworkError(f"{module_name}.{object_name} is no function or class defined there")
+    source = textwrap.dedent(inspect.getsource(found)).rstrip()
+    marked = mark_solution(source)
+    helpers = _private_helpers(module, source)
+    if not helpers:
+        return marked
+    lines = marked.split("\n")
+    last = max(i for i, line in enumerate(lines) if line.strip() == END_SOLUTION)
+    return "\n".join([*lines[:last], *(f"\n\n{h}" for h in helpers), *lines[last:]])
+
+
+def mark_solution(source: str) -> str:
+    """Put the solution markers around the bodies of one function or of a class's methods.
+
+    Args:
+        source: The source of the function or class, not indented.
+
+    Returns:
+        The same source with marker lines added.
+
+    Raises:
+        HomeworkError: Nothing is left to write, or a body stands on its ``def`` line, or a private
+            method has no public method right before it.
+    """
+    node = ast.parse(source).body[0]
+    lines = source.split("\n")
+    regions: list[tuple[int, int, int]] = []  # first line, last line (from 1), indent
+    if isinstance(node, _Function):
+        regions = [region for region in [_body_region(node, lines)] if region]
+    elif isinstance(node, ast.ClassDef):
+        regions = _method_regions(node, lines)
+    if not regions:
+        raise HomeworkError(f"nothing is left to write in {getattr(node, 'name', 'the cell')!r}")
+    for first, last, indent in reversed(regions):
+        lines.insert(last, " " * indent + END_SOLUTION)
+        lines.insert(first - 1, " " * indent + BEGIN_SOLUTION)
+    return "\n".join(lines)
+
+
+def _method_regions(node: ast.ClassDef, lines: list[str]) -> list[tuple[int, int, int]]:
+    regions: list[tuple[int, int, int]] = []
+    previous: ast.stmt | None = None  # the member that the last region belongs to
+    for member in node.body:
+        if not isinstance(member, _Function):
+            previous = None
+        elif _is_private(member.name):
+            if previous is None or not regions:
+                raise HomeworkError(
+                    f"{node.name}.{member.name} must follow a public method with a body: a private "
+                    "method vanishes from the stub together with the body before it"
+                )
+            first, _, indent = regions[-1]
+            regions[-1] = (first, _last_line(member, lines), indent)
+        else:
+            region = _body_region(member, lines)
+            regions += [region] if region else []
+            previous = member if region else None
+    return regions
+
+
+def _body_region(function: _Function, lines: list[str]) -> tuple[int, int, int] | None:
+    body = [s for i, s in enumerate(function.body) if not (i == 0 and _is_docstring(s))]
+    if body and ast.unparse(body[0]) == "super().__init__()":
+        body = body[1:]
+    if all(isinstance(s, ast.Pass) or _is_ellipsis(s) for s in body):
+        return None  # given as it is
+    first = _first_line(body[0])
+    if first == function.lineno:
+        raise HomeworkError(f"the body of {function.name!r} must stand on lines of its own")
+    while lines[first - 2].lstrip().startswith("#"):  # a comment goes with what it explains
+        first -= 1
+    return first, _last_line(function, lines), body[0].col_offset
+
+
+def _last_line(function: _Function, lines: list[str]) -> int:
+    last = function.end_lineno or function.lineno
+    while last < len(lines) and lines[last].startswith(" " * (function.col_offset + 1) + " "):
+        last += 1  # a comment after the last statement, as deep as the body
+    return last
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _private_helpers(module: ModuleType, source: str) -> list[str]:
+    """Return the module's private functions and constants that the source leads to, in order."""
+    text = inspect.getsource(module)
+    helpers = {
+        name: statement for statement in ast.parse(text).body for name in _defined_names(statement)
+    }
+    wanted: set[str] = set()
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        used = {n.id for n in ast.walk(waiting.pop()) if isinstance(n, ast.Name)}
+        new = {n for n in used if _is_private(n) and n in helpers} - wanted
+        wanted |= new
+        waiting += [helpers[name] for name in new]
+    lines = text.split("\n")
+    spans = {
+        (_first_line(helpers[name]), helpers[name].end_lineno or helpers[name].lineno)
+        for name in wanted
+    }
+    return ["\n".join(lines[first - 1 : last]) for first, last in sorted(spans)]
+
+
+def _defined_names(statement: ast.stmt) -> list[str]:
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [statement.name]
+    if isinstance(statement, ast.Assign):
+        return [target.id for target in statement.targets if isinstance(target, ast.Name)]
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        return [statement.target.id]
+    return []
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def _is_ellipsis(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and statement.value.value is ...
+    )

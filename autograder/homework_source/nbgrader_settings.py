@@ -1,0 +1,74 @@
+"""How nbgrader is told to use the judge: the one place for its configuration."""
+
+import os
+import sysconfig
+from pathlib import Path
+
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
+
+CONFIG_FILE = "nbgrader_config.py"
+
+
+class SettingsError(ValueError):
+    """Settings that can't be used; the message names the file, and says what is allowed."""
+
+
+def configure(c: Config) -> None:
+    """Put the judge where nbgrader would execute the notebook, and keep hidden tests hidden.
+
+    Args:
+        c: nbgrader's configuration, changed in place.
+    """
+    _put_scripts_on_path()
+    c.Autograde.autograde_preprocessors = [
+        "autograder.gradebook.preprocessor.TrustedJudge",
+        "nbgrader.preprocessors.LimitOutput",
+        "nbgrader.preprocessors.SaveAutoGrades",
+        "nbgrader.preprocessors.AssignLatePenalties",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+    # Without one nbgrader writes no row for the course, and PostgreSQL, unlike SQLite, then refuses
+    # the assignment that names it. This is the name that nbgrader's own Gradebook falls back to.
+    c.CourseDirectory.course_id = "default_course"
+    # What a student finds in the place of a solution.
+    c.ClearSolutions.code_stub = {
+        "python": '# YOUR CODE HERE\nraise NotImplementedError("your code goes here")'
+    }
+    c.ClearSolutions.text_stub = "*Your answer goes here: replace this line.*"
+    # nbgrader's own feedback would show the hidden tests to students.
+    c.GenerateFeedback.preprocessors = [
+        "nbgrader.preprocessors.GetGrades",
+        "nbgrader.preprocessors.ClearHiddenTests",
+        "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+    ]
+
+
+def project_settings(root: Path) -> Config:
+    """Read what the project's nbgrader_config.py says, for what is not run in the project's folder.
+
+    Args:
+        root: The project's folder.
+
+    Returns:
+        Its settings; none if there is no such file.
+
+    Raises:
+        SettingsError: The file can't be read as Python, or what it says fails.
+    """
+    path = root / CONFIG_FILE
+    if not path.is_file():
+        return Config()
+    try:
+        return PyFileConfigLoader(CONFIG_FILE, path=str(root)).load_config()
+    except Exception as error:  # whatever the code in it raises
+        reason = f"{type(error).__name__}: {error}"
+        raise SettingsError(f"{path} can't be read as Python: {reason}") from error
+
+
+def _put_scripts_on_path() -> None:
+    # nbgrader runs ``alembic`` by its bare name, which only an activated environment would find.
+    scripts = sysconfig.get_path("scripts")
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if scripts not in folders:
+        os.environ["PATH"] = os.pathsep.join([scripts, *folders])

@@ -1,0 +1,200 @@
+"""What students get: made from a homework's source, whole or not at all."""
+
+import logging
+import shutil
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+
+from autograder.homework_source.homework import Homework, HomeworkError, read_source_notebook
+from autograder.homework_source.nbgrader_settings import configure
+from autograder.homework_source.source import build_source_notebook
+from autograder.homework_source.student_edition import write_student_edition
+
+STUDENT_PACKAGES = ("torch", "numpy", "matplotlib", "safetensors", "tqdm", "jupyterlab")
+"""What the notebook and the student edition of course_lib import, and what shows the notebook."""
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's own beginning: the same files give the same bytes
+
+_README = """# {title}
+
+The notebook `{homework}.ipynb` says what to do; it is worth {points:g} points.
+
+## Begin
+
+You need Python 3.11, 3.12 or 3.13. In a terminal, in this folder:
+
+```
+python3 -m venv .venv
+.venv/bin/pip install -r requirements.txt
+.venv/bin/jupyter lab {homework}.ipynb
+```
+
+On Windows write `.venv\\Scripts\\` for `.venv/bin/`. The notebook needs no graphics card. Where
+disk space or time is short, this line gets a smaller PyTorch than the second one above:
+
+```
+.venv/bin/pip install -r requirements.txt --extra-index-url https://download.pytorch.org/whl/cpu
+```
+
+## What is here
+
+| file | what for |
+|---|---|
+| `{homework}.ipynb` | your work; the only file that you change and hand in |
+| `course_lib/` | the course's library; what you are to write is not in it yet |
+| `requirements.txt` | the versions that the homework was tried with |
+
+## Hand in
+
+Save the notebook after *Kernel > Restart kernel and run all cells*, keep its name, and hand in that
+one file. Only the cells that ask for your code or your answer, and cells that you add, are read.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """Where the pieces of a release are.
+
+    Attributes:
+        homework: The instructor's notebook that it was made from.
+        source: That notebook's file, solutions and hidden tests included.
+        assignment: The student notebook, committed with the project.
+        edition: Folder that holds the student edition of ``course_lib``, for the judge's workers.
+        folder: What students download.
+        archive: The same as a zip.
+    """
+
+    homework: Homework
+    source: Path
+    assignment: Path
+    edition: Path
+    folder: Path
+    archive: Path
+
+
+def release(homework_id: str, root: Path) -> Release:
+    """Make everything that students get for a homework.
+
+    A failure leaves the earlier release as it was. The same sources give the same bytes.
+
+    Args:
+        homework_id: A homework in ``solutions``: its id, or its number such as ``hw03``.
+        root: The project's folder.
+
+    Returns:
+        Where the pieces are: ``assignments/<id>/<id>.ipynb``, ``build/student/<id>/``, and
+        ``dist/hwNN/`` and ``dist/hwNN.zip``.
+
+    Raises:
+        HomeworkError: There is no such homework, its source is not well formed, or nbgrader
+            refuses it.
+    """
+    root = root.resolve()  # nbgrader changes the working directory
+    source = build_source_notebook(homework_id, root)
+    homework = read_source_notebook(source)
+    number = homework.id.split("-")[0]
+    made = Release(
+        homework=homework,
+        source=source,
+        assignment=root / "assignments" / homework.id / f"{homework.id}.ipynb",
+        edition=root / "build" / "student" / homework.id,
+        folder=root / "dist" / number,
+        archive=root / "dist" / f"{number}.zip",
+    )
+    with tempfile.TemporaryDirectory(prefix=".release-", dir=root / "build") as stage_name:
+        stage = Path(stage_name)
+        folder, edition = stage / "folder", stage / "edition"
+        folder.mkdir()
+        notebook = _student_notebook(source, stage / "course")
+        write_student_edition(homework.id, root, edition)
+        shutil.copytree(edition, folder, dirs_exist_ok=True)
+        shutil.copyfile(notebook, folder / notebook.name)
+        (folder / "README.md").write_text(_readme(homework), encoding="utf-8")
+        (folder / "requirements.txt").write_text(_requirements(), encoding="utf-8")
+        _write_archive(folder, stage / "archive.zip", homework.id)
+        # Nothing can fail from here on but the file system.
+        for new, old in (
+            (edition, made.edition),
+            (folder, made.folder),
+            (stage / "archive.zip", made.archive),
+            (notebook, made.assignment),
+        ):
+            _put(new, old)
+    return made
+
+
+def _student_notebook(source: Path, course: Path) -> Path:
+    """Let nbgrader make the student notebook, in a course folder of its own."""
+    name = source.stem
+    (course / "source" / name).mkdir(parents=True)
+    shutil.copyfile(source, course / "source" / name / source.name)
+    config = Config()
+    configure(config)
+    config.CourseDirectory.root = str(course)
+    config.CourseDirectory.db_url = f"sqlite:///{course / 'gradebook.db'}"
+    config.CourseDirectory.assignment_id = name
+    complaints = _Complaints()
+    log = logging.Logger("release")  # of its own: not joined to what the caller logs
+    log.addHandler(complaints)
+    converter = GenerateAssignment(
+        coursedir=CourseDirectory(config=config, log=log), config=config, log=log
+    )
+    try:
+        converter.start()
+    except (NbGraderException, SystemExit) as error:
+        reason = "; ".join([*complaints.messages, str(error)])
+        raise HomeworkError(f"nbgrader refuses {source}: {reason}") from error
+    return course / "release" / name / source.name
+
+
+class _Complaints(logging.Handler):
+    """Keeps what nbgrader has to say, and shows none of it."""
+
+    def __init__(self) -> None:
+        super().__init__(level=logging.ERROR)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a message, but for tracebacks: they are nbgrader's own."""
+        message = record.getMessage()
+        self.messages += [] if message.startswith("Traceback") else [message]
+
+
+def _readme(homework: Homework) -> str:
+    points = sum(check.points for check in homework.checks)
+    return _README.format(title=homework.title, homework=homework.id, points=points)
+
+
+def _requirements() -> str:
+    # A local version such as 2.13.0+cpu names a build, not a release.
+    pins = [f"{name}=={version(name).partition('+')[0]}" for name in STUDENT_PACKAGES]
+    return "\n".join(pins) + "\n"
+
+
+def _write_archive(folder: Path, archive: Path, top: str) -> None:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(f"{top}/{path.relative_to(folder).as_posix()}", _EPOCH)
+            entry.external_attr = 0o644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            out.writestr(entry, path.read_bytes())
+
+
+def _put(new: Path, old: Path) -> None:
+    """Move a file or folder into place; what was there before goes once the new one stands."""
+    old.parent.mkdir(parents=True, exist_ok=True)
+    if new.is_file():
+        new.replace(old)
+        return
+    retired = new.with_name(f"{new.name}.retired")
+    if old.exists():
+        old.rename(retired)
+    new.rename(old)

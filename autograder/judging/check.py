@@ -1,0 +1,183 @@
+"""Runs one test cell in the judge and says what it found, without giving anything away."""
+
+import ast
+import builtins
+import contextlib
+import hashlib
+import io
+import random
+import re
+import time
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.homework_source.homework import Cell
+from autograder.judging.limit_hints import limit_hint
+from autograder.judging.results import UNUSABLE, UNWRITTEN, CheckResult, Status
+from autograder.judging.student_process import ProcessEnded, StudentProcess
+from autograder.sandbox.sandbox import SandboxError
+from autograder.sandbox.worker.peer import RemoteError
+from course_lib.testing import CheckFailure
+
+_HIDDEN = re.compile(r"^\s*### (BEGIN|END) HIDDEN TESTS", re.MULTILINE)
+_DECIMAL = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+")
+_CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
+_MAX_MESSAGE = 400
+_MAX_WORDS = 4_000  # of a check's own message
+
+
+class CheckNamespace(dict[str, Any]):
+    """The globals of a test cell: names that nobody here defines are the student's.
+
+    Args:
+        trusted: What setup cells defined.
+        process: Where the student's objects live.
+    """
+
+    def __init__(self, trusted: dict[str, Any], process: StudentProcess) -> None:
+        super().__init__(trusted)
+        self._process = process
+
+    def __missing__(self, name: str) -> Any:
+        if hasattr(builtins, name):  # Python looks there next
+            raise KeyError(name)
+        return self._process.lookup(name)
+
+
+def run_check(
+    cell: Cell, process: StudentProcess, trusted: dict[str, Any], *, seed: int, seconds: float
+) -> CheckResult:
+    """Run a test cell against the student's process.
+
+    Args:
+        cell: The instructor's test cell, hidden tests included.
+        process: The student's process.
+        trusted: Names that setup cells defined in the judge.
+        seed: Seeds every random generator before the cell runs.
+        seconds: Time limit.
+
+    Returns:
+        The outcome, fit for the student's eyes.
+
+    Raises:
+        SandboxError: The sandbox broke down, and says nothing about the student's code.
+    """
+    started = time.monotonic()
+    file = f"<check {cell.grade_id}>"
+    namespace = CheckNamespace(trusted, process)
+    score, found = 0.0, {}
+    try:
+        _seed_everything(seed, cell.grade_id)
+        with process.limited(seconds), contextlib.redirect_stdout(io.StringIO()):
+            partial = _execute(cell.source, file, namespace)
+        score = cell.points if partial is None else min(max(partial, 0.0), cell.points)
+        found = _describe_score(score, cell.points)
+    except ProcessEnded as ended:
+        found = {"status": ended.status, "message": ended.message}
+    except SandboxError:  # no fault of the student's
+        raise
+    except Exception as error:
+        found = _explain(error, cell, file)
+    return CheckResult(
+        check=cell.grade_id, exercise=cell.exercise, title=cell.title, score=score,
+        max_score=cell.points, read=cell.read, seconds=time.monotonic() - started, **found,
+    )  # fmt: skip
+
+
+def derive_seed(seed: int, label: str) -> int:
+    """Return a seed of 63 bits that depends on both arguments and on nothing else."""
+    # A label may be a folder's name, which need not be UTF-8.
+    digest = hashlib.sha256(f"{seed}/{label}".encode(errors="surrogateescape")).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def _seed_everything(seed: int, label: str) -> None:
+    derived = derive_seed(seed, label)
+    torch.manual_seed(derived)
+    random.seed(derived)
+    np.random.seed(derived % 2**32)
+
+
+def _execute(source: str, file: str, namespace: CheckNamespace) -> float | None:
+    """Execute a cell; returns the number that its last line is, if it is one."""
+    tree = ast.parse(source, filename=file)
+    *body, last = tree.body or [ast.Pass(lineno=1, col_offset=0)]
+    if not isinstance(last, ast.Expr):
+        exec(compile(tree, file, "exec"), namespace)  # noqa: S102 -- the instructor's own code
+        return None
+    exec(compile(ast.Module(body, []), file, "exec"), namespace)  # noqa: S102 -- likewise
+    value = eval(compile(ast.Expression(last.value), file, "eval"), namespace)  # noqa: S307
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and value == value else None
+
+
+def _describe_score(score: float, points: float) -> dict[str, Any]:
+    if score >= points:
+        return {"status": Status.PASS}
+    message = f"Partly right: {score:g} of {points:g} points."
+    return {"status": Status.PARTIAL if score > 0 else Status.FAIL, "message": message}
+
+
+def _explain(error: Exception, cell: Cell, file: str) -> dict[str, Any]:
+    hidden = _line(error, file) in set(_hidden_lines(cell.source))
+    if isinstance(error, CheckFailure):
+        detail = "" if hidden else error.detail
+        message = "\n".join(_cut(part) for part in (error.summary, detail) if part)
+        return {"status": Status.FAIL, "message": message, "hint": error.hint}
+    if isinstance(error, RemoteError):
+        return _explain_remote(error, cell, hidden)
+    if isinstance(error, AssertionError):
+        return {"status": Status.FAIL, "message": _cut(str(error)) or f"Not so: {cell.title}."}
+    # Trusted code stumbled over what the student's code returned. Its words are not for students.
+    return {
+        "status": Status.FAIL,
+        "message": f"{UNUSABLE} ({type(error).__name__}). Does it return exactly what its "
+        "docstring promises?",
+    }
+
+
+def _explain_remote(error: RemoteError, cell: Cell, hidden: bool) -> dict[str, Any]:
+    if isinstance(error, NotImplementedError):
+        return {"status": Status.FAIL, "message": _unwritten(error, cell)}
+    message = error.message
+    if hidden:  # hidden inputs are numbers: shapes may be told, values not
+        message = _DECIMAL.sub("…", message)
+    message = message if len(message) <= _MAX_MESSAGE else message[:_MAX_MESSAGE] + " …"
+    return {
+        "status": Status.ERROR,
+        "message": f"Your code raised {error.type_name}: {message}",
+        "hint": limit_hint(error.type_name, error.message),
+        "traceback": error.traceback,
+    }
+
+
+def _unwritten(error: RemoteError, cell: Cell) -> str:
+    """Name the exercise whose stub was called: not always the one that is checked."""
+    cells = _CELL.findall(error.traceback)
+    if not cells or cells[-1] == cell.exercise:
+        return f"{cell.exercise} {UNWRITTEN}."
+    return f"{cells[-1]} {UNWRITTEN}, and {cell.exercise} needs it here."
+
+
+def _cut(text: str) -> str:
+    """Cut what may hold names or values of the student's: a process may send megabytes of them."""
+    return text if len(text) <= _MAX_WORDS else text[:_MAX_WORDS] + " …"
+
+
+def _line(error: BaseException, file: str) -> int:
+    """Return the line of the cell at which it stopped; 0 if it never began."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
+    return (frames[-1].lineno or 0) if frames else 0
+
+
+def _hidden_lines(source: str) -> Iterator[int]:
+    inside = False
+    for number, line in enumerate(source.splitlines(), start=1):
+        marker = _HIDDEN.match(line)
+        inside = marker.group(1) == "BEGIN" if marker else inside
+        if inside:
+            yield number

@@ -1,0 +1,109 @@
+"""What was changed in a notebook that is the instructor's.
+
+It counts for nothing, as only the student's own cells are read: it is told to the staff.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from nbformat import NotebookNode
+from nbgrader.utils import compute_checksum
+
+from autograder.homework_source.cell_text import without_hidden_tests
+from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.judging.results import Flag, FlagKind
+
+_FLAGS = ("grade", "locked", "solution", "task")
+_RUNNERS_TAGS = ("skip-execution", "raises-exception", "nbval-skip")
+
+
+def changed_cell(official: Cell, source: str, metadata: Mapping[str, Any]) -> Iterator[Flag]:
+    """Compare a cell with the instructor's.
+
+    Args:
+        official: The instructor's cell.
+        source: The text that was handed in.
+        metadata: The metadata that was handed in.
+
+    Yields:
+        A remark for each thing that was changed and is not the student's.
+    """
+    locked = official.kind in (CellKind.TEST, CellKind.SETUP)
+    if locked and _bare(source) not in (
+        _bare(official.source),
+        _bare(without_hidden_tests(official.source)),
+    ):
+        yield _forged(official, f"its text was changed{_perhaps_earlier(source, metadata)}")
+    nbgrader = metadata["nbgrader"]  # it has a grade_id
+    points = nbgrader.get("points", official.points)
+    if official.kind is CellKind.TEST and points != official.points:
+        yield _forged(official, f"its points were changed to {ascii(points)[:20]}")
+    if nbgrader.get("schema_version", 3) != 3:
+        yield _forged(official, "its schema_version was changed")
+    changed = [
+        flag for flag in _FLAGS if nbgrader.get(flag, want := _wanted(official, flag)) != want
+    ]
+    if changed:
+        yield _forged(official, f"it was marked anew: {', '.join(changed)}")
+    tags = metadata.get("tags")
+    runners = [tag for tag in _RUNNERS_TAGS if isinstance(tags, list) and tag in tags]
+    if runners:
+        yield _forged(official, f"it was tagged {', '.join(runners)}")
+
+
+def missing_cells(homework: Homework, found: Collection[str]) -> Iterator[Flag]:
+    """Look for the instructor's cells.
+
+    Args:
+        homework: The instructor's notebook.
+        found: grade_ids of the code cells that were handed in.
+
+    Yields:
+        A remark for each cell that is missing, or one if nearly nothing of this homework is there.
+    """
+    kinds = (CellKind.SOLUTION, CellKind.TEST, CellKind.SETUP)
+    cells = [cell for cell in homework.cells if cell.kind in kinds]
+    if not any(cell.grade_id in found for cell in cells):
+        yield Flag(kind=FlagKind.FORGED, text="none of its cells is of this homework")
+        return
+    for cell in cells:
+        if cell.grade_id not in found:
+            yield Flag(
+                kind=FlagKind.FORGED,
+                text=f"the cell {cell.grade_id} is missing",
+                cell=cell.grade_id,
+            )
+
+
+def _perhaps_earlier(source: str, metadata: Mapping[str, Any]) -> str:
+    """Say so if a text fits the checksum that it carries, as that of any release does.
+
+    Who forges a text can forge its checksum: this only tells where to look first.
+    """
+    nbgrader = metadata["nbgrader"]
+    cell = NotebookNode(source=source, cell_type="code", metadata=NotebookNode(nbgrader=nbgrader))
+    try:
+        fits = nbgrader.get("checksum") == compute_checksum(cell)
+    except (AttributeError, OverflowError, TypeError, ValueError):  # it may hold anything
+        return ""
+    return ", or is of another release: it fits its own checksum" if fits else ""
+
+
+def _wanted(official: Cell, flag: str) -> bool:
+    """Return what ``source`` wrote for a flag of this cell."""
+    answered = official.kind is CellKind.SOLUTION
+    graded = official.kind is CellKind.TEST
+    return {"grade": graded, "locked": not answered, "solution": answered, "task": False}[flag]
+
+
+def _bare(source: str) -> str:
+    """Leave out what editors change by themselves: space at line ends, and empty lines."""
+    return "\n".join(line.rstrip() for line in source.splitlines() if line.strip())
+
+
+def _forged(cell: Cell, what: str) -> Flag:
+    return Flag(
+        kind=FlagKind.FORGED,
+        text=f"the {cell.kind} cell {cell.grade_id}: {what}",
+        cell=cell.grade_id,
+    )

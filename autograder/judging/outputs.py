@@ -1,0 +1,72 @@
+"""What a student's cells showed, checked: made by the student's process, so nothing is trusted."""
+
+import base64
+import binascii
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.clean_text import clean_text
+from autograder.judging.results import CellOutput
+
+MAX_BYTES = 300_000  # of one submission; a large class is held in memory
+_MAX_PIECES = 20  # of one cell
+_MAX_SIDE = 4_000  # pixels: a small file may hold a huge picture
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def check_shown(cell: str, shown: Any, *, characters: int, room: int) -> list[CellOutput]:
+    """Turn what the student's process claims that a cell showed into what may be kept.
+
+    Args:
+        cell: The cell's label.
+        shown: The process's answer; pairs of ``text`` or ``png`` and content, if it is honest.
+        characters: Most to keep of each text.
+        room: Most characters to keep in all, pictures included.
+
+    Returns:
+        Clean text, and PNG pictures of a sane size; whatever else there is is left out.
+    """
+    kept: list[CellOutput] = []
+    for piece in shown[:_MAX_PIECES] if type(shown) is list else []:
+        if type(piece) is not tuple or [type(part) for part in piece] != [str, str]:
+            continue
+        kind, content = piece
+        if kind == "text":
+            output = CellOutput(cell=cell, text=clean_text(content, characters))
+        elif kind == "png" and _is_png(content):
+            output = CellOutput(cell=cell, png=content)
+        else:
+            continue
+        room -= len(output.text) + len(output.png)
+        if room >= 0:
+            kept.append(output)
+    return kept
+
+
+def as_notebook_outputs(outputs: list[CellOutput]) -> list[NotebookNode]:
+    """Return outputs as a notebook holds them, in forms that no page can run.
+
+    Args:
+        outputs: Of one cell.
+
+    Returns:
+        Streams of text, and pictures.
+    """
+    return [
+        nbformat.v4.new_output("display_data", {"image/png": output.png})
+        if output.png
+        else nbformat.v4.new_output("stream", name="stdout", text=output.text)
+        for output in outputs
+    ]
+
+
+def _is_png(code: str) -> bool:
+    try:
+        data = base64.b64decode(code, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    sides = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+    starts_well = data.startswith(_SIGNATURE) and data[12:16] == b"IHDR"
+    return starts_well and all(0 < side <= _MAX_SIDE for side in sides)

@@ -1,0 +1,244 @@
+"""The process that runs one student's code: started again when it dies, and never trusted."""
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from autograder.clean_text import one_line
+from autograder.judging.results import CellFailure, Status
+from autograder.sandbox.sandbox import Sandbox, SandboxError, Worker
+from autograder.sandbox.time_limit import PATIENCE, TimeLimit, by_the_clock
+from autograder.sandbox.worker.peer import Peer, RemoteError
+from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
+
+_GRACE_SECONDS = 0.5
+_START_SECONDS = 60.0
+_SHOW_SECONDS = 10.0  # for drawing what a cell has plotted
+
+
+class ProcessEnded(Exception):  # noqa: N818 -- it says what happened
+    """The student's process had to be ended, or ended by itself.
+
+    Attributes:
+        status: TIMEOUT, CRASH or INVALID.
+        message: What happened, in words for the student.
+    """
+
+    def __init__(self, status: Status, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+class StudentProcess:
+    """Runs cells and gives out objects; remembers the cells, to run them again after a crash.
+
+    Args:
+        sandbox: Where its processes come from.
+        seconds: Time limit of each cell, see ``TimeLimit``.
+        submission_seconds: Time limit of everything together, by the clock.
+        watched: Full names of functions whose calls are noted, see ``recorded``.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        *,
+        seconds: float,
+        submission_seconds: float,
+        watched: Sequence[str] = (),
+    ) -> None:
+        self._sandbox = sandbox
+        self._watched = tuple(watched)
+        self._seconds = seconds
+        self._end = time.monotonic() + submission_seconds
+        self._submission_seconds = submission_seconds
+        self._cells: list[tuple[str, str]] = []
+        self._worker: Worker | None = None
+        self._peer: Peer | None = None
+
+    def run_cell(self, label: str, source: str) -> CellFailure | None:
+        """Run a cell.
+
+        Args:
+            label: What to call it.
+            source: Its text.
+
+        Returns:
+            None if it ran to its end; else what stopped it. A cell that ended the process is not
+            run again after the restart.
+        """
+        try:
+            with self.limited(self._seconds):
+                self._alive().call("worker.shell:run_cell", (label, source))
+        except RemoteError as error:
+            self._cells.append((label, source))
+            return CellFailure(
+                cell=label, status=Status.ERROR, message=str(error), traceback=error.traceback
+            )
+        except ProcessEnded as ended:
+            return CellFailure(cell=label, status=ended.status, message=ended.message)
+        self._cells.append((label, source))
+        return None
+
+    def take_shown(self) -> Any:
+        """Return what the last cell has shown, as its process claims; None if it can't be told."""
+        if self._peer is None:
+            return None
+        try:
+            with self.limited(_SHOW_SECONDS):
+                return self._peer.call("worker.outputs:take_shown", ())
+        except (RemoteError, ProcessEnded):
+            return None
+
+    def lookup(self, name: str) -> Any:
+        """Return the student's object of that name, to be used inside ``limited``.
+
+        Raises:
+            NameError: No cell has defined it.
+        """
+        return self._alive().call("worker.shell:lookup", (name,))
+
+    def ask(self, function: str, *args: Any) -> Any:
+        """Call a function of the worker's by its name, to be used inside ``limited``.
+
+        Args:
+            function: As ``module:function``.
+            args: Plain data.
+
+        Raises:
+            RemoteError: It raised.
+        """
+        return self._alive().call(function, args)
+
+    def recorded(self) -> list[Any]:
+        """Return the calls of watched functions that the process claims to have noted.
+
+        None if there is no process, or if it does not answer at once; it is ended then.
+        """
+        if self._peer is None or not self._watched:
+            return []
+        try:
+            with self.limited(_GRACE_SECONDS):
+                calls = self.ask("worker.recorder:seen")
+        except (ProcessEnded, RemoteError):
+            return []
+        return calls if type(calls) is list else []
+
+    @contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """Hold everything asked of the process inside the block to a time limit.
+
+        Args:
+            seconds: The limit, see ``TimeLimit``.
+
+        Raises:
+            ProcessEnded: The time ran out, the process died, or it broke the protocol. It is ended
+                then, and will be started again when it is next needed.
+        """
+        peer = self._alive()
+        limit = self._begin_limit(peer, seconds)
+        try:
+            yield
+        finally:
+            # Also when a test cell caught the exception: the conversation can't go on.
+            if peer.failure is not None:
+                raise self._ended(peer.failure, limit) from peer.failure
+
+    def _begin_limit(self, peer: Peer, seconds: float) -> TimeLimit:
+        assert self._worker is not None
+        limit = TimeLimit(seconds, partial(self._used, self._worker), end=self._end)
+        peer.wire.time_left = limit.left
+        return limit
+
+    def _used(self, worker: Worker) -> float:
+        try:
+            return self._sandbox.used(worker)
+        except SandboxError as error:  # ends the conversation, whoever catches what
+            raise WireClosed("the sandbox is gone") from error
+
+    def _ended(self, failure: Exception, limit: TimeLimit) -> ProcessEnded:
+        if isinstance(failure, TimeoutError):
+            self.stop()
+            return ProcessEnded(Status.TIMEOUT, self._explain_timeout(limit))
+        exit_code = self.stop()
+        if isinstance(failure, WireClosed):
+            return ProcessEnded(Status.CRASH, _explain_crash(exit_code))
+        reason = one_line(str(failure))
+        return ProcessEnded(Status.INVALID, f"The answer of your code can't be read: {reason}.")
+
+    def stop(self) -> int | None:
+        """End the process; returns its exit code if it ended by itself."""
+        worker, self._worker, self._peer = self._worker, None, None
+        return self._sandbox.stop(worker, grace=_GRACE_SECONDS) if worker else None
+
+    def _alive(self) -> Peer:
+        if self._peer is None:
+            if time.monotonic() > self._end:
+                raise ProcessEnded(Status.TIMEOUT, self._notebook_timeout())
+            self._worker = self._sandbox.start()
+            self._peer = Peer(Wire(self._worker.connection), describe_error=_nothing_to_tell)
+            self._expect_answer(self._peer)
+            self._run_cells_again(self._peer)
+        return self._peer
+
+    def _expect_answer(self, peer: Peer) -> None:
+        """Make sure that the worker is there, before any of the student's code runs in it."""
+        peer.wire.time_left = by_the_clock(_START_SECONDS)
+        try:
+            peer.call("worker.recorder:watch", (self._watched,))
+        except (TimeoutError, WireClosed, WireError) as error:
+            exit_code = self.stop()
+            raise SandboxError(f"a worker did not start (exit code {exit_code})") from error
+
+    def _run_cells_again(self, peer: Peer) -> None:
+        for label, source in self._cells:
+            limit = self._begin_limit(peer, self._seconds)
+            try:
+                peer.call("worker.shell:run_cell", (label, source))
+            except RemoteError:
+                continue  # it raised the first time too
+            except (TimeoutError, WireClosed, WireError) as failure:
+                raise self._ended(failure, limit) from failure
+
+    def _explain_timeout(self, limit: TimeLimit) -> str:
+        if time.monotonic() > self._end:
+            return self._notebook_timeout()
+        if limit.is_used_up:
+            return (
+                f"Your code was stopped after {limit.seconds:g} s. Look for a loop that never "
+                "ends, or for loops over positions where one matrix product would do."
+            )
+        return (
+            f"Your code was stopped: {PATIENCE * limit.seconds:g} s had passed, and most of them "
+            "it had waited. Look for a sleep, or for a lock, a queue or a process that it waits "
+            "for. If there is none, the machine was too busy: tell the course's staff."
+        )
+
+    def _notebook_timeout(self) -> str:
+        return (
+            f"Grading stopped: the whole notebook may take {self._submission_seconds:g} s, and "
+            "that time was used up."
+        )
+
+
+def _explain_crash(exit_code: int | None) -> str:
+    if exit_code is None:
+        return "The process of your code closed its connection to the judge."
+    if exit_code == -signal.SIGKILL:
+        return "The process of your code was killed: it probably used too much memory."
+    if exit_code < 0:
+        name = signal.Signals(-exit_code).name
+        return f"The process of your code was ended by {name}: an invalid memory access or abort."
+    return (
+        f"The process of your code ended itself (exit code {exit_code}): a submission must not "
+        "call os._exit or end the interpreter."
+    )
+
+
+def _nothing_to_tell(error: BaseException) -> dict[str, Any]:
+    # What goes wrong in the judge is no business of the student's process.
+    return {"type_name": "RuntimeError", "bases": ["RuntimeError"], "message": "", "traceback": ""}

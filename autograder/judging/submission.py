@@ -1,0 +1,193 @@
+"""Reads a submitted notebook: only the source of its solution cells and of the student's own.
+
+Tags, flags, points, outputs and schema versions of a submission count for nothing; the order and
+the text of everything that is the instructor's come from the instructor's notebook.
+"""
+
+import itertools
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.judging.forgery import changed_cell, missing_cells
+from autograder.judging.results import Flag, FlagKind
+
+MAX_NOTEBOOK_BYTES = 20 << 20
+MAX_CODE_CHARACTERS = 300_000  # a worker is sent them all at once
+MAX_CODE_CELLS = 1_000
+
+
+class SubmissionError(ValueError):
+    """A file that is no notebook; the message tells the student what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One thing to do when a submission is graded.
+
+    Attributes:
+        kind: SETUP, SOLUTION (also for cells that the student added) or TEST.
+        label: grade_id, or ``extra cell N`` for a cell that the student added.
+        source: What runs: the instructor's text, or for a SOLUTION the student's.
+        cell: The instructor's cell; None for a cell that the student added.
+    """
+
+    kind: CellKind
+    label: str
+    source: str
+    cell: Cell | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """What is taken from a submitted notebook.
+
+    Attributes:
+        steps: What to run, in the instructor's order, each of the student's own cells after the
+            known cell that it follows.
+        flags: Remarks for the staff.
+    """
+
+    steps: tuple[Step, ...]
+    flags: tuple[Flag, ...]
+
+
+def read_submission(data: bytes, homework: Homework) -> Submission:
+    """Take from a notebook what is the student's.
+
+    Args:
+        data: The file's bytes, as handed in; nothing about them is trusted.
+        homework: The instructor's notebook.
+
+    Returns:
+        The steps that grade it.
+
+    Raises:
+        SubmissionError: The bytes or the code are too many, or it is no notebook of format 4.
+    """
+    known = {cell.grade_id: cell for cell in homework.cells if cell.grade_id}
+    flags: list[Flag] = []
+    sources: dict[str, str] = {}
+    extras: dict[str, list[Step]] = defaultdict(list)
+    last_seen = ""
+    cells = [cell for cell in _cells(data) if cell.kind == "code"]
+    _check_amount(cells)
+    last_place = {cell.grade_id: place for place, cell in enumerate(cells)}
+    for place, cell in enumerate(cells):
+        official = known.get(cell.grade_id)
+        if official and last_place[cell.grade_id] == place:
+            last_seen = cell.grade_id
+            sources[cell.grade_id] = cell.source
+            flags += changed_cell(official, cell.source, cell.metadata)
+            continue
+        if official:  # a copied cell: the last one counts, as in nbgrader
+            text = f"the cell {cell.grade_id} occurs more than once"
+            flags.append(Flag(kind=FlagKind.FORGED, text=text, cell=cell.grade_id))
+            if official.kind is not CellKind.SOLUTION:
+                continue
+        extras[last_seen].append(Step(kind=CellKind.SOLUTION, label="", source=cell.source))
+
+    steps = extras[""]
+    for official in homework.cells:
+        steps += _steps(official, sources)
+        steps += extras.get(official.grade_id, []) if official.grade_id else []
+    numbers = itertools.count(1)
+    steps = [s if s.cell else replace(s, label=f"extra cell {next(numbers)}") for s in steps]
+    flags += missing_cells(homework, sources)
+    return Submission(steps=tuple(steps), flags=tuple(dict.fromkeys(flags)))
+
+
+def _steps(cell: Cell, sources: dict[str, str]) -> Iterator[Step]:
+    if cell.kind in (CellKind.SETUP, CellKind.TEST):
+        yield Step(kind=cell.kind, label=cell.grade_id, source=cell.source, cell=cell)
+    elif cell.kind is CellKind.SOLUTION:
+        source = sources.get(cell.grade_id, "")
+        yield Step(kind=cell.kind, label=cell.grade_id, source=source, cell=cell)
+
+
+def read_written_answers(data: bytes, homework: Homework) -> dict[str, str]:
+    """Take the written answers from a notebook.
+
+    Args:
+        data: The file's bytes, as handed in.
+        homework: The instructor's notebook.
+
+    Returns:
+        grade_id to the student's text, for each written answer that the notebook holds.
+
+    Raises:
+        SubmissionError: As ``read_submission``.
+    """
+    wanted = {cell.grade_id for cell in homework.cells if cell.kind is CellKind.WRITTEN}
+    return {cell.grade_id: cell.source for cell in _cells(data) if cell.grade_id in wanted}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SubmittedCell:
+    """A cell as handed in; the texts may be empty, the metadata anything."""
+
+    kind: str
+    grade_id: str
+    source: str
+    metadata: dict[str, Any]
+
+
+def _check_amount(cells: list[_SubmittedCell]) -> None:
+    if len(cells) > MAX_CODE_CELLS:
+        raise SubmissionError(
+            f"The notebook has {len(cells):,} code cells; the limit is {MAX_CODE_CELLS:,}."
+        )
+    amount = sum(len(cell.source) for cell in cells)
+    if amount > MAX_CODE_CHARACTERS:
+        raise SubmissionError(
+            f"The code has {amount:,} characters; the limit is {MAX_CODE_CHARACTERS:,}. Keep data "
+            "out of the code cells, save, and hand it in again."
+        )
+
+
+def _cells(data: bytes) -> Iterator[_SubmittedCell]:
+    if len(data) > MAX_NOTEBOOK_BYTES:
+        raise SubmissionError(
+            f"The file has {len(data) >> 20} MiB; the limit is {MAX_NOTEBOOK_BYTES >> 20} MiB. "
+            "Clear the outputs, save, and hand it in again."
+        )
+    try:
+        notebook = json.loads(data)
+    except (ValueError, RecursionError):
+        raise SubmissionError(
+            "The file is not a Jupyter notebook: it is not valid JSON. Was it cut off, or saved "
+            "in another format? Open it in Jupyter, save it, and hand it in again."
+        ) from None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list):
+        raise SubmissionError(
+            "The file is JSON, but not a Jupyter notebook of format 4: it has no list of cells. "
+            "Open it in a current Jupyter, save it, and hand it in again."
+        )
+    for cell in cells:
+        if isinstance(cell, dict):
+            metadata = cell.get("metadata")
+            metadata = metadata if isinstance(metadata, dict) else {}
+            yield _SubmittedCell(
+                kind=str(cell.get("cell_type")),
+                grade_id=_grade_id(metadata),
+                source=_source(cell),
+                metadata=metadata,
+            )
+
+
+def _grade_id(metadata: dict[str, Any]) -> str:
+    nbgrader = metadata.get("nbgrader")
+    grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
+    return grade_id if isinstance(grade_id, str) else ""
+
+
+def _source(cell: dict[str, Any]) -> str:
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        source = "".join(line for line in source if isinstance(line, str))
+    # Half a surrogate pair is valid JSON, but no text: it could be written nowhere.
+    return source.encode(errors="replace").decode() if isinstance(source, str) else ""

@@ -1,0 +1,91 @@
+"""Everything that a grading writes for people: feedback, report, grades, the reasons of marks."""
+
+import csv
+import io
+import shutil
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from autograder.atomic_write import write_atomically
+from autograder.class_run.regrade import Change
+from autograder.homework_source.homework import Homework
+from autograder.judging.results import SubmissionResult
+from autograder.reports.feedback import feedback_path, render_feedback
+from autograder.reports.grades import inert, write_grades
+from autograder.reports.mark_log import write_marks
+from autograder.reports.report import render_report
+
+LOG = "marks.log"
+CHANGES = "changes.csv"
+
+
+def write_outputs(
+    results: Sequence[SubmissionResult],
+    homework: Homework,
+    folder: Path,
+    *,
+    changes: Sequence[Change] | None = None,
+    book_url: str = "",
+    log_of: Path | None = None,
+) -> None:
+    """Write all of it.
+
+    Args:
+        results: The class's results; at least one.
+        homework: The homework that was graded.
+        folder: Where to; nothing of this is there yet.
+        changes: Marks that changed, for the report and changes.csv, which is written even if
+            there are none; None unless this is a regrade.
+        book_url: Address of the folder with the book's chapters; may be empty.
+        log_of: Folder with the log that this grading goes on with; a new one if None.
+
+    Raises:
+        OSError: Something could not be written.
+    """
+    write_feedback(results, homework, folder, book_url=book_url)
+    write_grades(results, folder / "grades.csv")
+    page = render_report(results, homework, changes=changes or ())
+    write_atomically(folder / "report.html", page)
+    if changes is not None:
+        _write_changes(changes, folder / CHANGES)
+    if log_of and (log_of / LOG).exists():
+        shutil.copyfile(log_of / LOG, folder / LOG)
+    write_marks(results, folder / LOG, now=datetime.now(UTC))
+
+
+def write_feedback(
+    results: Sequence[SubmissionResult],
+    homework: Homework,
+    folder: Path,
+    *,
+    book_url: str = "",
+    on_page: Callable[[str], None] = lambda student: None,
+) -> None:
+    """Write a page for each student. Pages on other homeworks that are already there stay.
+
+    Args:
+        results: The class's results.
+        homework: The homework that was graded.
+        folder: Where to.
+        book_url: Address of the folder with the book's chapters; may be empty.
+        on_page: Called with each student's id.
+
+    Raises:
+        OSError: A page could not be written.
+    """
+    for result in results:
+        page = folder / feedback_path(result)
+        page.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(page, render_feedback(result, homework, book_url=book_url))
+        on_page(result.student)
+
+
+def _write_changes(changes: Sequence[Change], path: Path) -> None:
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("student", "check", "old_score", "new_score", "reason"))
+    for change in changes:
+        scores = ("" if s is None else round(s, 6) for s in (change.old_score, change.new_score))
+        rows.writerow((inert(change.student), inert(change.check), *scores, inert(change.reason)))
+    write_atomically(path, text.getvalue())

@@ -1,0 +1,179 @@
+"""Points in the forms that other systems read: Canvas, Moodle, Gradescope."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.clean_text import clean_text
+from autograder.judging.results import CheckResult, Status, SubmissionResult
+from autograder.reports.grades import inert
+from autograder.reports.status_words import STATUS_WORDS, format_points
+
+_LMS_ID = re.compile(r".+_(\d+)")  # how collect ends a student's id if no class list names them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """A student's points for a homework.
+
+    Attributes:
+        student: The student's id in the course.
+        score: Points, those given by hand included.
+        max_score: Points to be had.
+        lms_id: The student's number in the other system; empty if it is not known.
+        name: In full; may be empty.
+        section: May be empty.
+    """
+
+    student: str
+    score: float
+    max_score: float
+    lms_id: str = ""
+    name: str = ""
+    section: str = ""
+
+
+class SharedIdError(ValueError):
+    """Two students have one id in the other system; the message names both."""
+
+
+def guess_lms_id(student: str) -> str:
+    """Return the number that ``collect`` left at the end of a student's id; empty if none."""
+    found = _LMS_ID.fullmatch(student)
+    return found[1] if found else ""
+
+
+def refuse_shared_ids(marks: Iterable[Mark]) -> None:
+    """Make sure that nobody's points overwrite another's.
+
+    Args:
+        marks: Those that are to be written.
+
+    Raises:
+        SharedIdError: Two of them have one ``lms_id``; the message names both.
+    """
+    owners: dict[str, str] = {}
+    for mark in marks:
+        owner = owners.setdefault(mark.lms_id.casefold(), mark.student)
+        if owner != mark.student:
+            raise SharedIdError(
+                f"{owner} and {mark.student} have one id, {mark.lms_id}: tell them apart by "
+                "--roster, or remove the submission of one and grade again"
+            )
+
+
+def canvas_csv(marks: Iterable[Mark], column: str) -> str:
+    """Write what Canvas's gradebook imports.
+
+    Args:
+        marks: A mark a student. Canvas finds the student by ``lms_id``.
+        column: The assignment as Canvas's own export names it, such as ``Homework 3 (98765)``.
+
+    Returns:
+        CSV; the points that are possible are left as Canvas has them.
+    """
+    header = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section", inert(column))
+    return _csv(
+        header,
+        (
+            (
+                inert(mark.name or mark.student),
+                inert(mark.lms_id),
+                "",
+                "",
+                inert(mark.section),
+                _points(mark.score),
+            )
+            for mark in marks
+        ),
+    )
+
+
+def moodle_csv(marks: Iterable[Mark]) -> str:
+    """Write a grading worksheet, as Moodle's assignments import it.
+
+    Args:
+        marks: A mark a student. ``lms_id`` is the number of Moodle's "Participant 123456".
+
+    Returns:
+        CSV. It gives no time of last change: grades that were changed in Moodle stay, unless the
+        import is told otherwise.
+    """
+    header = (
+        "Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)",
+        "Feedback comments",
+    )  # fmt: skip
+    return _csv(
+        header,
+        (
+            (
+                inert(f"Participant {m.lms_id}"),
+                inert(m.name or m.student),
+                _points(m.score),
+                _points(m.max_score),
+                "",
+                f"{format_points(m.score)} of {format_points(m.max_score)} points",
+            )
+            for m in marks
+        ),
+    )
+
+
+def gradescope_results(result: SubmissionResult, score: float | None = None) -> dict[str, Any]:
+    """Make the content of Gradescope's results.json.
+
+    Nothing that is the staff's (flags, seed, hidden source) goes into it.
+
+    Args:
+        result: What grading found.
+        score: Points, those given by hand included; those of ``result`` if None.
+
+    Returns:
+        Plain data for JSON. Gradescope shows all texts as text.
+    """
+    tests = [_gradescope_test(number, check) for number, check in enumerate(result.checks, 1)]
+    made: dict[str, Any] = {
+        "score": round(result.score if score is None else score, 6),
+        "execution_time": round(result.seconds, 3),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "output_format": "text",
+        "tests": tests,
+    }
+    failures = [f"{f.cell}: {f.message}\n{f.traceback}".strip() for f in result.cell_failures]
+    if output := "\n\n".join([result.error, *failures]).strip():
+        made["output"] = clean_text(output)
+    return made
+
+
+def _gradescope_test(number: int, check: CheckResult) -> dict[str, Any]:
+    message = check.message or STATUS_WORDS[check.status].fallback
+    parts = [message, check.hint and f"Hint: {check.hint}", check.traceback]
+    test: dict[str, Any] = {
+        "number": str(number),
+        "name": check.title or check.check,
+        "score": round(check.score, 6),
+        "max_score": round(check.max_score, 6),
+        "name_format": "text",
+        "output_format": "text",
+        "output": clean_text("\n\n".join(part for part in parts if part)),
+        "visibility": "visible",
+    }
+    if check.status is not Status.MANUAL:  # Gradescope shows no verdict where there is no status
+        test["status"] = "passed" if check.status is Status.PASS else "failed"
+    return test
+
+
+def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\r\n")
+    lines.writerow(header)
+    lines.writerows(rows)
+    return text.getvalue()
+
+
+def _points(points: float) -> str:
+    return f"{points:.4f}".rstrip("0").rstrip(".")

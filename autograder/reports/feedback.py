@@ -1,0 +1,173 @@
+"""The page that a student gets back: marks, what went wrong in words, where to read on."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+from autograder.homework_source.book_headings import name_in_words
+from autograder.homework_source.homework import CellKind, Homework
+from autograder.judging.results import CheckResult, Status, SubmissionResult
+from autograder.reports.pages import render_page
+
+_READ = re.compile(r"([\w-]+)(?:#([\w.-]+))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Exercise:
+    """The checks of one exercise, as the page shows them.
+
+    Attributes:
+        title: In words.
+        code: Name of the object that is asked for; empty for written answers.
+        checks: Each with its number on the page.
+    """
+
+    title: str
+    code: str
+    checks: tuple[tuple[int, CheckResult], ...]
+
+    @property
+    def score(self) -> float:
+        return sum(check.score for _, check in self.checks)
+
+    @property
+    def max_score(self) -> float:
+        return sum(check.max_score for _, check in self.checks)
+
+    @property
+    def waiting(self) -> bool:
+        return all(check.status is Status.MANUAL for _, check in self.checks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reading:
+    """A place in the book.
+
+    Attributes:
+        chapter: Its heading.
+        section: Its heading; may be empty.
+        address: Where it is; empty if the page is not told where the book is.
+    """
+
+    chapter: str
+    section: str
+    address: str
+
+
+def feedback_path(result: SubmissionResult) -> PurePosixPath:
+    """Say where the page of a submission belongs.
+
+    Args:
+        result: The submission.
+
+    Returns:
+        ``feedback/<student>/<homework>.html``, relative to the folder of the run.
+
+    Raises:
+        ValueError: A name would lead out of its folder.
+    """
+    for name in (result.student, result.homework):
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise ValueError(f"{name!r} is no name of a folder")
+    return PurePosixPath("feedback", result.student, f"{result.homework}.html")
+
+
+def render_feedback(result: SubmissionResult, homework: Homework, *, book_url: str = "") -> str:
+    """Make the feedback page of one submission.
+
+    Nothing that is the staff's (flags, seed, hidden source) goes into it.
+
+    Args:
+        result: What grading found.
+        homework: The homework, for its title and the headings of its exercises.
+        book_url: Address of the folder that holds the book's chapters; if it is empty, chapters
+            are named but not linked.
+
+    Returns:
+        A self-contained HTML page.
+
+    Raises:
+        ValueError: ``book_url`` is no web address, file address or relative path.
+    """
+    check_book_url(book_url)
+    exercises = _group(result, homework)
+    checks = [pair for exercise in exercises for pair in exercise.checks]
+    judged = [check for _, check in checks if check.status is not Status.MANUAL]
+    open_checks = [pair for pair in checks if pair[1].status not in (Status.PASS, Status.MANUAL)]
+    return render_page(
+        "feedback.html",
+        result=result,
+        homework=homework,
+        exercises=exercises,
+        judged=len(judged),
+        passed=sum(check.status is Status.PASS for check in judged),
+        by_hand=sum(check.max_score for _, check in checks if check.status is Status.MANUAL),
+        # one mistake often fails several checks: its traceback is shown once
+        first_with={check.traceback: number for number, check in reversed(checks)},
+        first_open=open_checks[0] if open_checks else None,
+        readings={
+            check.read: _reading(check.read, homework.headings, book_url) for _, check in checks
+        },
+    )
+
+
+def check_book_url(book_url: str) -> None:
+    """Refuse an address that is no place to read.
+
+    Args:
+        book_url: Address of the folder that holds the book's chapters; may be empty.
+
+    Raises:
+        ValueError: It is no web address, file address or relative path.
+    """
+    address = urlsplit(book_url)
+    if address.scheme not in ("", "http", "https", "file"):
+        raise ValueError(f"book_url is {book_url!r}, expected an http, https or file address")
+    first = address.path.split("/")[0]
+    is_path = address.scheme or address.netloc or Path(first).is_dir()
+    if not is_path and re.fullmatch(r".+\.[A-Za-z]{2,}", first):
+        raise ValueError(f"book_url is {book_url!r}, a path here: write https://{book_url}")
+
+
+def _group(result: SubmissionResult, homework: Homework) -> list[_Exercise]:
+    """Group the checks by exercise, written answers by themselves, in the notebook's order."""
+    titles = _exercise_titles(homework)
+    written = {cell.grade_id for cell in homework.checks if cell.kind is CellKind.WRITTEN}
+    groups: dict[str, list[tuple[int, CheckResult]]] = {}
+    for number, check in enumerate(result.checks, start=1):
+        key = "" if check.check in written else check.exercise
+        groups.setdefault(key, []).append((number, check))
+    return [
+        _Exercise(
+            title=titles.get(key, key) if key else "Written answers",
+            code=key,
+            checks=tuple(checks),
+        )
+        for key, checks in groups.items()
+    ]
+
+
+def _exercise_titles(homework: Homework) -> dict[str, str]:
+    """Give each exercise the heading before it, or its own name if another has that already."""
+    titles: dict[str, str] = {}
+    heading = ""
+    for cell in homework.cells:
+        if cell.kind is CellKind.TEXT and cell.title:
+            heading = cell.title
+        elif cell.kind is CellKind.SOLUTION:
+            taken = heading in titles.values()
+            titles[cell.grade_id] = cell.grade_id if taken else heading or cell.grade_id
+    return titles
+
+
+def _reading(read: str, headings: Mapping[str, tuple[str, str]], book_url: str) -> _Reading | None:
+    match = _READ.fullmatch(read)
+    if match is None:
+        return None
+    chapter, anchor = match[1], match[2] or ""
+    address = f"{book_url.rstrip('/')}/{chapter}.html" + (f"#{anchor}" if anchor else "")
+    # Results of an earlier grading may lead to places that the homework no longer names.
+    title, section = headings.get(read) or (name_in_words(chapter), name_in_words(anchor))
+    return _Reading(chapter=title, section=section, address=address if book_url else "")

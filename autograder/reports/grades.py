@@ -1,0 +1,59 @@
+"""grades.csv: every check of every submission, a row each."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+from autograder.atomic_write import write_atomically
+from autograder.clean_text import one_line
+from autograder.judging.results import SubmissionResult
+
+COLUMNS = ("student", "homework", "check", "status", "score", "max_score", "message")
+
+# A spreadsheet takes a cell that starts with one of these, or with its full-width twin, for a
+# formula. (Tab, carriage return and newline are gone by then.)
+_FORMULA_STARTS = tuple("=+-@＝＋－＠")
+
+
+def write_grades(results: Sequence[SubmissionResult], path: Path) -> None:
+    """Write the grades as CSV (RFC 4180, UTF-8), whole or not at all.
+
+    Args:
+        results: The submissions, in the order of the rows.
+        path: The file; one that exists is replaced.
+
+    Raises:
+        OSError: It could not be written.
+    """
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for result in results:
+        for check in result.checks:
+            rows.writerow(
+                (
+                    inert(result.student),
+                    inert(result.homework),
+                    inert(check.check),
+                    check.status.value,
+                    round(check.score, 6),
+                    round(check.max_score, 6),
+                    inert(check.message or result.error),
+                )
+            )
+    write_atomically(path, text.getvalue())
+
+
+def inert(text: str) -> str:
+    """Flatten a text and keep spreadsheets from running it: for every CSV that we write.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        One line; with a leading apostrophe if it would be read as a formula.
+    """
+    line = one_line(text, limit=2000)
+    # what a program skips before the sign, quotes and spaces of any width, hides no sign here
+    return f"'{line}" if line.lstrip(" \"'\xa0\u3000").startswith(_FORMULA_STARTS) else line

@@ -1,0 +1,82 @@
+"""marks.log: the reason of every mark, for the day when somebody asks.
+
+A line a check, and one for the whole submission, separated by tabs. Lines are only ever added: a
+mark that was given again, otherwise, stands below the first.
+
+What stands there is what decides what is added: a run that was killed before it wrote its lines
+leaves them to the next.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from autograder.clean_text import one_line
+from autograder.judging.results import Status, SubmissionResult
+from autograder.reports.status_words import STATUS_WORDS, format_points
+
+_WHOLE = "(all)"  # where a check's name stands, in the first line of a submission
+
+
+def write_marks(results: Sequence[SubmissionResult], path: Path, *, now: datetime) -> None:
+    """Add what a grading found to the log, but for what was found last time, too.
+
+    Args:
+        results: The class's results.
+        path: The log; made if it is not there.
+        now: The time that the lines bear.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    start = now.strftime("%Y-%m-%dT%H:%M:%SZ\t").encode()
+    with path.open("a+b") as log:
+        log.seek(0)
+        known = _last(log)
+        for result in results:
+            lines = [line.encode(errors="backslashreplace") for line in _lines(result)]
+            if known.get(_whose(lines[0])) != lines:
+                log.writelines(start + line for line in lines)
+
+
+def _last(log: Iterable[bytes]) -> dict[tuple[bytes, ...], list[bytes]]:
+    """Return the lines that were added last for each student and homework, without the time."""
+    last: dict[tuple[bytes, ...], list[bytes]] = {}
+    for dated in log:
+        line = dated.partition(b"\t")[2]
+        lines = last.setdefault(_whose(line), [])
+        if _WHOLE.encode() in line.split(b"\t")[2:3]:
+            lines.clear()
+        lines.append(line)
+    return last
+
+
+def _whose(line: bytes) -> tuple[bytes, ...]:
+    return tuple(line.split(b"\t")[:2])
+
+
+def _lines(result: SubmissionResult) -> Iterator[str]:
+    start = (one_line(result.student, 80), one_line(result.homework, 80))
+    facts = [f"seed {result.seed}", "in the sandbox" if result.sandboxed else "WITHOUT A SANDBOX"]
+    facts += [one_line(result.error, 400)] if result.error else []
+    facts += [f"{one_line(f.cell)}: {one_line(f.message, 400)}" for f in result.cell_failures]
+    facts += [
+        f"flag, {flag.kind}: {one_line(flag.text, 400)} {one_line(flag.where)}".rstrip()
+        for flag in result.flags
+    ]
+    yield _line(*start, _WHOLE, _score(result.score, result.max_score), "; ".join(facts))
+    for check in result.checks:
+        reason = check.message or result.error or STATUS_WORDS[check.status].fallback
+        reason = "" if check.status is Status.PASS else one_line(reason, 1000)
+        if check.hint:
+            reason += f" (hint: {one_line(check.hint, 400)})"
+        words = f"{STATUS_WORDS[check.status].short}: {reason}".removesuffix(": ")
+        yield _line(*start, one_line(check.check), _score(check.score, check.max_score), words)
+
+
+def _score(score: float, top: float) -> str:
+    return f"{format_points(score)}/{format_points(top)}"
+
+
+def _line(*fields: str) -> str:
+    return "\t".join(fields) + "\n"

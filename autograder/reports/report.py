@@ -1,0 +1,355 @@
+"""The page that the staff gets: how a class did, what went wrong, whom to look at."""
+
+import itertools
+import math
+import os
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from autograder.class_run.regrade import Change
+from autograder.clean_text import one_line
+from autograder.homework_source.homework import CellKind, Homework
+from autograder.judging.results import CheckResult, FlagKind, Status, SubmissionResult
+from autograder.reports.feedback import feedback_path
+from autograder.reports.pages import render_page
+from autograder.reports.status_words import STATUS_WORDS, format_points
+
+_MAX_MISTAKES = 30  # rows; what only one student did stands on that student's page
+_MAX_BARS = 20
+# Bounds in seconds: a class holds quick submissions and endless loops, so each is a multiple.
+_TIME_BOUNDS = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600)
+
+_FLAG_WORDS = {
+    FlagKind.DELEGATION: "forbidden name",
+    FlagKind.FORGED: "notebook changed",
+    FlagKind.HOSTILE: "suspicious code",
+    FlagKind.INTERRUPTED: "grading interrupted",
+    FlagKind.SIMILAR: "near-identical",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Person:
+    """A link to a submission's feedback."""
+
+    student: str
+    address: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CheckRow:
+    """A check over the class.
+
+    Attributes:
+        check: grade_id.
+        title: What is checked.
+        counts: Submissions by status, for the statuses that are no pass.
+        failed: Submissions that did not pass.
+        total: Submissions that were judged on it.
+    """
+
+    check: str
+    title: str
+    counts: dict[Status, int]
+    failed: int
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Mistake:
+    """Submissions that were told the same.
+
+    Attributes:
+        text: The hint, or the message where there is none.
+        checks: grade_ids of the checks that said so.
+        people: Who was told.
+    """
+
+    text: str
+    checks: tuple[str, ...]
+    people: tuple[_Person, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Bar:
+    """A bar of the histogram, in the units of its viewBox."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Histogram:
+    """A histogram, drawn.
+
+    Attributes:
+        width, height: Of the viewBox.
+        floor: y of the axis.
+        bars: From left to right.
+        ticks: x and label of each mark on the axis.
+        median: x and label of the median.
+        words: What the picture shows, for those who don't see it.
+    """
+
+    width: float
+    height: float
+    floor: float
+    bars: tuple[_Bar, ...]
+    ticks: tuple[tuple[float, str], ...]
+    median: tuple[float, str]
+    words: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """A submission in the table.
+
+    Attributes:
+        person: Who, with the link.
+        result: What grading found.
+        groups: The filters that show the row.
+        missed: grade_ids of the checks that were not passed.
+        words: The strip of checks in words.
+    """
+
+    person: _Person
+    result: SubmissionResult
+    groups: tuple[str, ...]
+    missed: tuple[str, ...]
+    words: str
+
+
+def render_report(
+    results: Sequence[SubmissionResult], homework: Homework, *, changes: Sequence[Change] = ()
+) -> str:
+    """Make the page about a class.
+
+    Args:
+        results: All submissions of one homework; at least one.
+        homework: The homework, for its title and the order of its checks.
+        changes: Marks that are other than an earlier grading's.
+
+    Returns:
+        A self-contained HTML page; its links to feedback pages hold from the folder that
+        ``feedback_path`` is relative to.
+
+    Raises:
+        ValueError: There is no result.
+    """
+    if not results:
+        raise ValueError("results is empty, expected at least one submission")
+    ordered = sorted(results, key=lambda result: result.student.casefold())
+    tests = {cell.grade_id for cell in homework.checks if cell.kind is CellKind.TEST}
+    judged_max = _judged_max(ordered, tests)
+    rows = [_row(result, tests) for result in ordered]
+    scores = [result.score for result in ordered]
+    times = [result.seconds for result in ordered]
+    checks = _check_rows(ordered, homework, tests)
+    mistakes = _mistakes(ordered)
+    return render_page(
+        "report.html",
+        script="report.js",
+        homework=homework,
+        rows=rows,
+        judged_max=judged_max,
+        by_hand=max(result.max_score for result in ordered) - judged_max,
+        median_score=statistics.median(scores),
+        mean_score=statistics.fmean(scores),
+        full=sum("full" in row.groups for row in rows),
+        unrun=sum("unrun" in row.groups for row in rows),
+        flagged=[row for row in rows if row.result.flags],
+        flag_words=_FLAG_WORDS,
+        flag_counts=_flag_counts(ordered),
+        open_rows=[row for row in rows if not row.result.sandboxed],
+        changes=_change_rows(changes, rows),
+        changed=len({change.student for change in changes}),
+        histogram=_histogram(scores, judged_max),
+        checks=checks,
+        statuses=[s for s in Status if any(row.counts.get(s) for row in checks)],
+        mistakes=mistakes[:_MAX_MISTAKES],
+        more_mistakes=max(0, len(mistakes) - _MAX_MISTAKES),
+        times=_time_rows(times),
+        median_time=statistics.median(times),
+        total_time=sum(times),
+        slowest=sorted(rows, key=lambda row: -row.result.seconds)[:3],
+    )
+
+
+def _judged_max(results: Sequence[SubmissionResult], tests: set[str]) -> float:
+    """Points that the machine gives; written answers wait for a person."""
+    return max(sum(c.max_score for c in r.checks if c.check in tests) for r in results)
+
+
+def _did_not_run(result: SubmissionResult) -> bool:
+    """Whether something ended the student's process, or kept it from starting."""
+    ended = {Status.TIMEOUT, Status.CRASH, Status.INVALID}
+    found = {check.status for check in result.checks}
+    found |= {failure.status for failure in result.cell_failures}
+    return bool(result.error) or bool(ended & found)
+
+
+def _person(result: SubmissionResult) -> _Person:
+    # the file's bytes, so that a name that is no UTF-8 leads to its file too
+    address = quote(os.fsencode(str(feedback_path(result))))
+    return _Person(student=one_line(result.student, 80), address=address)
+
+
+def _row(result: SubmissionResult, tests: set[str]) -> _Row:
+    missed = tuple(
+        check for check in result.checks if check.check in tests and check.status is not Status.PASS
+    )
+    passed = sum(check.status is Status.PASS for check in result.checks)
+    by_hand = len(result.checks) - len(missed) - passed
+    words = [f"{passed} passed"]
+    words += [f"{one_line(check.check)} {STATUS_WORDS[check.status].short}" for check in missed]
+    words += [f"{by_hand} by hand"] if by_hand else []
+    groups = ["full" if not missed else "missed"]
+    groups += ["flagged"] if result.flags else []
+    groups += sorted({f"flagged-{flag.kind}" for flag in result.flags})
+    groups += ["unrun"] if _did_not_run(result) else []
+    return _Row(
+        person=_person(result),
+        result=result,
+        groups=tuple(groups),
+        missed=tuple(check.check for check in missed),
+        words=", ".join(words),
+    )
+
+
+def _check_rows(
+    results: Sequence[SubmissionResult], homework: Homework, tests: set[str]
+) -> list[_CheckRow]:
+    """Sort the checks by how many did not pass them."""
+    found: dict[str, list[CheckResult]] = {
+        cell.grade_id: [] for cell in homework.checks if cell.grade_id in tests
+    }
+    for result in results:
+        for check in result.checks:
+            if check.check in tests:
+                found[check.check].append(check)
+    rows = []
+    for name, judged in found.items():
+        if not judged:
+            continue
+        counts: Counter[Status] = Counter(o.status for o in judged if o.status is not Status.PASS)
+        rows.append(
+            _CheckRow(
+                check=name,
+                title=judged[0].title,
+                counts={status: counts[status] for status in Status if counts[status]},
+                failed=counts.total(),
+                total=len(judged),
+            )
+        )
+    return sorted(rows, key=lambda row: -row.failed / row.total)
+
+
+def _flag_counts(results: Sequence[SubmissionResult]) -> dict[FlagKind, int]:
+    """Count the submissions with each kind of flag."""
+    counts = Counter(kind for result in results for kind in {flag.kind for flag in result.flags})
+    return {kind: counts[kind] for kind in FlagKind if counts[kind]}
+
+
+def _change_rows(
+    changes: Sequence[Change], rows: Sequence[_Row]
+) -> list[tuple[_Person | None, Change]]:
+    """Give each change the link to its student's page; None for a student who is gone."""
+    people = {row.result.student: row.person for row in rows}
+    return [(people.get(change.student), change) for change in changes]
+
+
+def _mistakes(results: Sequence[SubmissionResult]) -> list[_Mistake]:
+    """Group what students were told, the most frequent first."""
+    people: dict[str, dict[str, _Person]] = {}
+    checks: dict[str, dict[str, None]] = {}
+    for result in results:
+        for check in result.checks:
+            if check.status in (Status.PASS, Status.MANUAL):
+                continue
+            told = check.hint or check.message or STATUS_WORDS[check.status].fallback
+            text = one_line(told, 300)
+            people.setdefault(text, {})[result.student] = _person(result)
+            checks.setdefault(text, {})[check.check] = None
+    groups = [
+        _Mistake(text=text, checks=tuple(checks[text]), people=tuple(who.values()))
+        for text, who in people.items()
+    ]
+    return sorted(groups, key=lambda group: -len(group.people))
+
+
+def _histogram(scores: Sequence[float], top: float) -> _Histogram:
+    """Draw how many submissions got how many points.
+
+    Args:
+        scores: Points of each submission.
+        top: Points to be had, written answers left out.
+
+    Returns:
+        At most ``_MAX_BARS`` + 1 bars, each of whole points; the last holds full marks alone.
+    """
+    width, height, floor, roof = 400.0, 214.0, 176.0, 26.0
+    left, right = 8.0, 392.0
+    step = max(1, math.ceil(top / _MAX_BARS))
+    places = max(1, math.ceil(top / step)) + 1
+    slot = (right - left) / places
+    counts = [0] * places
+    for score in scores:
+        counts[places - 1 if score >= top else min(int(score // step), places - 2)] += 1
+    tallest = max(counts)
+    bars = tuple(
+        _Bar(
+            x=left + slot * place + 1,
+            y=floor - (floor - roof) * count / tallest,
+            width=slot - 2,
+            height=(floor - roof) * count / tallest,
+            count=count,
+        )
+        for place, count in enumerate(counts)
+    )
+    every = max(1, math.ceil(places / 11))
+    places_named = [p for p in range(0, places - 1, every) if p <= places - 1 - every]
+    ticks = [(left + slot * (place + 0.5), _span(place, step, top)) for place in places_named]
+    ticks.append((left + slot * (places - 0.5), format_points(top)))
+    median = statistics.median(scores)
+    place = places - 1 if median >= top else median / step
+    within = 0.5 if step == 1 or median >= top else 0.0
+    words = "; ".join(
+        f"{format_points(top) if p == places - 1 else _span(p, step, top)} points: {count}"
+        for p, count in enumerate(counts)
+        if count
+    )
+    return _Histogram(
+        width=width,
+        height=height,
+        floor=floor,
+        bars=bars,
+        ticks=tuple(ticks),
+        median=(left + slot * (place + within), f"median {format_points(median)}"),
+        words=f"Histogram of points, number of submissions each: {words}.",
+    )
+
+
+def _span(place: int, step: int, top: float) -> str:
+    """Name the whole points that a bar holds."""
+    first, last = place * step, min((place + 1) * step - 1, math.ceil(top) - 1)
+    return str(first) if first >= last else f"{first}–{last}"
+
+
+def _time_rows(times: Sequence[float]) -> list[tuple[str, int]]:
+    """Count submissions by how long they took, from the quickest class to the slowest in use."""
+    bounds = (0, *_TIME_BOUNDS, math.inf)
+    rows = []
+    for low, high in itertools.pairwise(bounds):
+        if math.isinf(high):
+            label = f"over {low / 60:g} min"
+        else:
+            label = f"{low:g} to {high:g} s" if high <= 60 else f"{low / 60:g} to {high / 60:g} min"
+        rows.append((label, sum(low < time <= high or (low == time == 0) for time in times)))
+    used = [index for index, (_, count) in enumerate(rows) if count]
+    return rows[used[0] : used[-1] + 1]

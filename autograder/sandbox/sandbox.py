@@ -1,0 +1,332 @@
+"""Starts the forking process inside bubblewrap and gives out workers.
+
+What a worker sees: the system's and Python's files, read-only; the student edition of
+``course_lib`` and the package ``worker`` beside this file; an empty /tmp. No network, no home, no
+course folder, also where the course lies among Python's files.
+"""
+
+import atexit
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.sandbox.worker.isolation import Limits
+
+_WORKER_PACKAGE = Path(__file__).parent / "worker"
+_COURSE_PACKAGES = ("course_lib", "autograder")
+_START_SECONDS = 120.0
+_NOBODY = 65534
+_INSTALL = "sudo apt-get install bubblewrap"
+
+
+class SandboxError(RuntimeError):
+    """The sandbox can't be set up; the message says how to mend it."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A process that will run one student's code.
+
+    Attributes:
+        connection: The judge's end of the socket that the worker answers on.
+        pid: Its number in the sandbox, for ``Sandbox.stop``.
+    """
+
+    connection: socket.socket
+    pid: int
+
+
+class Sandbox:
+    """A forking process with everything imported, shut in bubblewrap.
+
+    Args:
+        library: Folder that holds the ``course_lib`` which students may import.
+        limits: What each worker may use; also an attribute.
+        device: ``cpu`` or ``cuda``; with ``cuda`` the GPU's device files are let in.
+        isolated: False runs without any protection, for machines without bubblewrap.
+
+    Raises:
+        SandboxError: It did not start.
+    """
+
+    def __init__(
+        self, library: Path, *, limits: Limits, device: str = "cpu", isolated: bool = True
+    ) -> None:
+        self._library = library
+        self.limits = limits
+        self._device = device
+        self._isolated = isolated
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._closed = False
+        self._launch()
+        atexit.register(self.close)
+
+    def _launch(self) -> None:
+        ours, theirs = socket.socketpair()
+        self._control = ours
+        command, environment = self._command(theirs.fileno())
+        self._process = subprocess.Popen(  # noqa: S603 -- the command is ours
+            command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        theirs.close()
+        ours.settimeout(_START_SECONDS)
+        try:
+            self._read_answer()
+        except (OSError, EOFError) as error:
+            self._end_process()
+            reason = self._process.stderr.read().decode(errors="replace")  # type: ignore[union-attr]
+            raise SandboxError(f"the sandbox did not start: {reason.strip() or error}") from error
+
+    def start(self) -> Worker:
+        """Fork a worker.
+
+        Returns:
+            The worker, ready within milliseconds.
+
+        Raises:
+            SandboxError: It was closed, or the forking process is gone and does not come back.
+        """
+        if self._closed:
+            raise SandboxError("the sandbox is closed")
+        if self._process.poll() is not None:  # killed from outside: start another
+            self._end_process()
+            self._launch()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            answer = self._ask({"start": asdict(self.limits)}, [theirs.fileno()])
+        return Worker(connection=ours, pid=answer["worker"])
+
+    def stop(self, worker: Worker, *, grace: float = 0.0) -> int | None:
+        """End a worker and everything that it started.
+
+        Args:
+            worker: What ``start`` returned.
+            grace: Seconds to let it end by itself first.
+
+        Returns:
+            Its exit code, negative for the signal that ended it; None if it had to be killed.
+
+        Raises:
+            SandboxError: The forking process is gone, and the worker with it.
+        """
+        worker.connection.close()
+        ended: int | None = self._ask({"stop": worker.pid, "grace": grace})["ended"]
+        return ended
+
+    def used(self, worker: Worker) -> float:
+        """Return the seconds of processor time that a worker and all it started have used.
+
+        Those of a crowd count for more than they got, see ``worker.usage``.
+
+        Args:
+            worker: What ``start`` returned.
+
+        Raises:
+            SandboxError: The forking process is gone.
+        """
+        return float(self._ask({"used": worker.pid})["seconds"])
+
+    def close(self) -> None:
+        """End the forking process and with it all workers; closing twice is allowed."""
+        self._closed = True
+        atexit.unregister(self.close)
+        self._end_process()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+    def _end_process(self) -> None:
+        self._control.close()  # it ends when the judge hangs up
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def _ask(self, request: dict[str, Any], descriptors: list[int] | None = None) -> dict[str, Any]:
+        try:
+            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors or [])
+            return self._read_answer()
+        except (OSError, EOFError) as error:
+            self._end_process()  # one that is late would answer the next question with this answer
+            raise SandboxError("the forking process is gone") from error
+
+    def _read_answer(self) -> dict[str, Any]:
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            data = self._control.recv(4096)
+            if not data:
+                raise EOFError("the forking process hung up")
+            line += data
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _command(self, fd: int) -> tuple[list[str], dict[str, str]]:
+        environment = {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "HOME": "/tmp",  # noqa: S108 -- the worker's own, empty
+            "COURSE_DEVICE": self._device,
+            "MPLBACKEND": "agg",
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "MKL_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        mode = "isolated" if self._isolated else "open"
+        python = [sys.executable, "-m", "worker.zygote", str(fd), mode]
+        if not self._isolated:
+            self._scratch = tempfile.TemporaryDirectory(prefix="worker-")
+            scratch = Path(self._scratch.name)
+            (scratch / "worker").symlink_to(_WORKER_PACKAGE)
+            (scratch / "course_lib").symlink_to((self._library / "course_lib").resolve())
+            return python, {**environment, "PYTHONPATH": str(scratch), "HOME": str(scratch)}
+        bubblewrap = shutil.which("bwrap")
+        if bubblewrap is None:
+            raise SandboxError(f"bubblewrap is not installed; install it with: {_INSTALL}")
+        environment["PYTHONPATH"] = "/grading"
+        # The last mount is made read-only: whatever one worker could write, the next could read.
+        sealed = [arg for path in ("/dev", "/") for arg in ("--remount-ro", path)]
+        begin, become = _enter(bubblewrap)
+        return [
+            *begin, "--new-session",
+            *_system_mounts(), *_python_mounts(),
+            *(_gpu_mounts() if self._device == "cuda" else []),
+            *_course_covers(),
+            *_readable_mount(str(_WORKER_PACKAGE), "/grading/worker"),
+            *_readable_mount(str((self._library / "course_lib").resolve()), "/grading/course_lib"),
+            "--chdir", "/tmp", *sealed, "--", *become, *python,  # noqa: S108
+        ], environment  # fmt: skip
+
+
+def check_sandbox() -> None:
+    """Try the sandbox out: start bubblewrap and, inside it, the namespaces of a worker.
+
+    Raises:
+        SandboxError: It does not work here; the message gives the command or setting that helps.
+    """
+    bubblewrap = shutil.which("bwrap")
+    if bubblewrap is None:
+        raise SandboxError(f"bubblewrap is not installed; install it with: {_INSTALL}")
+    trial = (
+        "import os, sys;"
+        "from worker.isolation import *; mapped = mapped_bytes(); leave_keyring();"
+        "enter_own_namespaces(Limits()); drop_privileges(Limits(), mapped);"
+        "os.listdir(sys.prefix)"
+    )
+    begin, become = _enter(bubblewrap)
+    command = [
+        *begin, *_system_mounts(), *_python_mounts(), *_course_covers(),
+        *_readable_mount(str(_WORKER_PACKAGE), "/grading/worker"),
+        "--setenv", "PYTHONPATH", "/grading",
+        "--", *become, sys.executable, "-c", trial,
+    ]  # fmt: skip
+    done = subprocess.run(  # noqa: S603 -- the command is ours
+        command, capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no reason given"
+        raise SandboxError(
+            f"bubblewrap does not work here ({reason}). Unprivileged user namespaces may be off; "
+            "allow them with: sudo sysctl -w kernel.unprivileged_userns_clone=1 "
+            "kernel.apparmor_restrict_unprivileged_userns=0"
+        )
+
+
+def _enter(program: str) -> tuple[list[str], list[str]]:
+    """Return how bubblewrap begins, and what comes before the program that it runs.
+
+    A student's code is never the user root, not even one without privileges: started by root,
+    bubblewrap makes its mounts as root, and hands over to nobody.
+    """
+    if os.geteuid() != 0:
+        return [program, "--unshare-all", "--cap-drop", "ALL"], []
+    alone = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
+    change_user = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    as_nobody = ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups",
+                 "--inh-caps=-all", "--no-new-privs", "--"]  # fmt: skip
+    return [program, *alone, *change_user], as_nobody
+
+
+def _system_mounts() -> list[str]:
+    mounts = ["--proc", "/proc", "--dev", "/dev", "--ro-bind", "/usr", "/usr"]
+    mounts += ["--perms", "1777", "--tmpfs", "/tmp"]  # noqa: S108
+    for name in ("bin", "sbin", "lib", "lib32", "lib64"):
+        path = Path("/") / name
+        if path.is_symlink():
+            mounts += ["--symlink", str(path.readlink()), str(path)]
+        elif path.is_dir():
+            mounts += ["--ro-bind", str(path), str(path)]
+    # What the processor can do, asked by PyTorch's quantised kernels.
+    mounts += ["--ro-bind-try", "/sys/devices/system/cpu", "/sys/devices/system/cpu"]
+    for name in ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "alternatives"):
+        mounts += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    return mounts
+
+
+def _python_folders() -> set[Path]:
+    return {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()}
+
+
+def _python_mounts() -> list[str]:
+    outside = sorted(str(p) for p in _python_folders() if not p.is_relative_to("/usr"))
+    return [argument for prefix in outside for argument in _readable_mount(prefix, prefix)]
+
+
+def _course_covers() -> list[str]:
+    """Cover the course where it lies among the system's or Python's files.
+
+    ``pip install`` puts ``course_lib``, with every solution, beside torch; and in an image the
+    project may lie in /usr/src.
+    """
+    shown = {Path("/usr"), *_python_folders()}
+    covered: set[Path] = set()
+    mounts = []
+    for folder in sorted(_course_folders()):  # a folder before what lies in it
+        if folder in shown:
+            raise SandboxError(
+                f"Python is installed in {folder}, among the course's files, where students' code "
+                "could read them; make its virtual environment in a folder of its own"
+            )
+        around = [place for place in shown | covered if folder.is_relative_to(place)]
+        if not around or max(around, key=lambda place: len(place.parts)) in covered:
+            continue
+        covered.add(folder)
+        mounts += ["--perms", "0755", "--tmpfs", str(folder)]
+        for python in sorted(place for place in shown if place.is_relative_to(folder)):
+            mounts += _readable_mount(str(python), str(python))
+        mounts += ["--remount-ro", str(folder)]
+    return mounts
+
+
+def _course_folders() -> set[Path]:
+    """Return every copy of the course that this Python can import, and the projects around them."""
+    places = {p.resolve() for p in (*map(Path, sys.path), Path(__file__).parents[2])}
+    packages = {(place / name).resolve() for place in places for name in _COURSE_PACKAGES}
+    projects = {
+        p for p in places if (p / "pyproject.toml").is_file() and (p / "solutions").is_dir()
+    }
+    return {package for package in packages if package.is_dir()} | projects
+
+
+def _readable_mount(source: str, target: str) -> list[str]:
+    """Mount a folder read-only; everyone may pass through the folders on the way to it."""
+    on_the_way = [str(folder) for folder in reversed(Path(target).parents)][1:]
+    folders = [arg for folder in on_the_way for arg in ("--perms", "0755", "--dir", folder)]
+    return [*folders, "--ro-bind", source, target]
+
+
+def _gpu_mounts() -> list[str]:
+    devices = sorted(str(path) for path in Path("/dev").glob("nvidia*"))
+    mounts = [argument for path in devices for argument in ("--dev-bind", path, path)]
+    for path in ("/proc/driver/nvidia", "/sys", "/usr/local/nvidia"):
+        mounts += ["--ro-bind-try", path, path]
+    return mounts

@@ -1,0 +1,185 @@
+"""Shuts the current process into namespaces of its own, with limits and no privileges.
+
+Linux only. Called in a fresh fork, before any of a student's code runs. The sandbox around the
+forking process (see ``sandbox.py``) already hides the network and the file system; this keeps
+one submission from another: own processes, own /tmp, own shared memory, nothing left behind.
+"""
+
+import contextlib
+import ctypes
+import errno
+import os
+import resource
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+_CLONE_NEWNS = 0x00020000
+_CLONE_NEWIPC = 0x08000000
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWPID = 0x20000000
+_MS_RDONLY = 0x1
+_MS_BIND_REC = 0x1000 | 0x4000
+_MS_NOSUID_NODEV = 0x2 | 0x4
+_MS_REMOUNT_BIND = 0x20 | 0x1000
+_MS_REC_PRIVATE = 0x4000 | 0x40000
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_SET_NO_NEW_PRIVS = 38
+_CAPABILITY_VERSION_3 = 0x20080522
+_KEYCTL = 250 if os.uname().machine == "x86_64" else 219  # the system call's number
+_KEYCTL_JOIN_SESSION_KEYRING = 1
+_KEYCTL_CLEAR = 7
+_OUR_SESSION_KEYRING = -3
+_STUDENT_ID = 1000
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What one worker may use.
+
+    Attributes:
+        memory_mb: Address space beyond what the forking process already maps, in MiB.
+        scratch_mb: Size of /tmp and of /dev/shm, in MiB each.
+        processes: Processes and threads.
+        open_files: Open file descriptors.
+        output_characters: Text that one cell may show; the rest is left out and costs nothing.
+    """
+
+    memory_mb: int = 4096
+    scratch_mb: int = 256
+    processes: int = 256
+    open_files: int = 256
+    output_characters: int = 4000
+
+
+def enter_own_namespaces(limits: Limits) -> None:
+    """Move into new user, PID, mount and IPC namespaces; returns in their first process.
+
+    The keyring of the caller's session is left behind, or emptied: see ``leave_keyring``.
+
+    The caller's process stays outside: it waits, then ends the way the inner one ended. SIGTERM
+    makes it end the inner one, and with that one's namespace all that was started there.
+
+    Args:
+        limits: Sizes of the scratch file systems.
+
+    Raises:
+        OSError: The kernel refused; the message names the step.
+    """
+    user, group = os.geteuid(), os.getegid()
+    # Many small processes can fill the machine: the kernel then ends these, not the judge.
+    Path("/proc/self/oom_score_adj").write_text("1000")
+    _check(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWPID | _CLONE_NEWNS | _CLONE_NEWIPC), "unshare")
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{_STUDENT_ID} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{_STUDENT_ID} {group} 1")
+    inner = os.fork()
+    if inner:
+        _end_as(inner)
+    os.setsid()  # a signal to the own process group must not reach the process outside
+    try:
+        leave_keyring()
+    except OSError:  # another worker may have used up all the keys that this user may have
+        _check(_libc.syscall(_KEYCTL, _KEYCTL_CLEAR, _OUR_SESSION_KEYRING), "keyctl")
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl(PDEATHSIG)")
+    _check(_libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None), "mount /")
+    size = f"size={limits.scratch_mb}m,nr_inodes=20000".encode()
+    python = _python_below_tmp()
+    for scratch in (b"/tmp", b"/dev/shm"):
+        _check(_libc.mount(b"tmpfs", scratch, b"tmpfs", _MS_NOSUID_NODEV, size), "mount tmpfs")
+    for folder, handle in python.items():
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        source = f"/proc/self/fd/{handle}".encode()
+        _check(_libc.mount(source, folder.encode(), None, _MS_BIND_REC, None), f"mount {folder}")
+        os.close(handle)
+    # Its own /proc, or, where the kernel won't show one (in a container, say), an empty one.
+    if _libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV, None) == 0:
+        with contextlib.suppress(OSError):  # no namespaces of its own, in which it would be root
+            Path("/proc/sys/user/max_user_namespaces").write_text("0")
+        again = _MS_REMOUNT_BIND | _MS_RDONLY | _MS_NOSUID_NODEV
+        _check(_libc.mount(b"none", b"/proc", None, again, None), "remount /proc")
+    else:
+        _check(_libc.mount(b"tmpfs", b"/proc", b"tmpfs", _MS_RDONLY, b"size=0"), "mount /proc")
+    os.chdir("/tmp")  # noqa: S108
+
+
+def mapped_bytes() -> int:
+    """Return the address space that this process maps; to be read while there is a /proc."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
+def drop_privileges(limits: Limits, mapped: int) -> None:
+    """Set the resource limits and give up every capability, for good.
+
+    Args:
+        limits: What the process may use from now on.
+        mapped: ``mapped_bytes`` of the process, which ``memory_mb`` comes on top of.
+
+    Raises:
+        OSError: The kernel refused; the message names the step.
+    """
+    memory = mapped + (limits.memory_mb << 20)
+    for kind, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, limits.scratch_mb << 20),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_NPROC, limits.processes),
+    ):
+        resource.setrlimit(kind, (value, value))
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    no_capabilities = (ctypes.c_uint32 * 6)()
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(NO_NEW_PRIVS)")
+    _check(_libc.capset(header, no_capabilities), "capset")
+    _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl(DUMPABLE)")
+
+
+def leave_keyring() -> None:
+    """Begin a session keyring of one's own, and an empty one.
+
+    Namespaces leave a process the keyring from which it was started, with the passwords and tickets
+    of whoever runs the judge. Where there are no keys, in most containers, nothing is left behind.
+
+    Raises:
+        OSError: The kernel refused.
+    """
+    if _libc.syscall(_KEYCTL, _KEYCTL_JOIN_SESSION_KEYRING, None) < 0:
+        number = ctypes.get_errno()
+        if number not in (errno.ENOSYS, errno.EPERM):  # a system or a container without keys
+            raise OSError(number, f"keyctl: {os.strerror(number)}")
+
+
+def _python_below_tmp() -> dict[str, int]:
+    """Open this Python's folders that a new /tmp would hide: a course may lie in /tmp."""
+    tmp = "/tmp/"  # noqa: S108
+    folders = {os.path.realpath(folder) for folder in (sys.prefix, sys.base_prefix)}
+    hidden = sorted(folder for folder in folders if folder.startswith(tmp))
+    return {folder: os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in hidden}
+
+
+def _end_as(inner: int) -> None:
+    # The inner process can refuse to die with its parent: so its parent kills it.
+    handle = os.pidfd_open(inner)
+    signal.signal(signal.SIGTERM, lambda *_: signal.pidfd_send_signal(handle, signal.SIGKILL))
+    _, status = os.waitpid(inner, 0)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status))
+
+
+def _check(result: int, step: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{step}: {os.strerror(number)}")
+
+
+if sys.platform != "linux":  # pragma: no cover
+    raise ImportError("the judge's worker runs on Linux only")

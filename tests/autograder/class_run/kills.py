@@ -1,0 +1,285 @@
+"""Kills the processes of class runs at random moments and looks at what is left in the end.
+
+    python -m tests.autograder.class_run.kills 40            # so many kills, with seed 0
+    python -m tests.autograder.class_run.kills 40 --seed 7
+
+Each round grades a small class from nothing while processes are killed, and again until a run ends
+well. Then the gradebook must be equal, row by row, to that of a run that nobody disturbed, and no
+process of the round may be left.
+"""
+
+import argparse
+import collections
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.autograder.gradebook.gradebook_contents import gradebook_contents
+from tests.autograder.small_course import HOMEWORK, write_class, write_course
+
+ROOT = Path(__file__).parents[3]
+VICTIMS = ("student's process", "forking process", "Dask worker", "class run", "scheduler")
+KILLS_A_RUN = 3
+MOST_RUNS = 5  # the undisturbed one included
+_SECONDS = 120
+
+
+def grade(folder: Path, scheduler: str) -> None:
+    """Grade the class in a folder: what the command line does, without its reports."""
+    from autograder.class_run.cluster import Cluster
+    from autograder.class_run.result_store import ResultStore
+    from autograder.class_run.run import grade_class
+    from autograder.gradebook.gradebook import GradebookRecorder
+    from autograder.judging.judge import TimeLimits
+
+    course, submissions = folder.parent / "course", folder.parent / "class"
+    with GradebookRecorder(
+        submissions, HOMEWORK, root=course, course_folder=folder / "nbgrader"
+    ) as recorder:
+        results = grade_class(
+            HOMEWORK,
+            submissions,
+            root=course,
+            limits=TimeLimits(check_seconds=20.0, submission_seconds=60.0),
+            cluster=Cluster(scheduler=scheduler, workers=2),
+            store=ResultStore(folder / "results"),
+            on_result=recorder.record,
+        )
+    lost = [result.student for result in results if result.interrupted]
+    if lost:
+        sys.exit(f"to be run again: {', '.join(lost)}")
+
+
+class Round:
+    """A class, graded in a folder of its own while processes are killed.
+
+    Args:
+        folder: The round's folder; ``course`` and ``class`` lie beside it.
+        generator: Chooses victims and moments.
+        victims: Who may be killed. With the scheduler among them a cluster of its own is started.
+    """
+
+    def __init__(self, folder: Path, generator: random.Random, victims: tuple[str, ...]) -> None:
+        self._folder = folder
+        self._random = generator
+        self._victims = victims
+        self._token = f"kills-{os.getpid()}-{folder.name}"
+        self._next: list[str] = []
+        self.killed: collections.Counter[str] = collections.Counter()
+        self.runs = 0
+
+    def play(self, kills: int) -> None:
+        """Run until a run ends well.
+
+        Args:
+            kills: How many to make at most; the class may be graded before they are.
+
+        Raises:
+            AssertionError: No run ended well, or a process is left.
+        """
+        self._folder.mkdir()
+        ended_well = False
+        while not ended_well:
+            self.runs += 1
+            assert self.runs <= MOST_RUNS, f"no run of {self._folder} ended well"
+            left = min(kills - self.killed.total(), KILLS_A_RUN) if self.runs < MOST_RUNS else 0
+            ended_well = self._run(left)
+        self._wait_until_all_are_gone()
+
+    def _run(self, kills: int) -> bool:
+        with contextlib.ExitStack() as stack:
+            scheduler = stack.enter_context(self._cluster()) if "scheduler" in self._victims else ""
+            program = "tests.autograder.class_run.kills"
+            options = ("--grade", str(self._folder), "--scheduler", scheduler)
+            run = self._start("-m", program, *options)
+            stack.callback(run.kill)  # of one that has ended, nothing
+            graded = self._graded()
+            for _ in range(kills):
+                graded += self._random.randrange(4)
+                if not self._wait_for(lambda graded=graded: self._graded() >= graded, run):
+                    break
+                time.sleep(self._random.uniform(0, 0.3))
+                if self._kill(self._next_victim(), run) == "class run":
+                    break
+            return run.wait(timeout=_SECONDS) == 0
+
+    @contextlib.contextmanager
+    def _cluster(self) -> Iterator[str]:
+        """Run a scheduler and two workers, as an administrator would start them."""
+        address_file = self._folder / f"scheduler-{self.runs}.json"
+        where = ("--scheduler-file", str(address_file))
+        started = [
+            self._start("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port",
+                        "0", "--no-dashboard", *where)
+        ]  # fmt: skip
+        try:
+            started += [
+                self._start("-m", "distributed.cli.dask_worker", *where, "--nthreads", "1",
+                            "--death-timeout", "5", "--no-dashboard")
+                for _ in range(2)
+            ]  # fmt: skip
+            self._wait_for(address_file.exists, started[0])
+            yield "@" + str(address_file)
+        finally:
+            for process in started:
+                process.terminate()
+            for process in started:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=15)
+                process.kill()
+                process.wait()
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        with (self._folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, *arguments],
+                cwd=ROOT, env=os.environ | {"KILLS_ROUND": self._token}, stdout=log, stderr=log,
+            )  # fmt: skip
+
+    def _graded(self) -> int:
+        return len(list((self._folder / "results").glob("*.json")))
+
+    def _wait_for(self, condition, run: subprocess.Popen[bytes]) -> bool:
+        end = time.monotonic() + _SECONDS
+        while not condition():
+            if run.poll() is not None or time.monotonic() > end:
+                return False
+            time.sleep(0.01)
+        return True
+
+    def _next_victim(self) -> str:
+        """Draw from all before any comes again."""
+        self._next = self._next or self._random.sample(self._victims, len(self._victims))
+        return self._next.pop()
+
+    def _kill(self, victim: str, run: subprocess.Popen[bytes]) -> str:
+        found: list[int] = []
+        self._wait_for(lambda: found.extend(self._find(victim, run)) or found, run)
+        if not found:
+            return ""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._random.choice(found), signal.SIGKILL)
+            self.killed[victim] += 1
+        return victim
+
+    def _find(self, victim: str, run: subprocess.Popen[bytes]) -> list[int]:
+        """Return the processes of this round that a victim's name stands for."""
+        if victim == "class run":
+            return [run.pid]
+        processes = {pid: (parent, command) for pid, parent, command in self._processes()}
+        zygotes = {pid for pid, (_, command) in processes.items() if "worker.zygote" in command}
+        inner = {pid for pid in zygotes if processes[pid][0] in zygotes}
+        python = {pid for pid in zygotes if "bwrap" not in processes[pid][1].split(" ")[0]}
+        if victim == "student's process":
+            return sorted(inner & python)
+        if victim == "forking process":
+            return sorted(python - {p for p in inner if processes[p][0] in python})
+        if victim == "scheduler":
+            return [pid for pid, (_, command) in processes.items() if "dask_scheduler" in command]
+        starters = {processes[pid][0] for pid in zygotes - inner}
+        return sorted(pid for pid in starters if pid in processes and pid != run.pid)
+
+    def _processes(self) -> Iterator[tuple[int, int, str]]:
+        """Yield pid, parent and command of each process that was started in this round."""
+        known = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                ours = self._token.encode() in (folder / "environ").read_bytes()
+                known[int(folder.name)] = (parent, command, ours)
+        for pid, (parent, command, ours) in known.items():
+            above = pid  # a sandbox has an environment of its own, but descends from one of ours
+            while not ours and above in known:
+                above = known[above][0]
+                ours = above in known and known[above][2]
+            if ours and command:
+                yield pid, parent, command
+
+    def _wait_until_all_are_gone(self) -> None:
+        end = time.monotonic() + 20
+        while left := list(self._processes()):
+            assert time.monotonic() < end, f"left over: {left}"
+            time.sleep(0.1)
+
+
+def main() -> None:
+    """Make the kills that were asked for and print how many of each there were."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.autograder.class_run.kills", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("kills", type=int, nargs="?", default=40)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--submissions", type=int, default=30)
+    parser.add_argument("--grade", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--scheduler", default="", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.grade:
+        grade(arguments.grade, _read_address(arguments.scheduler))
+        return
+    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
+        killed, runs = kill(
+            Path(folder), arguments.kills, seed=arguments.seed, submissions=arguments.submissions
+        )
+    print(f"{killed.total()} kills in {runs} runs: {dict(killed)}; every gradebook as undisturbed")
+
+
+def kill(
+    folder: Path, kills: int, *, seed: int, submissions: int
+) -> tuple[collections.Counter[str], int]:
+    """Make a number of kills in as many rounds as it takes.
+
+    Args:
+        folder: An empty folder.
+        kills: How many.
+        seed: Chooses victims and moments.
+        submissions: Size of the class.
+
+    Returns:
+        How often each victim was killed, and the number of runs.
+
+    Raises:
+        AssertionError: A gradebook differs from the undisturbed one, or a process is left.
+    """
+    write_course(folder / "course")
+    write_class(folder / "course", folder / "class", submissions)
+    generator = random.Random(seed)
+    undisturbed = Round(folder / "undisturbed", generator, VICTIMS[:-1])
+    undisturbed.play(0)
+    expected = _contents(folder / "undisturbed")
+    killed: collections.Counter[str] = collections.Counter()
+    runs = 0
+    for number in range(10 * kills):
+        if killed.total() >= kills:
+            return killed, runs
+        victims = VICTIMS if number % 3 == 2 else VICTIMS[:-1]
+        game = Round(folder / f"round-{number}", generator, victims)
+        game.play(min(kills - killed.total(), 2 * KILLS_A_RUN))
+        assert _contents(folder / f"round-{number}") == expected, f"round {number} differs"
+        shutil.rmtree(folder / f"round-{number}")
+        killed += game.killed
+        runs += game.runs
+    raise AssertionError(f"only {killed.total()} kills hit anything")
+
+
+def _contents(folder: Path) -> dict[str, list[tuple[object, ...]]]:
+    return gradebook_contents(f"sqlite:///{folder}/nbgrader/gradebook.db")
+
+
+def _read_address(scheduler: str) -> str:
+    import json
+
+    path = Path(scheduler.removeprefix("@"))
+    return json.loads(path.read_text())["address"] if scheduler else ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Workers elsewhere: by TLS, without a folder in common, in networks of their own."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.class_run import cluster as cluster_module
+from autograder.class_run.cluster import Cluster, ClusterError
+from autograder.class_run.course import Course
+from autograder.class_run.run import grade_class
+from autograder.judging.judge import TimeLimits
+from tests.autograder.conftest import ROOT
+from tests.autograder.small_course import HOMEWORK, write_class, write_course
+
+
+def make_certificates(folder: Path) -> dict[str, Path]:
+    """An authority and a certificate that it signed, for all three parties."""
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    new = ("req", "-newkey", "rsa:2048", "-nodes", "-days", "2")
+    openssl(*new, "-x509", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem")
+    openssl(*new, "-subj", "/CN=grader", "-keyout", "key.pem", "-out", "request.pem")
+    openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key",
+            "-CAcreateserial", "-days", "2", "-out", "cert.pem")  # fmt: skip
+    return {name: folder / f"{name}.pem" for name in ("ca", "cert", "key")}
+
+
+@contextlib.contextmanager
+def running(folder: Path, *options: str, host: str = "127.0.0.1", into=((), ())):
+    """A scheduler and two workers, each with a folder for files that no other can guess."""
+    started: list[subprocess.Popen[bytes]] = []
+    with socket.socket() as free:
+        free.bind((host, 0))
+        port = str(free.getsockname()[1])
+    protocol = "tls" if options else "tcp"
+
+    def start(name: str, *arguments: str, enter: tuple[str, ...] = ()) -> None:
+        own = folder / name
+        own.mkdir()
+        with (folder / f"{name}.log").open("wb") as log:
+            started.append(
+                subprocess.Popen(
+                    [*enter, sys.executable, "-m", f"distributed.cli.dask_{name.split('-')[0]}",
+                     *arguments, *options],
+                    cwd=own, env=os.environ | {"TMPDIR": str(own), "PYTHONPATH": str(ROOT)},
+                    stdout=log, stderr=log,
+                )
+            )  # fmt: skip
+
+    address = f"{protocol}://{host}:{port}"
+    try:
+        start("scheduler", "--host", f"{protocol}://{host}", "--port", port, "--no-dashboard")
+        for number, enter in enumerate(into):
+            start(f"worker-{number}", address, "--nthreads", "1", "--no-dashboard", enter=enter)
+        yield address
+    finally:
+        for process in started:
+            process.terminate()
+        for process in started:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=60)
+            process.kill()
+
+
+def grade(folder: Path, cluster: Cluster) -> dict[str, float]:
+    write_course(folder / "course")
+    marks = write_class(folder / "course", folder / "class", 10)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster_module, "_CONNECT_SECONDS", 600)  # they have only just been started
+        results = grade_class(
+            HOMEWORK,
+            folder / "class",
+            root=folder / "course",
+            limits=TimeLimits(check_seconds=10.0, submission_seconds=600.0),
+            cluster=cluster,
+        )
+    assert {result.student: result.score for result in results} == marks
+    assert all(result.sandboxed for result in results)
+    return marks
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make certificates with")
+def test_two_workers_by_tls_without_a_folder_in_common(tmp_path):
+    files = make_certificates(tmp_path)
+    options = ("--tls-ca-file", str(files["ca"]), "--tls-cert", str(files["cert"]),
+               "--tls-key", str(files["key"]))  # fmt: skip
+    with running(tmp_path, *options) as address:
+        trusted = {f"{name}_file": path for name, path in files.items()}
+        grade(tmp_path, Cluster(scheduler=address, **trusted))
+        (tmp_path / "stranger").mkdir()
+        stranger = make_certificates(tmp_path / "stranger")
+        untrusted = {f"{name}_file": path for name, path in stranger.items()}
+        with (
+            pytest.raises(ClusterError, match="no Dask scheduler answers"),
+            Cluster(scheduler=address, **untrusted).connect(1),
+        ):
+            pass
+    for worker in ("worker-0", "worker-1"):
+        assert not list((tmp_path / worker).rglob("*.ipynb")), "notebooks travel by value"
+
+
+@contextlib.contextmanager
+def network_namespaces(count: int):
+    """Namespaces that are joined by a bridge; yields its address and how to enter each."""
+    tag = f"t{os.getpid() % 100000}"
+
+    def ip(*arguments: str) -> None:
+        subprocess.run(["ip", *arguments], check=True, capture_output=True)
+
+    made: list[list[str]] = []
+    try:
+        ip("link", "add", f"{tag}b", "type", "bridge")
+        made.append(["link", "del", f"{tag}b"])
+        ip("address", "add", "10.213.7.1/24", "dev", f"{tag}b")
+        ip("link", "set", f"{tag}b", "up")
+        entries = []
+        for n in range(count):
+            ip("netns", "add", f"{tag}n{n}")
+            made.append(["netns", "del", f"{tag}n{n}"])
+            inside = ("netns", "exec", f"{tag}n{n}", "ip")
+            ip("link", "add", f"{tag}o{n}", "type", "veth", "peer", "name", "inner", "netns",
+               f"{tag}n{n}")  # fmt: skip
+            ip("link", "set", f"{tag}o{n}", "master", f"{tag}b", "up")
+            ip(*inside, "address", "add", f"10.213.7.{n + 2}/24", "dev", "inner")
+            ip(*inside, "link", "set", "inner", "up")
+            ip(*inside, "link", "set", "lo", "up")
+            entries.append(("ip", "netns", "exec", f"{tag}n{n}"))
+        yield "10.213.7.1", entries
+    finally:
+        for arguments in reversed(made):
+            subprocess.run(["ip", *arguments], check=False, capture_output=True)
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("sandbox")
+def test_two_workers_in_networks_of_their_own(tmp_path):
+    with contextlib.ExitStack() as stack:
+        try:
+            host, into = stack.enter_context(network_namespaces(2))
+        except (OSError, subprocess.CalledProcessError) as error:
+            pytest.skip(f"network namespaces can't be made here: {error}")
+        grade(tmp_path, Cluster(scheduler=stack.enter_context(
+            running(tmp_path, host=host, into=into))))  # fmt: skip
+
+
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.sandbox
+def test_a_worker_with_another_course_lib_grades_nothing(tmp_path, monkeypatch):
+    original = Course.load.__func__
+
+    def load(cls, homework_id, root):
+        course = original(cls, homework_id, root)
+        return Course(**vars(course) | {"reference": "another"})
+
+    monkeypatch.setattr(Course, "load", classmethod(load))
+    with pytest.raises(ClusterError, match="another version of course_lib"):
+        grade(tmp_path, Cluster(workers=1))

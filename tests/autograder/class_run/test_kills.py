@@ -1,0 +1,74 @@
+"""Processes are killed, the disk is full: the gradebook ends up as if nothing had happened."""
+
+import resource
+
+import pytest
+
+from autograder.gradebook import gradebook as gradebook_module
+from autograder.gradebook.gradebook import GradebookError, record_in_gradebook
+from autograder.homework_source.homework import read_source_notebook
+from autograder.homework_source.source import build_source_notebook
+from autograder.judging.judge import ungraded
+from tests.autograder.class_run.kills import kill
+from tests.autograder.gradebook.gradebook_contents import gradebook_contents
+from tests.autograder.small_course import HOMEWORK, write_class, write_course
+
+KILLS = 6
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("sandbox")
+def test_killed_runs_end_as_undisturbed_ones(tmp_path):
+    killed, _ = kill(tmp_path, KILLS, seed=4, submissions=12)
+    assert killed.total() == KILLS
+
+
+@pytest.fixture
+def recorded_class(tmp_path):
+    write_course(tmp_path / "course")
+    write_class(tmp_path / "course", tmp_path / "class", 8)
+    homework = read_source_notebook(build_source_notebook(HOMEWORK, tmp_path / "course"))
+    results = [ungraded(homework, f"student-{n:04d}", "not run") for n in range(8)]
+
+    def record(folder: str, **options) -> dict:
+        course = tmp_path / folder
+        record_in_gradebook(
+            results,
+            tmp_path / "class",
+            HOMEWORK,
+            root=tmp_path / "course",
+            course_folder=course,
+            **options,
+        )
+        return gradebook_contents(f"sqlite:///{course}/gradebook.db")
+
+    return record
+
+
+@pytest.mark.parametrize("kilobytes", [1, 40, 132, 150])
+def test_a_full_disk_is_told_and_mended_by_another_run(recorded_class, monkeypatch, kilobytes):
+    """No file may grow beyond a limit: what a full disk does, at several places."""
+    monkeypatch.setattr(gradebook_module, "_PATIENCE_SECONDS", 0.1)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes << 10, hard))
+    try:
+        with pytest.raises((GradebookError, OSError)):
+            recorded_class("full")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert recorded_class("full") == recorded_class("roomy")
+
+
+def test_a_gradebook_that_is_taken_away_is_told_and_made_again(recorded_class, tmp_path):
+    expected = recorded_class("one")
+    (tmp_path / "one" / "gradebook.db").unlink()
+    assert recorded_class("one") == expected
+
+
+def test_a_gradebook_that_goes_while_it_is_written_is_told(tmp_path, recorded_class, monkeypatch):
+    monkeypatch.setattr(gradebook_module, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(gradebook_module, "_MOST_TOGETHER", 1)  # it goes in their midst
+    database = tmp_path / "one" / "gradebook.db"
+    with pytest.raises(GradebookError, match=r"not recorded: student-0001, .*student-0007"):
+        recorded_class("one", on_recorded=lambda student: database.unlink(missing_ok=True))
+    assert recorded_class("one") == recorded_class("two")

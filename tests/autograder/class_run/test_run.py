@@ -1,0 +1,314 @@
+"""Grading a class: everybody gets a result, whatever lies in their folder."""
+
+import contextlib
+import os
+import time
+import types
+from pathlib import Path
+
+import pytest
+import torch
+from distributed import Client, LocalCluster
+
+from autograder.class_run import cluster as cluster_module
+from autograder.class_run import run as class_run
+from autograder.class_run.cluster import Cluster, ClusterError
+from autograder.class_run.course import Course
+from autograder.class_run.result_store import ResultStore, fingerprint
+from autograder.class_run.run import SubmissionsError, find_submissions, grade_class
+from autograder.judging.judge import TimeLimits, ungraded
+from autograder.sandbox.sandbox import SandboxError
+from tests.autograder.conftest import DOUBLE, ROOT, notebook
+
+RIGHT = notebook(("double", "def double(x):\n    return x + x"))
+WRONG = notebook(("double", "def double(x):\n    return x"))
+
+
+@pytest.fixture
+def course(monkeypatch):
+    files = ("course_lib/__init__.py", "course_lib/testing.py")
+    library = {name: (ROOT / name).read_text() for name in files}
+    small = Course(homework=DOUBLE, library=library)
+    monkeypatch.setattr(Course, "load", classmethod(lambda cls, homework_id, root: small))
+
+
+def hand_in(folder: Path, student: str, data: bytes) -> Path:
+    path = folder / student / DOUBLE.id / f"{DOUBLE.id}.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+    return path
+
+
+def grade(folder, **options):
+    limits = TimeLimits(check_seconds=5.0, submission_seconds=600.0)
+    options = {"cluster": Cluster(workers=1)} | options
+    return grade_class(DOUBLE.id, folder, root=ROOT, limits=limits, **options)
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("course", "sandbox")
+def test_a_class_is_graded_and_nobody_is_left_out(tmp_path):
+    hand_in(tmp_path, "ada", RIGHT)
+    hand_in(tmp_path, "bo", WRONG)
+    hand_in(tmp_path, "cy", b"{not json")
+    (tmp_path / "dee" / DOUBLE.id).mkdir(parents=True)
+    link = tmp_path / "eve" / DOUBLE.id / f"{DOUBLE.id}.ipynb"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "ada" / DOUBLE.id / f"{DOUBLE.id}.ipynb")
+    pipe = tmp_path / "fay" / DOUBLE.id / f"{DOUBLE.id}.ipynb"
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    folder = tmp_path / "gil" / DOUBLE.id / f"{DOUBLE.id}.ipynb"
+    folder.mkdir(parents=True)
+    with hand_in(tmp_path, "hal", b"").open("wb") as file:
+        file.truncate(2 << 30)
+    (tmp_path / "notes.txt").write_text("not a student")
+    seen = []
+    results = grade(tmp_path, on_result=lambda result: seen.append(result.student))
+    assert {result.student: result.score for result in results} == {
+        "ada": 5.0,
+        **dict.fromkeys(("bo", "cy", "dee", "eve", "fay", "gil", "hal"), 0.0),
+    }
+    assert sorted(seen) == [result.student for result in results]
+    errors = {result.student: result.error for result in results}
+    assert "not valid JSON" in errors["cy"]
+    assert "missing" in errors["dee"]
+    assert "is a link" in errors["eve"]
+    assert "not a regular file" in errors["fay"]
+    assert "not a regular file" in errors["gil"]
+    assert "2048 MiB" in errors["hal"]
+    assert errors["bo"] == ""
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("course", "sandbox")
+def test_one_seed_gives_one_result(tmp_path):
+    hand_in(tmp_path, "ada", RIGHT)
+    (first,), (second,) = grade(tmp_path, seed=5), grade(tmp_path, seed=5)
+    assert first.seed == second.seed == 5
+    assert [c.status for c in first.checks] == [c.status for c in second.checks]
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("course", "sandbox")
+def test_only_what_is_missing_or_has_changed_is_graded(tmp_path, monkeypatch):
+    folder, store = tmp_path / "class", ResultStore(tmp_path / "results")
+    ada = hand_in(folder, "ada", RIGHT)
+    hand_in(folder, "bo", WRONG)
+    first = grade(folder, store=store)
+
+    with monkeypatch.context() as context:
+        context.setattr(class_run, "_grade_in_parallel", lambda c, missing, *a: list(missing))
+        assert grade(folder, store=store) == first  # would fail on any that is missing
+    ada.write_bytes(WRONG)
+    (tmp_path / "results" / "bo.json").write_text('{"made_from": "half')
+    scores = {result.student: result.score for result in grade(folder, store=store)}
+    assert scores == {"ada": 0.0, "bo": 0.0}
+    again = grade(folder, store=store, force=True)
+    assert not {result.seed for result in again} & {result.seed for result in first}
+
+
+def test_a_changed_hidden_test_makes_results_stale(tmp_path):
+    course = Course(homework=DOUBLE, library={}, digest="one")
+    changed = Course(homework=DOUBLE, library={}, digest="two")
+    store = ResultStore(tmp_path)
+    result = ungraded(DOUBLE, "ada", "reason")
+    store.keep(result, fingerprint(course, RIGHT))
+    assert store.find("ada", fingerprint(course, RIGHT)) == result
+    assert store.find("ada", fingerprint(changed, RIGHT)) is None
+    assert store.find("ada", fingerprint(course, WRONG)) is None
+    assert store.find("bo", fingerprint(course, RIGHT)) is None
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(SubmissionsError, match="no folder"):
+        find_submissions(tmp_path / "nowhere", DOUBLE.id)
+
+
+@pytest.mark.parametrize("folders", [[], ["ada"], ["ada/hw99-other"]])
+def test_an_empty_class_is_told_what_is_expected(tmp_path, folders):
+    for folder in folders:
+        (tmp_path / folder).mkdir(parents=True)
+    with pytest.raises(SubmissionsError, match="<student>/hw00-double/"):
+        find_submissions(tmp_path, DOUBLE.id)
+
+
+def test_without_a_sandbox_nothing_is_graded(tmp_path, monkeypatch):
+    def refuse():
+        raise SandboxError("install it")
+
+    hand_in(tmp_path, "ada", RIGHT)
+    monkeypatch.setattr(class_run, "check_sandbox", refuse)
+    with pytest.raises(SandboxError, match="install it"):
+        grade(tmp_path)
+
+
+@pytest.mark.usefixtures("course")
+@pytest.mark.parametrize("readable", [0, 1], ids=["at once", "while others are graded"])
+def test_a_notebook_that_cant_be_read_stops_nobody_else(tmp_path, monkeypatch, readable):
+    for student in ("ada", "bo", "cy"):
+        hand_in(tmp_path, student, RIGHT)
+    read, times = Path.read_bytes, []
+
+    def refuse(path):
+        if "bo" in path.parts:
+            times.append(path)
+            if len(times) > readable:
+                raise PermissionError(13, "Permission denied")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    results = {result.student: result for result in grade(tmp_path, isolated=False)}
+    assert {student: result.score for student, result in results.items()} == {
+        "ada": 5.0, "bo": 0.0, "cy": 5.0,
+    }  # fmt: skip
+    assert "can't be read (Permission denied)" in results["bo"].error
+
+
+@pytest.mark.usefixtures("course")
+def test_a_folder_that_cant_be_opened_stops_nobody_else(tmp_path, monkeypatch):
+    hand_in(tmp_path, "ada", RIGHT)
+    closed = hand_in(tmp_path, "bo", RIGHT).parent.parent
+    ask = Path.stat
+
+    def refuse(path, **options):
+        if closed in path.parents:
+            raise PermissionError(13, "Permission denied")
+        return ask(path, **options)
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    ada, bo = grade(tmp_path, isolated=False)
+    assert (ada.score, bo.score) == (5.0, 0.0)
+    assert "can't be read (Permission denied)" in bo.error
+
+
+@pytest.mark.usefixtures("course")
+def test_a_folder_whose_name_is_no_utf8_is_graded(tmp_path):
+    hand_in(tmp_path, "a\udcff", RIGHT)
+    (result,) = grade(tmp_path, isolated=False)
+    assert (result.student, result.score) == ("a\udcff", 5.0)
+
+
+@pytest.mark.usefixtures("course")
+def test_a_mark_made_without_protection_counts_for_no_run_with_it(tmp_path, monkeypatch):
+    folder, store = tmp_path / "class", ResultStore(tmp_path / "results")
+    hand_in(folder, "ada", RIGHT)
+    first = grade(folder, store=store, isolated=False)
+    graded = []
+    monkeypatch.setattr(class_run, "_grade_in_parallel", lambda c, m, *a: graded.extend(m) or [])
+    monkeypatch.setattr(class_run, "check_sandbox", lambda: None)
+    assert grade(folder, store=store, isolated=False) == first
+    assert graded == []
+    grade(folder, store=store)
+    assert graded == ["ada"]
+
+
+@pytest.mark.usefixtures("course")
+def test_no_sandbox_is_a_choice_that_shows(tmp_path):
+    hand_in(tmp_path, "ada", RIGHT)
+    (result,) = grade(tmp_path, isolated=False)
+    assert result.score == 5.0
+    assert not result.sandboxed
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("course", "sandbox")
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_running_scheduler_grades_too(tmp_path, threads):
+    handed_in = {"ada": (RIGHT, 5.0), "bo": (WRONG, 0.0), "cy": (RIGHT, 5.0), "dee": (WRONG, 0.0)}
+    for student, (data, _) in handed_in.items():
+        hand_in(tmp_path, student, data)
+    with LocalCluster(
+        n_workers=1, threads_per_worker=threads, dashboard_address=":0", processes=True
+    ) as running:
+        results = grade(tmp_path, cluster=Cluster(scheduler=running.scheduler_address))
+    scores = {result.student: result.score for result in results}
+    assert scores == {student: score for student, (_, score) in handed_in.items()}
+
+
+UNDERWAY: list[str] = []  # what _stand_in is at, in all threads
+MOST: list[int] = []
+
+
+def _stand_in(course, notebook, student, *rest):
+    UNDERWAY.append(student)
+    MOST.append(len(UNDERWAY))
+    time.sleep(0.1)
+    UNDERWAY.remove(student)
+    return ungraded(course.homework, student, "stood in").to_json()
+
+
+def test_workers_that_join_late_get_the_course_and_as_much_to_do(tmp_path, monkeypatch):
+    notebooks = {f"s{n:02}": (hand_in(tmp_path, f"s{n:02}", RIGHT), 1) for n in range(60)}
+    monkeypatch.setattr(class_run, "_grade_one", _stand_in)
+    monkeypatch.setattr(class_run, "_RECOUNT_SECONDS", 0.0)
+    MOST.clear()
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as running,
+        Client(running) as client,
+    ):
+        monkeypatch.setattr(Cluster, "connect", lambda *given: contextlib.nullcontext(client))
+        course = Course(homework=DOUBLE, library={})
+        results = class_run._grade_in_parallel(course, notebooks, Cluster(), {})
+        first = next(results)
+        running.scale(12)
+        client.wait_for_workers(12, timeout=600)
+        graded = [first, *results]
+    assert sorted(result.student for result, _ in graded) == list(notebooks)
+    assert max(MOST) > 4  # what one worker with one thread is given beforehand
+
+
+@pytest.mark.usefixtures("course")
+@pytest.mark.parametrize(
+    ("device", "workers", "words"),
+    [
+        ("cpu", 0, r"no worker joined tcp://\S+ within 600 seconds.* --nthreads 1$"),
+        ("cuda", 1, r"no worker that offers a GPU joined .* --resources GPU=1$"),
+    ],
+)
+def test_without_a_worker_that_can_grade_it_is_told_how_to_start_one(
+    tmp_path, monkeypatch, device, workers, words
+):
+    hand_in(tmp_path, "ada", RIGHT)
+    # Time enough to connect on a busy machine; then waiting for a worker passes in a moment.
+    monkeypatch.setattr(cluster_module, "_CONNECT_SECONDS", 600)
+    hurried = types.SimpleNamespace(monotonic=lambda: 600 * time.monotonic(), sleep=time.sleep)
+    monkeypatch.setattr(cluster_module, "time", hurried)
+    seen = []
+    with LocalCluster(n_workers=workers, dashboard_address=None, protocol="tcp://") as running:
+        cluster = Cluster(scheduler=running.scheduler_address, device=device)
+        with pytest.raises(ClusterError, match=words):
+            grade(tmp_path, cluster=cluster, isolated=False, on_result=seen.append)
+    assert not seen
+
+
+@pytest.mark.usefixtures("course")
+def test_a_worker_without_the_gpu_that_it_offers_costs_nobody_points(tmp_path):
+    if torch.cuda.device_count():
+        pytest.skip("there is a GPU")
+    hand_in(tmp_path, "ada", RIGHT)
+    seen = []
+    with pytest.raises(ClusterError, match=r"the worker on \S+ offers a GPU, and torch can use"):
+        grade(
+            tmp_path,
+            cluster=Cluster(workers=1, device="cuda"),
+            isolated=False,
+            on_result=seen.append,
+        )
+    assert not seen
+
+
+@pytest.mark.usefixtures("course")
+def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster_module, "_CONNECT_SECONDS", 1)
+    hand_in(tmp_path, "ada", RIGHT)
+    with pytest.raises(ClusterError, match="no Dask scheduler answers at tcp"):
+        grade(tmp_path, cluster=Cluster(scheduler="tcp://127.0.0.1:9"))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:8786", "http://host:1", "tls://host:1"])
+def test_an_address_that_cannot_work_is_refused(address):
+    with pytest.raises(ValueError, match=r"tcp://|ca_file"):
+        Cluster(scheduler=address)

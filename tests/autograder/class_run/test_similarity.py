@@ -1,0 +1,125 @@
+"""Copies are found however they are disguised; who only solved the same exercise is left alone."""
+
+import dataclasses
+import json
+import random
+
+import pytest
+
+from autograder.class_run.similarity import find_similar, flag_similar
+from autograder.homework_source.homework import CellKind
+from autograder.homework_source.source import build_source_notebook
+from autograder.judging.judge import ungraded
+from autograder.judging.results import FlagKind
+from tests.autograder.conftest import ROOT
+from tests.homework.tables import load_homework, released_notebook
+from tests.processor_time import limited_to
+
+HOMEWORK = "hw03-self-attention"
+STUB = 'def attend(query, key, value):\n    """Return what the values say."""\n'
+OPERATIONS = ("softmax", "matmul", "transpose", "relu", "einsum", "where", "clamp", "cumsum")
+
+
+def program(seed: int, lines: int = 25) -> str:
+    """A function that nobody else would write in the same way."""
+    generator = random.Random(seed)
+    body = []
+    for number in range(lines):
+        operation, other = generator.choices(OPERATIONS, k=2)
+        numbers = generator.sample(range(100), 2)
+        body.append(
+            f"    step_{number} = [x ** {numbers[0]} for x in query.{operation}({numbers[1]})]"
+        )
+        body.append(f"    if step_{number} != value.{other}() + {numbers[1]}: key -= {numbers[0]}")
+    return STUB + "\n".join([*body, "    return step_0"])
+
+
+def disguised(source: str) -> str:
+    """The same, with other names, comments and layout."""
+    for old, new in (("step_", "mein_schritt_"), ("query", "q"), ("value", "v"), ("key", "k")):
+        source = source.replace(old, new)
+    return source.replace("\n    if", "\n\n    # my own idea\n    if")
+
+
+def pairs(solutions: dict[str, str]) -> set[tuple[str, str]]:
+    found = find_similar({s: {"attend": text} for s, text in solutions.items()}, {"attend": STUB})
+    return {(pair.student_a, pair.student_b) for pair in found}
+
+
+def test_a_disguised_copy_is_found_and_nobody_else():
+    solutions = {f"student-{n}": program(n) for n in range(12)}
+    solutions["copy"] = disguised(solutions["student-7"])
+    assert pairs(solutions) == {("copy", "student-7")}
+
+
+def test_a_copy_with_another_part_is_still_found_by_its_share():
+    whole = program(1)
+    found = find_similar(
+        {"ada": {"attend": whole, "mask": program(2)}, "bo": {"attend": whole, "mask": program(3)}},
+        {},
+        share=0.4,
+    )
+    (pair,) = found
+    assert 0.4 < pair.share < 0.6
+    assert pair.cells == ("attend",)
+
+
+def test_what_was_handed_out_or_everybody_has_is_nobodys():
+    untouched = {f"student-{n}": STUB for n in range(4)}
+    assert pairs(untouched) == set()
+    everybodys = {f"student-{n:02d}": program(1) for n in range(12)}
+    assert pairs(everybodys) == set()
+
+
+def test_blank_lines_and_layout_change_nothing():
+    spread_out = program(1).replace("\n", "\n \n\t\n")
+    (pair,) = find_similar({"ada": {"attend": program(1)}, "bo": {"attend": spread_out}}, {})
+    assert pair.share == 1.0
+
+
+@pytest.mark.parametrize("before", [" \n" * 20_000, "# my own idea\n" * 2_000, program(2, 400)])
+def test_a_copy_can_not_hide_behind_a_long_text(before):
+    assert len(before) > 20_000
+    copied = {"ada": program(1), "bo": before + "\n\n" + program(1)}
+    assert pairs(copied) == {("ada", "bo")}
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        *("\n \n" * 100_000, "\r \r" * 100_000, "'''" + r"\N{" * 100_000, "'''" + "{a[" * 100_000),
+        "'''" + "\n".join([r"\N{" * 300] * 330),
+    ],
+    ids=["blank lines", "blank lines of old Macs", "escapes", "brackets", "lines of escapes"],
+)
+def test_no_cell_holds_up_the_class(flood):
+    with limited_to(seconds=10):  # pygments would read for hours
+        assert pairs({"ada": flood, "bo": program(1), "cy": program(1)}) == {("bo", "cy")}
+
+
+def test_a_notebook_that_has_gone_is_like_nobodys(tmp_path):
+    graded = dataclasses.replace(ungraded(load_homework(HOMEWORK), "ada", ""), error="")
+    released = released_notebook(HOMEWORK)
+    assert flag_similar([graded], tmp_path, load_homework(HOMEWORK), released) == [graded]
+
+
+def test_a_class_is_flagged_and_no_mark_changes(tmp_path):
+    homework = load_homework(HOMEWORK)
+    released = released_notebook(HOMEWORK)
+    solved = json.loads(build_source_notebook(HOMEWORK, ROOT).read_text())
+    results = []
+    for student, seed in (("ada", 1), ("bo", 2), ("cy", 1)):
+        for cell in solved["cells"]:
+            if cell["metadata"].get("course", {}).get("kind") == CellKind.SOLUTION:
+                cell["source"] = program(seed)
+        path = tmp_path / student / HOMEWORK / f"{HOMEWORK}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(solved))
+        results.append(dataclasses.replace(ungraded(homework, student, ""), error=""))
+    flagged = flag_similar(results, tmp_path, homework, released)
+    texts = {r.student: [f.text for f in r.flags if f.kind is FlagKind.SIMILAR] for r in flagged}
+    assert texts["bo"] == []
+    assert texts["ada"][0].startswith("100% the same as cy: scaled_dot_product_attention")
+    assert texts["cy"][0].startswith("100% the same as ada")
+    assert [r.checks for r in flagged] == [r.checks for r in results]
+    assert flag_similar(flagged, tmp_path, homework, released) == flagged

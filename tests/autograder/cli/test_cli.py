@@ -1,0 +1,399 @@
+"""The command line: what it refuses, what it writes, what it shows."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from autograder.class_run import run as class_run
+from autograder.class_run import similarity
+from autograder.cli import doctor, grading
+from autograder.cli.app import app
+from autograder.cli.one_at_a_time import alone_in
+from autograder.cli.terminal import print_grades
+from autograder.gradebook import gradebook
+from autograder.reports import class_outputs
+from autograder.reports.class_outputs import write_outputs
+from autograder.sandbox.sandbox import SandboxError
+from tests.autograder.graded_class import HOMEWORK, PATCHES, make_class, result
+
+ROOT = Path(__file__).parents[3]
+HW = "hw03-self-attention"
+
+
+@pytest.fixture
+def submissions(tmp_path):
+    folder = tmp_path / "class"
+    (folder / "ada" / HW).mkdir(parents=True)
+    return folder
+
+
+def run(*arguments, **options):
+    return CliRunner().invoke(app, [str(a) for a in arguments], **options)
+
+
+def refused(outcome) -> str:
+    """The one line that a refusal is."""
+    assert outcome.exit_code == 2
+    assert outcome.stdout == ""
+    lines = outcome.stderr.splitlines()
+    assert len(lines) == 1, outcome.stderr
+    return lines[0]
+
+
+@pytest.mark.parametrize("command", [("grade", "--submissions", ".", "--out", "x"), ("release",)])
+def test_an_unknown_homework_is_refused_and_the_known_are_named(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name, *rest = command
+    line = refused(run(name, "hw99", *rest))
+    assert line.startswith("Error: no homework 'hw99'")
+    assert HW in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_folder_is_refused(tmp_path):
+    line = refused(
+        run("grade", "hw03", "--submissions", tmp_path / "no", "--out", tmp_path / "out")
+    )
+    assert str(tmp_path / "no") in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_class_is_refused(tmp_path):
+    (tmp_path / "class").mkdir()
+    line = refused(
+        run("grade", "hw03", "--submissions", tmp_path / "class", "--out", tmp_path / "out")
+    )
+    assert f"<student>/{HW}/{HW}.ipynb" in line
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "class", "class/out"])
+def test_an_out_that_can_be_no_folder_of_results_is_refused(submissions, tmp_path, place):
+    (tmp_path / "file").write_text("mine")
+    line = refused(run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / place))
+    assert str(tmp_path / place) in line
+    assert (tmp_path / "file").read_text() == "mine"
+    assert sorted(p.name for p in submissions.iterdir()) == ["ada"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere but to /proc")
+def test_an_out_that_may_not_be_written_is_refused(submissions, tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    line = refused(run("grade", "hw03", "--submissions", submissions, "--out", closed / "out"))
+    assert "Permission denied" in line
+
+
+def test_an_out_where_nothing_can_be_made_is_refused(submissions):
+    line = refused(run("grade", "hw03", "--submissions", submissions, "--out", "/proc/out"))
+    assert line.startswith("Error: --out /proc/out can't be written")
+
+
+def test_a_book_address_that_is_none_is_refused(submissions, tmp_path):
+    line = refused(
+        run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out",
+            "--book-url", "javascript:alert(1)")
+    )  # fmt: skip
+    assert "book_url" in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_gpu_is_told(submissions, tmp_path):
+    import torch
+
+    if torch.cuda.device_count():
+        pytest.skip("there is a GPU")
+    line = refused(
+        run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out",
+            "--device", "cuda")
+    )  # fmt: skip
+    assert "no GPU" in line
+
+
+def test_a_gpu_is_the_workers_affair_where_a_scheduler_grades(
+    graded, submissions, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    outcome = run(
+        "grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out",
+        "--device", "cuda", "--scheduler", "tcp://127.0.0.1:8786",
+    )  # fmt: skip
+    assert outcome.exit_code == 0, outcome.output
+    assert graded[0][2]["cluster"].device == "cuda"
+
+
+def test_without_bubblewrap_nothing_starts(submissions, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    line = refused(run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out"))
+    assert "apt-get install bubblewrap" in line
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("wrong", [("--workers", "0"), ("--time-limit", "0"), ("--device", "tpu")])
+def test_an_option_out_of_range_is_refused(submissions, tmp_path, wrong):
+    outcome = run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out", *wrong)
+    assert outcome.exit_code == 2
+    assert wrong[0] in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert not (tmp_path / "out").exists()
+
+
+COMMANDS = ["collect", "doctor", "export", "feedback", "grade", "regrade", "release", "report"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_examples(command):
+    outcome = run(command, "--help")
+    assert outcome.exit_code == 0
+    assert f"python -m autograder {command}" in outcome.stdout
+
+
+def test_help_says_what_it_takes_to_grade_again_what_is_graded():
+    told = " ".join(run("grade", "--help", env={"COLUMNS": "400"}).stdout.split())
+    assert "already keeps its marks: grade --force grades it again under this limit" in told
+    assert "Grades everything again, as --force does" in told
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "unsaid"),
+    [
+        ("regrade", "Where grading wrote.", "made if it is not there"),
+        ("doctor", "[default: (what nbgrader_config.py says, else SQLite)]", "--out"),
+    ],
+)
+def test_help_says_what_holds_for_this_command(command, said, unsaid):
+    told = " ".join(run(command, "--help", env={"COLUMNS": "400"}).stdout.split())
+    assert said in told
+    assert unsaid not in told
+
+
+class Recorder:
+    """Takes the place of the gradebook's."""
+
+    refusal = ""
+
+    def __init__(self, *places, **options):
+        self.recorded = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if self.refusal and error is None:
+            assert len(self.recorded) == 9
+            raise gradebook.GradebookError(self.refusal)
+
+    def record(self, made):
+        self.recorded.append(made)
+
+
+@pytest.fixture
+def graded(monkeypatch):
+    """Grading stands still here: a class that is graded already takes its place."""
+    calls = []
+
+    def grade_class(homework_id, submissions, *, on_start, on_result, **options):
+        calls.append((homework_id, submissions, options))
+        results = make_class()
+        on_start(len(results))
+        for made in results:
+            on_result(made)
+        return results
+
+    monkeypatch.setattr(class_run, "grade_class", grade_class)
+    monkeypatch.setattr(gradebook, "GradebookRecorder", Recorder)
+    monkeypatch.setattr(similarity, "flag_similar", lambda results, *rest: results)
+    monkeypatch.setattr(grading, "read_source_notebook", lambda path: HOMEWORK)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("address", "words"), [("localhost:8786", "must begin with tcp://"), ("tls://h:1", "ca_file")]
+)
+def test_a_scheduler_that_cannot_work_is_refused(graded, submissions, tmp_path, address, words):
+    out = tmp_path / "out"
+    outcome = run(
+        "grade", "hw03", "--submissions", submissions, "--out", out, "--scheduler", address
+    )
+    assert outcome.exit_code == 2
+    assert words in outcome.output
+    assert not graded
+    assert not out.exists()
+
+
+def test_grades_writes_everything_and_says_where(graded, submissions, tmp_path):
+    out = tmp_path / "out"
+    outcome = run(
+        "grade", "hw03", "--submissions", submissions, "--out", out, "--workers", 3,
+        "--time-limit", 900, "--no-sandbox", "--seed", 7, "--book-url", "https://example.org",
+    )  # fmt: skip
+    assert outcome.exit_code == 0, outcome.output
+    assert graded[0][:2] == (HW, submissions)
+    options = graded[0][2]
+    assert (options["cluster"].workers, options["isolated"], options["seed"]) == (3, False, 7)
+    assert options["cluster"].device == "cpu"
+    assert options["limits"].check_seconds == 900
+    assert options["limits"].submission_seconds == 3600
+    assert "TrustedJudge.root" in (out / "nbgrader" / "nbgrader_config.py").read_text()
+    for name in ("grades.csv", "report.html", "feedback/ben/hw00-double.html"):
+        assert (out / name).stat().st_size > 100
+    assert (
+        "https://example.org/doubling.html"
+        in (out / "feedback" / "ben" / "hw00-double.html").read_text()
+    )
+    assert len(list((out / "feedback").iterdir())) == 9
+    table, _, places = outcome.stdout.partition("Where to look")
+    assert [line.split()[:3] for line in table.splitlines()[:3]] == [
+        ["student", "score", "of"], ["ada", "3", "6"], ["ben", "1", "6"],
+    ]  # fmt: skip
+    assert "✓✗…" in table
+    assert "9 submissions, median 1 of 6 points, 1 flagged" in table
+    for name in ("grades.csv", "report.html", "feedback", "nbgrader/gradebook.db"):
+        assert str(out / name) in places
+    assert "Grading 9/9: olu" in outcome.stderr  # plain lines, for no terminal reads them
+    assert "\x1b" not in outcome.output
+
+
+def test_a_gradebook_that_refuses_loses_nothing(graded, submissions, tmp_path, monkeypatch):
+    words = "Traceback (most recent call last):\n  x\nError: locked"
+    monkeypatch.setattr(Recorder, "refusal", words)
+    outcome = run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out")
+    assert outcome.exit_code == 1
+    assert outcome.stderr.splitlines()[-1].endswith("not complete: Error: locked")
+    assert "ada" in outcome.stdout
+    assert (tmp_path / "out" / "grades.csv").exists()
+
+
+def test_outputs_come_all_or_not_at_all(graded, submissions, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    arguments = ("grade", "hw03", "--submissions", submissions, "--out", out)
+    assert run(*arguments).exit_code == 0
+    before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+
+    def fail(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(class_outputs, "write_marks", fail)
+    assert run(*arguments).exit_code != 0
+    assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize("command", ["grade", "regrade", "report", "feedback"])
+def test_one_command_at_a_time_works_in_a_folder(graded, submissions, tmp_path, command):
+    out = tmp_path / "out"
+    arguments = [command, "hw03", "--out", out]
+    arguments += ["--submissions", submissions] if "grade" in command else []
+    with alone_in(out):
+        (out / ".unfinished-x").write_text("the other's")
+        line = refused(run(*arguments))
+        assert line == f"Error: another command is working in {out}: wait until it has ended"
+        assert (out / ".unfinished-x").read_text() == "the other's"
+    assert not graded
+    assert [path.name for path in out.iterdir()] == [".unfinished-x"]
+
+
+def test_a_killed_command_keeps_nobody_out(tmp_path):
+    out = tmp_path / "new" / "out"
+    program = (
+        "import os, sys; from pathlib import Path\n"
+        "from autograder.cli.one_at_a_time import alone_in\n"
+        "with alone_in(Path(sys.argv[1])): os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, out], cwd=ROOT, timeout=600, check=False)
+    assert [path.name for path in out.iterdir()] == [".lock"]
+    with alone_in(out):
+        pass
+    assert list(out.iterdir()) == []
+    with alone_in(tmp_path / "a" / "b"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+def test_a_student_cannot_speak_to_the_terminal():
+    told = io.StringIO()
+    console = Console(file=told, markup=False, emoji=False, highlight=False, width=110)
+    name = "[bold red]:boom:[/]\x1b]0;pwned\x07\x1b[2J\u202eevil\r"
+    print_grades([result(name, flags=(PATCHES,), error="[link=file:x]\x1b[31m")], console)
+    shown = told.getvalue()
+    assert "[bold red]:boom:[/]" in shown
+    assert "[link=file:x]" in shown
+    assert not set("\x1b\x07\r\u202e") & set(shown)
+
+
+def test_a_large_class_is_cut_in_the_terminal():
+    told = io.StringIO()
+    results = [result(f"student-{number}") for number in range(500)]
+    print_grades(results, Console(file=told, width=110))
+    assert len(told.getvalue().splitlines()) < 70
+    assert "and 440 more" in told.getvalue()
+
+
+def test_doctor_finds_what_is_here():
+    outcome = run("doctor")
+    subjects = [
+        line.split()[2] for line in outcome.stdout.splitlines() if line[:1] in "✓✗–" and line
+    ]
+    assert subjects[:3] == ["Python", "torch", "nbgrader"]
+    assert "sandbox" in subjects
+    assert outcome.exit_code == (1 if "✗ missing" in outcome.stdout else 0)
+
+
+def test_doctor_says_how_to_mend(monkeypatch):
+    def missing():
+        raise SandboxError("bubblewrap is not installed; install it with: sudo apt-get ...")
+
+    monkeypatch.setattr("autograder.sandbox.sandbox.check_sandbox", missing)
+    monkeypatch.setattr(doctor, "_PACKAGES", ("no-such-package",))
+    outcome = run("doctor")
+    assert outcome.exit_code == 1
+    assert "sudo apt-get" in outcome.stdout
+    assert "pip install -r requirements.txt" in outcome.stdout
+    assert "can't run here yet" in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--db", "sqlite:////no/such/folder/x.db"], "unable to open database file"),
+        (["--scheduler", "localhost:8786"], "must begin with tcp://"),
+    ],
+)
+def test_doctor_looks_at_what_it_is_told(arguments, words):
+    outcome = run("doctor", *arguments)
+    assert outcome.exit_code == 1
+    assert words in " ".join(outcome.stdout.split())
+
+
+def test_doctor_compares_versions_with_the_pins(tmp_path):
+    (tmp_path / "requirements.txt").write_text("nbgrader==0.0.1\n")
+    found = {finding.subject: finding for finding in doctor.examine(tmp_path)}
+    assert found["nbgrader"].state == "without"
+    assert "nbgrader==0.0.1" in found["nbgrader"].mend
+    assert found["torch"].state == "ok"
+
+
+def test_the_module_runs_and_help_needs_no_torch():
+    program = (
+        "import sys, runpy\n"
+        "sys.argv = ['autograder', '--help']\n"
+        "try: runpy.run_module('autograder', run_name='__main__')\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    assert "python -m autograder" in done.stdout
+
+
+def test_a_name_that_leads_out_of_its_folder_is_never_written(tmp_path):
+    with pytest.raises(ValueError, match="no name of a folder"):
+        write_outputs([result("../../etc")], HOMEWORK, tmp_path)
+    assert list(tmp_path.iterdir()) == []

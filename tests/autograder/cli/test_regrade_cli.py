@@ -1,0 +1,253 @@
+"""Grading a graded class again, and the log that keeps the reason of every mark."""
+
+import csv
+import dataclasses
+from datetime import UTC, datetime
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder.class_run import run as class_run
+from autograder.class_run import similarity
+from autograder.class_run.result_store import ResultStore
+from autograder.cli import grading
+from autograder.cli.app import app
+from autograder.gradebook import gradebook
+from autograder.judging.results import Flag, FlagKind, Status
+from autograder.reports.mark_log import write_marks
+from tests.autograder.cli.test_cli import Recorder
+from tests.autograder.graded_class import HOMEWORK, INTERRUPTED, make_class, result
+
+HW = "hw03-self-attention"
+
+
+SIMILAR = Flag(kind=FlagKind.SIMILAR, text="99% the same as cho: double")
+
+
+def flag_similar(results, *rest):
+    """Ben, once more in each run: what is noticed when the whole class is there."""
+    return [
+        dataclasses.replace(made, flags=(SIMILAR,)) if made.student == "ben" else made
+        for made in results
+    ]
+
+
+@pytest.fixture
+def grade(tmp_path, monkeypatch):
+    """Run a command on a class whose results are these; recording is left out."""
+    (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
+    monkeypatch.setattr(gradebook, "GradebookRecorder", lambda *rest, **options: Recorder())
+    monkeypatch.setattr(similarity, "flag_similar", flag_similar)
+    monkeypatch.setattr(grading, "read_source_notebook", lambda path: HOMEWORK)
+
+    def run(command, results, *, killed_after=None):
+        def grade_class(homework_id, submissions, *, store, **options):
+            graded = []
+            for number, made in enumerate(results):
+                if number == killed_after:
+                    raise KeyboardInterrupt
+                store.keep(made, made_from="")
+                graded.append(made)
+            return graded
+
+        monkeypatch.setattr(class_run, "grade_class", grade_class)
+        arguments = [command, "hw03", "--submissions", f"{tmp_path}/class", "--out"]
+        return CliRunner().invoke(app, [*arguments, f"{tmp_path}/out"])
+
+    return run
+
+
+def test_whose_marks_changed_is_told_in_the_terminal_the_page_and_a_table(grade, tmp_path):
+    out = tmp_path / "out"
+    assert grade("grade", make_class()).exit_code == 0
+    assert not (out / "changes.csv").exists()
+    after = make_class()
+    after[0] = result("ada", values=Status.FAIL, message="=now <b>wrong</b>")
+    outcome = grade("regrade", after)
+    assert outcome.exit_code == 0, outcome.output
+    line = next(line for line in outcome.stdout.splitlines() if line.startswith("ada"))
+    assert line.split()[:5] == ["ada", "double-values", "2", "0", "=now"]
+    assert "1 of 9 submissions have other marks than before" in outcome.stdout
+    page = (out / "report.html").read_text()
+    assert "Changed marks" in page
+    assert "=now &lt;b&gt;wrong&lt;/b&gt;" in page
+    (row,) = csv.DictReader((out / "changes.csv").open())
+    assert row["reason"].startswith("'=now")
+    assert (row["old_score"], row["new_score"]) == ("2.0", "0.0")
+    assert not list(out.glob("results/*.before*"))
+
+
+def test_a_killed_regrade_still_compares_with_the_marks_from_before_it(grade, tmp_path):
+    assert grade("grade", make_class()).exit_code == 0
+    after = [result(made.student, Status.FAIL, Status.FAIL) for made in make_class()]
+    assert grade("regrade", after, killed_after=4).exit_code != 0
+    kept = ResultStore(tmp_path / "out" / "results" / HW).read_all()
+    assert [made.score for made in kept[:2]] == [0.0, 0.0]
+    outcome = grade("regrade", after)
+    assert "6 of 9 submissions have other marks than before" in outcome.stdout
+
+
+def test_what_is_noticed_last_is_kept_too(grade, tmp_path):
+    grade("grade", make_class())
+    store = ResultStore(tmp_path / "out" / "results" / HW)
+    assert {made.student: made.flags for made in store.read_all()}["ben"] == (SIMILAR,)
+    assert "99% the same as cho" in (tmp_path / "out" / "marks.log").read_text()
+
+
+def test_an_amended_result_still_belongs_to_its_notebook(tmp_path):
+    store = ResultStore(tmp_path)
+    store.keep(result("ada"), made_from="these bytes")
+    amended = result("ada", flags=(SIMILAR,))
+    store.amend(amended)
+    assert store.find("ada", "these bytes") == amended
+
+
+def test_nothing_changed_is_said(grade):
+    assert grade("grade", make_class()).exit_code == 0
+    outcome = grade("regrade", make_class())
+    assert "0 of 9 submissions have other marks" in outcome.stdout
+
+
+def test_changes_of_an_earlier_regrade_do_not_stay(grade, tmp_path):
+    assert grade("grade", make_class()).exit_code == 0
+    after = [result("ada", values=Status.FAIL), *make_class()[1:]]
+    assert grade("regrade", after).exit_code == 0
+    changes = tmp_path / "out" / "changes.csv"
+    assert len(changes.read_text().splitlines()) == 2
+    assert grade("regrade", after).exit_code == 0
+    assert changes.read_text().splitlines() == ["student,check,old_score,new_score,reason"]
+
+
+def lost(student):
+    return result(student, Status.INVALID, Status.INVALID, flags=(INTERRUPTED,), error="again")
+
+
+@pytest.mark.parametrize("command", ["grade", "regrade"])
+def test_whose_grading_was_interrupted_is_named(grade, tmp_path, command):
+    assert grade("grade", make_class()).exit_code == 0
+    outcome = grade(command, [lost("ada"), *make_class()[1:]])
+    assert outcome.exit_code == 1
+    assert outcome.stderr.splitlines()[-1].endswith("run the same command again, for: ada")
+    assert (tmp_path / "out" / "grades.csv").exists()
+
+
+def test_an_interrupted_regrade_still_compares_with_the_marks_from_before_it(grade):
+    assert grade("grade", make_class()).exit_code == 0
+    outcome = grade("regrade", [lost("ada"), *make_class()[1:]])
+    assert "0 of 9 submissions have other marks" in outcome.stdout
+    outcome = grade("regrade", [result("ada", values=Status.FAIL), *make_class()[1:]])
+    assert outcome.exit_code == 0
+    line = next(line for line in outcome.stdout.splitlines() if line.startswith("ada"))
+    assert line.split()[:4] == ["ada", "double-values", "2", "0"]
+
+
+@pytest.mark.parametrize("place", ["keep", "amend", "set_aside"])
+def test_a_full_disk_when_the_class_is_graded_is_told_in_one_line(grade, monkeypatch, place):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    def results():  # the disk is full when the last of them is there
+        yield from make_class()
+        monkeypatch.setattr(ResultStore, place, full)
+
+    outcome = grade("grade", results())
+    assert outcome.exit_code == 2
+    assert outcome.stderr.splitlines()[-1] == "Error: [Errno 28] No space left on device"
+
+
+def test_a_full_disk_before_regrading_is_told_in_one_line(grade, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    assert grade("grade", make_class()).exit_code == 0
+    monkeypatch.setattr(ResultStore, "keep_copy", full)
+    outcome = grade("regrade", make_class())
+    assert outcome.exit_code == 2
+    assert outcome.stderr.splitlines() == ["Error: [Errno 28] No space left on device"]
+
+
+def test_who_left_counts_no_longer_until_he_is_back(grade, tmp_path):
+    store = ResultStore(tmp_path / "out" / "results" / HW)
+    assert grade("grade", make_class()).exit_code == 0
+    outcome = grade("grade", make_class()[2:])
+    assert "Not among the submissions any more" in outcome.stdout
+    assert f"{store.left}: ada, ben" in outcome.stdout
+    assert [made.student for made in store.read_all()][:2] == ["cho", "dee"]
+
+
+def test_who_comes_back_has_the_result_from_before(tmp_path):
+    store = ResultStore(tmp_path)
+    for student in ("ada", "ben"):
+        store.keep(result(student, seed=7), made_from="bytes")
+    assert store.set_aside(["ben"]) == ["ada"]
+    assert store.set_aside(["ben"]) == []
+    assert store.find("ada", "bytes") == result("ada", seed=7)
+    assert store.set_aside(["ada"]) == ["ben"]
+    assert [made.student for made in store.read_all()] == ["ada"]
+
+
+def test_a_run_that_was_killed_before_it_wrote_leaves_no_mark_without_a_reason(
+    grade, tmp_path, monkeypatch
+):
+    def killed(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(grading, "write_outputs", killed)
+        assert grade("grade", make_class()).exit_code != 0
+    assert grade("grade", make_class()).exit_code == 0
+    log = (tmp_path / "out" / "marks.log").read_text()
+    assert len(log.splitlines()) == 9 * (1 + len(HOMEWORK.checks))
+
+
+def test_each_mark_has_its_reason_in_the_log_once(grade, tmp_path):
+    log = tmp_path / "out" / "marks.log"
+    grade("grade", make_class())
+    first = log.read_text()
+    lines = [line.split("\t") for line in first.splitlines()]
+    assert len(lines) == 9 * (1 + len(HOMEWORK.checks))
+    reasons = {(student, check): (score, words) for _, student, _, check, score, words in lines}
+    assert reasons["ben", "double-values"] == (
+        "0/2", "failed: result differs in 3 of 4 places (hint: Multiply by two.)",
+    )  # fmt: skip
+    assert reasons["ada", "(all)"][1].startswith("seed 987654321; in the sandbox")
+    assert "flag, hostile" in reasons["hal", "(all)"][1]
+    assert "The file is not JSON." in reasons["olu", "(all)"][1]
+    grade("grade", make_class())
+    assert log.read_text() == first
+    again = make_class()
+    again[1] = dataclasses.replace(again[1], seed=1)
+    grade("regrade", again)
+    assert log.read_text().startswith(first)
+    added = log.read_text()[len(first) :].splitlines()
+    assert [line.split("\t")[1] for line in added] == ["ben"] * 4
+
+
+def test_a_mark_that_comes_back_is_added_once(tmp_path):
+    log = tmp_path / "log"
+    right, wrong = result("ada"), result("ada", Status.FAIL)
+    for made in (right, wrong, right):
+        before = log.read_bytes() if log.exists() else b""
+        write_marks([made], log, now=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+        assert log.read_bytes().startswith(before)
+        assert log.read_bytes() != before
+    before = log.read_bytes()
+    write_marks([right], log, now=datetime(2026, 1, 2, 3, 4, 6, tzinfo=UTC))
+    assert log.read_bytes() == before
+
+
+def test_what_could_not_be_graded_lends_no_seed(tmp_path):
+    store, made = ResultStore(tmp_path), result("ada", seed=7)
+    store.keep(made, "f" * 128)
+    assert store.find_seed("ada", "f" * 128) == 7
+    store.keep(dataclasses.replace(made, error="no notebook"), "f" * 128)
+    assert store.find_seed("ada", "f" * 128) is None
+
+
+def test_a_student_cannot_forge_a_line_of_the_log(tmp_path):
+    made = result("ada\n2026\tbo", Status.FAIL, message="x\n\tbo\t9/9\x1b[2J\r")
+    write_marks([made], tmp_path / "log", now=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert {line.count("\t") for line in lines} == {5}
+    assert all(line.startswith("2026-01-02T03:04:05Z\tada 2026 bo\t") for line in lines)
+    assert "\x1b" not in "".join(lines)

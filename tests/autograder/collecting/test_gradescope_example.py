@@ -1,0 +1,69 @@
+"""The example for Gradescope: one submission in, one results.json out."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.homework_source.source import build_source_notebook
+from tests.autograder.conftest import ROOT
+
+EXAMPLE = ROOT / "examples" / "gradescope"
+HOMEWORK = "hw03-self-attention"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run the script as Gradescope does, on these files; returns results.json."""
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "course").symlink_to(ROOT)
+
+    def run(files: dict[str, bytes], **environment: str) -> dict:
+        (tmp_path / "submission").mkdir()
+        for name, content in files.items():
+            (tmp_path / "submission" / name).write_bytes(content)
+        settings = {"AUTOGRADER": str(tmp_path), "PYTHON": sys.executable} | environment
+        done = subprocess.run(
+            [EXAMPLE / "run_autograder"], env=os.environ | settings, cwd=tmp_path,
+            capture_output=True, text=True, timeout=1800,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return json.loads((tmp_path / "results" / "results.json").read_text())
+
+    return run
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("sandbox")
+def test_a_submission_is_graded(run):
+    solved = build_source_notebook(HOMEWORK, ROOT).read_bytes()
+    made = run({f"{HOMEWORK}.ipynb": solved, "notes.txt": b"x"})
+    automatic = [test for test in made["tests"] if "status" in test]
+    assert {test["status"] for test in automatic} == {"passed"}
+    assert made["score"] == sum(test["max_score"] for test in automatic)
+    assert "HIDDEN" not in json.dumps(made)
+
+
+def test_no_notebook_is_said_to_the_student(run):
+    assert "No notebook of this homework" in run({"essay.pdf": b"%PDF"})["output"]
+
+
+def test_without_a_sandbox_nothing_is_graded(run, tmp_path):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("bash", "cat", "cp", "mktemp", "mkdir", "rm"):
+        (tools / name).symlink_to(f"/usr/bin/{name}")
+    made = run({f"{HOMEWORK}.ipynb": b"{}"}, PATH=str(tools))
+    assert made["score"] == 0
+    assert "no fault of yours" in made["output"]
+
+
+@pytest.mark.parametrize("script", sorted(p.name for p in EXAMPLE.iterdir() if p.suffix != ".md"))
+def test_scripts_are_well_formed_and_run_as_they_are(script):
+    path = Path(EXAMPLE, script)
+    assert os.access(path, os.X_OK)
+    subprocess.run(["bash", "-n", path], check=True)
+    assert "--no-sandbox " not in path.read_text().replace("Never --no-sandbox here", "")

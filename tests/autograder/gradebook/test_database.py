@@ -1,0 +1,147 @@
+"""The gradebook on SQLite and on a real PostgreSQL: the same rows, and plain words if it fails."""
+
+import pytest
+from nbgrader.api import Gradebook
+from typer.testing import CliRunner
+
+from autograder.cli.app import app
+from autograder.gradebook.database import (
+    DatabaseError,
+    check_database,
+    configured_url,
+    gradebook_url,
+    without_password,
+)
+from autograder.gradebook.gradebook import record_in_gradebook
+from autograder.homework_source.homework import CellKind, read_source_notebook
+from autograder.homework_source.source import build_source_notebook
+from autograder.judging.judge import ungraded
+from autograder.judging.results import Status
+from tests.autograder.conftest import ROOT
+from tests.autograder.gradebook.private_postgres import missing_postgres, running_postgres
+from tests.autograder.gradebook.test_gradebook import HOMEWORK, hand_in, result_of
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    if missing := missing_postgres():
+        pytest.skip(missing)
+    with running_postgres() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def source():
+    return build_source_notebook(HOMEWORK, ROOT)
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "postgresql+psycopg"])
+def db_url(request, tmp_path) -> str:
+    """The address of an empty gradebook."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/elsewhere.db"
+    url = request.getfixturevalue("postgres")
+    _empty(url)
+    return url.replace("postgresql", request.param)
+
+
+def _empty(url: str) -> None:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA public CASCADE")
+        connection.execute("CREATE SCHEMA public")
+
+
+def rows(db_url: str) -> list[tuple]:
+    """Every grade: student, cell, points by machine and by hand, whether a person must look."""
+    with Gradebook(db_url) as gradebook:
+        return sorted(
+            (sub.student.id, grade.name, grade.auto_score, grade.manual_score,
+             bool(grade.needs_manual_grade), grade.max_score)
+            for sub in gradebook.assignment_submissions(HOMEWORK)
+            for notebook in sub.notebooks
+            for grade in notebook.grades
+        )  # fmt: skip
+
+
+def test_grades_are_recorded_and_manual_ones_stay(tmp_path, db_url, source):
+    homework = read_source_notebook(source)
+    for student, data in (("zoë", source.read_bytes()), ("bo", b"{not a notebook")):
+        hand_in(tmp_path / "class", student, data)
+    results = [
+        ungraded(homework, "bo", "The file is not a notebook."),
+        result_of(homework, "zoë", {0: (Status.FAIL, 0.0), 1: (Status.PARTIAL, 0.5)}),
+    ]
+
+    def record():
+        record_in_gradebook(
+            results, tmp_path / "class", HOMEWORK, root=ROOT,
+            course_folder=tmp_path / "nbgrader", db_url=db_url,
+        )  # fmt: skip
+
+    record()
+    automatic = sum(c.points for c in homework.checks if c.kind is CellKind.TEST)
+    written = next(c.grade_id for c in homework.checks if c.kind is CellKind.WRITTEN)
+    found = rows(db_url)
+    assert len(found) == 2 * len(homework.checks)
+    assert sum(row[2] or 0 for row in found if row[0] == "zoë") == automatic - 1.5
+    with Gradebook(db_url) as gradebook:
+        gradebook.find_grade(written, HOMEWORK, HOMEWORK, "zoë").manual_score = 2.0
+        gradebook.find_comment(written, HOMEWORK, HOMEWORK, "zoë").manual_comment = "¡olé! %s"
+        gradebook.db.commit()
+    record()
+    again = rows(db_url)
+    assert [row[3] for row in again if row[:2] == ("zoë", written)] == [2.0]
+    with Gradebook(db_url) as gradebook:
+        comment = gradebook.find_comment(written, HOMEWORK, HOMEWORK, "zoë")
+        assert comment.comment == "¡olé! %s"
+    assert not (tmp_path / "nbgrader" / "gradebook.db").exists()
+
+
+def test_a_database_that_answers_is_named(postgres, tmp_path):
+    assert check_database(postgres).startswith("PostgreSQL 1")
+    assert check_database(gradebook_url(tmp_path)).startswith("SQLite 3")
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://ta:secret@127.0.0.1:1/x", "is the server running"),
+        ("sqlite:////no/such/folder/gradebook.db", "unable to open database file"),
+        ("my secret gradebook", "expected such as postgresql://"),
+        ("postgresql+nodriver://ta:secret@h/x", "pip install -r requirements.txt"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_refused_before_grading(tmp_path, url, words):
+    with pytest.raises(DatabaseError, match=words) as refused:
+        check_database(url)
+    assert "secret" not in str(refused.value)
+    (tmp_path / "class" / "ada" / HOMEWORK).mkdir(parents=True)
+    out = tmp_path / "out"
+    outcome = CliRunner().invoke(
+        app, ["grade", "hw03", "--submissions", f"{tmp_path}/class", "--out", str(out), "--db", url]
+    )
+    assert outcome.exit_code == 2
+    assert words in outcome.stderr
+    assert "secret" not in outcome.stderr
+    assert not out.exists()
+
+
+def test_a_missing_database_or_user_is_told_how_to_make(postgres):
+    with pytest.raises(DatabaseError, match="createdb nothere"):
+        check_database(postgres.replace("/gradebook?", "/nothere?"))
+    with pytest.raises(DatabaseError, match="createuser bob"):
+        check_database(postgres.replace("ta@", "bob@"))
+
+
+def test_the_configuration_may_name_the_database(tmp_path):
+    config = tmp_path / "nbgrader_config.py"
+    assert configured_url(tmp_path) == ""
+    config.write_text("c = get_config()\nc.CourseDirectory.db_url = 'postgresql://h/x'\n")
+    assert configured_url(tmp_path) == "postgresql://h/x"
+    assert configured_url(ROOT) == ""
+
+
+def test_a_password_is_never_shown():
+    assert without_password("postgresql://a:b@h/x") == "postgresql://a@h/x"

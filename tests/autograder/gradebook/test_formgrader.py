@@ -1,0 +1,179 @@
+"""formgrader, unchanged, on a course that we graded: it lists, it shows, and nothing in it runs."""
+
+import dataclasses
+import json
+import shutil
+
+import nbformat
+import pytest
+from nbgrader.utils import compute_checksum
+from playwright.sync_api import sync_playwright
+
+from autograder.gradebook.course_config import write_course_config
+from autograder.gradebook.gradebook import GradebookError, record_in_gradebook
+from autograder.gradebook.inert_markup import inert_markup, make_inert
+from autograder.homework_source.homework import CellKind, read_source_notebook
+from autograder.homework_source.source import build_source_notebook
+from autograder.judging.results import CellOutput, Status, SubmissionResult
+from tests.autograder.conftest import ROOT, notebook
+from tests.autograder.gradebook.formgrader import running_formgrader
+from tests.autograder.gradebook.test_gradebook import HOMEWORK, hand_in, result_of
+from tests.autograder.judging.test_outputs import PNG
+
+ATTACK = "fetch('/api/contents/stolen',{method:'PUT'});window.attacked=1;alert(1)"
+MARKUP = f"""<script>{ATTACK}</script> <img src=x onerror="{ATTACK}"> <svg/onload="{ATTACK}">
+[link](javascript:{ATTACK}) [entity](&#106;avascript:alert(1)) ![pixel](http://evil.example/p.png)
+[a][b] <iframe src="//evil.example"></iframe> $\\href{{javascript:alert(1)}}{{formula}}$
+
+[b]: javascript:alert(1)
+<!-- <a href="x"> --> ``` <b onmouseover="{ATTACK}"> ```"""
+
+
+def saying(text: str, result: SubmissionResult) -> SubmissionResult:
+    """The same result, with a text of the student's wherever one can stand."""
+    told = {"message": text, "hint": text, "traceback": text}
+    checks = tuple(dataclasses.replace(check, **told) for check in result.checks)
+    shown = (CellOutput(cell="extra cell 1", text=text), CellOutput(cell="extra cell 1", png=PNG))
+    return dataclasses.replace(result, checks=checks, outputs=shown)
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A course with an honest student and one who attacks every page."""
+    folder = tmp_path_factory.mktemp("graded")
+    source = build_source_notebook(HOMEWORK, ROOT)
+    homework = read_source_notebook(source)
+    written = next(c.grade_id for c in homework.checks if c.kind is CellKind.WRITTEN)
+    solution = next(c.grade_id for c in homework.cells if c.kind is CellKind.SOLUTION)
+    hostile = json.loads(notebook((solution, f"# {MARKUP}"), f"print({MARKUP!r})"))
+    answer = {"nbgrader": {"grade_id": written}, "tags": [MARKUP], "collapsed": MARKUP}
+    hostile["cells"] += [
+        {"cell_type": "markdown", "metadata": answer, "source": MARKUP, "attachments": {}},
+        {"cell_type": "raw", "metadata": {"raw_mimetype": "text/html"}, "source": MARKUP},
+        {"cell_type": "markdown", "metadata": {}, "source": MARKUP},
+    ]
+    hostile["metadata"] = {"title": MARKUP, "widgets": {"x": MARKUP}}
+    hand_in(folder / "class", "ada", source.read_bytes())
+    hand_in(folder / "class", "eve", json.dumps(hostile).encode())
+    results = [
+        result_of(homework, "ada", {0: (Status.FAIL, 0.0)}),
+        saying(MARKUP, result_of(homework, "eve", {0: (Status.FAIL, 0.0)})),
+    ]
+    record_in_gradebook(
+        results, folder / "class", HOMEWORK, root=ROOT, course_folder=folder / "nbgrader"
+    )
+    write_course_config(folder / "nbgrader", ROOT)
+    return folder / "nbgrader"
+
+
+@pytest.fixture(scope="module")
+def formgrader(course, tmp_path_factory):
+    with running_formgrader(course, tmp_path_factory.mktemp("home")) as address:
+        yield address
+
+
+# formgrader takes no grade before MathJax, which it gets from another host, has said that it is
+# ready. There is no other host here: this says so in its place.
+MATHJAX = """window.MathJax = {Hub: {
+    Config() {}, Queue() {}, Startup: {signal: {Interest(hear) { hear("End"); }}}}};"""
+
+
+@pytest.fixture
+def page():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-background-networking"],
+        )
+        page = browser.new_page()
+        page.set_default_timeout(300_000)
+        page.add_init_script(MATHJAX)
+        yield page
+        browser.close()
+
+
+@pytest.mark.browser
+def test_students_and_their_points_are_listed(formgrader, page):
+    page.goto(formgrader.format("manage_students"))
+    page.locator("td.id", has_text="eve").wait_for()
+    assert page.locator("td.id", has_text="ada").is_visible()
+    page.goto(formgrader.format("gradebook"))
+    page.get_by_role("link", name=HOMEWORK).wait_for()
+    page.goto(formgrader.format(f"gradebook/{HOMEWORK}/{HOMEWORK}"))
+    page.get_by_role("link", name="Submission #1").wait_for()
+    assert page.get_by_role("link", name="Submission #2").is_visible()
+
+
+def open_submission(formgrader, page, student: str) -> list[str]:
+    """Open the page on which a TA grades by hand; returns what it asked other hosts for."""
+    asked = []
+    page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
+    page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    address = formgrader.format(f"api/submitted_notebooks/{HOMEWORK}/{HOMEWORK}")
+    listed = page.request.get(address).json()
+    identity = next(entry["id"] for entry in listed if entry["student"] == student)
+    page.goto(formgrader.format(f"submissions/{identity}/"), wait_until="load")
+    page.locator("textarea.comment").first.wait_for()
+    page.wait_for_timeout(500)
+    own = formgrader.split("/formgrader")[0]
+    return [line for line in asked if own not in line or not line.startswith("GET")]
+
+
+@pytest.mark.browser
+def test_a_submission_shows_what_the_judge_found_and_takes_a_grade(formgrader, page, course):
+    open_submission(formgrader, page, "ada")
+    assert "words" in page.locator(".output_error").first.inner_text()
+    scores = page.locator("input.score")
+    # formgrader fills them in when the gradebook has answered
+    page.wait_for_function("document.querySelector('input.score').placeholder === '0'")
+    with page.expect_response(lambda answer: answer.request.method == "PUT") as saved:
+        scores.last.fill("2")
+        scores.last.blur()
+    assert saved.value.ok
+
+
+@pytest.mark.browser
+def test_what_a_student_wrote_is_shown_and_runs_nowhere(formgrader, page, course):
+    asked = open_submission(formgrader, page, "eve")
+    # nbconvert's own pages ask for MathJax and RequireJS
+    foreign = [line for line in asked if "cdnjs.cloudflare.com" not in line]
+    assert not [line for line in foreign if "evil" in line or not line.startswith("GET")]
+    assert page.evaluate("window.attacked") is None
+    inside = page.locator("#notebook-container").first
+    text = inside.inner_text()
+    assert text.replace("\u2060", "").count("<script>fetch(") >= 4  # answer, code, message, output
+    assert inside.locator(".output_stream").first.inner_text().startswith("<script>")
+    assert inside.locator("img").evaluate_all("all => all.map(a => a.src.slice(0, 15))") == [
+        "data:image/png;"
+    ]
+    for tag in ("script", "iframe", "svg", "[onerror]", "[onload]", "[onmouseover]"):
+        assert inside.locator(tag).count() == 0, tag
+    links = inside.locator("a[href]").evaluate_all("all => all.map(a => a.href)")
+    assert not [link for link in links if not link.startswith("http")]
+    assert not list(course.parent.rglob("stolen"))
+
+
+@pytest.mark.parametrize("name", ["<img src=x>", 'a"b', "a'b", "a&b", "a`b"])
+def test_a_name_that_formgrader_would_take_for_markup_is_refused(tmp_path, name):
+    source = build_source_notebook(HOMEWORK, ROOT)
+    hand_in(tmp_path / "class", name, source.read_bytes())
+    result = result_of(read_source_notebook(source), name, {})
+    with pytest.raises(GradebookError, match="shows a student's id as HTML"):
+        record_in_gradebook(
+            [result], tmp_path / "class", HOMEWORK, root=ROOT, course_folder=tmp_path / "course"
+        )
+
+
+def test_ordinary_text_stays_as_it_is():
+    text = "For $a < b$ and `x[i] = y`, see *there*: (1) 2 <= 3, a -> b.\n\n| a | b |\n|---|---|\n"
+    assert inert_markup(text) == text
+
+
+def test_the_instructors_text_keeps_its_links_and_a_forged_checksum_keeps_none():
+    text = "Read [on](https://example.org/book)."
+    forged = nbformat.v4.new_markdown_cell(MARKUP, metadata={"nbgrader": {"grade_id": "read-me"}})
+    forged.metadata.nbgrader["checksum"] = compute_checksum(forged)
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text), forged])
+    make_inert(made, {text})
+    assert made.cells[0].source == text
+    assert made.cells[1].source == inert_markup(MARKUP)

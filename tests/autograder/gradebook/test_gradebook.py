@@ -1,0 +1,348 @@
+"""nbgrader goes on working: gradebook, autograde, feedback, with the judge underneath."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.apps import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+from sqlalchemy.exc import DataError
+from traitlets.config import Config
+
+from autograder.gradebook import gradebook as gradebook_module
+from autograder.gradebook.gradebook import GradebookError, record_in_gradebook
+from autograder.gradebook.graded_notebook import transplant
+from autograder.gradebook.preprocessor import TrustedJudge
+from autograder.gradebook.rows import GradebookRows
+from autograder.homework_source.homework import CellKind, read_source_notebook
+from autograder.homework_source.nbgrader_settings import configure
+from autograder.homework_source.source import build_source_notebook
+from autograder.judging.judge import ungraded
+from autograder.judging.results import CheckResult, Status, SubmissionResult
+from tests.autograder.conftest import ROOT, notebook
+from tests.autograder.gradebook.gradebook_contents import gradebook_contents
+
+HOMEWORK = "hw03-self-attention"
+
+
+@pytest.fixture(scope="module")
+def source() -> Path:
+    return build_source_notebook(HOMEWORK, ROOT)
+
+
+@pytest.fixture(scope="module")
+def homework(source):
+    return read_source_notebook(source)
+
+
+def hand_in(folder: Path, student: str, data: bytes) -> None:
+    path = folder / student / HOMEWORK / f"{HOMEWORK}.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+
+
+def result_of(homework, student, statuses) -> SubmissionResult:
+    """A result in which the first checks have these statuses and scores, and the rest pass."""
+    checks = []
+    for number, cell in enumerate(homework.checks):
+        status, score = statuses.get(number, (Status.PASS, cell.points))
+        if cell.kind is CellKind.WRITTEN:
+            status, score = Status.MANUAL, 0.0
+        checks.append(
+            CheckResult(
+                check=cell.grade_id, exercise=cell.exercise, title=cell.title, status=status,
+                score=score, max_score=cell.points, message="<b>words</b>",
+            )
+        )  # fmt: skip
+    return SubmissionResult(student=student, homework=HOMEWORK, checks=tuple(checks))
+
+
+def scores(course_folder: Path) -> dict[str, float]:
+    with Gradebook(f"sqlite:///{course_folder}/gradebook.db") as gradebook:
+        submissions = gradebook.assignment_submissions(HOMEWORK)
+        return {submission.student.id: submission.score for submission in submissions}
+
+
+def test_results_reach_the_gradebook_and_manual_grades_stay(tmp_path, homework, source):
+    submissions, course = tmp_path / "submitted", tmp_path / "nbgrader"
+    hand_in(submissions, "ada", source.read_bytes())
+    hand_in(submissions, "bo", b"{not a notebook")
+    results = [
+        result_of(homework, "ada", {0: (Status.FAIL, 0.0), 1: (Status.PARTIAL, 0.5)}),
+        ungraded(homework, "bo", "The file is not a notebook."),
+    ]
+    seen = []
+    options = {"root": ROOT, "course_folder": course, "on_recorded": seen.append}
+    record_in_gradebook(results, submissions, HOMEWORK, **options)
+    assert seen == ["ada", "bo"]
+    automatic = sum(c.points for c in homework.checks if c.kind is CellKind.TEST)
+    assert scores(course) == {"ada": automatic - 1.5, "bo": 0.0}
+
+    written = next(c.grade_id for c in homework.checks if c.kind is CellKind.WRITTEN)
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        grade = gradebook.find_grade(written, HOMEWORK, HOMEWORK, "ada")
+        assert grade.needs_manual_grade
+        grade.manual_score = 2.0
+        gradebook.db.commit()
+    record_in_gradebook(results, submissions, HOMEWORK, **options)
+    assert scores(course) == {"ada": automatic + 0.5, "bo": 0.0}
+
+
+@pytest.mark.parametrize("time", ["9" * 20, "9999-12-31 23:59 -2359", "soon", "\x00"])
+def test_a_time_that_is_none_costs_nobody_the_record(tmp_path, homework, source, time):
+    submissions, course = tmp_path / "submitted", tmp_path / "nbgrader"
+    hand_in(submissions, "ada", source.read_bytes())
+    (submissions / "ada" / HOMEWORK / "timestamp.txt").write_text(time)
+    result = result_of(homework, "ada", {})
+    record_in_gradebook([result], submissions, HOMEWORK, root=ROOT, course_folder=course)
+    assert scores(course) == {"ada": result.score}
+
+
+def test_a_folder_that_cannot_be_written_is_told_as_the_gradebooks(tmp_path, homework, source):
+    hand_in(tmp_path / "submitted", "ada", source.read_bytes())
+    (tmp_path / "nbgrader").write_text("no folder")
+    with pytest.raises(GradebookError, match=r"can't be used: .*nbgrader"):
+        record_in_gradebook(
+            [result_of(homework, "ada", {})], tmp_path / "submitted", HOMEWORK,
+            root=ROOT, course_folder=tmp_path / "nbgrader",
+        )  # fmt: skip
+
+
+def small_class(folder: Path, homework, source) -> list[SubmissionResult]:
+    """A class with every way to be marked, of which one notebook has cells of its own."""
+    solved = json.loads(source.read_text())
+    own = {"cell_type": "code", "metadata": {}, "source": "mine = 1", "outputs": [], "id": "own"}
+    solved["cells"].insert(3, own | {"execution_count": 1})
+    hand_in(folder, "ada", json.dumps(solved).encode())
+    (folder / "ada" / HOMEWORK / "timestamp.txt").write_text("2026-10-01 12:00:00 UTC")
+    untouched = (ROOT / "assignments" / HOMEWORK / f"{HOMEWORK}.ipynb").read_bytes()
+    hand_in(folder, "bo", untouched)
+    hand_in(folder, "cy", b"{not a notebook")
+    return [
+        result_of(homework, "ada", {0: (Status.FAIL, 0.0), 1: (Status.PARTIAL, 0.5)}),
+        result_of(homework, "bo", {2: (Status.TIMEOUT, 0.0), 3: (Status.CRASH, 0.0)}),
+        ungraded(homework, "cy", "The file is not a notebook."),
+    ]
+
+
+def files(folder: Path) -> dict[str, tuple[str, int]]:
+    return {
+        str(path.relative_to(folder)): (path.read_text(), path.stat().st_mode)
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".db"
+    }
+
+
+@pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SAWarning")  # nbgrader's
+def test_rows_and_files_are_what_nbgrader_autograde_writes(tmp_path, homework, source, monkeypatch):
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    results = small_class(tmp_path / "class", homework, source)
+    record_in_gradebook(results, tmp_path / "class", HOMEWORK, root=ROOT, course_folder=ours)
+
+    found = {result.student: result for result in results}
+    monkeypatch.setattr(TrustedJudge, "_grade", lambda self, *given: found[given[-1]])
+    for folder in ("source", "submitted"):
+        shutil.copytree(ours / folder, theirs / folder)
+    config = Config()
+    configure(config)
+    config.CourseDirectory.root = str(theirs)
+    config.TrustedJudge.root = str(ROOT)
+    api = NbGraderAPI(CourseDirectory(config=config), config=config)
+    assert api.generate_assignment(HOMEWORK)["success"]
+    for student in found:
+        assert api.autograde(HOMEWORK, student)["success"]
+
+    rows = gradebook_contents(f"sqlite:///{ours}/gradebook.db")
+    assert rows == gradebook_contents(f"sqlite:///{theirs}/gradebook.db")
+    assert len(rows["grade"]) == len(results) * len(homework.checks)
+    assert files(ours / "autograded") == files(theirs / "autograded")
+    assert files(ours / "release") == files(theirs / "release")
+
+
+def test_recording_again_changes_nothing_not_even_what_a_ta_has_seen(tmp_path, homework, source):
+    ada, *_ = small_class(tmp_path / "class", homework, source)
+    options = {"root": ROOT, "course_folder": tmp_path / "course"}
+    url = f"sqlite:///{tmp_path}/course/gradebook.db"
+    written = next(c.grade_id for c in homework.checks if c.kind is CellKind.WRITTEN)
+
+    def record(result):
+        record_in_gradebook([result], tmp_path / "class", HOMEWORK, **options)
+        with Gradebook(url) as gradebook:
+            return gradebook.find_grade(written, HOMEWORK, HOMEWORK, "ada").needs_manual_grade
+
+    assert record(ada)
+    with Gradebook(url) as gradebook:  # what formgrader does
+        grade = gradebook.find_grade(written, HOMEWORK, HOMEWORK, "ada")
+        grade.manual_score, grade.needs_manual_grade = 2.0, False
+        comment = gradebook.find_comment(written, HOMEWORK, HOMEWORK, "ada")
+        comment.manual_comment = "well put"
+        gradebook.db.commit()
+    before = gradebook_contents(url), files(tmp_path / "course")
+    assert not record(ada)
+    assert before == (gradebook_contents(url), files(tmp_path / "course"))
+
+    path = tmp_path / "class" / "ada" / HOMEWORK / f"{HOMEWORK}.ipynb"
+    path.write_text(path.read_text().replace("mine = 1", "mine = 2"))
+    assert record(ada)  # handed in anew: to be looked at again
+    with Gradebook(url) as gradebook:
+        assert gradebook.find_grade(written, HOMEWORK, HOMEWORK, "ada").manual_score == 2.0
+        comment = gradebook.find_comment(written, HOMEWORK, HOMEWORK, "ada")
+        assert comment.manual_comment == "well put"
+
+
+def test_a_new_text_of_the_instructors_asks_for_no_answer_again(tmp_path, source):
+    def edited(old, new):
+        now = nbformat.reads(text.replace(old, new), as_version=4)
+        return gradebook_module._same_answers(path, now)
+
+    before = nbformat.read(source, as_version=4)
+    own = nbformat.v4.new_code_cell("mine = 1")
+    locked = nbformat.v4.new_code_cell(
+        "assert double(1) == 2", metadata={"nbgrader": {"locked": True}}
+    )
+    before.cells += [own, locked]
+    text, path = nbformat.writes(before), tmp_path / "before.ipynb"
+    assert not edited("", "")  # nothing was handed in before
+    path.write_text(text)
+    assert edited("double(1) == 2", "double(2) == 4")
+    assert not edited("mine = 1", "mine = 2")
+    path.write_text("{not a notebook")
+    assert not edited("", "")
+
+
+@pytest.mark.parametrize(("seconds", "patience"), [(0.7, 600.0), (3600.0, 1.5)])
+def test_a_gradebook_that_is_locked_for_a_while(
+    tmp_path, homework, source, monkeypatch, seconds, patience
+):
+    monkeypatch.setattr(gradebook_module, "_PATIENCE_SECONDS", patience)
+    url = f"sqlite:///{tmp_path}/course/gradebook.db?timeout=0.1"
+    options = {"root": ROOT, "course_folder": tmp_path / "course", "db_url": url}
+    results = small_class(tmp_path / "class", homework, source)
+    record_in_gradebook(results[:1], tmp_path / "class", HOMEWORK, **options)
+
+    holder = sqlite3.connect(tmp_path / "course" / "gradebook.db", check_same_thread=False)
+    holder.execute("BEGIN EXCLUSIVE")
+    release = threading.Timer(seconds, holder.rollback)
+    release.start()
+    try:
+        if seconds < patience:
+            record_in_gradebook(results, tmp_path / "class", HOMEWORK, **options)
+        else:
+            with pytest.raises(GradebookError, match="locked"):
+                record_in_gradebook(results, tmp_path / "class", HOMEWORK, **options)
+    finally:
+        release.cancel()
+        holder.rollback()
+        holder.close()
+    record_in_gradebook(results, tmp_path / "class", HOMEWORK, **options)
+    assert set(scores(tmp_path / "course")) == {"ada", "bo", "cy"}
+
+
+def test_a_student_whom_nbgrader_refuses_stops_nobody_else(tmp_path, homework, source):
+    submissions, course = tmp_path / "submitted", tmp_path / "nbgrader"
+    results = []
+    for student in ("a*", "bo"):
+        hand_in(submissions, student, source.read_bytes())
+        results.append(result_of(homework, student, {}))
+    with pytest.raises(GradebookError, match=r"not recorded: a\*; a\*: nbgrader takes"):
+        record_in_gradebook(results, submissions, HOMEWORK, root=ROOT, course_folder=course)
+    assert scores(course)["bo"] == sum(c.points for c in homework.checks[:-1])
+
+
+def test_a_student_whom_the_database_refuses_stops_nobody_who_was_written_along(
+    tmp_path, homework, source, monkeypatch
+):
+    write_one = GradebookRows._write_one
+    together = []
+
+    def refuse_bo(rows, autograded):
+        if autograded.student == "bo":
+            raise DataError("INSERT", {}, ValueError("too long"))
+        write_one(rows, autograded)
+
+    write = GradebookRows.write
+    monkeypatch.setattr(GradebookRows, "_write_one", refuse_bo)
+    monkeypatch.setattr(
+        GradebookRows, "write", lambda self, part: (together.append(len(part)), write(self, part))
+    )
+    results = small_class(tmp_path / "class", homework, source)
+    with pytest.raises(GradebookError, match=r"not recorded: bo; bo: .*too long"):
+        record_in_gradebook(
+            results, tmp_path / "class", HOMEWORK, root=ROOT, course_folder=tmp_path / "course"
+        )
+    assert set(scores(tmp_path / "course")) == {"ada", "cy"}
+    assert max(together) > 1  # they did go together first
+
+
+def test_only_the_students_own_sources_are_transplanted(homework):
+    released = nbformat.read(ROOT / "assignments" / HOMEWORK / f"{HOMEWORK}.ipynb", as_version=4)
+    exercise = next(c.grade_id for c in homework.cells if c.kind is CellKind.SOLUTION)
+    check = next(c.grade_id for c in homework.cells if c.kind is CellKind.TEST)
+    handed_in = notebook(
+        "first = 1",
+        (exercise, "MINE = 1"),
+        "second = 2",
+        (check, "forged = True"),
+        tags=["skip-execution"],
+    )
+    made = transplant(released, handed_in, homework)
+    nbformat.validate(made)
+    text = nbformat.writes(made)
+    own = ["first = 1", "MINE = 1", "second = 2"]
+    assert [cell.source for cell in made.cells if cell.source in own] == own
+    assert "forged" not in text
+    assert "skip-execution" not in text
+    assert len(made.cells) == len(released.cells) + 2
+
+
+@pytest.fixture
+def nbgrader_course(tmp_path, source):
+    """A teaching assistant's own nbgrader course that uses the project's configuration."""
+    config = (ROOT / "nbgrader_config.py").read_text()
+    config += f"\nc.TrustedJudge.root = {str(ROOT)!r}\nc.TrustedJudge.check_seconds = 10.0\n"
+    (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n" + config)
+    target = tmp_path / "source" / HOMEWORK / source.name
+    target.parent.mkdir(parents=True)
+    target.write_bytes(source.read_bytes())
+
+    def nbgrader(*arguments: str) -> None:
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-m", "nbgrader", *arguments],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1800,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+
+    return tmp_path, nbgrader
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("sandbox")
+def test_nbgraders_own_commands_use_the_judge_and_leak_nothing(nbgrader_course, homework):
+    folder, nbgrader = nbgrader_course
+    nbgrader("generate_assignment", HOMEWORK)
+    solved = json.loads((folder / "source" / HOMEWORK / f"{HOMEWORK}.ipynb").read_text())
+    for cell in solved["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "causal_mask":
+            cell["source"] = "def causal_mask(*sizes, device=None):\n    return torch.ones(sizes)\n"
+    hand_in(folder / "submitted", "ada", json.dumps(solved).encode())
+    nbgrader("autograde", HOMEWORK)
+    lost = sum(c.points for c in homework.checks if c.exercise == "causal_mask")
+    automatic = sum(c.points for c in homework.checks if c.kind is CellKind.TEST)
+    assert scores(folder) == {"ada": automatic - lost}
+
+    nbgrader("generate_feedback", HOMEWORK)
+    (page,) = (folder / "feedback" / "ada").rglob("*.html")
+    text = page.read_text()
+    assert "causal_mask" in text
+    assert "HIDDEN TESTS" not in text
+    assert "reference_attention" not in text

@@ -1,0 +1,102 @@
+"""nbgrader's configuration: what it needs is there, however Python was started."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from traitlets.config.loader import PyFileConfigLoader
+from typer.testing import CliRunner
+
+from autograder.cli import doctor, grading
+from autograder.cli.app import app
+from autograder.gradebook.course_config import write_course_config
+from autograder.gradebook.preprocessor import TrustedJudge
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_nbgrader_finds_its_tools_in_an_environment_that_is_not_activated() -> None:
+    program = (
+        "from traitlets.config import Config\n"
+        "from autograder.homework_source.nbgrader_settings import configure\n"
+        "from nbgrader.api import get_alembic_version\n"
+        "configure(Config())\n"
+        "print(get_alembic_version())"
+    )
+    bare = {"PATH": "/usr/bin:/bin", "HOME": str(ROOT)}
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=bare, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip()
+
+
+def load(folder: Path):
+    return PyFileConfigLoader("nbgrader_config.py", path=str(folder)).load_config()
+
+
+def test_a_graded_course_has_the_limits_of_the_project_and_its_own_places(tmp_path: Path) -> None:
+    project, graded = tmp_path / "the 'project' \"here\"", tmp_path / "out" / "nbgrader"
+    project.mkdir()
+    write_course_config(graded, project)
+    assert TrustedJudge(config=load(graded)).memory_mb == 4096  # none are set, nor is a file there
+    settings = project / "nbgrader_config.py"
+    settings.write_text(
+        "c = get_config()\n"
+        "c.TrustedJudge.memory_mb = 512\n"
+        "c.TrustedJudge.root = 'elsewhere'\n"
+        "c.CourseDirectory.db_url = 'postgresql://h/x'\n"
+        "c.CourseDirectory.submitted_directory = 'elsewhere'\n"
+    )
+    config = load(graded)
+    judge = TrustedJudge(config=config)
+    assert (judge.memory_mb, judge.root) == (512, str(project))
+    assert config.CourseDirectory == {
+        "course_id": "default_course",
+        "root": str(graded),
+        "db_url": f"sqlite:///{graded}/gradebook.db",
+    }
+    settings.write_text("c = get_config()\nc.TrustedJudge.memory_mb = 1024\n")
+    assert TrustedJudge(config=load(graded)).memory_mb == 1024  # also without grading again
+    settings.unlink()
+    assert TrustedJudge(config=load(graded)).memory_mb == 4096
+
+
+@pytest.mark.parametrize("command", ["grade", "regrade"])
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("check_second = 5", ": c.TrustedJudge.check_second is no setting; did you mean check_s"),
+        ("x = 5", ": c.TrustedJudge.x is no setting; there are: check_seconds, "),
+        ("check_seconds = 0", ": c.TrustedJudge.check_seconds is 0, expected a float of at least "),
+        ("submission_seconds = -1.0", "submission_seconds is -1.0, expected a float of at least 0"),
+        ("memory_mb = 0", ": c.TrustedJudge.memory_mb is 0, expected an int of at least 1"),
+        ("output_characters = 9.5", "output_characters is 9.5, expected an int of at least 1"),
+        ("check_seconds = 'five'", "check_seconds is 'five', expected a float of at least 0.1"),
+        ("isolated = 'no'", ": c.TrustedJudge.isolated is 'no', expected a boolean"),
+        ("check_seconds = = 5", " can't be read as Python: SyntaxError: invalid syntax (nbgrader_"),
+        ("check_seconds = five", " can't be read as Python: NameError: name 'five' is not defined"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_told_in_one_line(tmp_path, monkeypatch, command, line, said):
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "solutions" / "hw00-doubling.py").touch()
+    settings = tmp_path / "nbgrader_config.py"
+    settings.write_text(f"c = get_config()\nc.TrustedJudge.{line}\n")
+    monkeypatch.setattr(grading, "ROOT", tmp_path)
+    places = ["--submissions", f"{tmp_path}/class", "--out", f"{tmp_path}/out"]
+    elsewhere = ["--scheduler", "tcp://127.0.0.1:1"]
+    outcome = CliRunner().invoke(app, [command, "hw00", *places, *elsewhere])
+    assert outcome.exit_code == 2, outcome.output
+    (told,) = outcome.stderr.splitlines()
+    assert told.startswith(f"Error: {settings}")
+    assert said in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_doctor_tells_of_settings_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "nbgrader_config.py").write_text("c = \n")
+    (found,) = (f for f in doctor.examine(tmp_path) if f.subject == "database")
+    assert found.state == "missing"
+    assert "can't be read as Python" in found.mend

@@ -1,0 +1,391 @@
+import json
+import sys
+import textwrap
+
+import nbformat
+import pytest
+from nbgrader.nbgraderformat import MetadataValidator
+
+from autograder.homework_source.homework import CellKind, HomeworkError, read_source_notebook
+from autograder.homework_source.marked_reference import mark_solution, marked_source
+from autograder.homework_source.source import build_source_notebook, read_source
+
+GOOD = '''\
+# %% [markdown]
+# # A small homework
+#
+# Read [the chapter](book:small#start).
+
+# %% setup="imports"
+import math
+
+# %% solution="double"
+def double(x):
+    """Return twice x."""
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+
+# %% solution="double_all" of="layers"
+# Use your own double.
+
+# %% test="double-values" points=1 read="small#start"
+# It doubles
+assert double(2) == 4
+### BEGIN HIDDEN TESTS
+assert double(3) == 6
+### END HIDDEN TESTS
+
+# %% test="double_all-values" points=0.5
+# It doubles all
+assert double_all([1]) == [2]
+
+# %% [markdown] written="why" points=2
+# Why?
+#
+# ### BEGIN SOLUTION
+# Because.
+# ### END SOLUTION
+
+# %% demo="fun"
+print(double(21))
+'''
+
+LAYERS = '''\
+"""Layers that only these tests know."""
+import functools
+import math
+
+_FACTOR = 2
+_UNUSED = 3
+
+
+def double_all(xs):
+    """Return twice each."""
+    # a helper does it
+    return [_double(x) for x in xs]
+
+
+def _double(x):
+    return _FACTOR * x
+
+
+def _stranger(x):
+    return _UNUSED * x
+
+
+@functools.cache
+def decorated(
+    x: int,
+) -> int:
+    """Say
+    more.
+    """
+
+    @functools.wraps(decorated_by)
+    def inner():
+        return x
+
+    return inner()  # done
+    # and a last remark
+
+
+class Layer:
+    """A layer."""
+
+    size = 3
+
+    def __init__(self):
+        """Begin."""
+        super().__init__()
+        self.x = 1
+
+    def given(self):
+        """Nothing to do."""
+
+    def forward(self, x):
+        # a comment of the body
+        return self._help(x)
+
+    def _help(self, x):
+        """Secret."""
+        return x
+
+
+class HelperFirst:
+    def _help(self):
+        return 1
+
+    def forward(self):
+        return self._help()
+
+
+def on_one_line(x): return x
+
+
+def nothing(x):
+    """Given as it is."""
+
+
+NUMBER = 3
+'''
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "layers.py").write_text(LAYERS)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    sys.modules.pop("layers", None)
+
+
+def write(root, text, name="hw01-small"):
+    path = root / "solutions" / f"{name}.py"
+    path.write_text(text)
+    return path
+
+
+def refusal(root, text):
+    path = write(root, text)
+    with pytest.raises(HomeworkError) as refused:
+        build_source_notebook("hw01", root)
+    assert not (root / "build").exists()
+    return str(refused.value).replace(str(path), "FILE")
+
+
+def test_cells_get_their_kind_name_points_and_place_to_read(root):
+    write(root, GOOD)
+    homework = read_source_notebook(build_source_notebook("hw01", root))
+    assert (homework.id, homework.title) == ("hw01-small", "A small homework")
+    assert [(str(c.kind), c.grade_id, c.points, c.exercise, c.read) for c in homework.cells] == [
+        ("text", "", 0, "", ""),
+        ("setup", "imports", 0, "", ""),
+        ("solution", "double", 0, "", ""),
+        ("solution", "double_all", 0, "", ""),
+        ("test", "double-values", 1, "double", "small#start"),
+        ("test", "double_all-values", 0.5, "double_all", ""),
+        ("written", "why", 2, "", ""),
+        ("demo", "fun", 0, "", ""),
+    ]
+    assert homework.checks[0].title == "It doubles"
+
+
+def test_a_question_without_a_heading_is_not_called_after_its_markers(root):
+    write(root, GOOD)
+    homework = read_source_notebook(build_source_notebook("hw01", root))
+    (question,) = (check for check in homework.checks if check.grade_id == "why")
+    assert question.title == "why"  # its name
+
+
+def test_nbgrader_finds_the_notebook_valid(root):
+    write(root, GOOD)
+    notebook = nbformat.read(build_source_notebook("hw01", root), as_version=4)
+    nbformat.validate(notebook)
+    MetadataValidator().validate_nb(notebook)
+    by_name = {c.metadata.nbgrader.grade_id: c for c in notebook.cells if "nbgrader" in c.metadata}
+    locked = {name for name, cell in by_name.items() if cell.metadata.nbgrader.locked}
+    assert locked == {"imports", "double-values", "double_all-values", "fun"}
+    assert by_name["why"].cell_type == "markdown"
+    assert by_name["why"].metadata.nbgrader.solution
+    assert by_name["why"].metadata.nbgrader.grade
+
+
+def test_the_same_source_gives_the_same_bytes(root):
+    write(root, GOOD)
+    first = build_source_notebook("hw01", root).read_bytes()
+    assert build_source_notebook("hw01-small", root).read_bytes() == first
+    ids = [cell["id"] for cell in json.loads(first)["cells"]]
+    assert ids[:3] == ["text-00", "imports", "double"]
+
+
+def test_an_exercise_with_a_prefix_in_common_takes_the_longest(root):
+    longer = GOOD[GOOD.index('# %% solution="double"') : GOOD.index('# %% solution="double_all"')]
+    longer = longer.replace('"double"', '"double-again"')
+    text = GOOD.replace('test="double-values"', 'test="double-again-values"')
+    write(root, text.replace('# %% solution="double"', longer + '\n# %% solution="double"'))
+    cells = read_source(root / "solutions" / "hw01-small.py")
+    assert [c.exercise for c in cells if c.exercise] == ["double-again", "double_all"]
+
+
+def test_the_notebook_runs_when_its_cells_are_joined(root):
+    write(root, GOOD)
+    homework = read_source_notebook(build_source_notebook("hw01", root))
+    code = [c for c in homework.cells if c.kind not in (CellKind.TEXT, CellKind.WRITTEN)]
+    exec("\n".join(c.source for c in code), {})
+
+
+def test_links_to_the_book_become_addresses_or_plain_words(root):
+    write(root, GOOD)
+    notebook = nbformat.read(build_source_notebook("hw01", root), as_version=4)
+    assert "Read *the chapter*." in notebook.cells[0].source
+    (root / "pyproject.toml").write_text('[project.urls]\nBook = "https://book.example/"\n')
+    notebook = nbformat.read(build_source_notebook("hw01", root), as_version=4)
+    assert "[the chapter](https://book.example/small.html#start)" in notebook.cells[0].source
+
+
+def test_a_rule_reaches_the_judge_with_what_course_lib_holds(root):
+    ruled = 'solution="double" forbids="torch.nn.LayerNorm torch.mul"'
+    text = GOOD.replace('solution="double"', ruled).replace(
+        "Read [", "No `nn.LayerNorm`, no mul! ["
+    )
+    write(root, text)
+    homework = read_source_notebook(build_source_notebook("hw01", root))
+    rules = {c.grade_id: c.forbids for c in homework.cells if c.kind is CellKind.SOLUTION}
+    assert rules == {
+        "double": ("torch.nn.LayerNorm", "torch.mul"),
+        "double_all": ("layers.double_all",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("torch.nn.LayerNorm", "FILE:9: forbids torch.nn.LayerNorm, but no text"),
+        ("torch.nn.LayerNrom", "FILE:9: forbids names 'torch.nn.LayerNrom', which does not exist"),
+        ("nn.LayerNorm", "FILE:9: forbids names 'nn.LayerNorm', which does not exist"),
+        ("no:thing:", "FILE:9: forbids names 'no:thing:', which does not exist"),
+    ],
+)
+def test_a_rule_that_means_nothing_or_is_not_told_is_refused(root, name, message):
+    text = GOOD.replace('solution="double"', f'solution="double" forbids="{name}"')
+    assert message in refusal(root, text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("    ### END SOLUTION\n", "", "FILE:12: '### BEGIN SOLUTION' without an '### END"),
+        ("    ### BEGIN SOLUTION\n", "", "FILE:13: '### END SOLUTION' without a '### BEGIN"),
+        ("    return 2 * x\n", "    ### BEGIN SOLUTION\n", "FILE:13: '### BEGIN SOLUTION' inside"),
+        ("### END HIDDEN TESTS\n", "", "FILE:22: '### BEGIN HIDDEN TESTS' without an '### END"),
+        ("### BEGIN HIDDEN TESTS\n", "", "FILE:23: '### END HIDDEN TESTS' without a"),
+        ("# ### END SOLUTION\n", "", "FILE:33: '### BEGIN SOLUTION' without an"),
+        ("### BEGIN HIDDEN TESTS", "### BEGIN SOLUTION", "FILE:22: '### BEGIN SOLUTION' in a test"),
+        ("### BEGIN HIDDEN TESTS", "# BEGIN HIDDEN TESTS", "FILE:22: '# BEGIN HIDDEN TESTS' in a"),
+        ("print(double(21))", "### BEGIN SOLUTION", "FILE:38: '### BEGIN SOLUTION' in a demo"),
+        ('demo="fun"', 'demo="why"', "FILE:37: duplicate grade_id 'why', first at FILE:30"),
+        ('of="layers"', 'of="layers.no"', "FILE:16: no module 'layers.no' can be imported"),
+        ('of="layers"', 'of="json"', "FILE:16: json has no 'double_all'"),
+        ("# Use your own double.", "x = 1", "FILE:16: a solution taken from layers holds comments"),
+        ('test="double-values"', 'test="triple-values"', "FILE:19: test 'triple-values' must be"),
+        ('test="double-values"', 'test="double"', "FILE:19: test 'double' must be named"),
+        (" points=1", "", "FILE:19: points must be a positive number, got None"),
+        (" points=1", " points=0", "FILE:19: points must be a positive number, got 0"),
+        (" points=1", " points=-1", "FILE:19: points must be a positive number, got -1"),
+        (" points=1", " points=true", "FILE:19: points must be a positive number, got True"),
+        (" points=1", ' points="1"', "FILE:19: points must be a positive number, got '1'"),
+        ('demo="fun"', 'domo="fun"', "FILE:37: unknown label domo; a text cell may have: none"),
+        ('demo="fun"', 'demo="fun" points=1', "FILE:37: unknown label points; a demo cell"),
+        ('demo="fun"', 'demo="fun" setup="x"', "FILE:37: a cell is of one kind, got setup and"),
+        ('demo="fun"', 'demo="so much fun"', "FILE:37: a label is made of A-Z"),
+        ('demo="fun"', "demo=fun", "FILE:37: unknown label"),
+        (' demo="fun"', "", "FILE:37: a code cell needs one of the labels setup, solution"),
+        ("[markdown] written", "written", "FILE:30: a written answer is a markdown cell"),
+        ('setup="imports"', '[markdown] setup="imports"', "FILE:6: a setup cell holds code"),
+    ],
+)
+def test_a_source_that_breaks_the_grammar_is_refused_with_its_line(root, old, new, message):
+    assert GOOD.count(old) >= 1
+    assert message in refusal(root, GOOD.replace(old, new, 1))
+
+
+def test_a_test_before_its_exercise_is_refused(root):
+    start = GOOD.index('# %% solution="double"')
+    end = GOOD.index('# %% solution="double_all"')
+    moved = GOOD[:start] + GOOD[end:] + "\n" + GOOD[start:end]
+    assert "test 'double-values' must be named" in refusal(root, moved)
+
+
+def test_an_answer_without_its_own_solution_is_refused(root):
+    text = GOOD.replace("    ### BEGIN SOLUTION\n", "").replace("    ### END SOLUTION\n", "", 1)
+    assert "FILE:9: a solution cell needs '### BEGIN SOLUTION'" in refusal(root, text)
+
+
+def test_lines_are_right_after_a_string_that_looks_like_a_cell(root):
+    text = GOOD.replace("import math\n", 'import math\ntext = """\n# %% no cell\n"""\n')
+    message = refusal(root, text.replace(" points=0.5", ""))
+    assert "FILE:29: points must be" in message
+    assert text.replace(" points=0.5", "").split("\n")[28].startswith('# %% test="double_all')
+
+
+def test_an_unknown_homework_and_an_unreadable_source_are_refused(root):
+    with pytest.raises(HomeworkError, match="no homework 'hw01'; known: none"):
+        build_source_notebook("hw01", root)
+    write(root, GOOD)
+    with pytest.raises(HomeworkError, match="known: hw01-small"):
+        build_source_notebook("hw02", root)
+    (root / "solutions" / "hw01-small.py").write_bytes(b"# %% \xff\xfe")
+    with pytest.raises(HomeworkError, match="cannot be read"):
+        build_source_notebook("hw01", root)
+
+
+def test_private_helpers_of_the_module_come_inside_the_markers(root):
+    marked = marked_source("layers", "double_all")
+    visible, rest = marked.split("    ### BEGIN SOLUTION\n")
+    solution, after = rest.split("    ### END SOLUTION")
+    assert visible == 'def double_all(xs):\n    """Return twice each."""\n'
+    assert "# a helper does it" in solution
+    assert "def _double(x):" in solution
+    assert "_FACTOR = 2" in solution
+    assert "_stranger" not in marked
+    assert "_UNUSED" not in marked
+    assert after == ""
+    namespace = {}
+    exec(marked, namespace)
+    assert namespace["double_all"]([2]) == [4]
+
+
+def test_decorators_signature_and_docstring_stay_outside(root):
+    source = LAYERS[LAYERS.index("@functools.cache") : LAYERS.index("\n\nclass Layer")].strip()
+    marked = mark_solution(source)
+    begin, end = marked.index("    ### BEGIN SOLUTION"), marked.index("    ### END SOLUTION")
+    assert marked[:begin].endswith('    """Say\n    more.\n    """\n\n')
+    assert marked[begin:].startswith("    ### BEGIN SOLUTION\n    @functools.wraps")
+    assert "# and a last remark" in marked[begin:end]
+
+
+def test_a_class_keeps_what_is_given_and_loses_its_private_methods(root):
+    marked = marked_source("layers", "Layer")
+    assert marked == textwrap.dedent(
+        '''\
+        class Layer:
+            """A layer."""
+
+            size = 3
+
+            def __init__(self):
+                """Begin."""
+                super().__init__()
+                ### BEGIN SOLUTION
+                self.x = 1
+                ### END SOLUTION
+
+            def given(self):
+                """Nothing to do."""
+
+            def forward(self, x):
+                ### BEGIN SOLUTION
+                # a comment of the body
+                return self._help(x)
+
+            def _help(self, x):
+                """Secret."""
+                return x
+                ### END SOLUTION'''
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("HelperFirst", r"HelperFirst._help must follow a public method"),
+        ("on_one_line", "the body of 'on_one_line' must stand on lines of its own"),
+        ("nothing", "nothing is left to write in 'nothing'"),
+        ("NUMBER", "layers.NUMBER is no function or class defined there"),
+        ("math", "layers.math is no function or class defined there"),
+    ],
+)
+def test_a_layout_that_leaves_no_place_for_a_stub_is_refused(root, name, message):
+    with pytest.raises(HomeworkError, match=message):
+        marked_source("layers", name)

@@ -1,0 +1,236 @@
+"""A rule of an exercise: which code breaks it, what it costs, and what the staff is told."""
+
+import dataclasses
+
+import pytest
+
+from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.judging.results import Flag, FlagKind, Status
+from autograder.judging.student_process import ProcessEnded, StudentProcess
+from autograder.sandbox.worker.reading import read
+
+SETUP = "import torch\nimport torch.nn.functional as F\nfrom torch import nn"
+RULES = {"norm": ["torch.nn.LayerNorm", "torch.nn.functional.layer_norm", "course_lib.norms.norm"]}
+
+BREACHES = {
+    "a function": ("def norm(x):\n    return F.layer_norm(x, x.shape[-1:])", 2),
+    "a class": ("class norm(nn.LayerNorm):\n    pass", 1),
+    "the whole of it": ("norm = nn.LayerNorm(4)", 1),
+    "an import under its name": ("x = 1\nfrom torch.nn import LayerNorm as norm", 2),
+    "what the edition withholds": ("try:\n    from course_lib.norms import norm\nexcept: pass", 2),
+    "another name for a module": ("G = F\ndef norm(x):\n    return G.layer_norm(x, (4,))", 3),
+    "a function that helps": ("def norm(x): return h(x)\ndef h(x): return nn.LayerNorm(4)(x)", 2),
+    "a value that helps": ("layer = nn.LayerNorm(4)\ndef norm(x):\n    return layer(x)", 1),
+    "a global of a function": ("def f():\n  global h\n  h = F.layer_norm\ndef norm(x): h(x)", 3),
+    "an import inside": ("def norm(x):\n    from torch import layer_norm as f\n    return f(x)", 3),
+    "a star": ("from torch.nn import *\ndef norm(x):\n    return LayerNorm(4)(x)", 3),
+    "its own module": ("import torch.nn.modules.normalization as n\nnorm = n.LayerNorm", 2),
+    "an operator": ("def norm(x):\n    return torch.ops.aten.layer_norm(x, (4,))", 2),
+    "the kernel below it": ("def norm(x): return torch.native_layer_norm(x, (4,))", 1),
+    "the operator below it": ("def norm(x): return torch.ops.aten.native_layer_norm(x)", 1),
+    "a method of it": ("class norm: pass\nnorm.forward = nn.LayerNorm.forward", 2),
+    "setattr": ("class norm: pass\nsetattr(norm, 'forward', nn.LayerNorm.forward)", 2),
+    "getattr": ("def norm(x):\n    return getattr(nn, 'LayerNorm')(4)(x)", 2),
+    "a cell magic": ("%%time\nx = 1\nnorm = nn.LayerNorm(4)", 3),
+    "a line magic": ("x = 1\n%time norm = nn.LayerNorm(4)", 2),
+    "an imported base": ("from torch.nn import LayerNorm as norm\nclass norm(norm): pass", 2),
+    "await": ("import asyncio\nawait asyncio.sleep(0)\nnorm = nn.LayerNorm(4)", 3),
+    "blank lines first": ("\n\nnorm = nn.LayerNorm(4)", 3),
+}  # fmt: skip
+
+ALLOWED = {
+    "of one's own": "class norm(nn.Module):\n    def forward(self, x): return x - x.mean(-1)",
+    "a comparison": "def norm(x): return x\nassert norm(1) != nn.LayerNorm(4)",
+    "a comparison by name": "def norm(x): return x\ntheirs = nn.LayerNorm(4)\nprint(theirs, norm)",
+    "a local of the same name": "x = nn.LayerNorm(4)\ndef norm(x):\n    return [x for _ in x]",
+    "isinstance": "def norm(x): return isinstance(x, (nn.LayerNorm, nn.Linear))",
+    "a method of one's own": "class norm:\n    def layer_norm(self): return self.layer_norm()",
+    "a function of one's own": "def layer_norm(x): return x\ndef norm(x): return layer_norm(x)",
+    "a module of like name": "from torch.nn.utils import rnn\ndef norm(x): rnn.pad_sequence(x)",
+    "covered by one's own": "from torch.nn import LayerNorm as norm\ndef norm(x): return x",
+    "a text": "def norm(x):\n    '''As nn.LayerNorm.'''\n    return x  # F.layer_norm",
+    "no Python": "norm = nn.LayerNorm(",
+}
+
+
+def read_one(source):
+    return read([("setup", SETUP, False), ("norm", source, True)], RULES)
+
+
+@pytest.mark.parametrize("name", BREACHES)
+def test_code_that_leads_to_a_forbidden_name_is_found_with_its_line(name):
+    source, line = BREACHES[name]
+    (found,) = {(exercise, cell, at) for exercise, _, cell, at in read_one(source)[0]}
+    assert found == ("norm", "norm", line)
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_code_that_only_mentions_it_is_not(name):
+    assert read_one(ALLOWED[name])[:2] == ([], [])
+
+
+def test_changes_to_what_is_not_theirs_and_prying_are_found():
+    source = """
+import sys
+torch.allclose = lambda *a: True
+sys.displayhook = print
+setattr(torch, "equal", 1)
+frame = sys._getframe()
+open("/proc/1/mem")
+torch.backends.cudnn.deterministic = True
+torch.manual_seed(0)
+"""
+    assert read_one(source)[1] == [
+        ("changes", "torch.allclose", "norm", 3),
+        ("changes", "sys.displayhook", "norm", 4),
+        ("changes", "torch.equal", "norm", 5),
+        ("pries", "sys._getframe", "norm", 6),
+        ("pries", "/proc/", "norm", 7),
+    ]
+
+
+TWICE = """# It doubles
+### BEGIN HIDDEN TESTS
+x = torch.randn(3)
+assert bool((double(x) == 2 * x).all())
+### END HIDDEN TESTS"""
+RULED = Homework(
+    id="hw00-double",
+    title="Doubling",
+    cells=(
+        Cell(kind=CellKind.SETUP, grade_id="imports", source="import torch"),
+        Cell(
+            kind=CellKind.SOLUTION,
+            grade_id="double",
+            source="def double(x):\n    return 2 * x",
+            forbids=("torch.nn.functional.dropout", "torch.nn.Identity"),
+        ),
+        Cell(kind=CellKind.TEST, grade_id="double-a", exercise="double", points=2.0,
+             title="It doubles", source=TWICE),
+        Cell(kind=CellKind.SOLUTION, grade_id="half", source="def half(x):\n    return x / 2"),
+        Cell(kind=CellKind.TEST, grade_id="half-a", exercise="half", points=1.0, title="It halves",
+             source="# It halves\nassert half(4) == 2"),
+    ),
+)  # fmt: skip
+HALF = ("half", "def half(x):\n    return x / 2")
+DELEGATED = """import torch.nn.functional as F
+def double(x):
+    return 2 * F.dropout(x, 0.0)"""
+HIDDEN_FROM_THE_READER = DELEGATED.replace("F.dropout", 'eval("F.drop" + "out")')
+
+
+def delegations(result):
+    return [flag for flag in result.flags if flag.kind is FlagKind.DELEGATION]
+
+
+@pytest.mark.sandbox
+def test_a_broken_rule_costs_the_exercise_and_nothing_else(grade):
+    result = grade(("double", DELEGATED), HALF, homework=RULED)
+    assert [check.score for check in result.checks] == [0, 1]
+    told = result.checks[0].message
+    assert told.startswith("Line 3 of the cell double leads to torch.nn.functional.dropout. ")
+    words = "double leads to torch.nn.functional.dropout, which it forbids: its checks are lost"
+    assert delegations(result) == [
+        Flag(kind=FlagKind.DELEGATION, text=words, cell="double", line=3)
+    ]
+
+
+@pytest.mark.sandbox
+def test_a_call_that_reading_does_not_see_is_told_and_costs_nothing(grade):
+    result = grade(("double", HIDDEN_FROM_THE_READER), HALF, homework=RULED)
+    assert result.score == 3
+    (flag,) = delegations(result)
+    assert (flag.cell, flag.line) == ("double", 3)
+    assert "torch.nn.functional.dropout, which an exercise forbids, was called" in flag.text
+
+
+@pytest.mark.sandbox
+def test_what_one_exercise_forbids_another_may_call(grade):
+    hidden = "def same(x):\n    return eval('torch.nn.Identity')()(x)"
+    cells = [hidden, ("double", "def double(x):\n    return x + x")]
+    half = ("half", "def half(x):\n    return same(x) / 2")
+    assert delegations(grade(*cells, half, homework=RULED)) == []
+    double = ("double", "def double(x):\n    return 2 * same(x)")
+    (flag,) = delegations(grade(hidden, double, half, homework=RULED))
+    assert flag.line == 2
+
+
+@pytest.mark.sandbox
+def test_a_comparison_in_a_cell_of_ones_own_is_nobodys_business(grade):
+    compare = "assert bool((torch.nn.Identity()(torch.ones(2)) * 2 == double(torch.ones(2))).all())"
+    result = grade(("double", "def double(x):\n    return x + x"), compare, HALF, homework=RULED)
+    assert result.score == 3
+    assert result.cell_failures == ()
+    assert delegations(result) == []
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    "noted",
+    [
+        "['x'] * 50",
+        "object()",
+        "[('torch.nn.Identity', 7, [])]",
+        "[('torch.nn.Identity', 'double', 2, [])]",
+        "1 / 0",
+        "[0] * 99999",
+        "bytes(9)",
+    ],
+)
+def test_a_report_from_the_students_process_is_not_believed(grade, noted):
+    forger = f"import worker.recorder\nworker.recorder.seen = lambda: {noted}"
+    result = grade(("double", "def double(x):\n    return x + x"), forger, HALF, homework=RULED)
+    assert result.score == 3
+    assert delegations(result) == []
+
+
+GRAMMAR = {
+    "an older grammar": ("from __future__ import barry_as_FLUFL", "if 1 <> 2: pass"),
+    "a transformer": (
+        "ours = lambda lines: ['' if 'no Python' in line else line for line in lines]\n"
+        "get_ipython().input_transformers_post.append(ours)",
+        "no Python",
+    ),
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", GRAMMAR)
+def test_what_cant_be_read_does_not_run(grade, name):
+    change, unreadable = GRAMMAR[name]
+    result = grade(change, ("double", f"{DELEGATED}\n{unreadable}"), HALF, homework=RULED)
+    assert "SyntaxError" in {f.cell: f.message for f in result.cell_failures}["double"]
+    assert result.checks[0].score == 0
+
+
+TROUBLE = {
+    "a stack of signs": "x = " + "-" * 200_000 + "1",
+    "open brackets": "x = " + "(" * 5_000,
+    "a long chain": "x = " + "a." * 4_000 + "b",
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", TROUBLE)
+def test_code_that_troubles_the_reader_hides_nothing_and_stops_nothing(grade, name):
+    result = grade(("double", DELEGATED), TROUBLE[name], HALF, homework=RULED, seconds=20.0)
+    assert [check.score for check in result.checks] == [0, 1]
+
+
+@pytest.mark.sandbox
+def test_a_reader_that_is_killed_counts_as_a_crash(grade, monkeypatch):
+    def killed(process, function, *args):
+        raise ProcessEnded(Status.CRASH, "killed")
+
+    monkeypatch.setattr(StudentProcess, "ask", killed)
+    result = grade(("double", "def double(x):\n    return x + x"), HALF, homework=RULED)
+    assert [check.status for check in result.checks] == [Status.CRASH, Status.PASS]  # graded anew
+
+
+@pytest.mark.sandbox
+def test_a_homework_without_rules_reports_none(grade):
+    free = dataclasses.replace(
+        RULED, cells=tuple(dataclasses.replace(cell, forbids=()) for cell in RULED.cells)
+    )
+    result = grade(("double", DELEGATED), HALF, homework=free)
+    assert (result.score, delegations(result)) == (3, [])

@@ -1,0 +1,64 @@
+import pytest
+from nbformat import NotebookNode, from_dict
+from nbgrader.utils import compute_checksum
+
+from autograder.homework_source.homework import Cell, CellKind
+from autograder.judging.forgery import changed_cell
+
+OFFICIAL = Cell(
+    kind=CellKind.TEST,
+    grade_id="double-values",
+    source="# It doubles\nassert double(2) == 4\n### BEGIN HIDDEN TESTS\n1\n### END HIDDEN TESTS\n",
+    points=2.0,
+)
+VISIBLE = "# It doubles\nassert double(2) == 4"
+EARLIER = "# It doubles\nassert double(1) == 2"
+ELSEWHERE = "or is of another release"
+
+
+def marks(**changed):
+    nbgrader = {"grade": True, "grade_id": "double-values", "locked": True, "points": 2}
+    return {"nbgrader": {**nbgrader, "solution": False, "task": False, **changed}}
+
+
+def checksum(source):
+    cell = {"source": source, "cell_type": "code", "metadata": marks()}
+    return compute_checksum(from_dict(cell))
+
+
+def remarks(source, metadata):
+    return [flag.text for flag in changed_cell(OFFICIAL, source, metadata)]
+
+
+@pytest.mark.parametrize("source", [OFFICIAL.source, VISIBLE, VISIBLE.replace("\n", "  \n\n")])
+def test_what_was_released_is_no_forgery(source):
+    assert remarks(source, marks(checksum="anything")) == []
+
+
+def test_a_changed_check_is_told():
+    (text,) = remarks("99", marks(checksum=checksum(VISIBLE)))
+    assert text == "the test cell double-values: its text was changed"
+
+
+def test_a_check_of_an_earlier_release_is_told_as_such():
+    (text,) = remarks(EARLIER, marks(checksum=checksum(EARLIER)))
+    assert text.startswith("the test cell double-values: its text was changed")
+    assert ELSEWHERE in text
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"grade_id": 7},
+        {"grade_id": None},
+        {"points": 10**400},
+        {"points": [[]]},
+        {"points": "\ud800"},
+        {"grade": "no", "locked": {"a": NotebookNode()}},
+        {"checksum": [[[]]]},
+    ],
+)
+def test_odd_marks_are_no_reason_to_stop(odd):
+    texts = remarks("99\ud800", marks(**odd)) + remarks("99", marks(**odd))
+    assert any("its text was changed" in text for text in texts)
+    assert not any(ELSEWHERE in text for text in texts)

@@ -1,0 +1,400 @@
+"""Grading one notebook: cell kinds, partial credit, crashes, and what the student is told."""
+
+import contextlib
+import dataclasses
+import json
+import socket
+
+import psutil
+import pytest
+
+from autograder.homework_source.homework import Cell, CellKind
+from autograder.judging import student_process
+from autograder.judging.judge import Judge, TimeLimits
+from autograder.judging.results import Status, SubmissionResult
+from autograder.sandbox.sandbox import SandboxError, Worker
+from tests.autograder.conftest import DOUBLE, notebook
+
+pytestmark = pytest.mark.sandbox
+
+RIGHT = ("double", "def double(x):\n    return x + x")
+
+
+def statuses(result):
+    return [check.status.value for check in result.checks]
+
+
+def test_a_right_solution_gets_every_point(grade):
+    result = grade(RIGHT)
+    assert statuses(result) == ["pass", "pass", "manual"]
+    assert (result.score, result.max_score) == (5.0, 6.0)
+    assert result.sandboxed
+    assert SubmissionResult.from_json(json.loads(json.dumps(result.to_json()))) == result
+
+
+def test_a_wrong_value_is_told_without_values_and_with_the_hint_meant_for_it(grade):
+    result = grade(("double", "def double(x):\n    return x * 2 if x.size(0) < 3 else x * 3"))
+    assert statuses(result) == ["fail", "fail", "manual"]
+    check = result.checks[0]
+    assert check.hint == "you tripled"
+    assert "12 of 12 entries differ" in check.message
+    assert "." not in check.message.split("(3, 4)")[1]  # no decimal number
+    assert check.read == "doubling#twice"
+    assert check.title == "It doubles"
+
+
+def test_a_visible_check_tells_values(grade):
+    check = grade(("double", "def double(x):\n    return x * 3")).checks[0]
+    assert "got 3, expected 2" in check.message
+
+
+def test_partial_work_earns_partial_credit(grade):
+    result = grade(("double", "def double(x):\n    return 2 * x.detach()"))
+    assert statuses(result) == ["pass", "fail", "manual"]
+    assert result.score == 2.0
+
+
+def test_an_exception_shows_the_students_own_frames_alone(grade):
+    source = "def helper(x):\n    return x.nothing\ndef double(x):\n    return helper(x)"
+    check = grade(("double", source)).checks[0]
+    assert check.status is Status.ERROR
+    assert "AttributeError" in check.message
+    assert check.traceback == (
+        "Cell double, line 4, in double\n    return helper(x)\n"
+        "Cell double, line 2, in helper\n    return x.nothing"
+    )
+
+
+def test_hidden_numbers_in_an_exception_are_blotted_out(grade):
+    source = """
+def double(x):
+    if x.size(0) != 2:
+        raise ValueError(f"saw {x[0, 0].item()} and {x.shape}" if x.dim() == 2 else "grad")
+    return 2 * x"""
+    check = grade(("double", source)).checks[0]
+    assert "saw …" in check.message
+    assert "torch.Size([3, 4])" in check.message
+
+
+def test_blank_work_is_met_kindly(grade):
+    stub = "def double(x):\n    raise NotImplementedError('write me')"
+    result = grade(("double", stub))
+    assert result.score == 0
+    assert result.checks[0].message == "double is not written yet."
+    assert result.checks[0].traceback == ""
+
+
+def test_what_is_not_written_is_named_also_when_another_exercise_calls_it(grade):
+    stub = ("factor_of", "def factor_of(x):\n    raise NotImplementedError('write me')")
+    asked = Cell(kind=CellKind.SOLUTION, grade_id="factor_of", source="")
+    homework = dataclasses.replace(DOUBLE, cells=(asked, *DOUBLE.cells))
+    double = ("double", "def double(x):\n    return factor_of(x) * x")
+    result = grade(stub, double, homework=homework)
+    assert result.score == 0
+    assert result.checks[0].message == "factor_of is not written yet, and double needs it here."
+
+
+@pytest.mark.parametrize("cells", [(), (("other", "x = 1"),)], ids=["empty", "foreign"])
+def test_a_missing_solution_is_named(grade, cells):
+    result = grade(*cells)
+    assert result.score == 0
+    assert "'double' is not defined" in result.checks[0].message
+    assert result.flags[0].text.endswith(
+        ("double is missing", "none of its cells is of this homework")
+    )
+
+
+def test_a_syntax_error_costs_the_cell_and_is_shown(grade):
+    result = grade(("double", "def double(x)\n    return 2"))
+    assert result.score == 0
+    (failure,) = result.cell_failures
+    assert failure.cell == "double"
+    assert "SyntaxError" in failure.message
+
+
+def test_cells_of_the_students_own_run_where_they_stand(grade):
+    result = grade("two = 2", ("double", "def double(x):\n    return helper(x)"))
+    assert result.score == 0
+    after = grade(
+        ("double", "def double(x):\n    return two * helper(x)"),
+        "two = 2",
+        "def helper(x):\n    return x",
+    )
+    assert after.score == 5.0
+
+
+def test_magics_plots_prints_and_warnings_cost_nothing(grade):
+    source = """%matplotlib inline
+import warnings, sys
+import matplotlib.pyplot as plt
+plt.plot([1, 2]); plt.show()
+print("hello"); print("oops", file=sys.stderr); warnings.warn("careful")
+!echo shell
+%timeit -n1 -r1 1 + 1
+def double(x):
+    print("inside")
+    return 2 * x
+double"""
+    result = grade(("double", source))
+    assert result.score == 5.0
+    assert result.cell_failures == ()
+
+
+ENDLESS = """while True:
+            try:
+                while True: pass
+            except BaseException: pass"""
+
+
+@pytest.mark.parametrize(
+    ("ending", "status", "words"),
+    [
+        (ENDLESS, "timeout", "stopped after 1 s"),
+        ("import os; os._exit(0)", "crash", "ended itself"),
+        ("import os; os.abort()", "crash", "ended by"),
+        ("import ctypes; ctypes.string_at(0)", "crash", "SIGSEGV"),
+        ("import sys; sys.exit(0)", "error", "SystemExit"),
+        ("raise KeyboardInterrupt", "error", "KeyboardInterrupt"),
+        ("return bytearray(9 << 30)", "error", "MemoryError"),
+        ("def f(n): return f(n + 1)\n        return f(0)", "error", "RecursionError"),
+    ],
+    ids=["endless", "exit", "abort", "segfault", "sys.exit", "interrupt", "memory", "recursion"],
+)  # fmt: skip
+@pytest.mark.usefixtures("patient")
+def test_a_crash_costs_one_check(grade, monkeypatch, ending, status, words):
+    if status == "crash":  # how it ended may be known late
+        monkeypatch.setattr(student_process, "_GRACE_SECONDS", 60.0)
+    source = f"""
+def double(x):
+    if x.dtype.is_floating_point and not x.requires_grad:
+        {ending}
+    return 2 * x"""
+    result = grade(("double", source), seconds=1.0)
+    assert statuses(result) == [status, "pass", "manual"]
+    assert words in result.checks[0].message + result.checks[0].traceback
+
+
+def test_a_cell_that_ends_the_process_is_not_run_again(grade):
+    result = grade(RIGHT, "import os; os._exit(5)")
+    assert result.score == 5.0
+    assert [(f.cell, f.status.value) for f in result.cell_failures] == [("extra cell 1", "crash")]
+
+
+def test_cells_that_run_again_have_their_time_each(grade):
+    slow = "import time\ntime.sleep(0.7)"
+    ends_once = """
+def double(x):
+    if not x.requires_grad:
+        __import__("os")._exit(0)
+    return 2 * x"""
+    # 2.4 s each by the clock: less than they take together.
+    result = grade(slow, slow, slow, slow, ("double", ends_once), seconds=0.6)
+    assert statuses(result) == ["crash", "pass", "manual"]
+
+
+def test_the_whole_notebook_has_a_time_limit(sandbox):
+    source = "import time\ndef double(x):\n    time.sleep(60)"
+    limits = TimeLimits(check_seconds=1.0, submission_seconds=1.5)
+    result = Judge(DOUBLE, sandbox, limits=limits).grade(notebook(("double", source)), "ada")
+    assert statuses(result) == ["timeout", "timeout", "manual"]
+    assert "whole notebook" in result.checks[1].message
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "not valid JSON"),
+        (b"PK\x03\x04", "not valid JSON"),
+        (b'{"cells": [', "not valid JSON"),
+        (b"[]", "no list of cells"),
+        (b'{"worksheets": []}', "no list of cells"),
+        (b"[" * 500_000, "not valid JSON"),
+        (b" " * (21 << 20), "the limit is 20 MiB"),
+    ],
+    ids=["empty", "zip", "cut off", "list", "format 3", "deep", "large"],
+)
+def test_a_file_that_is_no_notebook_is_explained(grade, data, words):
+    result = grade(data)
+    assert set(statuses(result)) == {"invalid"}
+    assert words in result.error
+    assert result.score == 0
+
+
+def test_odd_cells_are_passed_over(grade):
+    data = json.loads(notebook(RIGHT))
+    data["cells"] += [
+        None,
+        7,
+        {},
+        {"cell_type": "code"},
+        {"cell_type": "code", "source": 5, "metadata": []},
+        {"cell_type": "code", "source": ["a = 1\n", 3], "metadata": {"nbgrader": "x"}},
+        {"cell_type": "code", "source": "\ud800", "metadata": {"nbgrader": {"grade_id": []}}},
+    ]
+    assert grade(json.dumps(data).encode()).score == 5.0
+
+
+def test_forged_test_cells_and_points_count_for_nothing(grade):
+    forged = notebook(
+        ("double", "def double(x):\n    return 3 * x"),
+        ("double-values", "pass"),
+        ("imports", "factor = 3.0"),
+        points=99,
+        schema_version=99,
+        tags=["skip-execution", "raises-exception"],
+    )
+    assert grade(forged).score == 0
+
+
+def test_a_copied_solution_cell_runs_and_is_flagged(grade):
+    result = grade(("double", "def double(x):\n    return 3 * x"), RIGHT)
+    assert result.score == 5.0
+    assert "the cell double occurs more than once" in [flag.text for flag in result.flags]
+
+
+HOSTILE = {
+    "always equal": """
+class Equal:
+    def __eq__(self, other): return True
+    __ne__ = __lt__ = __gt__ = lambda self, other: False
+    shape = (2,); dtype = "any"
+def double(x): return Equal()""",
+    "tensor subclass": """
+import torch
+class Yes(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None): return torch.tensor(True)
+def double(x): return x.as_subclass(Yes)""",
+    "patched torch": """
+import torch
+torch.isclose = lambda a, b, **k: torch.ones_like(a, dtype=torch.bool)
+torch.allclose = torch.equal = lambda *a, **k: True
+torch.testing.assert_close = lambda *a, **k: None
+torch.manual_seed = lambda s: None
+torch.randn = lambda *s, **k: torch.zeros(*s)
+def double(x): return x""",
+    "patched library": """
+import course_lib.testing as t
+for name in t.__all__: setattr(t, name, lambda *a, **k: None)
+import builtins; builtins.AssertionError = type("Never", (BaseException,), {})
+def double(x): return x""",
+    "patched shell": """
+shell = get_ipython()
+shell.run_cell = shell.run_code = shell.showtraceback = lambda *a, **k: None
+def double(x): return x""",
+    "inputs changed": "def double(x):\n    return x.zero_()",
+    "NaN": "def double(x):\n    return x * float('nan')",
+    "nothing": "def double(x):\n    return None",
+    "scalar": "def double(x):\n    return 2.0",
+    "empty": "def double(x):\n    return x[:0]",
+    "reads the caller": """
+import gc, sys
+def double(x):
+    frame = sys._getframe()
+    while frame:
+        for value in frame.f_locals.values():
+            if hasattr(value, "shape") and value is not x: return value
+        frame = frame.f_back
+    return [o for o in gc.get_objects() if type(o) is type(x)][-1]""",
+    "other dtype": "def double(x):\n    return (2 * x).float().half()",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_solution_earns_nothing(grade, name):
+    result = grade(("double", HOSTILE[name]))
+    assert result.score == 0, result.checks
+
+
+WIRE_ATTACKS = {
+    "garbage": "os.write(fd, b'x' * 64)",
+    "an answer in advance": 'os.write(fd, frame(b\'{"reply": 3, "value": 1}\'))',
+    "a huge claim": "os.write(fd, b'\\xff' * 8)",
+    "endless": '[os.write(fd, frame(b\'{"released": [], "call": 1}\')) for _ in range(100000)]',
+    "silence": "os.close(fd)",
+}
+
+
+@pytest.mark.parametrize("name", WIRE_ATTACKS)
+def test_writing_to_the_wire_earns_nothing_and_stops_nothing(grade, name):
+    source = f"""
+import os, stat, struct
+def frame(text): return struct.pack(">II", len(text), 0) + text
+for fd in range(3, 64):
+    try:
+        if stat.S_ISSOCK(os.fstat(fd).st_mode): break
+    except OSError: pass
+def double(x):
+    if not x.requires_grad:
+        {WIRE_ATTACKS[name]}
+        return 3 * x
+    return 2 * x"""
+    result = grade(("double", source), seconds=2.0)
+    assert result.checks[0].score == 0
+    assert result.checks[0].status.value in ("invalid", "crash", "timeout", "fail", "error")
+    assert len(result.checks) == 3
+
+
+def test_inputs_are_drawn_anew_unless_a_seed_is_given(grade):
+    source = """
+def double(x):
+    if x.dim() == 2: raise ValueError(str(abs(hash(x[0, 0].item()))))
+    return 2 * x"""
+
+    def seen(**options):
+        return grade(("double", source), **options).checks[0].message
+
+    assert seen(seed=3) == seen(seed=3)
+    assert seen() != seen()
+
+
+def test_nothing_of_the_judges_side_reaches_the_student(grade):
+    source = "def double(x):\n    raise RuntimeError(str(x.tolist()))"
+    result = grade(("double", source))
+    shown = json.dumps([vars(check) | {"seconds": 0} for check in result.checks], default=str)
+    for secret in ("secret", "full_like", "factor", "assert_close", "check.py", str(result.seed)):
+        assert secret not in shown
+
+
+def test_a_worker_that_does_not_start_is_the_courses_fault_not_the_students(sandbox, monkeypatch):
+    started = sandbox.start
+
+    def start_and_die():
+        worker = started()
+        sandbox.stop(worker)
+        ours, theirs = socket.socketpair()
+        theirs.close()
+        return Worker(connection=ours, pid=worker.pid)
+
+    monkeypatch.setattr(sandbox, "start", start_and_die)
+    judge = Judge(DOUBLE, sandbox, limits=TimeLimits())
+    with pytest.raises(SandboxError, match="did not start"):
+        judge.grade(notebook(RIGHT), "ada")
+
+
+WAITS = "import time\ndef double(x):\n    time.sleep(0.3)\n    return 2 * x"
+
+
+def test_a_sandbox_that_breaks_down_in_a_check_is_the_courses_fault(sandbox, monkeypatch):
+    asked = sandbox.used
+
+    def used(worker):
+        for process in psutil.Process(sandbox._process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        return asked(worker)
+
+    monkeypatch.setattr(sandbox, "used", used)
+    judge = Judge(DOUBLE, sandbox, limits=TimeLimits())
+    with pytest.raises(SandboxError, match="gone"):
+        judge.grade(notebook(("double", WAITS)), "ada")
+    monkeypatch.undo()
+    assert judge.grade(notebook(("double", WAITS)), "ada").score == 5.0
+
+
+def test_a_forking_process_that_is_late_never_answers_another_question(sandbox):
+    sandbox._control.settimeout(0)
+    with pytest.raises(SandboxError, match="gone"):
+        sandbox.start()
+    worker = sandbox.start()
+    assert sandbox.stop(worker) is None

@@ -1,0 +1,209 @@
+"""What other systems read: their columns, points given by hand, and nothing that runs."""
+
+import csv
+import dataclasses
+import json
+import os
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder.class_run.result_store import ResultStore
+from autograder.cli import export, stored
+from autograder.cli.app import app
+from autograder.gradebook.hand_grades import Standing, read_standings
+from autograder.judging.results import Status
+from autograder.reports.exports import (
+    Mark,
+    SharedIdError,
+    canvas_csv,
+    gradescope_results,
+    guess_lms_id,
+    moodle_csv,
+    refuse_shared_ids,
+)
+from tests.autograder.graded_class import HOMEWORK, INTERRUPTED, TRACEBACK, make_class, result
+
+HW = "hw03-self-attention"
+FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "＝1"]
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_canvas_finds_its_columns():
+    text = canvas_csv(
+        [Mark(student="ada_42", score=7.5, max_score=12, lms_id="42")], "Homework 3 (9)"
+    )
+    assert text.splitlines()[0] == "Student,ID,SIS User ID,SIS Login ID,Section,Homework 3 (9)"
+    assert rows(text)[0] | {"Student": ""} == {
+        "Student": "", "ID": "42", "SIS User ID": "", "SIS Login ID": "", "Section": "",
+        "Homework 3 (9)": "7.5",
+    }  # fmt: skip
+
+
+def test_moodle_finds_its_columns():
+    mark = Mark(student="ada_42", score=20 / 3, max_score=12, lms_id="42", name="Ada, L.")
+    (row,) = rows(moodle_csv([mark]))
+    # the three that Moodle's importer can't do without
+    assert row["Identifier"] == "Participant 42"
+    assert row["Grade"] == "6.6667"
+    assert row["Last modified (grade)"] == ""
+    assert row["Full name"] == "Ada, L."
+    assert row["Feedback comments"] == "6.67 of 12 points"
+
+
+def test_ids_that_differ_in_capitals_alone_are_one():
+    marks = [Mark(student=s, score=1, max_score=2, lms_id=i) for s, i in (("a", "X1"), ("b", "x1"))]
+    with pytest.raises(SharedIdError, match="a and b have one id"):
+        refuse_shared_ids(marks)
+
+
+def test_gradescope_gets_thirds_of_points():
+    made = result("ada")
+    third = dataclasses.replace(made.checks[0], score=1 / 3, status=Status.PARTIAL)
+    made = dataclasses.replace(made, checks=(third, *made.checks[1:]))
+    assert gradescope_results(made)["tests"][0]["score"] == 0.333333
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_formulas_are_inert_in_every_csv(text):
+    mark = Mark(student=text, score=1, max_score=2, lms_id=text, name=text, section=text)
+    cells = [
+        *next(iter(csv.reader([canvas_csv([mark], text).splitlines()[0]])))[5:],
+        *rows(canvas_csv([mark], "x"))[0].values(),
+        *rows(moodle_csv([mark]))[0].values(),
+    ]
+    live = tuple("=+-@\t\r＝")
+    assert not [cell for cell in cells if cell.lstrip(' "').startswith(live)]
+    assert sum(cell.startswith("'") for cell in cells) >= 5
+
+
+@pytest.mark.parametrize(
+    ("student", "number"), [("ada_12345", "12345"), ("ada", ""), ("_1", ""), ("ada_1_77", "77")]
+)
+def test_the_number_that_collect_left_is_read(student, number):
+    assert guess_lms_id(student) == number
+
+
+def test_two_students_never_have_one_id(graded, tmp_path):
+    store = ResultStore(graded / "results" / HW)
+    for student in ("mallory_1234", "victim_1234"):
+        store.keep(result(student), made_from="")
+    file = tmp_path / "m.csv"
+    outcome = run("export", "hw03", "--out", graded, "--to", "moodle", "--file", file)
+    assert outcome.exit_code == 2
+    (line,) = outcome.stderr.splitlines()
+    assert "mallory_1234 and victim_1234 have one id, 1234" in line
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(("to", "count"), [("moodle", 0), ("gradescope", 9)])
+def test_points_of_an_interrupted_grading_are_not_written(graded, tmp_path, to, count):
+    lost = result("zoe_77", Status.INVALID, Status.INVALID, flags=(INTERRUPTED,), error="again")
+    ResultStore(graded / "results" / HW).keep(lost, made_from="")
+    file = tmp_path / "points"
+    outcome = run("export", "hw03", "--out", graded, "--to", to, "--file", file)
+    assert outcome.exit_code == 1
+    assert "Left out, for grading was interrupted (grade again): zoe_77" in outcome.stderr
+    assert f"{file}: {count} students" in outcome.stdout
+    assert "77" not in (file.read_text() if file.is_file() else str(sorted(os.listdir(file))))
+
+
+def test_gradescope_gets_every_check_and_nothing_of_the_staffs():
+    made = make_class()
+    results = {r.student: gradescope_results(r) for r in made}
+    flagged = json.dumps(results["hal"])
+    assert "patches" not in flagged
+    assert "987654321" not in json.dumps(results["ada"])
+    assert "HIDDEN" not in json.dumps(results)
+    eli = results["eli"]
+    assert [t["name"] for t in eli["tests"]] == ["The shape stays", "It doubles", "Why twice?"]
+    assert TRACEBACK in eli["tests"][0]["output"]
+    assert "extra cell 1: NameError" in eli["output"]
+    assert [t.get("status") for t in results["ben"]["tests"]] == ["passed", "failed", None]
+    assert results["olu"]["output"] == "The file is not JSON."
+    for one in results.values():
+        assert {t["output_format"] for t in one["tests"]} == {"text"}
+        assert sum(t["score"] for t in one["tests"]) == one["score"]
+
+
+@pytest.fixture
+def graded(tmp_path, monkeypatch):
+    """A folder with the results that a grading kept."""
+    store = ResultStore(tmp_path / "out" / "results" / HW)
+    for made in make_class():
+        store.keep(made, made_from="")
+    monkeypatch.setattr(stored, "read_source_notebook", lambda path: HOMEWORK)
+    return tmp_path / "out"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_points_given_by_hand_count(graded, tmp_path, monkeypatch):
+    roster = tmp_path / "class.csv"
+    roster.write_text("lms_id,student,name\n1,ada,=Ada()\n2,ben,Ben\n")
+    standings = {"ada": Standing(score=5.5, waiting=False), "ben": Standing(score=1, waiting=True)}
+    monkeypatch.setattr(export, "read_standings", lambda *arguments: standings)
+    outcome = run("export", "hw03", "--out", graded, "--to", "canvas", "--roster", roster,
+                  "--file", tmp_path / "c.csv", "--column", "HW (1)")  # fmt: skip
+    assert outcome.exit_code == 1
+    assert "Left out, for no id there is known" in outcome.stderr
+    assert "cho" in outcome.stderr
+    assert "1 submissions still wait" in outcome.stderr
+    found = rows((tmp_path / "c.csv").read_text())
+    assert [(row["Student"], row["HW (1)"]) for row in found] == [("'=Ada()", "5.5"), ("Ben", "1")]
+
+
+def test_gradescope_gets_a_file_each(graded, tmp_path):
+    folder = tmp_path / "g"
+    outcome = run("export", "hw03", "--out", graded, "--to", "gradescope", "--file", folder)
+    assert outcome.exit_code == 0, outcome.output
+    assert len(list(folder.glob("*/results.json"))) == 9
+    assert json.loads((folder / "ada" / "results.json").read_text())["score"] == 3.0
+
+
+def test_feedback_and_report_come_from_what_was_kept(graded):
+    outcome = run("feedback", "hw03", "--out", graded, "--book-url", "https://example.org")
+    assert outcome.exit_code == 0, outcome.output
+    assert len(list(graded.glob("feedback/*/hw00-double.html"))) == 9
+    assert "https://example.org/" in (graded / "feedback/ben/hw00-double.html").read_text()
+    assert run("report", "hw03", "--out", graded).exit_code == 0
+    assert "hal" in (graded / "report.html").read_text()
+    assert len((graded / "grades.csv").read_text().splitlines()) == 28
+
+
+def test_a_result_that_cannot_be_read_stops_nobody_else(graded):
+    (graded / "results" / HW / "ada.json").write_text("{")
+    assert run("report", "hw03", "--out", graded).exit_code == 0
+    assert len((graded / "grades.csv").read_text().splitlines()) == 25
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["feedback", "hw03", "--out", "{}"], "grade it first"),
+        (["report", "hw03", "--out", "{}"], "grade it first"),
+        (["regrade", "hw03", "--submissions", "{}/class", "--out", "{}"], "grade it first"),
+        (["export", "hw03", "--out", "{}", "--to", "canvas", "--file", "{}/x"], "--column"),
+        (["export", "hw03", "--out", "{}", "--to", "moodle", "--file", "{}/x"], "grade it first"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_one_line(tmp_path, arguments, words):
+    outcome = run(*(argument.format(tmp_path) for argument in arguments))
+    assert outcome.exit_code == 2
+    (line,) = outcome.stderr.splitlines()
+    assert words in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_gradebook_is_no_standing(tmp_path):
+    assert read_standings(HW, tmp_path) == {}
+
+
+def test_a_student_cannot_write_into_the_files_of_another(tmp_path):
+    made = gradescope_results(result("x", Status.FAIL, message="\x1b[2J<b>\u202e"))
+    assert made["tests"][0]["output"] == "<b>\ufffd"

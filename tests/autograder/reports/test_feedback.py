@@ -1,0 +1,232 @@
+import dataclasses
+import html.parser
+
+import pytest
+
+from autograder.clean_text import clean_text, one_line
+from autograder.judging.results import CellFailure, Flag, FlagKind, Status, SubmissionResult
+from autograder.reports.feedback import check_book_url, feedback_path, render_feedback
+from tests.autograder.graded_class import HOMEWORK, TRACEBACK, make_class, result
+from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>'",
+    "</pre></style></title><svg/onload=alert(1)>",
+    "{{ 7 * 7 }}{% include 'x' %}",
+    "&lt;b&gt; &#60;script&#62;",
+    "javascript:alert(1)",
+]
+
+
+class Outline(html.parser.HTMLParser):
+    """The tags, attributes and text of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.text += " " if tag in ("p", "dd", "dt", "li", "div", "h2", "span", "strong") else ""
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def everywhere(text: str) -> SubmissionResult:
+    """A result that holds a text wherever a student could put one."""
+    made = result(text, Status.ERROR, Status.FAIL, message=text, hint=text, traceback=text)
+    failure = CellFailure(cell=text, status=Status.CRASH, message=text, traceback=text)
+    return dataclasses.replace(
+        made,
+        cell_failures=(failure,),
+        error=f"error {text}",
+        flags=(Flag(kind=FlagKind.HOSTILE, text=text, cell=text),),
+    )
+
+
+def words_of(page: str) -> str:
+    return " ".join(Outline(page).text.split())
+
+
+def test_says_marks_message_hint_traceback_and_where_to_read():
+    made = result("ada", Status.ERROR, Status.FAIL, hint="Multiply by two.", traceback=TRACEBACK)
+    words = words_of(render_feedback(made, HOMEWORK))
+    assert "0 of 6 points so far" in words
+    assert "0 of 2 checks pass. Start with The shape stays." in words
+    assert "Exercise 1: twice as much" in words
+    assert "The shape stays" in words
+    assert "Stopped with an error" in words
+    assert "Not yet right" in words
+    assert "result differs in 3 of 4 places" in words
+    assert "Hint Multiply by two." in words
+    assert "ValueError: no" in words
+    assert "Read on: chapter Doubling, section “Twice as much”" in words
+    assert "Written answers – of 3" in words
+    assert "To be graded by hand" in words
+
+
+def test_where_to_read_is_said_in_the_headings_of_the_book():
+    headings = {"doubling#twice-as-much": ("On doubling", "All of it, <b>twice</b>")}
+    homework = dataclasses.replace(HOMEWORK, headings=headings)
+    page = render_feedback(result("ada", Status.ERROR, Status.FAIL), homework)
+    assert "chapter On doubling, section “All of it, <b>twice</b>”" in words_of(page)
+
+
+def test_a_traceback_that_comes_twice_is_shown_once():
+    made = result("ada", Status.ERROR, Status.ERROR, traceback=TRACEBACK)
+    page = render_feedback(made, HOMEWORK)
+    assert page.count("line 3") == 1
+    assert 'same as for <a href="#check-1">' in page
+
+
+def test_all_passed():
+    words = words_of(render_feedback(result("ada"), HOMEWORK))
+    assert "3 of 6 points so far" in words
+    assert "Every check passes. Well done." in words
+    assert "Start with" not in words
+    assert "Read on" not in words
+
+
+def test_cells_that_failed_come_first():
+    failure = CellFailure(cell="double", status=Status.ERROR, message="SyntaxError: line 2")
+    made = dataclasses.replace(result("ada", Status.ERROR), cell_failures=(failure,))
+    words = words_of(render_feedback(made, HOMEWORK))
+    assert "Start with the cells that did not run to their end" in words
+    assert words.index("SyntaxError: line 2") < words.index("The shape stays")
+
+
+def test_a_notebook_that_could_not_be_graded_says_why_once():
+    made = make_class()[-1]
+    assert words_of(render_feedback(made, HOMEWORK)).count("The file is not JSON.") == 1
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_every_status_is_told_in_words_and_by_a_symbol(status):
+    from autograder.reports.status_words import STATUS_WORDS
+
+    page = render_feedback(result("ada", status), HOMEWORK)
+    assert STATUS_WORDS[status].word in page
+    assert f'aria-hidden="true">{STATUS_WORDS[status].symbol}</span>' in page
+
+
+def test_statuses_are_told_apart_without_colour():
+    from autograder.reports.status_words import STATUS_WORDS
+
+    for attribute in ("symbol", "word", "short"):
+        assert len({getattr(words, attribute) for words in STATUS_WORDS.values()}) == len(Status)
+
+
+def test_nothing_of_the_staff_is_in_it():
+    made = dataclasses.replace(
+        result("ada", Status.FAIL, seed=987_654_321),
+        flags=(Flag(kind=FlagKind.FORGED, text="copied from ben"),),
+        sandboxed=False,
+    )
+    page = render_feedback(made, HOMEWORK)
+    for secret in ("987654321", "copied from ben", "HIDDEN_LINE", "return 2 * x", "sandbox"):
+        assert secret not in page
+
+
+def test_links_to_the_book_if_told_where_it_is():
+    page = render_feedback(
+        result("ada", values=Status.FAIL), HOMEWORK, book_url="https://example.org/book/"
+    )
+    assert 'href="https://example.org/book/doubling.html#twice-as-much"' in page
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", "ftp://x/y"])
+def test_an_address_that_is_no_page_is_refused(address):
+    with pytest.raises(ValueError, match="book_url"):
+        render_feedback(result("ada"), HOMEWORK, book_url=address)
+
+
+@pytest.mark.parametrize("address", ["example.org/book", "example.org", "www.example.org/"])
+def test_a_host_without_https_is_refused(address):
+    with pytest.raises(ValueError, match=f"write https://{address}"):
+        check_book_url(address)
+
+
+@pytest.mark.parametrize("address", ["", "../v1.book", "book", "v1.0/x.org", "my.book/html"])
+def test_a_relative_path_is_no_host(address, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.book").mkdir()
+    check_book_url(address)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_a_student_wrote_is_shown_and_inert(text):
+    harmless, hostile = (Outline(render_feedback(everywhere(t), HOMEWORK)) for t in ("x", text))
+    assert hostile.tags == harmless.tags
+    assert [name for name, _ in hostile.attributes] == [name for name, _ in harmless.attributes]
+    assert "script" not in hostile.tags
+    assert hostile.text.count(text) == 11  # title, name, error; 3 in the cell, 5 in the checks
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07after", "after"),
+        ("\x1b]8;;http://x\x1b\\link", "link"),
+        ("\x9b31mred", "red"),
+        ("a\u202egnp.exe", "a\ufffdgnp.exe"),
+        ("a\x00b\x07c", "a\ufffdb\ufffdc"),
+        ("a\r\nb\rc\u2028d", "a\nb\nc\nd"),
+        ("caf\udce9", "caf\ufffd"),
+        ("e" + "\u0301" * 50, "e" + "\u0301" * 4),
+        ("می\u200cخواهم 李小龙 Nováková", "می\u200cخواهم 李小龙 Nováková"),
+    ],
+)
+def test_text_is_cleaned(written, shown):
+    assert clean_text(written) == shown
+    page = render_feedback(everywhere(written), HOMEWORK)
+    assert page.encode("utf-8")
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+
+
+def test_long_text_is_cut_with_a_note_and_keeps_its_end():
+    cut = clean_text("a" * 5_000_000 + "the end", limit=3000)
+    assert len(cut) < 3100
+    assert "4,997,007 characters left out" in cut
+    assert cut.endswith("the end")
+    page = render_feedback(everywhere("<&" * 3_000_000), HOMEWORK)
+    assert len(page) < 300_000
+    assert "characters left out" in page
+    assert one_line("word " * 100, 20) == "word word word word…"
+
+
+def test_path_is_the_students_and_leads_nowhere_else():
+    assert str(feedback_path(result("ada"))) == "feedback/ada/hw00-double.html"
+    for name in ("..", ".", "", "a/b", "a\0b"):
+        with pytest.raises(ValueError, match="no name of a folder"):
+            feedback_path(result(name))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_asks_for_nothing_and_axe_finds_nothing(tmp_path, scheme):
+    statuses = list(Status)
+    for first, second in zip(statuses[::2], statuses[1::2], strict=True):
+        made = result("ada", first, second, hint="Multiply.", traceback=TRACEBACK)
+        failure = CellFailure(cell="double", status=Status.ERROR, message="no", traceback="line 1")
+        made = dataclasses.replace(made, cell_failures=(failure,))
+        page = tmp_path / f"{first}.html"
+        page.write_text(render_feedback(made, HOMEWORK, book_url="https://example.org/book"))
+        with opened(page, scheme=scheme) as opened_page:
+            assert serious_findings(opened_page) == []
+
+
+@pytest.mark.browser
+def test_hostile_text_does_nothing_and_fits_a_phone(tmp_path):
+    page = tmp_path / "hostile.html"
+    page.write_text(render_feedback(everywhere("".join(HOSTILE) + "x" * 3000), HOMEWORK))
+    with opened(page, width=375) as opened_page:
+        assert overflow(opened_page) <= 0
+        assert opened_page.locator("script, img, svg").count() == 0

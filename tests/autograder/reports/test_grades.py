@@ -1,0 +1,140 @@
+import contextlib
+import csv
+import dataclasses
+import os
+
+import pytest
+
+from autograder import atomic_write
+from autograder.atomic_write import staging
+from autograder.judging.results import Status
+from autograder.reports.grades import COLUMNS, write_grades
+from tests.autograder.graded_class import make_class, result
+
+
+def read(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_row_for_each_check_of_each_submission(tmp_path):
+    results = make_class()
+    write_grades(results, tmp_path / "grades.csv")
+    rows = read(tmp_path / "grades.csv")
+    assert tuple(rows[0]) == COLUMNS
+    assert [(row["student"], row["check"]) for row in rows] == [
+        (made.student, check.check) for made in results for check in made.checks
+    ]
+    assert rows[4] == {
+        "student": "ben",
+        "homework": "hw00-double",
+        "check": "double-values",
+        "status": "fail",
+        "score": "0.0",
+        "max_score": "2.0",
+        "message": "result differs in 3 of 4 places",
+    }
+    assert sum(float(row["score"]) for row in rows) == sum(made.score for made in results)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=cmd|' /C calc'!A0",
+        "+1+1",
+        "-2+3",
+        "@SUM(A1)",
+        "\t=1",
+        "\r=1",
+        "\n=1",
+        " =1",
+        '"=1',
+        "＝1",
+        "\x1b[0m=1",
+        "\u3000=1",
+    ],
+)
+def test_a_formula_is_made_inert(tmp_path, text):
+    made = result(text, Status.FAIL, message=text)
+    write_grades([made], tmp_path / "grades.csv")
+    row = read(tmp_path / "grades.csv")[0]
+    for cell in (row["student"], row["message"]):
+        assert cell.startswith("'")
+        assert not cell.lstrip("'\" \u3000").startswith(("\t", "\r", "\n"))
+
+
+def test_ordinary_text_and_numbers_stay_what_they_are(tmp_path):
+    made = result("jana.nováková", Status.PARTIAL, message="'query' has 3 - 2 = 1 axis, a@b")
+    write_grades([made], tmp_path / "grades.csv")
+    row = read(tmp_path / "grades.csv")[0]
+    assert row["student"] == "jana.nováková"
+    assert row["message"] == "'query' has 3 - 2 = 1 axis, a@b"
+    assert float(row["score"]) == 0.5
+
+
+def test_messages_are_one_line(tmp_path):
+    made = result("ada", Status.FAIL, message='a,\n"b"\r\n\u2028c\x00')
+    write_grades([made], tmp_path / "grades.csv")
+    assert len((tmp_path / "grades.csv").read_text().splitlines()) == 1 + len(made.checks)
+    assert read(tmp_path / "grades.csv")[0]["message"] == 'a, "b" c\ufffd'
+
+
+def test_why_a_notebook_could_not_be_graded_is_told(tmp_path):
+    made = dataclasses.replace(result("ada", Status.INVALID, message=""), error="It is no JSON.")
+    write_grades([made], tmp_path / "grades.csv")
+    assert read(tmp_path / "grades.csv")[0]["message"] == "It is no JSON."
+
+
+def test_a_name_that_is_no_unicode_is_written(tmp_path):
+    write_grades([result(os.fsdecode(b"caf\xe9"))], tmp_path / "grades.csv")
+    assert read(tmp_path / "grades.csv")[0]["student"] == "caf\ufffd"
+
+
+def test_a_write_that_fails_leaves_the_old_grades_and_nothing_else(tmp_path, monkeypatch):
+    write_grades([result("ada")], tmp_path / "grades.csv")
+    before = (tmp_path / "grades.csv").read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(atomic_write.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_grades(make_class(), tmp_path / "grades.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["grades.csv"]
+    assert (tmp_path / "grades.csv").read_bytes() == before
+
+
+def test_others_may_read_the_grades(tmp_path):
+    write_grades([result("ada")], tmp_path / "grades.csv")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (tmp_path / "grades.csv").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_writing_never_changes_the_umask_of_other_threads(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("a file made now is for everybody"))
+    write_grades([result("ada")], tmp_path / "grades.csv")
+
+
+def test_staging_moves_all_files_or_none(tmp_path):
+    out = tmp_path / "out"
+    with staging(out) as stage:
+        (stage / "feedback" / "ada").mkdir(parents=True)
+        (stage / "feedback" / "ada" / "hw1.html").write_text("new")
+    with contextlib.suppress(KeyboardInterrupt), staging(out) as stage:
+        (stage / "report.html").write_text("half")
+        raise KeyboardInterrupt
+    with staging(out) as stage:  # what another homework wrote stays
+        (stage / "feedback" / "ada").mkdir(parents=True)
+        (stage / "feedback" / "ada" / "hw2.html").write_text("newer")
+    files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    assert files == {"feedback/ada/hw1.html", "feedback/ada/hw2.html"}
+
+
+def test_staging_removes_what_a_killed_run_left(tmp_path):
+    (tmp_path / ".unfinished-x" / "feedback").mkdir(parents=True)
+    (tmp_path / ".unfinished-y").write_text("half")
+    (tmp_path / "kept.txt").write_text("kept")
+    with staging(tmp_path):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.txt"]

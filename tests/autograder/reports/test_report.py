@@ -1,0 +1,170 @@
+import dataclasses
+import os
+import re
+from urllib.parse import unquote_to_bytes
+
+import pytest
+
+from autograder.judging.results import Status
+from autograder.reports.feedback import feedback_path
+from autograder.reports.report import render_report
+from tests.autograder.graded_class import HOMEWORK, make_class, result
+from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
+from tests.autograder.reports.test_feedback import HOSTILE, Outline, everywhere, words_of
+
+
+def test_says_how_the_class_did():
+    words = words_of(render_report(make_class(), HOMEWORK))
+    assert "submissions 9" in words
+    assert "median points 1 of 3" in words
+    assert "with full marks 1" in words
+    assert "crash, time-out or invalid 3" in words
+    assert "flagged 1" in words
+    assert "sandboxed all" in words
+    assert "Another 3 points for written answers wait" in words
+
+
+def test_checks_stand_by_failure_rate():
+    words = words_of(render_report(make_class(), HOMEWORK))
+    hardest = "It doubles double-values 89 % did not pass 1 partial, 3 failed, 1 error, 1 time-out"
+    easier = "The shape stays double-shape 33 % did not pass 1 failed, 1 error, 1 invalid"
+    assert words.index(hardest) < words.index(easier)
+    assert "why did not pass" not in words
+
+
+def test_mistakes_are_grouped_by_what_students_were_told():
+    page = render_report(make_class(), HOMEWORK)
+    section = page[page.index('id="mistakes"') : page.index('id="submissions"')]
+    words = words_of(section)
+    assert re.search(r"2 Multiply by two\. double-values ben cho", words)
+    assert re.search(r"1 no tensor double-shape, double-values hal", words)
+    assert words.index("Multiply by two.") < words.index("no tensor")
+
+
+def test_histogram_holds_every_submission_and_full_marks_by_themselves():
+    page = render_report(make_class(), HOMEWORK)
+    assert "0 points: 3; 1 points: 4; 2 points: 1; 3 points: 1." in page
+    assert page.count('<rect class="bar"') == 4
+
+
+@pytest.mark.parametrize("top", [1.0, 17.0, 20.5, 250.0])
+def test_histogram_counts_each_submission_once(top):
+    cells = tuple(dataclasses.replace(c, points=top / 2 or 1) for c in HOMEWORK.cells)
+    homework = dataclasses.replace(HOMEWORK, cells=cells)
+    scores = [0.0, 0.1, top / 3, top / 2, top - 0.01, top, top]
+    results = []
+    for number, score in enumerate(scores):
+        made = result(f"s{number}", Status.PARTIAL, Status.PARTIAL)
+        checks = tuple(
+            dataclasses.replace(check, score=score / 2, max_score=top / 2)
+            for check in made.checks[:2]
+        )
+        results.append(dataclasses.replace(made, checks=checks))
+    page = render_report(results, homework)
+    counts = [int(n) for n in re.findall(r'<text class="count"[^>]*>(\d+)<', page)]
+    assert sum(counts) == len(scores)
+    assert counts[-1] == 2
+    assert page.count('<rect class="bar"') <= 21
+
+
+def test_times_are_counted_and_the_slowest_named():
+    words = words_of(render_report(make_class(), HOMEWORK))
+    assert "0 to 0.5 s 6 submissions 0.5 to 1 s 2 submissions" in words
+    assert "1 to 2 min 1 submission" in words
+    assert "Slowest: fay (1 min 1 s), cho (0.9 s), ben (0.8 s)." in words
+
+
+def test_flags_and_seeds_are_told():
+    words = words_of(render_report(make_class(), HOMEWORK))
+    assert "hal suspicious code patches IPython (double, line 3)" in words
+    assert "flagged: suspicious code (1)" in words
+    assert "987654321" in words
+
+
+def test_a_run_without_sandbox_is_told_loudly():
+    results = make_class()
+    assert "Graded without a sandbox" not in render_report(results, HOMEWORK)
+    results[3] = dataclasses.replace(results[3], sandboxed=False)
+    words = words_of(render_report(results, HOMEWORK))
+    assert "Graded without a sandbox 1 of 9 submissions ran with your rights" in words
+    assert "sandboxed 8 of 9" in words
+
+
+@pytest.mark.parametrize("name", ["ada", "a b#c?d&e", "<b>'\"", "李小龙", os.fsdecode(b"caf\xe9")])
+def test_each_row_leads_to_its_feedback(name):
+    made = result(name)
+    attributes = Outline(render_report([made], HOMEWORK)).attributes
+    addresses = {value for key, value in attributes if key == "href" and value != "data:,"}
+    assert {unquote_to_bytes(a) for a in addresses} == {os.fsencode(str(feedback_path(made)))}
+
+
+@pytest.mark.parametrize("text", [t for t in HOSTILE if "/" not in t])
+def test_what_a_student_wrote_is_shown_and_inert(text):
+    harmless, hostile = (Outline(render_report([everywhere(t)], HOMEWORK)) for t in ("x", text))
+    assert hostile.tags == harmless.tags
+    assert [name for name, _ in hostile.attributes] == [name for name, _ in harmless.attributes]
+    assert hostile.text.count(text) >= 4  # who, flag, mistake, error
+
+
+def test_no_submission_is_no_report():
+    with pytest.raises(ValueError, match="results is empty"):
+        render_report([], HOMEWORK)
+
+
+def write(tmp_path, results):
+    page = tmp_path / "report.html"
+    page.write_text(render_report(results, HOMEWORK))
+    return page
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_asks_for_nothing_and_axe_finds_nothing(tmp_path, scheme):
+    results = make_class()
+    results[0] = dataclasses.replace(results[0], sandboxed=False)
+    with opened(write(tmp_path, results), scheme=scheme) as page:
+        assert serious_findings(page) == []
+
+
+@pytest.mark.browser
+def test_sorts_and_filters_by_keyboard(tmp_path):
+    with opened(write(tmp_path, make_class())) as page:
+        names = "#table tbody tr:not([hidden]) th"
+        assert page.locator(names).all_inner_texts()[:2] == ["ada", "ben"]
+        page.get_by_role("button", name="Points").focus()
+        page.keyboard.press("Enter")
+        assert page.locator(names).all_inner_texts()[:2] == ["ada", "dee"]
+        page.keyboard.press("Enter")
+        assert page.locator(names).all_inner_texts()[0] == "eli"
+        assert page.locator("[aria-sort]").get_attribute("aria-sort") == "ascending"
+        page.get_by_label("Did not pass").select_option("double-shape")
+        assert sorted(page.locator(names).all_inner_texts()) == ["eli", "hal", "olu"]
+        for flagged in ("flagged", "flagged-hostile"):
+            page.get_by_label("Show").select_option(flagged)
+            assert page.locator(names).all_inner_texts() == ["hal"]
+        assert page.locator("#shown").inner_text() == "Showing 1 of 9"
+        page.get_by_label("Show").select_option("")
+        page.get_by_label("Find").fill("OL")
+        assert page.locator(names).all_inner_texts() == ["olu"]
+
+
+@pytest.mark.browser
+def test_prints_open_what_is_folded(tmp_path):
+    many = [result(f"s{number}", values=Status.FAIL, hint="Twice.") for number in range(9)]
+    with opened(write(tmp_path, many)) as page:
+        folded = page.locator("details:not([open])")
+        assert folded.count() == 1
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert folded.count() == 0
+        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert folded.count() == 1
+
+
+@pytest.mark.browser
+def test_stands_without_scripts_and_on_a_phone(tmp_path):
+    results = [*make_class(), everywhere("w" * 300)]
+    with opened(write(tmp_path, results), width=375, java_script_enabled=False) as page:
+        assert page.locator("#table tbody tr").count() == 10
+        assert not page.get_by_label("Find").is_visible()
+    with opened(tmp_path / "report.html", width=375) as page:
+        assert overflow(page) <= 0

@@ -1,0 +1,161 @@
+"""Each limit can be set, ends one check, and the message says which it was."""
+
+import pytest
+
+from autograder.class_run.course import Course, open_judge
+from autograder.gradebook.preprocessor import configured_judge
+from autograder.judging.judge import Judge, TimeLimits
+from autograder.judging.results import Status
+from autograder.sandbox.worker.isolation import Limits
+from tests.autograder.conftest import DOUBLE, ROOT, notebook
+
+SMALL = Limits(memory_mb=512, scratch_mb=8, processes=40, open_files=64, output_characters=100)
+
+
+@pytest.fixture(scope="module")
+def judge(request):
+    request.getfixturevalue("sandbox")  # skipped without one
+    files = ("course_lib/__init__.py", "course_lib/testing.py")
+    library = {name: (ROOT / name).read_text() for name in files}
+    course = Course(homework=DOUBLE, library=library)
+    limits = TimeLimits(check_seconds=2.0, submission_seconds=600.0)
+    return open_judge(course, limits=limits, worker_limits=SMALL)
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize(
+    ("greedy", "said"),
+    [
+        ("while True: pass", "stopped after 2 s"),
+        ("torch.empty(1 << 30).fill_(1)", "limit on memory"),
+        ("open('/tmp/big', 'wb').write(bytes(9 << 20))", "limit on disk space"),
+        ("[open('/dev/null') for _ in range(99)].clear()", "limit on open files"),
+        (
+            "[threading.Thread(target=threading.Event().wait, daemon=True).start()"
+            " for _ in range(99)]",
+            "limit on processes and threads",
+        ),
+    ],
+    ids=["time", "memory", "disk", "files", "processes"],
+)
+def test_a_limit_ends_one_check_and_says_which(judge, greedy, said):
+    source = f"""
+import threading
+import torch
+def double(x):
+    if x.dim() == 1 and x.requires_grad:
+        {greedy}
+    return 2 * x
+"""
+    result = judge.grade(notebook(("double", source)), "ada")
+    ended = {check.check: check for check in result.checks}
+    assert said in ended["double-gradient"].message + ended["double-gradient"].hint
+    assert ended["double-values"].score == ended["double-values"].max_score
+
+
+@pytest.fixture
+def impatient(sandbox):
+    return Judge(DOUBLE, sandbox, limits=TimeLimits(check_seconds=0.5, submission_seconds=600.0))
+
+
+@pytest.mark.usefixtures("patient")
+def test_time_without_the_processor_costs_nothing(impatient):
+    source = "import time\ndef double(x):\n    time.sleep(0.7)\n    return 2 * x"
+    assert impatient.grade(notebook(("double", source)), "ada").score == 5.0
+
+
+def test_code_that_waits_is_ended_by_the_clock(impatient):
+    source = "import time\ndef double(x):\n    time.sleep(99)"
+    check = impatient.grade(notebook(("double", source)), "ada").checks[0]
+    assert check.status is Status.TIMEOUT
+    assert "2 s had passed, and most of them it had waited" in check.message
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize(
+    "waits",
+    ["os.wait()", "[os.waitpid(os.fork() or f(0.05), 0) for _ in range(99)]"],
+    ids=["one", "one-after-another"],
+)
+def test_the_time_of_the_processes_that_it_starts_counts(impatient, waits):
+    source = f"""
+import os, time
+def f(seconds):
+    while time.process_time() < seconds:
+        pass
+    os._exit(0)
+def double(x):
+    if not os.fork():
+        f(99)
+    {waits}
+"""
+    check = impatient.grade(notebook(("double", source)), "ada").checks[0]
+    assert "stopped after 0.5 s" in check.message
+
+
+def test_a_crowd_of_processes_uses_up_its_time_at_once(sandbox):
+    judge = Judge(DOUBLE, sandbox, limits=TimeLimits(check_seconds=30.0, submission_seconds=60.0))
+    source = """
+import os, signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # their time is added to nobody's
+def double(x):
+    for _ in range(30):
+        if not os.fork():
+            os.setsid()  # Linux gives each session the same share
+            while True: pass
+    while True: pass
+"""
+    check = judge.grade(notebook(("double", source)), "ada").checks[0]
+    assert "stopped after 30 s" in check.message
+    assert check.seconds < 12  # two processors alone would need 15 s for it
+
+
+@pytest.mark.sandbox
+def test_beyond_the_limit_on_output_nothing_is_kept_and_nothing_is_lost(judge):
+    source = "for number in range(999):\n    print(number)\ndef double(x):\n    return 2 * x"
+    result = judge.grade(notebook(("double", source)), "ada")
+    assert result.score == 5.0
+    (shown,) = result.outputs
+    assert len(shown.text) == 100
+    assert shown.text.endswith("…")
+
+
+@pytest.mark.sandbox
+def test_kernels_that_ask_what_the_processor_can_do_work(judge):
+    source = """
+import torch
+torch.nn.EmbeddingBag(3, 2)(torch.tensor([[0, 1]]))
+torch.ao.nn.quantized.dynamic.Linear(2, 2)(torch.ones(1, 2))
+def double(x):
+    return 2 * x
+"""
+    result = judge.grade(notebook(("double", source)), "ada")
+    assert result.cell_failures == ()
+    assert result.score == 5.0
+
+
+def test_the_whole_notebook_has_a_limit_of_its_own(sandbox):
+    limits = TimeLimits(check_seconds=30.0, submission_seconds=1.0)
+    source = "def double(x):\n    while True: pass"
+    result = Judge(DOUBLE, sandbox, limits=limits).grade(notebook(("double", source)), "ada")
+    assert "the whole notebook may take 1 s" in result.checks[0].message
+
+
+def test_limits_are_configured_where_nbgrader_is(tmp_path):
+    defaults = configured_judge(tmp_path)
+    assert defaults.worker_limits == Limits()
+    assert defaults.time_limits == TimeLimits()
+    (tmp_path / "nbgrader_config.py").write_text(
+        "c = get_config()\n"
+        "c.TrustedJudge.check_seconds = 7.0\n"
+        "c.TrustedJudge.submission_seconds = 70.0\n"
+        "c.TrustedJudge.memory_mb = 512\n"
+        "c.TrustedJudge.scratch_mb = 8\n"
+        "c.TrustedJudge.processes = 40\n"
+        "c.TrustedJudge.open_files = 64\n"
+        "c.TrustedJudge.output_characters = 100\n"
+    )
+    configured = configured_judge(tmp_path)
+    assert configured.worker_limits == SMALL
+    assert configured.time_limits == TimeLimits(check_seconds=7.0, submission_seconds=70.0)

@@ -1,0 +1,400 @@
+"""Calls and gradients across the wire, between two threads that share nothing but a socket."""
+
+import contextlib
+import math
+import socket
+import threading
+from collections import OrderedDict, namedtuple
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from autograder.sandbox.time_limit import by_the_clock
+from autograder.sandbox.worker.peer import MAX_BROUGHT, MAX_RETURNED, Peer, Proxy, RemoteError
+from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
+from course_lib.metrics.bleu_statistics import BLEUStatistics
+
+OBJECTS = {}
+
+
+def give(name):
+    """The named function through which the tests reach the other side's objects."""
+    return OBJECTS[name]
+
+
+def describe(error):
+    return {
+        "type_name": type(error).__name__,
+        "bases": [c.__name__ for c in type(error).__mro__],
+        "message": str(error),
+        "traceback": "",
+    }
+
+
+@pytest.fixture
+def remote(request):
+    ours, theirs = socket.socketpair()
+    server = Peer(Wire(theirs), describe_error=describe, allow_named=True)
+
+    def serve():
+        with contextlib.suppress(WireClosed):
+            server.serve()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    peer = Peer(Wire(ours), describe_error=describe)
+    peer.wire.time_left = by_the_clock(300)
+    peer.server = server
+    yield lambda thing: over(peer, thing)
+    OBJECTS.clear()
+    peer.wire.close()
+    thread.join(5)
+
+
+def over(peer, thing):
+    OBJECTS["thing"] = thing
+    return peer.call(f"{give.__module__}:give", ("thing",))
+
+
+VALUES = [
+    None, True, 7, -(2**70), 1.5, math.inf, "text", "\ud800", [], [1, [2]], (1, "a"), {1, 2},
+    frozenset({3}), {"a": 1, 2: [3.0]}, torch.float32, torch.device("cpu"), torch.Size([2, 3]),
+    slice(1, None, 2), ...,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_plain_values_cross_with_their_exact_type(remote, value):
+    arrived = remote(lambda x: x)(value)
+    assert arrived == value
+    assert type(arrived) is type(value)
+
+
+def test_nan_crosses(remote):
+    assert math.isnan(remote(lambda x: x)(math.nan))
+
+
+def test_numpy_crosses(remote):
+    array = np.arange(6, dtype=np.float64).reshape(2, 3)
+    arrived = remote(lambda x: x)(array)
+    assert isinstance(arrived, np.ndarray)
+    np.testing.assert_array_equal(arrived, array)
+    assert remote(lambda: np.float64(1.5))() == 1.5
+
+
+def test_a_generator_crosses_as_a_copy_in_the_same_state(remote):
+    generator = torch.Generator().manual_seed(3)
+    twin = torch.Generator().manual_seed(3)
+    draw = remote(lambda g: (torch.rand(4, generator=g), torch.rand(4, generator=g)))
+    first, second = draw(generator)
+    assert torch.equal(first, torch.rand(4, generator=twin))
+    assert torch.equal(second, torch.rand(4, generator=twin))
+
+
+def test_a_generator_moves_on_with_each_call_and_the_other_side_has_no_say(remote):
+    def rewind(g):
+        number = torch.rand((), generator=g)
+        g.manual_seed(0)
+        return number
+
+    generator = torch.Generator().manual_seed(3)
+    numbers = {float(remote(rewind)(generator)) for _ in range(5)}
+    assert len(numbers) == 5
+    honest = torch.Generator().manual_seed(3)
+    for _ in range(5):
+        remote(lambda g: None)(honest)
+    assert torch.equal(generator.get_state(), honest.get_state())
+
+
+def test_iterators_arrive_as_lists(remote):
+    assert remote(lambda: (i * i for i in range(4)))() == [0, 1, 4, 9]
+    assert remote(lambda: OrderedDict(a=1).items())() == [("a", 1)]
+
+
+def test_objects_stay_where_they_are(remote):
+    Pair = namedtuple("Pair", "left right")
+    pair = remote(lambda: Pair(torch.ones(2), {"x": 3}))()
+    assert type(pair) is Proxy
+    assert torch.equal(pair.left, torch.ones(2))
+    assert pair.right == {"x": 3}
+    assert pair[1] == {"x": 3}
+    assert len(pair) == 2
+    assert [type(item) for item in pair] == [torch.Tensor, dict]
+
+
+def test_a_record_of_the_course_is_made_again_over_there(remote):
+    record = BLEUStatistics(matches=(2, 1), totals=(3, 2), candidate_length=3, reference_length=4)
+    kept = []
+    remote(kept.append)(record)
+    assert kept == [record]
+    assert kept[0] is not record
+    nested = remote(lambda x: [(type(one), one.totals) for one in x])([record, record])
+    assert [totals for _, totals in nested] == [(3, 2), (3, 2)]
+
+
+def test_a_record_that_was_made_over_there_stays_there(remote):
+    record = BLEUStatistics(matches=(1,), totals=(3,), candidate_length=3, reference_length=4)
+    arrived = remote(lambda: record)()
+    assert type(arrived) is Proxy
+    assert arrived.totals == (3,)
+    assert remote(lambda x: x is record)(arrived)
+
+
+def test_an_object_that_never_stops_is_cut_short(remote):
+    class Endless:
+        def __getitem__(self, index):
+            return index
+
+    with pytest.raises(RemoteError, match="more than"):
+        list(remote(Endless)())
+
+
+def test_an_object_comes_home_as_itself(remote):
+    thing = object()
+    make, same = remote(lambda: thing), remote(lambda x: x is thing)
+    assert same(make())
+
+
+class AlwaysEqual(torch.Tensor):
+    def __eq__(self, other):
+        return True
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return True
+
+
+def test_a_tensor_subclass_is_no_tensor(remote):
+    arrived = remote(lambda: torch.zeros(2).as_subclass(AlwaysEqual))()
+    assert type(arrived) is Proxy
+    assert (arrived == torch.zeros(2)) is False
+
+
+def test_a_tensor_given_twice_is_one_tensor(remote):
+    x = torch.ones(2)
+    assert remote(lambda a, b, c: a is b and a is c[0])(x, x, [x])
+
+
+def test_callbacks_run_here(remote):
+    seen = []
+
+    def double(x):
+        seen.append(x)
+        return 2 * x
+
+    assert remote(lambda f, x: f(f(x)))(double, 3) == 12
+    assert seen == [3, 6]
+
+
+def test_only_what_was_handed_over_can_be_called(remote):
+    thing = remote(lambda: None)
+    server = thing._peer.server
+
+    def attack(callback):
+        return server.call("os:getcwd")
+
+    with pytest.raises(RemoteError, match="only what was handed over"):
+        over(thing._peer, attack)(lambda: None)
+
+
+def test_calls_can_bring_only_so_much(remote):
+    brought = []
+
+    def flood(callback):
+        while True:
+            callback(torch.empty(MAX_BROUGHT // 2, 0))  # nothing on the wire, much to answer with
+
+    with pytest.raises(RemoteError, match="brought over"):
+        remote(flood)(lambda tensor: brought.append(len(tensor)))
+    assert brought == [MAX_BROUGHT // 2] * 2
+
+
+def test_each_call_may_bring_as_much_again(remote):
+    bring = remote(lambda callback: callback(torch.empty(MAX_BROUGHT // 2, 0)))
+    assert [bring(len) for _ in range(4)] == [MAX_BROUGHT // 2] * 4
+
+
+def test_calls_inside_a_call_bring_no_more_than_it_may(remote):
+    def flood(callback):
+        while True:
+            callback(torch.empty(MAX_BROUGHT // 2, 0))
+
+    attack = remote(flood)
+    again = remote(lambda: None)
+    with pytest.raises(RemoteError, match="brought over"):
+        attack(lambda tensor: again())  # judged code that calls the student's in between
+
+
+FLOODS = {
+    "many entries": lambda: torch.zeros(MAX_RETURNED + 1, 1, 1, dtype=torch.bool),
+    "many rows": lambda: torch.zeros(MAX_RETURNED + 1, 0),
+    "one tensor many times": lambda: [torch.zeros(MAX_RETURNED // 8)] * 9,
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_result_can_bring_only_so_much(remote, name):
+    with pytest.raises(WireError, match="brought over"):
+        remote(FLOODS[name])()
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, KeyError, NotImplementedError])
+def test_an_exception_keeps_its_builtin_type(remote, error):
+    class Special(error):
+        pass
+
+    def fail():
+        raise Special("because")
+
+    with pytest.raises(error) as caught:
+        remote(fail)()
+    assert isinstance(caught.value, RemoteError)
+    assert caught.value.type_name == "Special"
+    assert "because" in caught.value.message
+
+
+def test_after_an_exception_the_conversation_goes_on(remote):
+    fail = remote(lambda x: 1 / x)
+    with pytest.raises(ZeroDivisionError):
+        fail(0)
+    assert fail(2) == 0.5
+
+
+def test_gradients_flow_through_a_call(remote):
+    f = remote(lambda x, y: (torch.sin(x) * y, [x.detach(), {"y": y.sum()}]))
+    x = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    y = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x, y: f(x, y)[0], (x, y))
+    out, (detached, rest) = f(x * 1.0, y)
+    (out.sum() + rest["y"]).backward()
+    torch.testing.assert_close(x.grad, torch.cos(x.detach()) * y.detach())
+    torch.testing.assert_close(y.grad, torch.sin(x.detach()) + 1)
+    assert not detached.requires_grad
+
+
+def test_gradients_flow_through_callbacks(remote):
+    apply = remote(lambda f, x: x + f(x))
+    x = torch.randn(4, dtype=torch.float64, requires_grad=True)
+    apply(lambda t: t**3, x).sum().backward()
+    torch.testing.assert_close(x.grad, 1 + 3 * x.detach() ** 2)
+
+
+def test_parameters_collect_their_gradients_over_there(remote):
+    layer = remote(nn.Linear)(3, 2)
+    reference = nn.Linear(3, 2)
+    layer.load_state_dict(reference.state_dict())
+    x = torch.randn(5, 3)
+    layer(x).square().sum().backward()
+    reference(x).square().sum().backward()
+    torch.testing.assert_close(layer.weight.grad, reference.weight.grad)
+    assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
+    assert layer.train(False).training is False
+    assert type(layer.weight) is nn.Parameter
+
+
+def test_no_grad_crosses(remote):
+    layer = remote(nn.Linear)(3, 2)
+    with torch.no_grad():
+        assert not layer(torch.ones(1, 3)).requires_grad
+
+
+def test_the_callers_tensor_is_never_changed(remote):
+    x = torch.ones(3)
+    remote(lambda t: t.add_(1))(x)
+    assert torch.equal(x, torch.ones(3))
+
+
+def test_library_functions_run_beside_the_objects(remote):
+    from course_lib.testing import assert_keeps_inputs, call_beside
+
+    layer = remote(nn.Linear)(2, 2)
+    assert call_beside(torch.nn.utils.parameters_to_vector, layer.parameters()).shape == (6,)
+    assert_keeps_inputs(remote(lambda t: t + 1), torch.ones(2))
+    with pytest.raises(AssertionError, match="argument 1 changed"):
+        assert_keeps_inputs(remote(lambda t: t.add_(1)), torch.ones(2))
+
+
+def test_references_are_let_go(remote):
+    f = remote(lambda: object())
+    server = f._peer.server
+    for _ in range(50):
+        f()
+    assert len(server._exports) < 5
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "list_of_itself", "too_many", "deep",
+    ],
+)  # fmt: skip
+def test_a_value_that_cannot_cross_is_an_error_not_a_hang(remote, value):
+    def make():
+        if value == "too_many":
+            return list(range(200_000))
+        made = []
+        if value == "list_of_itself":
+            made.append(made)
+        for _ in range(100 if value == "deep" else 0):
+            made = [made]
+        return made
+
+    with pytest.raises(RemoteError):
+        remote(make)()
+    assert remote(lambda: 1)() == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"reply": 999, "value": 1},
+        {"nothing": 1},
+        {"reply": 1, "value": {"tensor": 5}},
+        {"reply": 1, "value": {"unknown": 5}},
+        {"reply": 1, "value": {"reference": "x", "type": 3}},
+        {"reply": 1, "value": {"dtype": "__class__"}},
+        {"reply": 1, "value": {"dict": [[[], 1]]}},
+        {"reply": 1, "value": {"device": "nowhere"}},
+        {"reply": 1, "value": {"generator": 0, "device": "cpu"}},
+        {"reply": 1, "value": {"generator": 0, "device": "nowhere"}},
+        {"reply": 1, "value": {"tensor": 0, "device": "meta"}},
+        {"reply": 1, "error": "oops"},
+        {"reply": 1, "error": {"type_name": 1}},
+        {"reply": 1, "value": 1, "released": 5},
+        {"reply": 1, "value": 1, "backward": {"reference": 1, "type": "B"}, "outputs": [9]},
+        {"reply": 1, "value": 1, "backward": {"reference": 1, "type": "B"}, "outputs": [0] * 9},
+        {"reply": 1, "value": 1, "backward": {"reference": 1, "type": "B"}, "outputs": [1, 1, 2]},
+        {"reply": 1, "value": 1, "released": [[]]},
+        {"reply": 1, "value": {"record": {"yours": 1}, "fields": []}},
+        {"reply": 1, "value": {"set": [i * (2**61 - 1) for i in range(20_001)]}},
+        {"reply": 1, "value": {"dict": [[i * (2**61 - 1), 0] for i in range(20_001)]}},
+        {"reply": 1, "value": {"yours": 77}},
+        {"reply": 1, "value": {"record": "course_lib:Room", "fields": [["module", 1]]}},
+        {"reply": 1, "value": {"record": "os:system", "fields": [["command", "true"]]}},
+    ],
+    ids=lambda reply: str(reply)[:80],
+)
+def test_a_forged_reply_is_refused(reply):
+    ours, theirs = socket.socketpair()
+    peer = Peer(Wire(ours), describe_error=describe)
+    peer.wire.time_left = by_the_clock(300)
+    tensors = [torch.ones(1), *[torch.ones(MAX_RETURNED // 2)] * 2]
+    send = threading.Thread(target=Wire(theirs).send, args=(reply, tensors), daemon=True)
+    send.start()  # more than a socket holds must be read while it is sent
+    with pytest.raises(WireError):
+        peer.call("builtins:len", ([],))
+    assert isinstance(peer.failure, WireError)
+
+
+def test_what_is_said_of_an_error_is_cut():
+    ours, theirs = socket.socketpair()
+    peer = Peer(Wire(ours), describe_error=describe)
+    error = dict.fromkeys(("type_name", "message", "traceback"), "x" * 100_000)
+    args = ({"reply": 1, "error": error},)
+    threading.Thread(target=Wire(theirs).send, args=args, daemon=True).start()
+    with pytest.raises(RemoteError) as caught:
+        peer.call("builtins:len", ([],))
+    texts = (caught.value.type_name, caught.value.message, caught.value.traceback)
+    assert [len(text) for text in texts] == [100, 2_000, 6_000]

@@ -1,0 +1,393 @@
+"""What a worker can reach, and what it leaves behind."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import venv
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+
+from autograder.sandbox import sandbox as sandbox_module
+from autograder.sandbox.sandbox import Sandbox, SandboxError, check_sandbox
+from autograder.sandbox.time_limit import by_the_clock
+from autograder.sandbox.worker.isolation import Limits
+from autograder.sandbox.worker.peer import Peer, RemoteError
+from autograder.sandbox.worker.wire import Wire, WireClosed
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.fixture
+def worker(sandbox):
+    """Start workers and call functions in them by name."""
+    started = []
+
+    def start():
+        worker = sandbox.start()
+        started.append(worker)
+        peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
+        peer.wire.time_left = by_the_clock(300)
+        return peer, worker
+
+    yield start
+    for worker in started:
+        sandbox.stop(worker)
+
+
+def run(peer, source):
+    """Run statements in the worker; returns what they left in ``found``."""
+    peer.call("worker.shell:run_cell", ("probe", source))
+    return peer.call("worker.shell:lookup", ("found",))
+
+
+@pytest.mark.parametrize("path", ["/x", "/dev/x", "/grading/x", "/usr/x", "/etc/x", "/proc/x"])
+def test_nothing_outside_tmp_can_be_written(worker, path):
+    peer, _ = worker()
+    with pytest.raises(RemoteError):
+        run(peer, f"open({path!r}, 'w'); found = 1")
+
+
+def test_the_course_and_home_are_not_there(worker):
+    peer, _ = worker()
+    root = str(sandbox_module._WORKER_PACKAGE.parents[2])
+    hidden = [
+        f"{root}/solutions",
+        f"{root}/course_lib",
+        f"{root}/.git",
+        os.path.expanduser("~/.ssh"),
+    ]
+    assert run(peer, f"import os; found = [os.path.exists(p) for p in {hidden!r}]") == [False] * 4
+    assert run(peer, "found = sorted(os.listdir('/grading'))") == ["course_lib", "worker"]
+
+
+def test_there_is_no_network(worker):
+    peer, _ = worker()
+    source = "import socket; found = socket.create_connection(('127.0.0.1', 22), 1)"
+    with pytest.raises(RemoteError):
+        run(peer, source)
+    assert run(peer, "found = [name for _, name in socket.if_nameindex()]") == ["lo"]
+
+
+def test_environment_holds_no_secrets(worker, monkeypatch):
+    peer, _ = worker()
+    names = set(run(peer, "import os; found = list(os.environ)"))
+    assert names <= {
+        "PATH", "LANG", "HOME", "COURSE_DEVICE", "MPLBACKEND", "OMP_NUM_THREADS", "PWD",
+        "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH",
+        "LC_CTYPE", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK", "TORCHINDUCTOR_CACHE_DIR",
+    }  # fmt: skip
+
+
+def test_no_other_process_can_be_seen(worker):
+    worker()
+    peer, _ = worker()
+    source = "import os; found = [os.getpid(), [p for p in os.listdir('/proc') if p.isdigit()]]"
+    pid, visible = run(peer, source)
+    assert pid == 1
+    assert set(visible) <= {"1"}
+
+
+def test_no_privilege_can_be_regained(worker):
+    peer, _ = worker()
+    source = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+tmp = b"/tmp"
+found = [libc.umount2(tmp, 2), libc.mount(b"proc", tmp, b"proc", 0, None), libc.chroot(tmp)]
+"""
+    assert run(peer, source) == [-1, -1, -1]
+
+
+def test_no_namespace_can_be_made_in_which_it_would_be_root(worker):
+    peer, _ = worker()
+    source = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+proc_is_there = os.path.exists("/proc/self")
+found = [proc_is_there, libc.unshare(0x10000000)]  # CLONE_NEWUSER
+"""
+    proc_is_there, made = run(peer, source)
+    if not proc_is_there:
+        pytest.skip("the kernel shows no /proc here, and so no setting for it")
+    assert made == -1
+
+
+def test_when_memory_is_short_the_kernel_ends_the_worker_first(worker, sandbox):
+    peer, _ = worker()
+    assert run(peer, "found = 1") == 1
+    mine = psutil.Process(sandbox._process.pid).children(recursive=True)
+    scores = [Path(f"/proc/{p.pid}/oom_score_adj").read_text().strip() for p in mine]
+    assert scores.count("1000") == 2  # the worker, and the process around it
+    with pytest.raises(RemoteError):
+        run(peer, "open('/proc/self/oom_score_adj', 'w').write('0'); found = 1")
+
+
+def test_files_of_one_worker_are_gone_for_the_next(worker):
+    look = "import os; found = os.listdir('/tmp') + os.listdir('/dev/shm')"
+    first, _ = worker()
+    at_first = run(first, look)  # nothing, but for Python itself where that lies in /tmp
+    leave = "for p in ('/tmp/x', '/dev/shm/x'): open(p, 'w').write('mine')"
+    assert sorted(run(first, f"{leave}\n{look}")) == sorted([*at_first, "x", "x"])
+    second, _ = worker()
+    assert run(second, look) == at_first
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls")
+def test_keys_of_the_staffs_and_of_other_workers_cant_be_read(tmp_path):
+    call, add, keyctl, ring = ctypes.CDLL(None).syscall, 248, 250, -3
+
+    def begin():
+        call(keyctl, 1, None)  # a keyring of this thread's, and of what it starts
+        if call(add, b"user", b"staffs", b"password", 8, ring) < 0:
+            pytest.skip("no keys here")
+        return Sandbox(tmp_path, limits=Limits())
+
+    source = f"""
+import ctypes
+call = ctypes.CDLL(None).syscall
+found = [call({keyctl}, 10, {ring}, b"user", name, 0) for name in (b"staffs", b"left")]
+call({add}, b"user", b"left", b"solutions", 9, {ring})
+for number in range(300 * last):  # more than there may be
+    call({add}, b"user", b"%d" % number, b"x", 1, {ring})
+"""
+    (tmp_path / "course_lib").mkdir()
+    with ThreadPoolExecutor(1) as thread:
+        sandbox = thread.submit(begin).result()
+    peers = []  # all of which go on
+    for last in (0, 1, 0):
+        peers.append(Peer(Wire(sandbox.start().connection), describe_error=lambda error: {}))
+        peers[-1].wire.time_left = by_the_clock(20)
+        assert run(peers[-1], f"last = {last}{source}") == [-1, -1]
+    sandbox.close()
+
+
+def test_processes_die_with_their_worker(worker, sandbox):
+    peer, started = worker()
+    source = """
+import subprocess
+found = subprocess.Popen(["setsid", "sleep", "4321"]).pid
+"""
+    run(peer, source)
+
+    def sleepers():
+        return [p for p in psutil.process_iter(["cmdline"]) if "4321" in (p.info["cmdline"] or [])]
+
+    assert len(sleepers()) >= 1
+    sandbox.stop(started)
+    deadline = time.monotonic() + 300
+    while sleepers() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert sleepers() == []
+
+
+def test_a_worker_that_outlives_its_parent_and_leaves_its_group_is_ended(worker, sandbox):
+    forking = psutil.Process(sandbox._process.pid)
+    before = {process.pid for process in forking.children(recursive=True)}
+    peer, started = worker()
+    source = """
+import ctypes, os, signal
+death_signal_refused = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)
+try:
+    os.setsid()
+except OSError:
+    pass
+os.kill(0, signal.SIGTERM)  # the group, and whoever watches from outside
+found = 1
+"""
+    assert run(peer, source) == 1
+    assert run(peer, "found = 2") == 2
+    sandbox.stop(started)
+    after = {process.pid for process in forking.children(recursive=True)}
+    assert after <= before
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("found = bytearray(5 << 30)", "MemoryError"),
+        ("open('/tmp/big', 'wb').write(bytes(64 << 20))", "OSError"),
+        ("files = [open('/tmp') for _ in range(500)]", "OSError|IsADirectory"),
+        ("files = [open('/dev/null') for _ in range(500)]", "OSError"),
+    ],
+)
+def test_limits_are_errors_in_the_students_code(worker, source, error):
+    peer, _ = worker()
+    with pytest.raises(RemoteError) as caught:
+        run(peer, source)
+    assert any(name in str(caught.value) for name in error.split("|"))
+    assert run(peer, "found = 1") == 1
+
+
+def test_a_fork_bomb_runs_into_its_limit(worker):
+    peer, _ = worker()
+    source = """
+import os, time
+found = 0
+try:
+    for _ in range(2000):
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        found += 1
+except OSError:
+    pass
+"""
+    assert 0 < run(peer, source) < 300
+
+
+@pytest.mark.parametrize(
+    ("source", "exit_code"), [("import os; os._exit(3)", 3), ("import os; os.kill(1, 9)", None)]
+)
+def test_how_a_worker_ended_is_told(worker, sandbox, source, exit_code):
+    peer, started = worker()
+    if exit_code is None:
+        assert run(peer, source + "; found = 1") == 1  # the first process of a namespace is immune
+        return
+    with pytest.raises(WireClosed):
+        run(peer, source)
+    assert sandbox.stop(started, grace=300) == exit_code
+
+
+def test_the_forking_process_ends_with_its_judge(tmp_path):
+    (tmp_path / "course_lib").mkdir()
+    try:
+        check_sandbox()
+    except SandboxError as error:
+        pytest.skip(f"no working sandbox: {error}")
+    sandbox = Sandbox(tmp_path, limits=Limits())
+    sandbox.start()
+    children = psutil.Process(sandbox._process.pid).children(recursive=True)
+    assert children
+    sandbox.close()
+    assert psutil.wait_procs(children, timeout=300)[1] == []
+    with pytest.raises(SandboxError, match="closed"):
+        sandbox.start()
+
+
+def test_a_forking_process_that_was_killed_is_started_again(tmp_path):
+    (tmp_path / "course_lib").mkdir()
+    try:
+        check_sandbox()
+    except SandboxError as error:
+        pytest.skip(f"no working sandbox: {error}")
+    sandbox = Sandbox(tmp_path, limits=Limits())
+    sandbox._process.kill()
+    sandbox._process.wait()
+    worker = sandbox.start()
+    peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
+    assert peer.call("os:getpid") == 1
+    sandbox.close()
+
+
+def test_a_python_that_lies_in_tmp_is_there_for_workers():
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o755)
+        venv.create(folder, symlinks=True, with_pip=False)
+        program = "from autograder.sandbox.sandbox import check_sandbox; check_sandbox()"
+        command = [f"{folder}/bin/python", "-c", program]
+        root = sandbox_module._WORKER_PACKAGE.parents[2]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def mixed_layout(sandbox, tmp_path, monkeypatch):
+    """A Python's folder with the course installed in it, and the project with another Python."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:  # a worker has a /tmp of its own
+        tree = Path(name).resolve()
+        tree.chmod(0o755)
+        packages, project = tree / "lib" / "site-packages", tree / "src" / "app"
+        for path in (
+            packages / "course_lib" / "attention.py",
+            packages / "autograder" / "check.py",
+            packages / "other" / "module.py",
+            project / "pyproject.toml",
+            project / "solutions" / "hw01.py",
+            project / "course_lib" / "attention.py",
+            project / ".venv" / "pyvenv.cfg",
+            project / ".venv" / "site-packages" / "course_lib" / "attention.py",
+        ):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("secret = 1")
+        pythons = {*sandbox_module._python_folders(), tree, project / ".venv"}
+        monkeypatch.setattr(sandbox_module, "_python_folders", lambda: pythons)
+        for place in (packages, project, project / ".venv" / "site-packages"):
+            monkeypatch.syspath_prepend(place)
+        library = tmp_path / "library"
+        (library / "course_lib").mkdir(parents=True)
+        (library / "course_lib" / "__init__.py").write_text("released = 1")
+        yield tree, library
+
+
+def test_a_course_among_the_files_of_python_is_covered(mixed_layout):
+    tree, library = mixed_layout
+    check_sandbox()
+    sandbox = Sandbox(library, limits=Limits())
+    peer = Peer(Wire(sandbox.start().connection), describe_error=lambda error: {})
+    peer.wire.time_left = by_the_clock(300)
+    source = f"import pathlib; found = sorted(map(str, pathlib.Path({str(tree)!r}).rglob('*')))"
+    assert [str(Path(path).relative_to(tree)) for path in run(peer, source)] == [
+        "lib",
+        "lib/site-packages",
+        "lib/site-packages/autograder",
+        "lib/site-packages/course_lib",
+        "lib/site-packages/other",
+        "lib/site-packages/other/module.py",
+        "src",
+        "src/app",
+        "src/app/.venv",
+        "src/app/.venv/pyvenv.cfg",
+        "src/app/.venv/site-packages",
+        "src/app/.venv/site-packages/course_lib",
+    ]
+    assert run(peer, "import course_lib; found = course_lib.released") == 1
+    for folder in ("src/app", "lib/site-packages/course_lib"):
+        with pytest.raises(RemoteError, match="Read-only"):
+            run(peer, f"open('{tree}/{folder}/x', 'w'); found = 1")
+    sandbox.close()
+
+
+def test_a_project_that_is_pythons_own_folder_is_refused(monkeypatch, tmp_path):
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "pyproject.toml").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sandbox_module, "_python_folders", lambda: {tmp_path.resolve()})
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/bwrap")
+    with pytest.raises(SandboxError, match="folder of its own"):
+        check_sandbox()
+    with pytest.raises(SandboxError, match="folder of its own"):
+        Sandbox(tmp_path, limits=Limits())
+
+
+def test_without_bubblewrap_the_command_to_run_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(SandboxError, match="apt-get install bubblewrap"):
+        check_sandbox()
+    with pytest.raises(SandboxError, match="apt-get install bubblewrap"):
+        Sandbox(tmp_path, limits=Limits())
+
+
+def test_a_refusing_kernel_is_explained(monkeypatch, tmp_path):
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda name: str(fake))
+    with pytest.raises(SandboxError, match=r"No permissions.*sysctl"):
+        check_sandbox()
+
+
+def test_without_isolation_code_still_runs_in_its_own_process(tmp_path):
+    (tmp_path / "course_lib").mkdir()
+    sandbox = Sandbox(tmp_path, limits=Limits(), isolated=False)
+    started = sandbox.start()
+    peer = Peer(Wire(started.connection), describe_error=lambda error: {})
+    peer.wire.time_left = by_the_clock(300)
+    assert peer.call("os:getpid") != os.getpid()
+    sandbox.stop(started)
+    sandbox.close()
