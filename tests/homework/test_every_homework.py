@@ -1,6 +1,7 @@
 """Each homework: what is right gets full marks, each mistake loses its own checks alone.
 
-Here without the judge, in one process; ``test_judged_classes.py`` sends the same to the judge.
+Here without the judge, in one process, and only the test cells that a submission's edits reach;
+``make proof`` runs all of them, with more seeds. ``test_judged_classes.py`` asks the judge.
 """
 
 import ast
@@ -16,7 +17,7 @@ import torch
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import Status
 from course_lib.course_map import COURSE_MAP
-from tests.homework.own_kernel import CellRun, lost_checks, run_cells
+from tests.homework.own_kernel import CellRun, lost_checks, run_cells, within_reach
 from tests.homework.submissions import Submission, answered_cells, make_notebook, nothing_written
 from tests.homework.tables import ROOT, load_homework, load_table, read_released, tabled_homeworks
 
@@ -34,6 +35,12 @@ LOSING = [p for p in SUBMISSIONS if p.values[1].lost and p.values[1].status is n
 def run_submission(homework: str, submission: Submission, **settings) -> list[CellRun]:
     cells = answered_cells(submission, load_homework(homework), read_released(homework))
     return run_cells(cells, **settings)
+
+
+def run_what_it_reaches(homework: str, submission: Submission, **settings) -> list[CellRun]:
+    cells = answered_cells(submission, load_homework(homework), read_released(homework))
+    edited = set(submission.edits)
+    return run_cells(within_reach(cells, edited, load_homework(homework).cells), **settings)
 
 
 # ---- the notebook ----
@@ -63,8 +70,9 @@ def test_every_check_says_what_it_checks_and_where_to_read(homework):
 
 
 @each_homework
-def test_the_solved_notebook_passes_with_every_seed(homework):
-    for seed in range(load_table(homework).seeds):
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 20), marks=pytest.mark.proof)])
+def test_the_solved_notebook_passes_with_every_seed(homework, seeds):
+    for seed in seeds:
         runs = run_cells(load_homework(homework).cells, seed=seed)
         failed = {run.cell.grade_id: run.error for run in runs if run.error}
         assert not failed, (seed, failed)
@@ -89,20 +97,29 @@ def test_the_released_notebook_earns_nothing(homework):
 
 @pytest.mark.parametrize(("homework", "submission"), SUBMISSIONS)
 def test_a_submission_loses_exactly_the_checks_named_for_it(homework, submission):
-    table = load_table(homework)
+    expected = submission.lost_checks(load_homework(homework))
+    seconds = 2 if submission.status is Status.TIMEOUT else 20
+    runs = run_what_it_reaches(homework, submission, seconds=seconds)
+    assert lost_checks(runs) == expected, messages(runs)
+    assert submission.hint in messages(runs)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(("homework", "submission"), SUBMISSIONS)
+def test_it_loses_no_other_check_of_the_whole_notebook(homework, submission):
     expected = submission.lost_checks(load_homework(homework))
     once = submission.status is Status.TIMEOUT
     # A mistake meets another seed in the hidden part alone, and a fresh one in the judge.
-    for seed in range(1 if once or submission in table.mistakes else min(3, table.seeds)):
+    for seed in range(3 if submission.is_right else 1):
         runs = run_submission(homework, submission, seed=seed, seconds=2 if once else 20)
         assert lost_checks(runs) == expected, messages(runs)
-        assert submission.hint in messages(runs)
 
 
 def messages(runs: list[CellRun]) -> str:
     return "\n".join(f"{run.cell.grade_id}: {run.error}" for run in runs if run.error)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("homework", "submission"), LOSING)
 def test_the_hidden_part_alone_finds_the_same(homework, submission):
     """Passing the visible tests by heart is not enough."""
@@ -137,6 +154,7 @@ def test_the_silencer_silences_failures_and_keeps_names():
         exec(visible_part_silenced(visible + "assert x == 5"), {})
 
 
+@pytest.mark.proof
 @each_homework
 def test_a_sample_of_mutants_is_noticed(homework):
     """All of them: ``python -m tests.homework.mutants hwNN``."""
