@@ -87,7 +87,7 @@ def token_batches(
     return batches
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
     """Pairs of source and target, as a model for translation trains on them.
 

@@ -14,7 +14,7 @@ from course_lib.data.shape_pictures import Scene, draw_scene, render
 from course_lib.tokenization.vocabulary import BOS, EOS, PAD
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CaptionedPictures:
     """Rendered scenes, each with one of its two true captions.
 

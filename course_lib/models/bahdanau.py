@@ -14,7 +14,7 @@ from course_lib.layers.recurrent_cells import GRUCell
 from course_lib.models.seq2seq import Encoded
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class AttentionDecoderState:
     """What an ``AttentionDecoder`` carries from step to step.
 
