@@ -79,7 +79,7 @@ def from_huggingface(folder: Path | str) -> BertForPreTraining:
     """Load a pre-trained BERT with both of its heads.
 
     Args:
-        folder: Holds ``config.json`` and ``model.safetensors``, or else ``pytorch_model.bin``, as
+        folder: Holds ``config.json`` and the weights, as
             ``transformers.BertForPreTraining.save_pretrained`` writes them and as the hub has
             them for ``bert-base-uncased``.
 

@@ -80,7 +80,7 @@ def from_huggingface(folder: Path | str) -> Transformer:
     with the end symbol.
 
     Args:
-        folder: Holds ``config.json`` and ``model.safetensors``, or else ``pytorch_model.bin``, as
+        folder: Holds ``config.json`` and the weights, as
             ``transformers.MarianMTModel.save_pretrained`` writes them and as the hub has them for
             ``Helsinki-NLP/opus-mt-en-de`` and the like.
 
