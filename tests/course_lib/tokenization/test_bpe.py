@@ -137,7 +137,9 @@ def test_chunks_are_those_of_gpt2(text):
 @given(st.text(max_size=30) | st.text("ab'sltrevmd 19_é५ \n\u00a0²Ⅻ.😀\u0301", max_size=30))
 @settings(deadline=None, max_examples=400)
 def test_chunks_of_any_text_are_those_of_gpt2(text):
-    known = "".join(c for c in text if unicodedata.category(c) != "Cn")  # versions of Unicode differ
+    known = "".join(
+        c for c in text if unicodedata.category(c) != "Cn"
+    )  # versions of Unicode differ
     assert split_chunks(known) == gpt2_chunks(known)
 
 

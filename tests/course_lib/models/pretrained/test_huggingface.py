@@ -86,7 +86,7 @@ def test_a_shard_elsewhere_is_refused(folder, shard):
 @pytest.mark.parametrize("content", ["{}", '{"weight_map": []}', '{"weight_map": {}}'])
 def test_an_index_without_a_map_is_refused(folder, content):
     (folder / INDEX).write_text(content)
-    with pytest.raises(ValueError, match="weight_map in .* must name a shard"):
+    with pytest.raises(ValueError, match=r"weight_map in .* must name a shard"):
         read_tensors(folder)
 
 
