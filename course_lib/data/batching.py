@@ -1,4 +1,4 @@
-"""Sequences of different lengths, put together so that little is computed on padding.
+"""Batching: sequences of different lengths, put together with little padding.
 
 Dimensions: batch; length, src_len, tgt_len (tokens). Padding comes last in a sequence.
 """

@@ -1,4 +1,4 @@
-"""The RNN encoder-decoder with attention of Bahdanau et al. (2015): its decoder.
+"""Attention decoder of Bahdanau et al. (2015), for a recurrent encoder.
 
 Dimensions: batch; tgt_len and src_len (tokens); d_memory, d_attention, d_embedding, d_hidden;
 vocab_size. Masks are boolean, True where a query may attend to a key.

@@ -1,4 +1,4 @@
-"""Weights of a pre-trained GPT-2, from a folder as Hugging Face's hub has it."""
+"""Pre-trained GPT-2: weights, from a folder as Hugging Face's hub has it."""
 
 import re
 from pathlib import Path

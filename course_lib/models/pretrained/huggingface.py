@@ -102,7 +102,8 @@ def load_exactly(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path) 
         folder: Named in messages.
 
     Raises:
-        ValueError: The model lacks a tensor, has no place for one, or has one of another shape.
+        ValueError: The model lacks a tensor, has no place for one, or has one of another shape;
+            or one holds integers, as quantised weights do.
     """
     expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
     for problem, names in (
@@ -117,8 +118,9 @@ def load_exactly(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path) 
                 f"{name} must have shape {tuple(shape)} by config.json, "
                 f"got {tuple(tensors[name].shape)}"
             )
-    first = next(tensor for tensor in tensors.values() if tensor.is_floating_point())
-    model.to(first.dtype).load_state_dict(tensors)
+        if not tensors[name].is_floating_point():
+            raise ValueError(f"{name} must be floating-point, got {tensors[name].dtype}")
+    model.to(next(iter(tensors.values())).dtype).load_state_dict(tensors)
     model.eval()
 
 

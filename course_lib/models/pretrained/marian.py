@@ -1,6 +1,6 @@
-"""Weights of a pre-trained MarianMT model, from a folder as Hugging Face's hub has it.
+"""Pre-trained MarianMT translators: weights, from a folder as Hugging Face's hub has it.
 
-These are translators, trained by the OPUS-MT project for more than a thousand pairs of languages,
+The OPUS-MT project trained them for more than a thousand pairs of languages,
 and in the shape of the first Transformer. BART and mBART are not: they normalise their embeddings
 before the first layer, for which ``Transformer`` has no place.
 """

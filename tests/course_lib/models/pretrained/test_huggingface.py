@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from course_lib.models.pretrained.gpt2 import from_huggingface
 from course_lib.models.pretrained.huggingface import read_tensors
 from tests.course_lib.parity import randomise
+from tests.course_lib.saved_folder import change_tensors
 
 INDEX = "model.safetensors.index.json"
 
@@ -95,3 +96,15 @@ def test_an_index_that_is_no_object_is_refused(folder, content):
     (folder / INDEX).write_text(content)
     with pytest.raises(ValueError, match=r"index\.json must"):
         read_tensors(folder)
+
+
+@pytest.mark.parametrize("which", ["one", "all"])
+def test_quantised_weights_are_refused(theirs, tmp_path, which):
+    theirs.save_pretrained(tmp_path)
+    chosen = "transformer.ln_f.weight" if which == "one" else ""
+    change_tensors(
+        tmp_path,
+        lambda tensors: {n: t.to(torch.int8) if chosen in n else t for n, t in tensors.items()},
+    )
+    with pytest.raises(ValueError, match=r"must be floating-point, got torch\.int8"):
+        from_huggingface(tmp_path)
