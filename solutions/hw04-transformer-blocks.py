@@ -559,15 +559,15 @@ assert_raises(ValueError, RotaryPositions(4), torch.randn(3, 4).to(device), offs
 # Attention carries; this layer thinks. Each token for itself, all with the same weights: widen,
 # bend, bring back. See [Feed-forward layers](book:feed-forward#the-formula).
 #
-# The function in the middle has three choices, `"relu"`, `"gelu"` and `"gelu_tanh"`; `F.relu` and
-# `F.gelu` give you all of them (look up `approximate` for the third). Dropout acts on the *inner*
-# activations. `nn.Dropout` knows by itself whether the layer is training (`layer.train()`,
-# `layer.eval()`), if you make it in `__init__`.
+# The function in the middle has four choices, `"relu"`, `"gelu"`, `"gelu_tanh"` and `"silu"`;
+# `F.relu`, `F.gelu` and `F.silu` give you all of them (look up `approximate` for the third).
+# Dropout acts on the *inner* activations. `nn.Dropout` knows by itself whether the layer is
+# training (`layer.train()`, `layer.eval()`), if you make it in `__init__`.
 
 # %% solution="FeedForward" of="course_lib.layers.feed_forward"
 
 # %% test="FeedForward-values" points=1 read="feed-forward#the-formula"
-# Widen, bend, bring back: with each of the three functions
+# Widen, bend, bring back: with each of the four functions
 layer = FeedForward(1, 2).to(device)
 layer.load_state_dict(
     {
@@ -596,12 +596,12 @@ assert_close(
         ),
     },
 )
-assert_raises(ValueError, FeedForward, 4, 8, activation="swish", hint="there are three: ValueError")
+assert_raises(ValueError, FeedForward, 4, 8, activation="swish", hint="there are four: ValueError")
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.feed_forward import FeedForward as ReferenceLayer
 
 x = torch.randn(2, 3, 6).to(device)
-for activation in ("relu", "gelu", "gelu_tanh"):
+for activation in ("relu", "gelu", "gelu_tanh", "silu"):
     reference = ReferenceLayer(6, 10, activation=activation).to(device)
     student = FeedForward(6, 10, activation=activation).to(device)
     if set(student.state_dict()) != set(reference.state_dict()):
@@ -616,6 +616,7 @@ for activation in ("relu", "gelu", "gelu_tanh"):
         "relu": F.relu,
         "gelu": F.gelu,
         "gelu_tanh": lambda y: F.gelu(y, approximate="tanh"),
+        "silu": F.silu,
     }
     others = {
         f"{activation} was asked for, this is {name}": reference.down_projection(function(inner))

@@ -56,7 +56,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.tokenization.basic import basic_tokenize
-from course_lib.models.bert import BertConfig, Pooler, initialise
+from course_lib.models.bert import BertConfig, Pooler, init_weights
 from course_lib.data.bert_pretraining import (
     NOT_MASKED,
     MaskedTokens,
@@ -835,7 +835,7 @@ class SentenceClassifier(nn.Module):
         pooler: ``Pooler(config.d_model)``.
         classifier: ``nn.Linear(config.d_model, num_labels)``.
 
-    All of them start as BERT does: ``initialise(self, config.initial_std)``.
+    All of them start as BERT does: ``init_weights(self, config.init_std)``.
     """
 
     def __init__(self, config: BertConfig, num_labels: int) -> None:
@@ -855,7 +855,7 @@ class SentenceClassifier(nn.Module):
         )
         self.pooler = Pooler(config.d_model)
         self.classifier = nn.Linear(config.d_model, num_labels)
-        initialise(self, config.initial_std)
+        init_weights(self, config.init_std)
         ### END SOLUTION
 
     def forward(self, token_ids: Tensor, segment_ids: Tensor | None = None) -> Tensor:
@@ -940,10 +940,10 @@ assert_close(
 one_segment = expected_logits(tokens, none, mask)
 hint = "without segment_ids all tokens are in segment 0; if BertEmbeddings fails, mend that first"
 assert_close(student(tokens), one_segment, what="logits for one segment", hint=hint)
-config = BertConfig(vocab_size=50, num_layers=1, d_model=64, num_heads=2, d_ff=64, initial_std=0.3)
+config = BertConfig(vocab_size=50, num_layers=1, d_model=64, num_heads=2, d_ff=64, init_std=0.3)
 for name, tensor in SentenceClassifier(config, 8).state_dict().items():
     if tensor.dim() == 2 and not 0.15 < float(tensor.std()) < 0.45:
-        hint = "initialise(self, config.initial_std) comes last"
+        hint = "init_weights(self, config.init_std) comes last"
         raise CheckFailure(
             f"{name} does not start with the standard deviation asked for", hint=hint
         )
@@ -1069,7 +1069,7 @@ if model.training:
 # Your classifier learns the small task: two texts of three are right, and mostly nearly all
 config = BertConfig(
     vocab_size=15, max_length=9, num_layers=1, d_model=16, num_heads=2, d_ff=32, dropout=0.0,
-    initial_std=0.2,
+    init_std=0.2,
 )  # fmt: skip
 classifier = SentenceClassifier(config, 2).to(device)
 losses = fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
@@ -1194,7 +1194,7 @@ class SmallBert(nn.Module):
             config.num_layers, config.d_model, config.num_heads, config.d_ff, activation="gelu"
         )
         self.head = MaskedLanguageModelHead(self.embeddings.tokens)
-        initialise(self, 0.05)
+        init_weights(self, 0.05)
 
     def forward(self, token_ids):
         hidden = self.encoder(self.embeddings(token_ids), padding_mask(token_ids, PAD))

@@ -113,7 +113,7 @@ class AttentionReader(nn.Module):
         return embedded + self.position_embedding(positions)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Reading:
     """How well a reader with one head reads a batch, and where it looks.
 

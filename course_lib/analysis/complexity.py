@@ -1,4 +1,4 @@
-"""What layers cost, as formulas: parameters, floating-point operations, bytes.
+"""Complexity of layers and models, as formulas: parameters, floating-point operations, bytes.
 
 Operations are those of the matrix products of one forward pass, a multiplication with its addition
 counted as two. All else (softmax, norms, biases) grows more slowly with the width. A backward pass
@@ -99,7 +99,8 @@ def transformer_parameters(config: TransformerConfig) -> int:
         rows += config.tgt_vocab_size
     if config.positions == "learned":
         rows += 2 * config.max_length
-    return layers + last_norms + rows * d_model
+    bias = config.tgt_vocab_size if config.output_bias else 0
+    return layers + last_norms + rows * d_model + bias
 
 
 def decoder_lm_parameters(config: DecoderLMConfig) -> int:

@@ -1,4 +1,4 @@
-"""A small grammar of English in which every word belongs to a noun, at any distance.
+"""Agreement: a small grammar of English in which every word belongs to a noun, near or far.
 
 ``the old writer of the books near the door is``: the verb belongs to *writer*, three nouns back;
 *old* and the first *the* too; each of the others to the nearest noun. So it is known where a model

@@ -1,4 +1,4 @@
-"""Sequences of different lengths, put together so that little is computed on padding.
+"""Batching: sequences of different lengths, put together with little padding.
 
 Dimensions: batch; length, src_len, tgt_len (tokens). Padding comes last in a sequence.
 """
@@ -87,7 +87,7 @@ def token_batches(
     return batches
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
     """Pairs of source and target, as a model for translation trains on them.
 

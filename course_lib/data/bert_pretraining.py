@@ -1,4 +1,4 @@
-"""What BERT is shown in pre-training: masked tokens and pairs of sentences.
+"""BERT's pre-training data: masked tokens and pairs of sentences.
 
 Dimensions: batch; length (tokens). Random numbers come from a generator on the CPU; results are on
 the device of the token ids.

@@ -1,4 +1,4 @@
-"""What word vectors are trained on: words, their neighbours, and words drawn as noise.
+"""Context pairs: words and their neighbours, and noise, for training word vectors.
 
 Dimensions: num_pairs; num_words (in the corpus); window (words to each side); vocab_size.
 """

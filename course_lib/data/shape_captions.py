@@ -1,4 +1,4 @@
-"""What can be said of two shapes, by a small grammar.
+"""Captions of coloured shapes: a small grammar of what can be said of two, and batches of pictures.
 
 ::
 
@@ -8,13 +8,26 @@
 
 Each scene has exactly two true captions: either shape may come first.
 
-Dimensions: captions are sequences of words.
+Dimensions: batch; SIDE (pixels); tgt_len (tokens). Captions are sequences of words.
 """
 
 import itertools
+from dataclasses import dataclass
 
-from course_lib.data.shape_pictures import COLORS, KINDS, SIZES, Scene, Shape
-from course_lib.tokenization.vocabulary import Vocabulary
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from course_lib.data.shape_pictures import (
+    COLORS,
+    KINDS,
+    SIZES,
+    Scene,
+    Shape,
+    draw_scene,
+    render,
+)
+from course_lib.tokenization.vocabulary import BOS, EOS, PAD, Vocabulary
 
 RELATIONS: tuple[tuple[str, ...], ...] = (("left", "of"), ("right", "of"), ("above",), ("below",))
 
@@ -73,6 +86,62 @@ def mentioned_shapes(words: tuple[str, ...], *, first: int) -> tuple[int, ...]:
     """
     relation = len(words) - 2 * SHAPE_WORDS
     return (first,) * SHAPE_WORDS + (-1,) * relation + (1 - first,) * SHAPE_WORDS
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CaptionedPictures:
+    """Rendered scenes, each with one of its two true captions.
+
+    Attributes:
+        pictures: ``(batch, 3, SIDE, SIDE)``, float32, from 0 to 1.
+        tgt: ``(batch, tgt_len)``, int64, token ids of ``caption_vocabulary``: the start token, the
+            caption, the end token, filled up with padding. A decoder reads ``tgt[:, :-1]`` and is
+            to write ``tgt[:, 1:]``.
+        mentions: ``(batch, tgt_len)``, int64: which shape of the scene each token tells of, 0 or 1,
+            and -1 for tokens that tell of neither.
+        scenes: What is in each picture.
+    """
+
+    pictures: Tensor
+    tgt: Tensor
+    mentions: Tensor
+    scenes: tuple[Scene, ...]
+
+
+def draw_captioned_pictures(batch_size: int, *, generator: torch.Generator) -> CaptionedPictures:
+    """Draw scenes, paint them, and describe each in one of its two true ways.
+
+    Args:
+        batch_size: Number of pictures.
+        generator: Where chance comes from.
+
+    Returns:
+        The batch.
+
+    Raises:
+        ValueError: ``batch_size`` is not positive.
+
+    Source: chapter "Image captioning".
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+    vocabulary = caption_vocabulary()
+    pad_id, bos_id, eos_id = vocabulary.encode([PAD, BOS, EOS])
+    pictures, tgt, mentions, scenes = [], [], [], []
+    for _ in range(batch_size):
+        scene = draw_scene(generator)
+        first = int(torch.randint(2, (), generator=generator))
+        words = true_captions(scene)[first]
+        scenes.append(scene)
+        pictures.append(render(scene, generator))
+        tgt.append(torch.tensor([bos_id, *vocabulary.encode(words), eos_id]))
+        mentions.append(torch.tensor([-1, *mentioned_shapes(words, first=first), -1]))
+    return CaptionedPictures(
+        pictures=torch.stack(pictures),
+        tgt=pad_sequence(tgt, batch_first=True, padding_value=pad_id),
+        mentions=pad_sequence(mentions, batch_first=True, padding_value=-1),
+        scenes=tuple(scenes),
+    )
 
 
 def _name(shape: Shape) -> tuple[str, str, str, str]:

@@ -18,7 +18,7 @@ BOS_ID = 1
 FIRST_SYMBOL_ID = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class AlignedBatch:
     """Pairs of sequences, and where each target token comes from.
 

@@ -10,9 +10,9 @@ from typing import Literal, get_args
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-Activation = Literal["relu", "gelu", "gelu_tanh"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 """``relu`` is max(0, x); ``gelu`` is x times the normal distribution function of x, ``gelu_tanh``
-its approximation, with which GPT-2 was trained."""
+its approximation, with which GPT-2 was trained; ``silu`` is x times the logistic function of x."""
 
 
 class FeedForward(nn.Module):
@@ -52,6 +52,7 @@ class FeedForward(nn.Module):
             "relu": F.relu,
             "gelu": F.gelu,
             "gelu_tanh": partial(F.gelu, approximate="tanh"),
+            "silu": F.silu,
         }
         self.activation = functions[activation]
         self.dropout = nn.Dropout(dropout)

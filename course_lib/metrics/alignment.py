@@ -1,4 +1,4 @@
-"""Attention weights held against a known alignment.
+"""Alignment error: attention weights held against a known alignment.
 
 An alignment is given in one of two ways. As positions ``(batch, query_len)``, int64: for each
 query the key that it should attend to, -1 where there is none. Or, where a query can have several,

@@ -1,4 +1,4 @@
-"""BLEU: how many of a translation's n-grams are in its references, from 0 to 100.
+"""BLEU score: how many of a translation's n-grams are in its references, from 0 to 100.
 
 In three steps: sentences are split into tokens; tokens are counted into ``BLEUStatistics``, which
 add up over a corpus; the sum gives the ``BLEUScore``. The scores are those of sacreBLEU.

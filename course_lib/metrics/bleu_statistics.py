@@ -1,4 +1,4 @@
-"""The counts that BLEU is made of: n-grams, their matches, lengths. All are in tokens.
+"""BLEU statistics: counts of n-grams, their matches, lengths. All are in tokens.
 
 A candidate is what a system wrote; its references are what people wrote for the same source.
 """

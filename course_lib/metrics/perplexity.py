@@ -1,4 +1,4 @@
-"""How surprised a language model is: probabilities of tokens, and perplexity.
+"""Perplexity: how surprised a language model is by the tokens that came.
 
 Probabilities are kept as their logarithms, in nats: products of many would be too small for
 floating point, sums of logarithms are not.

@@ -1,4 +1,4 @@
-"""The tokens that BLEU counts: the rules of NIST's ``mteval-v13a``, in use since 2009.
+"""The 13a tokeniser, whose tokens BLEU counts: NIST's ``mteval-v13a``, in use since 2009.
 
 A BLEU score depends on the tokens, so scores can only be compared when both used the same rules.
 """

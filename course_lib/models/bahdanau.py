@@ -1,4 +1,4 @@
-"""The RNN encoder-decoder with attention of Bahdanau et al. (2015): its decoder.
+"""Attention decoder of Bahdanau et al. (2015), for a recurrent encoder.
 
 Dimensions: batch; tgt_len and src_len (tokens); d_memory, d_attention, d_embedding, d_hidden;
 vocab_size. Masks are boolean, True where a query may attend to a key.
@@ -14,7 +14,7 @@ from course_lib.layers.recurrent_cells import GRUCell
 from course_lib.models.seq2seq import Encoded
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class AttentionDecoderState:
     """What an ``AttentionDecoder`` carries from step to step.
 

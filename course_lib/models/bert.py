@@ -34,7 +34,7 @@ class BertConfig:
         dropout: Share that training sets to zero: of the embeddings, of each sublayer's output and
             inside the feed-forward layers.
         eps: Of the normalisations.
-        initial_std: Standard deviation of the weights before training.
+        init_std: Standard deviation of the weights before training.
         pad_id: The token id that fills sequences up.
 
     Raises:
@@ -52,7 +52,7 @@ class BertConfig:
     d_ff: int = 3072
     dropout: float = 0.1
     eps: float = 1e-12
-    initial_std: float = 0.02
+    init_std: float = 0.02
     pad_id: int = 0
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class BertConfig:
             )
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-        for name in ("eps", "initial_std"):
+        for name in ("eps", "init_std"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
         if not 0 <= self.pad_id < self.vocab_size:
@@ -220,7 +220,7 @@ class BertModel(nn.Module):
             eps=config.eps,
         )
         self.pooler = Pooler(config.d_model)
-        initialise(self, config.initial_std)
+        init_weights(self, config.init_std)
 
     def forward(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
@@ -264,9 +264,7 @@ class BertModel(nn.Module):
             layer returns; the last is ``forward``'s ``hidden``.
 
         Raises:
-            IndexError: As in ``forward``.
-            TypeError: As in ``forward``.
-            ValueError: As in ``forward``.
+            IndexError, TypeError, ValueError: As in ``forward``.
         """
         states = [self.embeddings(token_ids, segment_ids)]
         if mask is None:
@@ -276,7 +274,7 @@ class BertModel(nn.Module):
         return tuple(states)
 
 
-def initialise(model: nn.Module, std: float) -> None:
+def init_weights(model: nn.Module, std: float) -> None:
     """Start as BERT did: small random weights, and biases of zero.
 
     Args:

@@ -1,4 +1,4 @@
-"""What BERT is trained for: heads that read its vectors, and the models that they make.
+"""BERT with heads: for pre-training, and for classifying texts and tokens.
 
 Dimensions: batch; length (tokens); d_model; vocab_size; num_labels. Heads return logits.
 """
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.normalization import LayerNorm
-from course_lib.models.bert import BertConfig, BertModel, initialise
+from course_lib.models.bert import BertConfig, BertModel, init_weights
 
 
 class MaskedLanguageModelHead(nn.Module):
@@ -120,7 +120,7 @@ class BertForPreTraining(nn.Module):
             self.bert.embeddings.tokens, eps=config.eps
         )
         self.next_sentence = NextSentenceHead(config.d_model)
-        initialise(self, config.initial_std)
+        init_weights(self, config.init_std)
 
     def forward(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
@@ -128,7 +128,7 @@ class BertForPreTraining(nn.Module):
         """Guess every token, and whether the second sentence follows.
 
         Args:
-            token_ids: ``(batch, length)``, some of them masked; see ``bert_data.mask_tokens``.
+            token_ids: ``(batch, length)``, some of them masked; see ``mask_tokens``.
             segment_ids: ``(batch, length)``: 0 for the first sentence, 1 for the second; all 0 if
                 None.
             mask: Boolean, broadcastable to ``(batch, num_heads, length, length)``; if None,
@@ -138,9 +138,7 @@ class BertForPreTraining(nn.Module):
             The logits of both heads.
 
         Raises:
-            IndexError: As in ``BertModel.forward``.
-            TypeError: As in ``BertModel.forward``.
-            ValueError: As in ``BertModel.forward``.
+            IndexError, TypeError, ValueError: As in ``BertModel.forward``.
         """
         output = self.bert(token_ids, segment_ids, mask)
         return PreTrainingLogits(
@@ -205,7 +203,7 @@ class BertForSequenceClassification(nn.Module):
         self.bert = BertModel(config)
         self.dropout = nn.Dropout(config.dropout)
         self.classifier = nn.Linear(config.d_model, num_labels)
-        initialise(self.classifier, config.initial_std)
+        init_weights(self.classifier, config.init_std)
 
     def forward(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
@@ -222,9 +220,7 @@ class BertForSequenceClassification(nn.Module):
             Logits ``(batch, num_labels)``.
 
         Raises:
-            IndexError: As in ``BertModel.forward``.
-            TypeError: As in ``BertModel.forward``.
-            ValueError: As in ``BertModel.forward``.
+            IndexError, TypeError, ValueError: As in ``BertModel.forward``.
         """
         return self.classifier(self.dropout(self.bert(token_ids, segment_ids, mask).pooled))
 
@@ -256,7 +252,7 @@ class BertForTokenClassification(nn.Module):
         self.bert = BertModel(config)
         self.dropout = nn.Dropout(config.dropout)
         self.classifier = nn.Linear(config.d_model, num_labels)
-        initialise(self.classifier, config.initial_std)
+        init_weights(self.classifier, config.init_std)
 
     def forward(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
@@ -273,8 +269,6 @@ class BertForTokenClassification(nn.Module):
             Logits ``(batch, length, num_labels)``.
 
         Raises:
-            IndexError: As in ``BertModel.forward``.
-            TypeError: As in ``BertModel.forward``.
-            ValueError: As in ``BertModel.forward``.
+            IndexError, TypeError, ValueError: As in ``BertModel.forward``.
         """
         return self.classifier(self.dropout(self.bert(token_ids, segment_ids, mask).hidden))

@@ -1,4 +1,4 @@
-"""The first neural language model: a window of embedded tokens, one hidden layer.
+"""Neural language model: a window of embedded tokens, one hidden layer; the first of its kind.
 
 Dimensions: batch; length (tokens); context_size (tokens of the window); d_embedding; d_hidden;
 vocab_size.

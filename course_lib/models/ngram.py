@@ -1,4 +1,4 @@
-"""The n-gram language model: count what came after the last few tokens.
+"""N-gram language model: count what came after the last few tokens.
 
 Dimensions: batch; length (tokens); vocab_size.
 """

@@ -1,4 +1,4 @@
-"""The recurrent language model: all that came before, in one state.
+"""Recurrent language model: all that came before, in one state.
 
 Dimensions: batch; length (tokens); d_embedding; d_hidden; num_layers; vocab_size.
 """

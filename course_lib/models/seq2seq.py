@@ -13,7 +13,7 @@ from course_lib.layers.recurrent import FusedRecurrent, State
 from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Encoded:
     """An encoded batch: one vector for each part of the source, and one for the whole.
 
@@ -99,7 +99,7 @@ class RecurrentEncoder(nn.Module):
         return Encoded(memory=memory, context=top.transpose(0, 1).flatten(1), mask=mask)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RecurrentDecoderState:
     """What a ``RecurrentDecoder`` carries from step to step.
 

@@ -38,6 +38,7 @@ class TransformerConfig:
         max_length: Most tokens of a sequence, for learned positions; sinusoids have no limit.
         tied: What shares its weights with the target embedding: ``none``, the ``output``
             projection, or ``all``, that and the source embedding, for a joint vocabulary.
+        output_bias: Whether the output projection has a bias; the paper's has none.
         pad_id: The token id that fills sequences up, in source and target.
 
     Raises:
@@ -57,6 +58,7 @@ class TransformerConfig:
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     max_length: int = 512
     tied: Literal["none", "output", "all"] = "output"
+    output_bias: bool = False
     pad_id: int = 0
 
     def __post_init__(self) -> None:
@@ -113,7 +115,7 @@ class Transformer(nn.Module):
         dropout: ``nn.Dropout``, on the embeddings with their positions.
         encoder: ``Encoder``.
         decoder: ``Decoder``.
-        output_projection: ``nn.Linear(d_model, tgt_vocab_size)`` without bias.
+        output_projection: ``nn.Linear(d_model, tgt_vocab_size)``.
 
     Source: Vaswani et al. (2017), section 3; chapter "The Transformer".
     """
@@ -148,7 +150,9 @@ class Transformer(nn.Module):
             dropout=config.dropout,
             activation=config.activation,
         )
-        self.output_projection = nn.Linear(config.d_model, config.tgt_vocab_size, bias=False)
+        self.output_projection = nn.Linear(
+            config.d_model, config.tgt_vocab_size, bias=config.output_bias
+        )
         self._initialise()
         if config.tied != "none":
             self.output_projection.weight = self.tgt_embedding.weight

@@ -1,4 +1,4 @@
-"""The first half of BERT's tokeniser: raw text to words and single punctuation marks.
+"""Basic tokenisation, BERT's first half: raw text to words and single punctuation marks.
 
 Characters are sorted by their Unicode category: Cc and Cf steer a machine and show nothing, Zs, Zl
 and Zp are spaces, Mn are marks over and under letters (after decomposition), P... is punctuation.

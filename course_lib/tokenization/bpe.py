@@ -7,6 +7,7 @@ after it: ``b" the"`` is a token, and nothing else needs to mark where words beg
 
 import heapq
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,8 +17,12 @@ from typing import Self, TypeAlias
 
 Pair: TypeAlias = tuple[bytes, bytes]
 
-# A word or a run of marks, with the space before it; other white space.
-_CHUNK = re.compile(r" ?\w+| ?[^\w\s]+|\s+(?!\S)|\s+")
+# GPT-2's: an English ending; letters, digits or marks, with the space before them; white space.
+_CHUNK = re.compile(
+    r"'(?:s|t|re|ve|m|ll|d)| ?[a-zA-Z]+| ?[0-9]+| ?[^\sa-zA-Z0-9]+|\s+(?!\S)|\s+", re.ASCII
+)
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_MOST_KNOWN = 10_000  # chunks whose tokens are kept, as many as in Hugging Face's tokenizers
 
 # Bytes that Latin-1 shows as a sign come first, as in GPT-2, whose numbers these are.
 _VISIBLE = (*range(33, 127), *range(161, 173), *range(174, 256))
@@ -27,21 +32,25 @@ ALPHABET = tuple(
 
 
 def split_chunks(text: str) -> list[str]:
-    """Split text into the pieces that no token may cross.
+    """Split text into the pieces that no token may cross, as GPT-2 does (pre-tokenisation).
 
-    >>> split_chunks("The cat sat, and sat.")
-    ['The', ' cat', ' sat', ',', ' and', ' sat', '.']
+    >>> split_chunks("The cat's 9 lives, lived.")
+    ['The', ' cat', "'s", ' 9', ' lives', ',', ' lived', '.']
 
     Args:
         text: Any text.
 
     Returns:
-        Words and runs of marks, each with one space before it if there is one, and the white space
-        that is left. Joined, they are the text.
+        Runs of letters, of digits and of marks, each with one space before it if there is one;
+        the endings ``'s 't 're 've 'm 'll 'd``; the white space that is left. Joined, they are the
+        text.
 
-    Source: Radford et al. (2019), section 2.2.
+    Source: Radford et al. (2019), section 2.2; openai/gpt-2, encoder.py.
     """
-    return _CHUNK.findall(text)
+    if text.isascii():
+        return _CHUNK.findall(text)
+    plain = _NOT_ASCII.sub(_ascii_of_its_kind, text)
+    return [text[chunk.start() : chunk.end()] for chunk in _CHUNK.finditer(plain)]
 
 
 def merge_pair(symbols: tuple[bytes, ...], pair: Pair) -> tuple[bytes, ...]:
@@ -182,7 +191,7 @@ class BytePairEncoding:
 
     @cached_property
     def _known(self) -> dict[str, tuple[bytes, ...]]:
-        return {}  # words come again and again: each is split once
+        return {}  # words come again and again
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -215,6 +224,8 @@ class BytePairEncoding:
         tokens: list[bytes] = []
         for chunk in split_chunks(text):
             if chunk not in self._known:
+                if len(self._known) == _MOST_KNOWN:
+                    self._known.clear()
                 self._known[chunk] = self._merge(_as_bytes(chunk))
             tokens += self._known[chunk]
         return tokens
@@ -264,6 +275,13 @@ class BytePairEncoding:
             position = ranks.index(rank)
             merged[position : position + 2] = [merged[position] + merged[position + 1]]
         return tuple(merged)
+
+
+def _ascii_of_its_kind(found: re.Match[str]) -> str:
+    """Give a letter, digit, space or mark that stands for one that ``re`` can't tell apart."""
+    if found[0].isspace():
+        return "\t"
+    return {"L": "a", "N": "0"}.get(unicodedata.category(found[0])[0], "!")
 
 
 def _as_bytes(chunk: str) -> tuple[bytes, ...]:

@@ -1,4 +1,4 @@
-"""Tokens and their ids.
+"""Vocabulary: tokens and their ids.
 
 A vocabulary numbers tokens from 0: first the special ones, which stand for no text (padding, start,
 end, unknown), then the rest.

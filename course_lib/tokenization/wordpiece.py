@@ -119,7 +119,7 @@ class WordPiece:
         return pieces
 
     def encode(self, text: str) -> list[int]:
-        """Turn text into ids, without ``[CLS]`` and ``[SEP]``: see ``bert_data.join_sentences``.
+        """Turn text into ids, without ``[CLS]`` and ``[SEP]``: see ``join_sentences``.
 
         Args:
             text: Any text.

@@ -1,4 +1,4 @@
-"""The simplest tokens: words and punctuation marks."""
+"""Word tokenisation: words and punctuation marks, the simplest tokens."""
 
 import re
 from collections.abc import Iterable

@@ -219,7 +219,7 @@ def build_optimizer(
     return torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Run(Generic[Batch]):
     """A run that can be interrupted after any step."""
 

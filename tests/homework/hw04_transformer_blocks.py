@@ -101,6 +101,8 @@ class FeedForward(nn.Module):
             self.activation = nn.GELU()
         elif activation == "gelu_tanh":
             self.activation = nn.GELU("tanh")
+        elif activation == "silu":
+            self.activation = nn.SiLU()
         else:
             raise ValueError(activation)
         self.up_projection = nn.Linear(d_model, d_ff)
@@ -282,6 +284,8 @@ class FeedForward(nn.Module):
         inner = self.up_projection(x)
         if self.name == "relu":
             inner = inner.clamp(min=0)
+        elif self.name == "silu":
+            inner = F.silu(inner)
         else:
             inner = F.gelu(inner, approximate="tanh" if self.name == "gelu_tanh" else "none")
         return self.down_projection(F.dropout(inner, p=self.p, training=self.training))
@@ -425,6 +429,7 @@ class FeedForward(nn.Module):
         "relu": torch.relu,
         "gelu": lambda x: x * (1 + torch.erf(x / math.sqrt(2))) / 2,
         "gelu_tanh": lambda x: x / 2 * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x**3))),
+        "silu": lambda x: x * torch.sigmoid(x),
     }
 
     def __init__(self, d_model, d_ff, *, activation="relu", dropout=0.0):
@@ -1182,7 +1187,7 @@ FEED_FORWARD_MISTAKES = (
         "FeedForward",
         (("nn.Dropout(dropout)", "nn.Dropout(0.1)"),),
         lost="values dropout",
-        hint="dropout is 0 unless it is given",
+        hint="no dropout unless given",
     ),
 )
 

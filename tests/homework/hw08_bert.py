@@ -156,7 +156,7 @@ class SentenceClassifier(nn.Module):
         )
         self.pooler = Pooler(config.d_model)
         self.classifier = nn.Linear(config.d_model, num_labels)
-        initialise(self, config.initial_std)
+        init_weights(self, config.init_std)
 
     def forward(self, token_ids, segment_ids=None):
         real = (token_ids != self.config.pad_id)[:, None, None]
@@ -314,7 +314,7 @@ class SentenceClassifier(nn.Module):
         )
         self.classifier = nn.Linear(c.d_model, num_labels)
         self.mask = lambda ids: padding_mask(ids, c.pad_id)
-        initialise(self, c.initial_std)
+        init_weights(self, c.init_std)
 
     def forward(self, token_ids, segment_ids=None):
         hidden = self.encoder(self.embeddings(token_ids, segment_ids), self.mask(token_ids))
@@ -437,7 +437,7 @@ class SentenceClassifier(nn.Module):
             ("classifier", nn.Linear(config.d_model, num_labels)),
         ):
             self.add_module(name, part)
-        initialise(self, config.initial_std)
+        init_weights(self, config.init_std)
         self.padding = config.pad_id
 
     def forward(self, token_ids, segment_ids=None):
@@ -1425,9 +1425,9 @@ MISTAKES: tuple[Submission, ...] = (
     ),
     classifier(
         "PyTorch's start",
-        ("        initialise(self, config.initial_std)\n", ""),
+        ("        init_weights(self, config.init_std)\n", ""),
         lost="values",
-        hint="initialise(self, config.initial_std) comes last",
+        hint="init_weights(self, config.init_std) comes last",
     ),
     classifier(
         "two labels",

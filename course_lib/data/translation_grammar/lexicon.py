@@ -1,4 +1,4 @@
-"""The words of the translation grammar: data, nothing else.
+"""Lexicon: the words of the translation grammar; data, nothing else.
 
 Every noun stands for one kind of thing. The kind says which verbs, adjectives and prepositions go
 with it, so that what the grammar says makes some sense, and words of a kind turn up in the same

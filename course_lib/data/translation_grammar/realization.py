@@ -1,4 +1,4 @@
-"""A derivation written out in both languages, with everything that it knows about its words."""
+"""Realization: a derivation written out in both languages, with all it knows about its words."""
 
 from dataclasses import dataclass, field
 from functools import cache

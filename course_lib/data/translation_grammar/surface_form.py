@@ -1,4 +1,4 @@
-"""From words as they are listed to words as they are written: *de le ami* is written *de l'ami*.
+"""Surface forms: from words as listed to words as written, *de le ami* to *de l'ami*.
 
 A word may have another form before a vowel, and two neighbours may melt into one.
 """

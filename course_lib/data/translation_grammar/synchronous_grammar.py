@@ -1,4 +1,4 @@
-"""A grammar that writes two languages at once.
+"""Synchronous grammars: rules that write two languages at once.
 
 A rule says how a phrase is put together in the source language, and how in the target language,
 from the same smaller phrases. So each derivation gives a sentence and its translation. Phrases

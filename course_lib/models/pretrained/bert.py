@@ -1,4 +1,4 @@
-"""Weights and vocabulary of a pre-trained BERT, from a folder as Hugging Face's hub has it."""
+"""Pre-trained BERT: weights and vocabulary, from a folder as Hugging Face's hub has it."""
 
 import json
 import re
@@ -70,7 +70,7 @@ _SETTINGS = {
     "intermediate_size": "d_ff",
     "hidden_dropout_prob": "dropout",
     "layer_norm_eps": "eps",
-    "initializer_range": "initial_std",
+    "initializer_range": "init_std",
     "pad_token_id": "pad_id",
 }
 
@@ -79,7 +79,7 @@ def from_huggingface(folder: Path | str) -> BertForPreTraining:
     """Load a pre-trained BERT with both of its heads.
 
     Args:
-        folder: Holds ``config.json`` and ``model.safetensors``, or else ``pytorch_model.bin``, as
+        folder: Holds ``config.json`` and the weights, as
             ``transformers.BertForPreTraining.save_pretrained`` writes them and as the hub has
             them for ``bert-base-uncased``.
 
@@ -119,7 +119,8 @@ def tokenizer_from_huggingface(folder: Path | str) -> WordPiece:
 
     Raises:
         FileNotFoundError: A file is missing.
-        ValueError: The vocabulary is no vocabulary of BERT, or has more tokens than the model.
+        ValueError: The vocabulary is no vocabulary of BERT, or has more tokens than the model; or
+            Chinese characters are not to be split.
 
     Source: chapter "BERT".
     """
@@ -134,6 +135,8 @@ def tokenizer_from_huggingface(folder: Path | str) -> WordPiece:
             f"{path} must hold at most {most} tokens by config.json, got {len(vocabulary)}"
         )
     options = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
+    if not options.get("tokenize_chinese_chars", True):
+        raise ValueError(f"tokenize_chinese_chars in {settings} must be true, got false")
     return WordPiece(
         vocabulary=vocabulary,
         lowercase=options.get("do_lower_case", True),

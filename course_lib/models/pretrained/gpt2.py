@@ -1,4 +1,4 @@
-"""Weights of a pre-trained GPT-2, from a folder as Hugging Face's hub has it."""
+"""Pre-trained GPT-2: weights, from a folder as Hugging Face's hub has it."""
 
 import re
 from pathlib import Path
@@ -47,7 +47,7 @@ def from_huggingface(folder: Path | str) -> DecoderLM:
     keys and values side by side in one.
 
     Args:
-        folder: Holds ``config.json`` and ``model.safetensors``, or else ``pytorch_model.bin``, as
+        folder: Holds ``config.json`` and the weights, as
             ``transformers.GPT2LMHeadModel.save_pretrained`` writes them and as the hub has them
             for ``gpt2``, ``gpt2-medium``, ``gpt2-large`` and ``gpt2-xl``.
 

@@ -1,10 +1,11 @@
-"""A pre-trained model's folder, as Hugging Face's hub has it: settings in JSON, and tensors.
+"""Checkpoints in Hugging Face's format: a folder with settings in JSON, and tensors.
 
 Only plain data is read: JSON, and tensors by safetensors or ``torch.load(weights_only=True)``.
 """
 
 import errno
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,13 +31,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     if not path.is_file():
         raise FileNotFoundError(f"folder must hold config.json, {folder} does not")
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} must be JSON: {error}") from error
-    if not isinstance(config, dict):
-        raise ValueError(f"{path} must hold a JSON object, got {type(config).__name__}")
-    return config
+    return _read_json_object(path)
 
 
 def require(config: Mapping[str, Any], supported: Mapping[str, object], folder: Path) -> None:
@@ -62,27 +57,23 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
     """Read the weights, under the names that they have in the file.
 
     Args:
-        folder: Holds ``model.safetensors``, or else ``pytorch_model.bin``.
+        folder: Holds ``model.safetensors``; or ``model.safetensors.index.json`` and the shards
+            that it names, as large models are saved; or ``pytorch_model.bin``.
 
     Returns:
         The tensors, on the CPU.
 
     Raises:
-        FileNotFoundError: There is neither file.
-        ValueError: The file is broken, or holds more than tensors.
+        FileNotFoundError: There is none of these files, or a shard is missing.
+        ValueError: A file is broken, or holds more than tensors, or others than the index says.
     """
-    safe, pickled = folder / "model.safetensors", folder / "pytorch_model.bin"
-    try:
-        if safe.is_file():
-            return dict(load_file(safe))
-        if pickled.is_file():
-            return dict(torch.load(pickled, map_location="cpu", weights_only=True))
-    except Exception as error:  # torch.load has no error of its own for a file that is broken
-        # Of OSErrors only this one says so: a jump to before the beginning of a file cut short.
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:
-            raise
-        raise ValueError(f"the weights in {folder} must be plain tensors: {error}") from error
-    raise FileNotFoundError(f"folder must hold {safe.name} or {pickled.name}, {folder} does not")
+    for name in ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"):
+        path = folder / name
+        if path.is_file():
+            return _read_shards(path) if path.suffix == ".json" else _read_tensor_file(path)
+    raise FileNotFoundError(
+        f"folder must hold model.safetensors or pytorch_model.bin, {folder} does not"
+    )
 
 
 def drop_repeated(tensors: dict[str, Tensor], repeated: Mapping[str, str]) -> None:
@@ -111,7 +102,8 @@ def load_exactly(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path) 
         folder: Named in messages.
 
     Raises:
-        ValueError: The model lacks a tensor, has no place for one, or has one of another shape.
+        ValueError: The model lacks a tensor, has no place for one, or has one of another shape;
+            or one holds integers, as quantised weights do.
     """
     expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
     for problem, names in (
@@ -126,6 +118,51 @@ def load_exactly(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path) 
                 f"{name} must have shape {tuple(shape)} by config.json, "
                 f"got {tuple(tensors[name].shape)}"
             )
-    first = next(tensor for tensor in tensors.values() if tensor.is_floating_point())
-    model.to(first.dtype).load_state_dict(tensors)
+        if not tensors[name].is_floating_point():
+            raise ValueError(f"{name} must be floating-point, got {tensors[name].dtype}")
+    model.to(next(iter(tensors.values())).dtype).load_state_dict(tensors)
     model.eval()
+
+
+def _read_json_object(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} must be JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} must hold a JSON object, got {type(content).__name__}")
+    return content
+
+
+def _read_tensor_file(path: Path) -> dict[str, Tensor]:
+    try:
+        if path.suffix == ".safetensors":
+            return dict(load_file(path))
+        return dict(torch.load(path, map_location="cpu", weights_only=True))
+    except Exception as error:  # torch.load has no error of its own for a file that is broken
+        # Of OSErrors only this one says so: a jump to before the beginning of a file cut short.
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise
+        raise ValueError(f"the weights in {path} must be plain tensors: {error}") from error
+
+
+def _read_shards(index: Path) -> dict[str, Tensor]:
+    weight_map = _read_json_object(index).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
+        raise ValueError(f"weight_map in {index} must name a shard for each tensor")
+    tensors: dict[str, Tensor] = {}
+    for shard in dict.fromkeys(map(str, weight_map.values())):
+        if not re.fullmatch(r"[\w.-]+\.safetensors", shard):  # no way out of the folder
+            raise ValueError(f"a shard in {index} must be a .safetensors beside it, got {shard!r}")
+        path = index.with_name(shard)
+        if not path.is_file():
+            raise FileNotFoundError(f"folder must hold {shard}, which {index} names; it does not")
+        found = _read_tensor_file(path)
+        promised = {name for name, place in weight_map.items() if place == shard}
+        if found.keys() != promised:
+            raise ValueError(
+                f"{path} must hold the tensors that {index.name} says; they differ in "
+                f"{', '.join(sorted(found.keys() ^ promised)[:4])}"
+            )
+        tensors |= found
+    return tensors

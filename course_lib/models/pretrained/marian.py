@@ -1,6 +1,6 @@
-"""Weights of a pre-trained MarianMT model, from a folder as Hugging Face's hub has it.
+"""Pre-trained MarianMT translators: weights, from a folder as Hugging Face's hub has it.
 
-These are translators, trained by the OPUS-MT project for more than a thousand pairs of languages,
+The OPUS-MT project trained them for more than a thousand pairs of languages,
 and in the shape of the first Transformer. BART and mBART are not: they normalise their embeddings
 before the first layer, for which ``Transformer`` has no place.
 """
@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from course_lib.layers.feed_forward import Activation, FeedForward
+from course_lib.layers.feed_forward import Activation
 from course_lib.layers.positional import position_angles
 from course_lib.models.pretrained.huggingface import (
     drop_repeated,
@@ -62,22 +61,26 @@ _SUPPORTED = {
     "normalize_embedding": False,
     "add_final_layer_norm": False,
 }
-_ACTIVATIONS: dict[str, Activation] = {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh"}
+_ACTIVATIONS: dict[str, Activation] = {
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "swish": "silu",
+    "silu": "silu",
+}
 
 
 def from_huggingface(folder: Path | str) -> Transformer:
     """Load a pre-trained translator.
 
-    Three things are not as in a ``Transformer`` that is built here. Its sinusoids stand in another
-    order, first all sines, then all cosines, so they are put where learned positions would be. Its
-    logits have a bias. And the OPUS models bend with ``swish``, x times the logistic function of x;
-    it is put in the place of the function that the configuration names.
+    Its sinusoids stand in another order, first all sines, then all cosines, so they are put where
+    learned positions would be.
 
     Translations begin with ``pad_id``: these models have no start symbol of their own. Sources end
     with the end symbol.
 
     Args:
-        folder: Holds ``config.json`` and ``model.safetensors``, or else ``pytorch_model.bin``, as
+        folder: Holds ``config.json`` and the weights, as
             ``transformers.MarianMTModel.save_pretrained`` writes them and as the hub has them for
             ``Helsinki-NLP/opus-mt-en-de`` and the like.
 
@@ -103,15 +106,10 @@ def from_huggingface(folder: Path | str) -> Transformer:
     _share_embedding(ours)
     _put_positions(ours, config)
 
-    model = Transformer(config)
-    model.output_projection.bias = nn.Parameter(torch.zeros(config.tgt_vocab_size))
     ours["output_projection.bias"] = ours.get(
         "output_projection.bias", torch.zeros(1, config.tgt_vocab_size)
     ).squeeze(0)
-    if theirs_config["activation_function"] in ("swish", "silu"):
-        for layer in model.modules():
-            if isinstance(layer, FeedForward):
-                layer.activation = F.silu
+    model = Transformer(config)
     load_exactly(model, ours, folder)
     return model
 
@@ -150,11 +148,10 @@ def _put_positions(ours: dict[str, Tensor], config: TransformerConfig) -> None:
 def _our_config(theirs: dict[str, Any], folder: Path) -> TransformerConfig:
     for name in ("attention_heads", "ffn_dim"):  # ours has one number for both stacks
         require(theirs, {f"decoder_{name}": theirs.get(f"encoder_{name}")}, folder)
-    known = (*_ACTIVATIONS, "swish", "silu")
-    if theirs.get("activation_function") not in known:
+    if theirs.get("activation_function") not in _ACTIVATIONS:
         raise ValueError(
-            f"activation_function in {folder / 'config.json'} must be one of {known}, "
-            f"got {theirs.get('activation_function')!r}"
+            f"activation_function in {folder / 'config.json'} must be one of "
+            f"{tuple(_ACTIVATIONS)}, got {theirs.get('activation_function')!r}"
         )
     names = {
         "vocab_size": "src_vocab_size",
@@ -174,8 +171,9 @@ def _our_config(theirs: dict[str, Any], folder: Path) -> TransformerConfig:
     return TransformerConfig(
         **given,
         tgt_vocab_size=theirs["vocab_size"],
-        activation=_ACTIVATIONS.get(theirs["activation_function"], "relu"),
+        activation=_ACTIVATIONS[theirs["activation_function"]],
         norm_position="post",
         positions="learned",
         tied="all",
+        output_bias=True,
     )

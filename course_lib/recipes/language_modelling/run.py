@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.data.corpus_readers import read_tiny_shakespeare
+from course_lib.data.corpora.readers import read_tiny_shakespeare
 from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.sampling import sample
 from course_lib.models.gpt import DecoderLM

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from course_lib.data.corpus_readers import MinimalPair, read_banking77, read_blimp
+from course_lib.data.corpora.readers import MinimalPair, read_banking77, read_blimp
 from course_lib.recipes.pretraining.presets import PretrainingRecipe
 
 FEW = 10

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from tokenizers import BertWordPieceTokenizer
 
-from course_lib.data.corpus_readers import read_banking77, read_multi30k, read_tiny_shakespeare
+from course_lib.data.corpora.readers import read_banking77, read_multi30k, read_tiny_shakespeare
 from course_lib.tokenization.vocabulary import BERT_SPECIALS, Vocabulary
 from course_lib.tokenization.wordpiece import CONTINUATION, WordPiece
 

@@ -15,7 +15,7 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from torch import Tensor, nn
 
 from course_lib.analysis.recorders import recorded_attention
-from course_lib.data.corpus_readers import Multi30kSplit, read_multi30k
+from course_lib.data.corpora.readers import Multi30kSplit, read_multi30k
 from course_lib.models.transformer import Transformer
 from course_lib.recipes.run_record import RunError, circumstances, write_json
 from course_lib.recipes.translation.run_folder import RunFolder

@@ -7,7 +7,7 @@ from typing import Annotated, cast, get_args
 import typer
 from tqdm import tqdm  # type: ignore[import-untyped]
 
-from course_lib.data.corpus_readers import Multi30kSplit, read_multi30k
+from course_lib.data.corpora.readers import Multi30kSplit, read_multi30k
 from course_lib.recipes.command_line import (
     Device,
     Folder,

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import torch
 
-from course_lib.data.corpus_readers import Multi30kSplit, read_multi30k
+from course_lib.data.corpora.readers import Multi30kSplit, read_multi30k
 from course_lib.plotting.curves import plot_curves
 from course_lib.recipes.run_record import circumstances, read_json, write_json, write_whole
 from course_lib.recipes.translation.averaging import best_steps

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
-from course_lib.data.corpus_readers import Language
+from course_lib.data.corpora.readers import Language
 from course_lib.generation.length_penalty import PowerPenalty
 from course_lib.layers.residual import NormPosition, check_norm_position
 from course_lib.models.transformer import TransformerConfig

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.data.batching import Batch
-from course_lib.data.corpus_readers import read_multi30k
+from course_lib.data.corpora.readers import read_multi30k
 from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.run_record import circumstances, keep_recipe, write_json
 from course_lib.recipes.translation.averaging import average_weights, best_steps

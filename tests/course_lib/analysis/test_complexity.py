@@ -73,10 +73,16 @@ def test_parameters_of_layers():
 @pytest.mark.parametrize("norm_position", ["pre", "post"])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
 @pytest.mark.parametrize("tied", ["none", "output", "all"])
-def test_parameters_of_the_transformer(tied, positions, norm_position):
+@pytest.mark.parametrize("output_bias", [False, True])
+def test_parameters_of_the_transformer(tied, positions, norm_position, output_bias):
     sizes = TRANSFORMER | ({"src_vocab_size": 19} if tied == "all" else {})
     config = TransformerConfig(
-        **sizes, tied=tied, positions=positions, max_length=9, norm_position=norm_position
+        **sizes,
+        tied=tied,
+        positions=positions,
+        max_length=9,
+        norm_position=norm_position,
+        output_bias=output_bias,
     )
     assert complexity.transformer_parameters(config) == parameters_of(Transformer(config))
 

@@ -12,6 +12,7 @@ TORCH_ACTIVATIONS = {
     "relu": nn.ReLU(),
     "gelu": nn.GELU(),
     "gelu_tanh": nn.GELU(approximate="tanh"),
+    "silu": nn.SiLU(),
 }
 
 

@@ -310,7 +310,7 @@ def test_starts_with_small_weights_and_no_biases():
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=500, max_length=64, num_layers=2, d_model=64, num_heads=4, d_ff=128,
-        initial_std=0.05,
+        init_std=0.05,
     )  # fmt: skip
     models = [
         BertForPreTraining(config),
@@ -348,7 +348,7 @@ def test_learns_to_guess_what_the_context_tells():
     generator = torch.Generator().manual_seed(0)
     config = BertConfig(
         vocab_size=12, max_length=7, num_layers=1, d_model=32, num_heads=4, d_ff=64, dropout=0.0,
-        initial_std=0.1,
+        init_std=0.1,
     )  # fmt: skip
     model = BertForPreTraining(config)
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
@@ -394,7 +394,7 @@ def test_sizes_below_one_are_refused(name):
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"dropout": -0.1}, "dropout must be at least 0 and below 1, got -0.1"),
         ({"eps": 0.0}, "eps must be positive, got 0.0"),
-        ({"initial_std": -1.0}, "initial_std must be positive, got -1.0"),
+        ({"init_std": -1.0}, "init_std must be positive, got -1.0"),
         ({"pad_id": -1}, "pad_id must lie in 0 to 30521, got -1"),
         ({"pad_id": 30_522}, "pad_id must lie in 0 to 30521, got 30522"),
     ],

@@ -4,8 +4,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_lib.data.captioned_pictures import draw_captioned_pictures
-from course_lib.data.shape_captions import caption_vocabulary, true_captions
+from course_lib.data.shape_captions import (
+    caption_vocabulary,
+    draw_captioned_pictures,
+    true_captions,
+)
 from course_lib.data.shape_pictures import SIDE, render
 from course_lib.generation.beam_search import beam_search
 from course_lib.generation.greedy_search import greedy

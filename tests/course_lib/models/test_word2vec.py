@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.data.context_pairs import context_pairs, context_windows, noise_distribution
-from course_lib.data.translation_grammar.grammar import draw_pairs
+from course_lib.data.translation_grammar.english_french import draw_pairs
 from course_lib.data.translation_grammar.lexicon import NOUNS
 from course_lib.models.word2vec import CBOW, SkipGram, nearest_neighbours, negative_sampling_loss
 from course_lib.tokenization.vocabulary import Vocabulary

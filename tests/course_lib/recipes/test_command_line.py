@@ -11,7 +11,7 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from course_lib.data.download import DownloadError
+from course_lib.data.corpora.download import DownloadError
 from course_lib.recipes.command_line import chosen_recipe
 from course_lib.recipes.language_modelling import cli as language_modelling
 from course_lib.recipes.pretraining import cli as pretraining

@@ -7,7 +7,7 @@ import torch
 from typer.testing import CliRunner
 
 from course_lib.data.bert_pretraining import NOT_MASKED, BertInput
-from course_lib.data.corpus_readers import MinimalPair
+from course_lib.data.corpora.readers import MinimalPair
 from course_lib.models.bert_heads import BertForPreTraining, PreTrainingLogits, pretraining_loss
 from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.pretraining import cli, finetune, pretrain

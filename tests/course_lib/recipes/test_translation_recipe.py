@@ -14,7 +14,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from course_lib.data.download import DownloadError
+from course_lib.data.corpora.download import DownloadError
 from course_lib.metrics.bleu import corpus_bleu
 from course_lib.recipes.epoch_batches import EpochBatches
 from course_lib.recipes.needs import require

@@ -2,15 +2,18 @@
 
 import gzip
 import json
+import pickle
+import unicodedata
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
-from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from course_lib.tokenization.bpe import ALPHABET, BytePairEncoding, merge_pair, split_chunks
 
 SPECIALS = ("<pad>", "<end>")
+GPT2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
 
 
 def visible_bytes() -> dict[str, int]:
@@ -28,12 +31,7 @@ SIGNS = visible_bytes()
 
 def train_peer(texts, vocab_size, specials=SPECIALS) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(r" ?\w+| ?[^\w\s]+|\s+(?!\S)|\s+"), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
+    tokenizer.pre_tokenizer = GPT2
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
@@ -114,6 +112,59 @@ def test_every_text_comes_back(small, text):
     assert small.decode(small.encode(text)) == text
     assert b"".join(small.tokenize(text)).decode() == text
     assert "".join(split_chunks(text)) == text
+
+
+def gpt2_chunks(text: str) -> list[str]:
+    return [text[start:end] for _, (start, end) in GPT2.pre_tokenize_str(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "it's we're I've I'm he'll I'd don't DON'T 'tis l'oiseau '' 's ' s",
+        "room101 3,141.59 x2y 1st 2² Ⅻ½ ٣٤ 五 snake_case __init__",
+        "  two  spaces \n\n line\ttab \r\n end  ",
+        "no-break\u00a0space\u2003 em\u3000 ideographic\u2028line \x1c \x85next",
+        "naïve e\u0301 Ünïcödé 日本語 русский हिन्दी العربية 한국어 ไทย",
+        "👩‍👩‍👧 ❤️ €5 «oui» … —dash \u200b\ufeff \ue000",
+        "'é's 's\u0301 é't",
+    ],
+)
+def test_chunks_are_those_of_gpt2(text):
+    assert split_chunks(text) == gpt2_chunks(text)
+
+
+@given(st.text(max_size=30) | st.text("ab'sltrevmd 19_é५ \n\u00a0²Ⅻ.😀\u0301", max_size=30))
+@settings(deadline=None, max_examples=400)
+def test_chunks_of_any_text_are_those_of_gpt2(text):
+    known = "".join(
+        c for c in text if unicodedata.category(c) != "Cn"
+    )  # versions of Unicode differ
+    assert split_chunks(known) == gpt2_chunks(known)
+
+
+def test_every_character_is_of_gpt2s_kind():
+    """Between a letter, a digit, a mark and a space each kind of character joins other pieces."""
+    for code in range(0x80, 0x110000):
+        character = chr(code)
+        if unicodedata.category(character) not in ("Cn", "Co", "Cs"):
+            text = f"a{character}1{character}!{character} "
+            assert split_chunks(text) == gpt2_chunks(text), hex(code)
+
+
+def test_what_is_kept_of_earlier_texts_has_an_end(monkeypatch):
+    monkeypatch.setattr("course_lib.tokenization.bpe._MOST_KNOWN", 3)
+    encoding = BytePairEncoding(merges=((b" ", b"9"),))
+    text = " ".join(map(str, range(10))) + " 9 9"
+    assert b"".join(encoding.tokenize(text)).decode() == text
+    assert 0 < len(encoding._known) <= 3
+
+
+def test_an_encoding_that_was_used_can_be_pickled(small):
+    small.tokenize("lowest")
+    copied = pickle.loads(pickle.dumps(small))
+    assert copied == small
+    assert copied.encode("lowest") == small.encode("lowest")
 
 
 def test_the_order_of_the_texts_does_not_matter():

@@ -68,7 +68,7 @@ def test_reads_configuration_and_weights(theirs, folder):
         d_ff=12,
         dropout=0.2,
         eps=1e-7,
-        initial_std=0.3,
+        init_std=0.3,
         pad_id=4,
     )
     assert not model.training
@@ -246,6 +246,13 @@ def test_the_tokeniser_is_that_of_transformers(folder, options):
     )
     text = "The Café sat, caf"
     assert tokenizer_from_huggingface(folder).tokenize(text) == theirs.tokenize(text)
+
+
+def test_a_tokeniser_that_splits_otherwise_is_refused(folder):
+    (folder / "vocab.txt").write_text("\n".join(PIECES), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text('{"tokenize_chinese_chars": false}')
+    with pytest.raises(ValueError, match=r"tokenize_chinese_chars in .* must be true"):
+        tokenizer_from_huggingface(folder)
 
 
 def test_a_vocabulary_that_is_missing_or_too_large_is_named(folder):

@@ -6,9 +6,11 @@ import pytest
 import torch
 import transformers
 
+from course_lib.analysis.complexity import transformer_parameters
 from course_lib.generation.cached import CachedTransformer
 from course_lib.generation.greedy_search import greedy
 from course_lib.models.pretrained.marian import from_huggingface
+from course_lib.models.transformer import Transformer
 from tests.course_lib.parity import assert_as_exact_as, randomise
 from tests.course_lib.saved_folder import change_config, change_tensors
 
@@ -62,6 +64,18 @@ def test_logits_are_those_of_transformers(theirs, folder):
     # `transformers` computes its sinusoids in float32.
     torch.testing.assert_close(ours(SRC, TGT), run_theirs(theirs), rtol=1e-5, atol=1e-5)
     assert ours.src_embedding.weight is ours.output_projection.weight
+
+
+@pytest.mark.parametrize("activation", ["swish", "gelu"])
+def test_the_configuration_builds_the_model_that_the_weights_belong_to(folder, activation):
+    change_config(folder, activation_function=activation)
+    loaded = from_huggingface(folder)
+    torch.save(loaded.state_dict(), folder / "ours.pt")
+    again = Transformer(loaded.config).double().eval()
+    again.load_state_dict(torch.load(folder / "ours.pt", weights_only=True))
+    torch.testing.assert_close(again(SRC, TGT), loaded(SRC, TGT))
+    counted = sum(parameter.numel() for parameter in loaded.parameters())
+    assert transformer_parameters(loaded.config) == counted
 
 
 def test_in_float32_it_is_as_exact_as_transformers(theirs, folder):

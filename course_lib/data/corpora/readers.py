@@ -1,7 +1,7 @@
-"""The corpora as plain Python: pairs of sentences, texts with labels.
+"""Readers of the corpora: pairs of sentences, texts with labels, as plain Python.
 
-Each reader fetches what it reads if it is not on this machine yet; see ``corpora.py``, also for
-what the texts may be used for.
+Each fetches what it reads if it is not on this machine yet. ``catalog`` says what the texts may be
+used for.
 """
 
 import csv
@@ -11,7 +11,7 @@ import json
 import zipfile
 from typing import Literal, NamedTuple, get_args
 
-from course_lib.data.corpora import BANKING77, BLIMP, MULTI30K, TINY_SHAKESPEARE, fetch
+from course_lib.data.corpora.catalog import BANKING77, BLIMP, MULTI30K, TINY_SHAKESPEARE, fetch
 
 Language = Literal["en", "de", "fr"]
 Multi30kSplit = Literal[
@@ -49,7 +49,6 @@ def read_multi30k(split: Multi30kSplit, src: Language, tgt: Language) -> list[tu
     Raises:
         ValueError: A split or language is unknown.
         DownloadError: A file could not be had.
-        WrongFileError: A file holds other bytes than it should.
 
     Source: Elliott et al. (2016), section 2.
     """
@@ -76,7 +75,6 @@ def read_banking77(split: Literal["train", "test"]) -> list[tuple[str, str]]:
     Raises:
         ValueError: The split is unknown.
         DownloadError: A file could not be had.
-        WrongFileError: A file holds other bytes than it should.
 
     Source: Casanueva et al. (2020), section 3.
     """
@@ -94,7 +92,6 @@ def read_blimp() -> list[MinimalPair]:
 
     Raises:
         DownloadError: A file could not be had.
-        WrongFileError: A file holds other bytes than it should.
 
     Source: Warstadt et al. (2020), section 3.
     """
@@ -124,7 +121,6 @@ def read_tiny_shakespeare() -> tuple[str, str]:
 
     Raises:
         DownloadError: The file could not be had.
-        WrongFileError: The file holds other bytes than it should.
 
     Source: Karpathy (2015), char-rnn; nanoGPT, ``data/shakespeare_char``.
     """

@@ -1,4 +1,4 @@
-"""A small world in English and French: sentences, their translations, and the true alignment.
+"""English-French sentence pairs from a grammar: drawn, parsed, with their true alignment.
 
 The grammar has what makes translation hard in the small: agreement across distance (*the writer of
 the books is*), gender, adjectives that change sides, *ne ... pas* around the verb, questions,
@@ -23,8 +23,8 @@ from course_lib.data.translation_grammar.lexicon import (
     VERBS,
     VOWELS,
 )
+from course_lib.data.translation_grammar.phrase_rules import FEATURES, RULES
 from course_lib.data.translation_grammar.realization import realize
-from course_lib.data.translation_grammar.rules import FEATURES, RULES
 from course_lib.data.translation_grammar.sentence_pair import Agreement, SentencePair, join_words
 from course_lib.data.translation_grammar.surface_form import Language
 from course_lib.data.translation_grammar.synchronous_grammar import SynchronousGrammar

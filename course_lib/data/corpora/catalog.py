@@ -1,4 +1,4 @@
-"""The real texts of the course: what there is, whose it is, and where it lies on this machine.
+"""The catalogue of corpora: what there is, whose it is, and where it lies on this machine.
 
 Each file is downloaded when it is first asked for, held to its checksum, and kept in one folder:
 
@@ -7,17 +7,19 @@ Each file is downloaded when it is first asked for, held to its checksum, and ke
 ``COURSE_DATA`` is an environment variable; without it the folder is ``seq2seq-to-bert`` in the
 cache of the user's home. Files that are there already are never fetched: a folder that somebody
 else filled serves in place of the network, and need not be writable.
-
-    python -m course_lib.data.corpora                # what there is
-    python -m course_lib.data.corpora multi30k       # fetch all files of a corpus
 """
 
-import argparse
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_lib.data.download import DownloadError, RemoteFile, WrongFileError, check_file, download
+from course_lib.data.corpora.download import (
+    DownloadError,
+    RemoteFile,
+    WrongFileError,
+    check_file,
+    download,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +56,12 @@ def data_folder() -> Path:
     return Path(cache) / "seq2seq-to-bert"
 
 
-def fetch(corpus: Corpus, file_name: str, *, progress: bool | None = None) -> Path:
+def fetch(corpus: Corpus, file_name: str) -> Path:
     """Give the path of a file, downloading it if it is not here yet.
 
     Args:
         corpus: One of ``CORPORA``.
         file_name: One of its ``files``.
-        progress: Show a progress bar; None shows it where a person is watching, on a terminal.
 
     Returns:
         The file, held to its checksum.
@@ -75,7 +76,7 @@ def fetch(corpus: Corpus, file_name: str, *, progress: bool | None = None) -> Pa
     remote = corpus.files[file_name]
     path = data_folder() / corpus.name / file_name
     if not path.exists():
-        download(remote, path, progress=progress)
+        download(remote, path)
         return path
     try:
         check_file(path, remote)
@@ -196,30 +197,3 @@ CORPORA: dict[str, Corpus] = {
     corpus.name: corpus for corpus in (MULTI30K, BANKING77, BLIMP, TINY_SHAKESPEARE)
 }
 """All corpora by name."""
-
-
-def _main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m course_lib.data.corpora",
-        description="List the corpora, or fetch some ahead of time.",
-    )
-    parser.add_argument("corpus", nargs="*", help=f"{', '.join(CORPORA)}; none lists them")
-    names = parser.parse_args().corpus
-    for name in names:
-        if name not in CORPORA:
-            parser.error(f"no corpus {name!r}; there are {', '.join(CORPORA)}")
-    try:
-        for name in names:
-            for file_name in CORPORA[name].files:
-                print(fetch(CORPORA[name], file_name))
-    except DownloadError as error:
-        raise SystemExit(str(error)) from error
-    if not names:
-        print(f"Kept in {data_folder()}\n")
-        for corpus in CORPORA.values():
-            print(f"{corpus.name}: {corpus.title}\n    {corpus.page}")
-            print(f"    licence: {corpus.licence}\n    cite: {corpus.citation}")
-
-
-if __name__ == "__main__":
-    _main()

@@ -1,4 +1,4 @@
-"""The rules of the translation grammar: how English and French put phrases together.
+"""Phrase rules: how English and French put phrases together.
 
 Features, in brackets: the kind of thing a noun stands for; ``agreement``, what a verb agrees with
 (*I*, *we*, a singular, a plural); number; French gender; polarity of the verb; form of a verb
@@ -7,16 +7,16 @@ phrase: ``finite``, or what follows *does* or *is* in a question.
 
 from collections.abc import Iterator
 
-from course_lib.data.translation_grammar.lexicon import BE, KINDS
-from course_lib.data.translation_grammar.synchronous_grammar import Rule
-from course_lib.data.translation_grammar.words import (
+from course_lib.data.translation_grammar.lexical_rules import (
     AGREEMENTS,
     GENDERS,
     NUMBERS,
     english_be,
     english_do,
-    words,
+    lexical_rules,
 )
+from course_lib.data.translation_grammar.lexicon import BE, KINDS
+from course_lib.data.translation_grammar.synchronous_grammar import Rule
 
 FEATURES = {
     "kind": KINDS,
@@ -279,6 +279,6 @@ RULES = (
     *VERB_PHRASES,
     *copula_phrases(),
     *NOUN_PHRASES,
-    *words(),
+    *lexical_rules(),
 )
 """All of them."""

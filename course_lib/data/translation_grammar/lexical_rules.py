@@ -1,6 +1,6 @@
-"""The rules of the translation grammar that end in words: the lexicon, form by form.
+"""Lexical rules: a rule for each form of each word of the lexicon.
 
-The features in brackets are those of ``rules.py``.
+The features in brackets are those of ``phrase_rules``.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ AGREEMENTS = ("I", "singular", "we", "plural")
 """In the order in which the lexicon lists French forms: *je*, *il*, *nous*, *ils*."""
 
 
-def words() -> Iterator[Rule]:
+def lexical_rules() -> Iterator[Rule]:
     """Build a rule for each form of each word of the lexicon.
 
     Yields:

@@ -10,7 +10,7 @@ from collections import defaultdict
 import pytest
 import torch
 
-from course_lib.data.translation_grammar.grammar import (
+from course_lib.data.translation_grammar.english_french import (
     ENGLISH,
     FRENCH,
     UngrammaticalError,

@@ -1,0 +1,34 @@
+"""Can every dataclass be compared? Whether two tensors are equal is no single truth value."""
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import course_lib
+
+
+def dataclasses_with_tensors():
+    for module in pkgutil.walk_packages(course_lib.__path__, "course_lib."):
+        if module.name.endswith("__main__"):
+            continue
+        for _, found in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            if found.__module__ == module.name and dataclasses.is_dataclass(found):
+                types = [str(field.type) for field in dataclasses.fields(found)]
+                if any("Tensor" in kind or "Module" in kind for kind in types):
+                    yield found
+
+
+FOUND = list(dataclasses_with_tensors())
+
+
+def test_there_are_some():
+    assert {"Batch", "AlignedBatch"} <= {found.__name__ for found in FOUND}
+
+
+@pytest.mark.parametrize("found", FOUND, ids=lambda found: found.__qualname__)
+def test_what_holds_tensors_equals_itself_alone(found):
+    assert found.__eq__ is object.__eq__
+    assert found.__hash__ is object.__hash__
