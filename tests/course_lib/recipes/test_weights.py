@@ -67,3 +67,29 @@ def test_a_file_without_weights_is_named(tmp_path):
     path.write_bytes(b"none")
     with pytest.raises(RunError, match=r"model\.safetensors holds no weights"):
         load_weights(path)
+
+
+class Views(torch.nn.Module):
+    """A table, the same again, and three views into it that all begin where it does."""
+
+    def __init__(self, fill):
+        super().__init__()
+        self.register_buffer("table", torch.arange(12.0).view(3, 4) + fill)
+        self.register_buffer("again", self.table)
+        self.register_buffer("first_row", self.table[0])
+        self.register_buffer("turned", self.table.T)
+        self.register_buffer("nothing", self.table[:0])
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_a_tensor_that_begins_where_another_does_is_not_lost(tmp_path, joined):
+    model, other = Views(0.0), Views(99.0)
+    if not joined:  # as in a model that was built otherwise: each has a memory of its own
+        for name in ("first_row", "turned", "nothing"):
+            setattr(other, name, getattr(other, name).clone())
+    save_weights(model, tmp_path / "model.safetensors")
+    weights = load_weights(tmp_path / "model.safetensors")
+    assert "again" not in weights
+    put_weights(other, weights)
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(other.state_dict()[name], tensor), name
