@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import torch
 from torch import Tensor, nn
@@ -43,7 +43,8 @@ class TrainingConfig:
     Attributes:
         steps: Number of updates.
         learning_rate: Step size of AdamW, at the peak of the schedule.
-        weight_decay: Share of a parameter that AdamW takes off each step, times the learning rate.
+        weight_decay: Share of a matrix that AdamW takes off each step, times the learning rate;
+            vectors, such as biases and gains, are left alone.
         clip_norm: Gradients whose Euclidean norm, over all parameters, is larger are scaled down
             to it.
         accumulation: Batches whose losses are averaged for one update. Several processes share
@@ -204,19 +205,31 @@ def train(
 def build_optimizer(
     model: nn.Module, *, learning_rate: float, weight_decay: float = 0.0
 ) -> torch.optim.Optimizer:
-    """Make the optimizer that ``train`` uses: AdamW, over all parameters.
+    """Make the optimizer that ``train`` uses: AdamW, which decays matrices alone.
+
+    Biases, the normalisations' gains and other vectors are few, and 0 is no better value for them
+    than another: BERT and GPT exempt them.
 
     Args:
         model: Whose parameters it will update.
         learning_rate: Step size.
-        weight_decay: Share of a parameter that each step takes off, times the learning rate.
+        weight_decay: Share of a parameter of two or more dimensions that each step takes off,
+            times the learning rate.
 
     Returns:
         The optimizer.
 
-    Source: Loshchilov and Hutter (2019), algorithm 2.
+    Source: Loshchilov and Hutter (2019), algorithm 2; the exemption as in BERT's
+        ``optimization.py``.
     """
-    return torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
+    parameters = list(model.parameters())
+    groups: list[dict[str, Any]] = [{"params": parameters}]
+    if weight_decay:
+        groups = [
+            {"params": [p for p in parameters if p.dim() >= 2]},
+            {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
+        ]
+    return torch.optim.AdamW(groups, lr=learning_rate, weight_decay=weight_decay)
 
 
 @dataclass

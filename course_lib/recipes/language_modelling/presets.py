@@ -23,7 +23,7 @@ class LanguageModellingRecipe:
         steps: Updates.
         learning_rate: At its peak; it rises evenly, then falls along half a cosine to a tenth.
         warmup_steps: Updates until the peak.
-        weight_decay: Share of a parameter that AdamW takes off each step, times the learning rate.
+        weight_decay: Share of a matrix that AdamW takes off each step, times the learning rate.
         evaluate_every: Updates between two looks at the whole validation text; the weights of the
             best look are kept, and the run can be taken up from each.
         precision: Type of the matrix products.

@@ -22,7 +22,7 @@ class PretrainingRecipe:
         steps: Updates of pre-training.
         learning_rate: At the peak; it rises evenly, then falls along half a cosine.
         warmup_steps: Updates until the peak.
-        weight_decay: Share of a parameter that AdamW takes off each step, times the learning rate.
+        weight_decay: Share of a matrix that AdamW takes off each step, times the learning rate.
         evaluate_every: Updates between two looks at the held-out texts.
         finetuning_tokens: Tokens of a batch of fine-tuning: few, for many updates.
         finetuning_rate: The learning rate of fine-tuning at its peak, after a tenth of the updates;

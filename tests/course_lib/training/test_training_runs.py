@@ -193,6 +193,20 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
         load_checkpoint(file, model, torch.optim.AdamW(model.parameters()))
 
 
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_a_checkpoint_from_before_vectors_were_spared_goes_on_if_nothing_is_decayed(
+    tmp_path, decay
+):
+    file = tmp_path / "earlier.pt"
+    train(nn.Linear(3, 1), draw, squared_error, TrainingConfig(steps=1), checkpoint=file)
+    then = TrainingConfig(steps=2, weight_decay=decay)
+    if decay:
+        with pytest.raises(CheckpointError, match="parameter groups"):
+            train(nn.Linear(3, 1), draw, squared_error, then, checkpoint=file)
+    else:
+        train(nn.Linear(3, 1), draw, squared_error, then, checkpoint=file)
+
+
 @pytest.mark.parametrize(
     ("first", "then"), [("float32", "float16"), ("float16", "float32"), ("bfloat16", "float32")]
 )
