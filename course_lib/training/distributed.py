@@ -74,21 +74,20 @@ def rank() -> int:
     return dist.get_rank() if dist.is_initialized() else 0
 
 
-def all_reduce_sum(value: float, device: torch.device) -> float:
-    """Add up a number that each process has; all get the same sum.
+def all_reduce_sum(tensor: Tensor) -> Tensor:
+    """Add up a tensor that each process has; all get the same sum.
 
     Args:
-        value: This process's number.
-        device: Of this process.
+        tensor: This process's, on its device; of the same shape and dtype in all.
 
     Returns:
         The sum.
     """
     if world_size() == 1:
-        return value
-    total = torch.tensor(value, dtype=torch.float64, device=device)
+        return tensor
+    total = tensor.clone()
     dist.all_reduce(total)
-    return total.item()
+    return total
 
 
 def broadcast(value: float, device: torch.device) -> float:

@@ -109,8 +109,9 @@ def run_pretraining(
         lambda number: mask_batch(
             collate(batches.draw(number), device), vocabulary, seed * 1_000_003 + number
         ),
-        guessing_loss,
+        guessing_losses,
         recipe.training_config(),
+        num_items=num_guesses,
         schedule=functools.partial(
             warmup_cosine, warmup_steps=recipe.warmup_steps, total_steps=recipe.steps, floor=0.05
         ),
@@ -133,19 +134,33 @@ def run_pretraining(
     return summary
 
 
-def guessing_loss(model: nn.Module, batch: MaskedBatch) -> Tensor:
-    """Add the losses of both tasks; of tokens only those to guess are held against all pieces.
+def guessing_losses(model: nn.Module, batch: MaskedBatch) -> Tensor:
+    """Compute the losses of both tasks, whose sum is ``bert_heads.pretraining_loss``.
 
     Args:
         model: A ``BertForPreTraining``.
         batch: Masked pairs.
 
     Returns:
-        A scalar (nats), what ``bert_heads.pretraining_loss`` gives.
+        ``(2,)``, nats: the mean over the tokens to guess, which alone are held against all pieces
+        (0 if there are none), and the mean over the pairs.
     """
     token_logits, next_logits, labels = _logits(model, batch)
     token_loss = F.cross_entropy(token_logits, labels, reduction="sum") / max(1, len(labels))
-    return token_loss + F.cross_entropy(next_logits, batch.next_labels)
+    return torch.stack([token_loss, F.cross_entropy(next_logits, batch.next_labels)])
+
+
+def num_guesses(batch: MaskedBatch) -> Tensor:
+    """Count what ``guessing_losses`` are the means of.
+
+    Args:
+        batch: Masked pairs.
+
+    Returns:
+        ``(2,)``: tokens to guess, pairs.
+    """
+    pairs = batch.next_labels.new_tensor(len(batch.next_labels))
+    return torch.stack([(batch.labels != NOT_MASKED).sum(), pairs])
 
 
 @torch.no_grad()

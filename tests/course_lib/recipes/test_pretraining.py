@@ -73,6 +73,29 @@ def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(folder, tmp_path, monk
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+def test_an_update_of_several_batches_is_that_of_one_large_batch(tmp_path):
+    """The batches of an epoch hold texts of other lengths each, and so more pairs or fewer."""
+    documents = DOCUMENTS + [[" ".join(text.split()[:1]) for text in document]
+                             for document in DOCUMENTS]  # fmt: skip
+    recipe = with_settings(RECIPE, ["steps=3", "evaluate_every=3", "dropout=0.0", "accumulation=4"])
+    options = {"seed": 2, "device": CPU, "progress": False, "corpora": [documents]}
+    pretrain.run_pretraining(recipe, tmp_path, **options)
+    first = json.loads((tmp_path / "history.json").read_text())["losses"][0]
+
+    vocabulary = pretrain.Vocabulary.read(tmp_path / "vocab.txt")
+    examples, _ = pretrain._examples([documents], vocabulary, recipe, 2)
+    batches = EpochBatches(examples, length_of, max_tokens=recipe.max_tokens, seed=2)
+    torch.manual_seed(2)
+    model = BertForPreTraining(recipe.model_config(len(vocabulary)))
+    sums = counts = torch.zeros(2)
+    for number in range(4):
+        masked = mask_batch(collate(batches.draw(number), CPU), vocabulary, 2 * 1_000_003 + number)
+        count = torch.tensor([int((masked.labels != NOT_MASKED).sum()), len(masked.next_labels)])
+        sums = sums + pretrain.guessing_losses(model, masked).detach() * count
+        counts = counts + count
+    assert first == pytest.approx((sums / counts).sum().item(), abs=6e-5)
+
+
 def test_no_pair_is_given_away_by_its_corpus(folder):
     vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
     words = WordMemory(WordPiece(vocabulary=vocabulary))
@@ -93,7 +116,7 @@ def test_the_loss_is_that_of_all_logits_and_the_guesses_are_its_parts(folder):
     batch = mask_batch(collate(examples, CPU), vocabulary, 0)
     logits = model(batch.token_ids, batch.segment_ids)
     expected = pretraining_loss(logits, batch.labels, batch.next_labels)
-    torch.testing.assert_close(pretrain.guessing_loss(model, batch), expected)
+    torch.testing.assert_close(pretrain.guessing_losses(model, batch).sum(), expected)
 
     in_order = sorted(examples, key=lambda example: len(example.input.token_ids))
     guesses = pretrain.guess(
@@ -116,7 +139,7 @@ def test_a_batch_without_a_masked_token_has_the_loss_of_its_pairs(folder):
     examples = paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1)
     batch = mask_batch(collate(examples, CPU), vocabulary, 0)
     batch = batch._replace(labels=torch.full_like(batch.labels, NOT_MASKED))
-    loss = pretrain.guessing_loss(model, batch)
+    loss = pretrain.guessing_losses(model, batch).sum()
     logits = model(batch.token_ids, batch.segment_ids)
     torch.testing.assert_close(loss, pretraining_loss(logits, batch.labels, batch.next_labels))
     loss.backward()

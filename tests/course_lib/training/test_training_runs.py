@@ -84,6 +84,63 @@ def test_accumulated_batches_equal_one_large_batch():
     assert two.losses == pytest.approx(one.losses, rel=1e-5)
 
 
+def draw_uneven(number):
+    """Give a batch of 1 to 16 examples; every fifth one has none."""
+    size = (0, 16, 3, 1, 9)[number % 5]
+    return tuple(tensor[:size] for tensor in draw(number))
+
+
+def mean_errors(model, batch):
+    """Give two means: over the examples, and over those with a positive first number."""
+    errors = (model(batch[0]) - batch[1])[:, 0]
+    chosen = errors[batch[0][:, 0] > 0]
+    return torch.stack([errors.square().sum() / max(1, len(errors)),
+                        chosen.abs().sum() / max(1, len(chosen))])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("loss", "num_items"),
+    [
+        (lambda model, batch: mean_errors(model, batch)[0], lambda batch: len(batch[0])),
+        (
+            mean_errors,
+            lambda batch: torch.tensor([len(batch[0]), int((batch[0][:, 0] > 0).sum())]),
+        ),
+    ],
+)
+def test_batches_of_different_sizes_count_by_what_they_hold(loss, num_items):
+    def large(step):
+        parts = [draw_uneven(3 * step + part) for part in range(3)]
+        return tuple(torch.cat(tensors) for tensors in zip(*parts, strict=True))
+
+    models = [nn.Linear(3, 1), nn.Linear(3, 1)]
+    models[1].load_state_dict(models[0].state_dict())
+    one = train(models[0], large, loss, TrainingConfig(steps=6), num_items=num_items)
+    config = TrainingConfig(steps=6, accumulation=3)
+    three = train(models[1], draw_uneven, loss, config, num_items=num_items)
+    torch.testing.assert_close(models[0].weight, models[1].weight)
+    assert three.losses == pytest.approx(one.losses, rel=1e-5)
+    assert three.gradient_norms == pytest.approx(one.gradient_norms, rel=1e-4)
+
+
+def test_counting_changes_nothing_where_batches_hold_as_much():
+    models = [nn.Linear(3, 1), nn.Linear(3, 1)]
+    models[1].load_state_dict(models[0].state_dict())
+    config = TrainingConfig(steps=6, accumulation=3)
+    plain = train(models[0], draw, squared_error, config)
+    counted = train(models[1], draw, squared_error, config, num_items=lambda batch: 16)
+    assert plain.losses == counted.losses
+    assert torch.equal(models[0].weight, models[1].weight)
+
+
+def test_a_loss_has_a_part_for_each_count():
+    with pytest.raises(ValueError, match=r"the loss must be of shape \(2,\), got shape \(\)"):
+        train(
+            build(), draw, squared_error, TrainingConfig(steps=1),
+            num_items=lambda batch: torch.tensor([16, 3]),
+        )  # fmt: skip
+
+
 def test_patience_ends_a_run_that_gets_no_better_and_keeps_the_best_weights():
     values = iter([3.0, 1.0, 1.0, 2.0, 0.0])
     weights = []
