@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -32,6 +32,7 @@ from course_lib.training.distributed import (
     rank,
     world_size,
 )
+from course_lib.validation import check_fields
 
 Batch = TypeVar("Batch")
 Precision = Literal["float32", "bfloat16", "float16"]
@@ -73,24 +74,11 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
-        for name in ("steps", "accumulation"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("evaluate_every", "patience", "checkpoint_every"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
-        for name in ("learning_rate", "clip_norm"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be positive and finite, got {value}")
-        if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
-            raise ValueError(
-                f"weight_decay must be finite and not negative, got {self.weight_decay}"
-            )
-        if self.precision not in get_args(Precision):
-            raise ValueError(
-                f"precision must be one of {get_args(Precision)}, got {self.precision!r}"
-            )
+        check_fields(
+            self,
+            zero=["evaluate_every", "patience", "checkpoint_every"],
+            positive=["learning_rate", "clip_norm"],
+        )
         if self.patience and not self.evaluate_every:
             raise ValueError("patience needs evaluate_every: nothing is evaluated otherwise")
 

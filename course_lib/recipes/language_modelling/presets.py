@@ -5,6 +5,7 @@ from typing import Literal
 
 from course_lib.models.gpt import DecoderLMConfig
 from course_lib.training.loop import Precision, TrainingConfig
+from course_lib.validation import check_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +52,7 @@ class LanguageModellingRecipe:
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense, before a folder holds a run that can't be begun."""
-        for name in ("length", "batch_size", "warmup_steps", "evaluate_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_fields(self)
         if self.steps <= self.warmup_steps:
             raise ValueError(f"steps must exceed warmup_steps, got {self.steps}")
         if self.steps % self.evaluate_every != 0:

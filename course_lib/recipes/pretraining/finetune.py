@@ -36,6 +36,7 @@ from course_lib.tokenization.vocabulary import Vocabulary
 from course_lib.tokenization.wordpiece import WordPiece
 from course_lib.training.loop import TrainingConfig, train
 from course_lib.training.schedules import warmup_cosine
+from course_lib.validation import check_at_least
 
 Start = Literal["pre-trained", "random"]
 STARTS: tuple[Start, ...] = ("pre-trained", "random")
@@ -80,8 +81,7 @@ def run_finetuning(
         RunError: The folder holds no pre-trained model, or results of other settings.
         ValueError: ``seeds`` is smaller than 1.
     """
-    if seeds < 1:
-        raise ValueError(f"seeds must be at least 1, got {seeds}")
+    check_at_least(1, seeds=seeds)
     results = folder / "finetuning"
     keep_recipe(results, recipe)
     # Seed by seed, so that a run that is cut off has all tasks from both starts.

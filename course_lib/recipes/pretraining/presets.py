@@ -1,9 +1,10 @@
 """What is trained: sizes, lengths, rates, in one frozen record a preset."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from course_lib.models.bert import BertConfig
 from course_lib.training.loop import Precision, TrainingConfig
+from course_lib.validation import check_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +65,7 @@ class PretrainingRecipe:
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense, before a folder holds a run that can't be begun."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type is int and value < 1:
-                raise ValueError(f"{field.name} must be at least 1, got {value}")
+        check_fields(self)
         if self.steps <= self.warmup_steps:
             raise ValueError(f"steps must exceed warmup_steps, got {self.steps}")
         if self.steps % self.evaluate_every != 0:

@@ -129,9 +129,9 @@ def test_a_loss_for_each_example_is_refused():
         ({"learning_rate": 0.0}, "learning_rate must be positive and finite, got 0.0"),
         ({"learning_rate": math.inf}, "learning_rate must be positive and finite, got inf"),
         ({"clip_norm": -1.0}, "clip_norm must be positive and finite, got -1.0"),
-        ({"weight_decay": -0.1}, "weight_decay must be finite and not negative, got -0.1"),
-        ({"weight_decay": math.inf}, "weight_decay must be finite and not negative, got inf"),
-        ({"weight_decay": math.nan}, "weight_decay must be finite and not negative, got nan"),
+        ({"weight_decay": -0.1}, "weight_decay must be at least 0 and finite, got -0.1"),
+        ({"weight_decay": math.inf}, "weight_decay must be at least 0 and finite, got inf"),
+        ({"weight_decay": math.nan}, "weight_decay must be at least 0 and finite, got nan"),
     ],
 )
 def test_values_out_of_range_are_refused(changes, message):
