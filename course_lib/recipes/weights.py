@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from course_lib.recipes.run_record import RunError
-from course_lib.training.checkpoint import whole_file
+from course_lib.training.checkpoint import atomic_write
 
 
 def save_weights(model: nn.Module, path: Path) -> None:
@@ -28,11 +28,11 @@ def save_weights(model: nn.Module, path: Path) -> None:
         name: own[name].to("cpu", copy=True, memory_format=torch.contiguous_format)
         for name in names.values()
     }
-    with whole_file(path) as unfinished:
+    with atomic_write(path) as unfinished:
         save_file(tensors, unfinished)
 
 
-def load_weights(path: Path) -> dict[str, Tensor]:
+def read_weights(path: Path) -> dict[str, Tensor]:
     """Read weights.
 
     Args:
@@ -52,7 +52,7 @@ def load_weights(path: Path) -> dict[str, Tensor]:
         raise RunError(f"{path} holds no weights: {error}") from error
 
 
-def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Give a model its weights; those that it shares need to be there once.
 
     Args:

@@ -1,4 +1,4 @@
-"""One training loop for every model of the course.
+"""The training loop: one for every model of the course.
 
 Losses are in nats unless a loss says otherwise; a step is one update of the parameters.
 """
@@ -23,11 +23,11 @@ from course_lib.training.checkpoint import (
     save_checkpoint,
 )
 from course_lib.training.distributed import (
-    SharedLoss,
     all_gather,
     all_reduce_sum,
     barrier,
     broadcast,
+    data_parallel,
     no_sync,
     rank,
     world_size,
@@ -122,7 +122,7 @@ def train(
 ) -> TrainingHistory:
     """Train a model with AdamW and clipped gradients.
 
-    Inside ``data_parallel.processes`` every process calls this, with the same arguments. The
+    Inside ``distributed.process_group`` every process calls this, with the same arguments. The
     batches of an update are dealt out to them: what one process would compute in turn, several
     compute at once, and the losses are the same but for rounding. Only what chance decides inside
     the model, such as dropout, falls out otherwise: each process has random numbers of its own.
@@ -245,14 +245,11 @@ class _Run(Generic[Batch]):
 
     def __post_init__(self) -> None:
         self.began, self.cpu_began = time.perf_counter(), time.process_time()
-        self.loss = SharedLoss(self.model, self.compute_loss).shared()
+        self.loss = data_parallel(self.model, self.compute_loss)
         if rank() > 0:  # the same numbers in all would drop the same places out
             torch.manual_seed(torch.initial_seed() + rank())
-        self.optimizer = build_optimizer(
-            self.model,
-            learning_rate=self.config.learning_rate,
-            weight_decay=self.config.weight_decay,
-        )
+        rate, decay = self.config.learning_rate, self.config.weight_decay
+        self.optimizer = build_optimizer(self.model, learning_rate=rate, weight_decay=decay)
         self.device = next(self.model.parameters()).device
         # Scaling is for float16 alone: the other types reach as far down as float32.
         self.scaler = torch.amp.GradScaler(
@@ -320,7 +317,7 @@ class _Run(Generic[Batch]):
                 raise ValueError(f"the loss must be {expected}, got shape {tuple(loss.shape)}")
             share = (loss / divisor).sum()
             # Processes' gradients are averaged, not added up.
-            self.scaler.scale(share * world_size()).backward()
+            self.scaler.scale(share * world_size()).backward()  # type: ignore[no-untyped-call]
         return share.detach()
 
     def evaluate(self, evaluate: Callable[[nn.Module], float]) -> None:

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from course_lib.data.batching import pad_sequences, token_batches
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.training.checkpoint import CheckpointError
-from course_lib.training.distributed import processes, rank, world_size
+from course_lib.training.distributed import process_group, rank, world_size
 from course_lib.training.loop import TrainingConfig, train
 
 STEPS, ACCUMULATION, CUT_AT = 8, 4, 5
@@ -96,7 +96,7 @@ def error_of(action):
 
 
 def main(folder):
-    with processes("cpu"):
+    with process_group("cpu"):
         runs = {"plain": run(0.0), "dropout": run(0.4)}
         runs["counted"] = run(0.0, num_items=count_tokens)
         seed = folder / f"seed-{world_size()}-{rank()}.json"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.training.distributed import processes, rank, world_size
+from course_lib.training.distributed import process_group, rank, world_size
 from tests.course_lib.data_parallel_program import (
     ACCUMULATION,
     build,
@@ -91,7 +91,7 @@ def test_what_several_processes_cannot_do_is_said(folder):
 
 
 def test_alone_there_is_one_process():
-    with processes("cpu") as device:
+    with process_group("cpu") as device:
         assert (device.type, world_size(), rank()) == ("cpu", 1, 0)
     with pytest.raises(ValueError, match="device must be 'cpu' or 'cuda', got 'tpu'"):
-        processes("tpu").__enter__()
+        process_group("tpu").__enter__()

@@ -10,9 +10,9 @@ from torch import nn
 from course_lib.plotting.curves import plot_history
 from course_lib.training.checkpoint import (
     CheckpointError,
+    atomic_write,
     load_checkpoint,
     save_checkpoint,
-    whole_file,
 )
 from course_lib.training.loop import TrainingConfig, train
 from course_lib.training.schedules import inverse_sqrt
@@ -329,9 +329,9 @@ def test_a_checkpoint_may_be_read_by_whom_other_files_may(tmp_path):
 
 def test_two_who_write_one_file_do_not_mix_their_bytes(tmp_path):
     file = tmp_path / "new" / "file"
-    with whole_file(file) as first:
+    with atomic_write(file) as first:
         first.write_text("first")
-        with whole_file(file) as second:
+        with atomic_write(file) as second:
             second.write_text("second")
         assert file.read_text() == "second"
     assert file.read_text() == "first"
