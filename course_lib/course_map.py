@@ -97,6 +97,7 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("plotting.positions", "notation", None),
     MapRow("plotting.picture", "notation", None),
     MapRow("testing", "notation", None),
+    MapRow("validation", "notation", None),
 )
 """Module, chapter and homework, in the book's order; the README's and the book's tables are made
 from it. A chapter that the book does not have yet is named all the same.

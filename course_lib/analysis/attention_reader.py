@@ -12,6 +12,7 @@ from course_lib.data.toy_tasks import PAD_ID, AlignedBatch
 from course_lib.layers.attention import MultiHeadAttention
 from course_lib.layers.masks import padding_mask
 from course_lib.metrics.alignment import alignment_error, misplaced_weight
+from course_lib.validation import check_divisible, check_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,13 +39,8 @@ class AttentionReaderConfig:
 
     def __post_init__(self) -> None:
         """Refuse sizes that make no sense."""
-        for name in ("vocab_size", "max_length", "d_model", "num_heads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.d_model % self.num_heads != 0:
-            raise ValueError(
-                f"d_model={self.d_model} must be divisible by num_heads={self.num_heads}"
-            )
+        check_fields(self)
+        check_divisible(d_model=self.d_model, num_heads=self.num_heads)
 
 
 class AttentionReader(nn.Module):

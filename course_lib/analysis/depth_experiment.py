@@ -6,7 +6,7 @@ so twice as many sublayers.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from course_lib.layers.feed_forward import FeedForward
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions
 from course_lib.layers.residual import Residual, final_norm
+from course_lib.validation import check_fields
 
 Stacking = Literal["plain", "residual", "post", "pre"]
 """``plain``: f(x). ``residual``: x + f(x). ``post``: norm(x + f(x)). ``pre``: x + f(norm(x))."""
@@ -46,11 +47,7 @@ class DeepReaderConfig:
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
-        for name in ("num_layers", "d_model", "num_heads", "vocab_size", "max_length"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.stacking not in get_args(Stacking):
-            raise ValueError(f"stacking must be one of {get_args(Stacking)}, got {self.stacking!r}")
+        check_fields(self)
 
 
 class DeepReader(nn.Module):

@@ -8,6 +8,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from course_lib.validation import check_at_least
+
 
 class TokenEmbedding(nn.Embedding):
     """A learned vector for each token id, and a check that the ids are token ids.
@@ -30,9 +32,7 @@ class TokenEmbedding(nn.Embedding):
     """
 
     def __init__(self, vocab_size: int, d_model: int, *, scaled: bool = False) -> None:
-        for name, size in (("vocab_size", vocab_size), ("d_model", d_model)):
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
+        check_at_least(1, vocab_size=vocab_size, d_model=d_model)
         super().__init__(vocab_size, d_model)
         self.scale = math.sqrt(d_model) if scaled else 1.0
 

@@ -15,6 +15,7 @@ from course_lib.layers.masks import padding_mask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions
 from course_lib.layers.transformer_layers import Encoder
+from course_lib.validation import check_divisible, check_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,26 +58,8 @@ class BertConfig:
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
-        for name in (
-            "vocab_size",
-            "max_length",
-            "num_segments",
-            "num_layers",
-            "d_model",
-            "num_heads",
-            "d_ff",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.d_model % self.num_heads != 0:
-            raise ValueError(
-                f"d_model={self.d_model} must be divisible by num_heads={self.num_heads}"
-            )
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-        for name in ("eps", "init_std"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        check_fields(self, zero=["pad_id"], positive=["eps", "init_std"], shares=["dropout"])
+        check_divisible(d_model=self.d_model, num_heads=self.num_heads)
         if not 0 <= self.pad_id < self.vocab_size:
             raise ValueError(f"pad_id must lie in 0 to {self.vocab_size - 1}, got {self.pad_id}")
 

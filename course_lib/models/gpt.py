@@ -18,6 +18,7 @@ from course_lib.layers.masks import causal_mask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions, RotaryPositions
 from course_lib.layers.residual import Residual, final_norm
+from course_lib.validation import check_divisible, check_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,17 +51,8 @@ class DecoderLMConfig:
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
-        for name in ("vocab_size", "max_length", "d_model", "num_heads", "d_ff", "num_layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.d_model % self.num_heads != 0:
-            raise ValueError(
-                f"d_model={self.d_model} must be divisible by num_heads={self.num_heads}"
-            )
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-        if self.positions not in ("learned", "rotary"):
-            raise ValueError(f"positions must be 'learned' or 'rotary', got {self.positions!r}")
+        check_fields(self, shares=["dropout"])
+        check_divisible(d_model=self.d_model, num_heads=self.num_heads)
         head_dim = self.d_model // self.num_heads
         if self.positions == "rotary" and head_dim % 2 != 0:
             raise ValueError(f"rotary positions need an even head_dim, got {head_dim}")

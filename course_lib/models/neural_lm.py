@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.layers.embedding import TokenEmbedding
+from course_lib.validation import check_at_least
 
 
 class NeuralLanguageModel(nn.Module):
@@ -51,11 +52,8 @@ class NeuralLanguageModel(nn.Module):
         direct: bool = False,
     ) -> None:
         super().__init__()
-        if min(vocab_size, context_size, d_embedding, d_hidden) < 1:
-            raise ValueError(
-                "sizes must be at least 1, got "
-                f"{vocab_size=}, {context_size=}, {d_embedding=} and {d_hidden=}"
-            )
+        check_at_least(1, vocab_size=vocab_size, context_size=context_size)
+        check_at_least(1, d_embedding=d_embedding, d_hidden=d_hidden)
         if not 0 <= bos_id < vocab_size:
             raise ValueError(f"bos_id must be from 0 to {vocab_size - 1}, got {bos_id}")
         self.context_size = context_size

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from course_lib.layers.recurrent import FusedRecurrent, State
 from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
+from course_lib.validation import check_at_least
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,10 +65,7 @@ class RecurrentEncoder(nn.Module):
         bidirectional: bool = True,
     ) -> None:
         super().__init__()
-        if min(vocab_size, d_embedding, d_hidden) < 1:
-            raise ValueError(
-                f"sizes must be at least 1, got {vocab_size=}, {d_embedding=} and {d_hidden=}"
-            )
+        check_at_least(1, vocab_size=vocab_size, d_embedding=d_embedding, d_hidden=d_hidden)
         self.embedding = nn.Embedding(vocab_size, d_embedding)
         self.recurrent = FusedRecurrent(
             d_embedding, d_hidden, cell=cell, num_layers=num_layers, bidirectional=bidirectional
@@ -172,11 +170,8 @@ class RecurrentDecoder(nn.Module):
         num_layers: int = 1,
     ) -> None:
         super().__init__()
-        if min(vocab_size, d_embedding, d_hidden, d_memory) < 1:
-            raise ValueError(
-                "sizes must be at least 1, got "
-                f"{vocab_size=}, {d_embedding=}, {d_hidden=} and {d_memory=}"
-            )
+        check_at_least(1, vocab_size=vocab_size, d_embedding=d_embedding)
+        check_at_least(1, d_hidden=d_hidden, d_memory=d_memory)
         self.embedding = nn.Embedding(vocab_size, d_embedding)
         self.recurrent = FusedRecurrent(
             d_embedding + d_memory, d_hidden, cell=cell, num_layers=num_layers

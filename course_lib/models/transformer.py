@@ -5,7 +5,7 @@ may attend to a key; see ``masks.py``. Padding comes last in a sequence.
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from torch import Tensor, nn
 
@@ -14,8 +14,9 @@ from course_lib.layers.feed_forward import Activation
 from course_lib.layers.kv_cache import KVCache
 from course_lib.layers.masks import causal_mask, padding_mask
 from course_lib.layers.positional import LearnedPositions, SinusoidalPositions
-from course_lib.layers.residual import NormPosition, check_norm_position
+from course_lib.layers.residual import NormPosition
 from course_lib.layers.transformer_layers import Decoder, Encoder
+from course_lib.validation import check_divisible, check_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,32 +64,8 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
-        for name in (
-            "src_vocab_size",
-            "tgt_vocab_size",
-            "d_model",
-            "num_heads",
-            "d_ff",
-            "num_encoder_layers",
-            "num_decoder_layers",
-            "max_length",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.d_model % self.num_heads != 0:
-            raise ValueError(
-                f"d_model={self.d_model} must be divisible by num_heads={self.num_heads}"
-            )
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-        for name, known in (
-            ("activation", get_args(Activation)),
-            ("positions", ("sinusoidal", "learned")),
-            ("tied", ("none", "output", "all")),
-        ):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {known}, got {getattr(self, name)!r}")
-        check_norm_position(self.norm_position)
+        check_fields(self, zero=["pad_id"], shares=["dropout"])
+        check_divisible(d_model=self.d_model, num_heads=self.num_heads)
         if self.positions == "sinusoidal" and self.d_model % 2 != 0:
             raise ValueError(f"sinusoidal positions need an even d_model, got {self.d_model}")
         if self.tied == "all" and self.src_vocab_size != self.tgt_vocab_size:

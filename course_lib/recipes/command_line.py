@@ -9,7 +9,7 @@ import torch
 import typer
 
 from course_lib.recipes.run_record import with_settings
-from course_lib.training.distributed import processes
+from course_lib.training.distributed import process_group
 from course_lib.training.loop import DivergenceError
 
 Recipe = TypeVar("Recipe")
@@ -87,7 +87,7 @@ def computing(device: Device, threads: int) -> Iterator[torch.device]:
     try:
         if threads:
             torch.set_num_threads(threads)
-        with processes(None if device == "auto" else device) as own:
+        with process_group(None if device == "auto" else device) as own:
             yield own
     except KeyboardInterrupt:
         typer.echo("Stopped. The same command goes on from what was kept.", err=True)

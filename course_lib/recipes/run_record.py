@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
-from course_lib.training.checkpoint import whole_file
+from course_lib.training.checkpoint import atomic_write
 from course_lib.training.distributed import world_size
 from course_lib.training.loop import TrainingHistory
 
@@ -37,10 +37,10 @@ def write_json(path: Path, data: object) -> None:
         OSError: It can't be written; what was there before still is.
     """
     text = json.dumps(_finite(data), indent=1, ensure_ascii=False, allow_nan=False)
-    write_whole(path, f"{text}\n")
+    write_text(path, f"{text}\n")
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all.
 
     Args:
@@ -50,7 +50,7 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         OSError: It can't be written; what was there before still is.
     """
-    with whole_file(path) as unfinished:
+    with atomic_write(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
 
 
@@ -75,7 +75,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return found
 
 
-def keep_recipe(folder: Path, recipe: Any, **others: object) -> None:
+def save_recipe(folder: Path, recipe: Any, **others: object) -> None:
     """Note what a folder's run is, or hold a run that goes on to what was noted.
 
     Args:
@@ -101,13 +101,13 @@ def keep_recipe(folder: Path, recipe: Any, **others: object) -> None:
             )
 
 
-def kept_recipe(folder: Path, kind: type[Recipe], *others: str) -> tuple[Recipe, dict[str, Any]]:
+def load_recipe(folder: Path, kind: type[Recipe], *others: str) -> tuple[Recipe, dict[str, Any]]:
     """Read what a folder's run is.
 
     Args:
         folder: Of the run.
         kind: The recipe's class.
-        others: Names of what else ``keep_recipe`` noted.
+        others: Names of what else ``save_recipe`` noted.
 
     Returns:
         The recipe, and the others by name.
@@ -156,7 +156,7 @@ def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
     return dataclasses.replace(recipe, **changes)  # type: ignore[type-var]
 
 
-def circumstances(device: torch.device) -> dict[str, object]:
+def environment(device: torch.device) -> dict[str, object]:
     """Say by which command, when, on what and with what a run was made.
 
     Args:
@@ -201,7 +201,7 @@ def training_record(
         "processes": world_size(),
         "seed": seed,
         "recipe": dataclasses.asdict(recipe),
-        **circumstances(device),
+        **environment(device),
     }
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from course_lib.recipes.run_record import RunError
-from course_lib.training.checkpoint import whole_file
+from course_lib.training.checkpoint import atomic_write
 
 
 def save_weights(model: nn.Module, path: Path) -> None:
@@ -21,17 +22,17 @@ def save_weights(model: nn.Module, path: Path) -> None:
     Raises:
         OSError: It can't be written; what was there before still is.
     """
-    seen: set[int] = set()
-    tensors = {}
-    for name, tensor in model.state_dict().items():
-        if tensor.data_ptr() not in seen:
-            tensors[name] = tensor.cpu().contiguous()
-        seen.add(tensor.data_ptr())
-    with whole_file(path) as unfinished:
+    own = model.state_dict()
+    names = {_memory(tensor): name for name, tensor in reversed(own.items())}
+    tensors = {  # copies: safetensors takes no views that overlap
+        name: own[name].to("cpu", copy=True, memory_format=torch.contiguous_format)
+        for name in names.values()
+    }
+    with atomic_write(path) as unfinished:
         save_file(tensors, unfinished)
 
 
-def load_weights(path: Path) -> dict[str, Tensor]:
+def read_weights(path: Path) -> dict[str, Tensor]:
     """Read weights.
 
     Args:
@@ -51,7 +52,7 @@ def load_weights(path: Path) -> dict[str, Tensor]:
         raise RunError(f"{path} holds no weights: {error}") from error
 
 
-def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Give a model its weights; those that it shares need to be there once.
 
     Args:
@@ -62,11 +63,22 @@ def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
         RunError: They are of another model.
     """
     own = model.state_dict()
-    pointers = {own[name].data_ptr() for name in weights if name in own}
-    missing = [name for name, tensor in own.items() if tensor.data_ptr() not in pointers]
+    given = {_memory(own[name]) for name in weights if name in own}
+    missing = [name for name, tensor in own.items() if _memory(tensor) not in given]
     wrong = [name for name in weights if name not in own or own[name].shape != weights[name].shape]
     if missing or wrong:
         raise RunError(
             f"these weights are of another model: {(missing + wrong)[:3]} do not fit the recipe"
         )
     model.load_state_dict(dict(weights), strict=False)
+
+
+def _memory(tensor: Tensor) -> tuple[object, ...]:
+    """Say what a tensor reads: two that share a weight agree in all of it, a view does not."""
+    return (
+        tensor.untyped_storage().data_ptr(),
+        tensor.storage_offset(),
+        tensor.shape,
+        tensor.stride(),
+        tensor.dtype,
+    )

@@ -1,4 +1,4 @@
-"""A training run on disk: weights, optimiser, random numbers, so that it goes on to the bit.
+"""Checkpoints: a training run on disk, from which it goes on to the bit.
 
 A checkpoint is written whole or not at all, and read without running anything that it holds.
 """
@@ -20,7 +20,7 @@ class CheckpointError(ValueError):
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Replace a file by what is written meanwhile, once all of it is on the disk.
 
     Args:
@@ -70,7 +70,7 @@ def save_checkpoint(
         "progress": progress,
     }
     # Given a path, torch.save would write the passing name into the file too.
-    with whole_file(path) as unfinished, unfinished.open("wb") as file:
+    with atomic_write(path) as unfinished, unfinished.open("wb") as file:
         torch.save(state, file)
 
 

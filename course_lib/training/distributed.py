@@ -1,8 +1,8 @@
-"""Several processes train one model: each with its own batches, all with the same weights.
+"""Distributed data parallelism: several processes train one model, each on its own batches.
 
 ``torchrun`` starts the processes, on one machine or on many, and tells each its number. Inside
-``processes``, ``train`` deals the batches of each update out to them and averages their gradients;
-outside, or without ``torchrun``, there is one process and nothing to do.
+``process_group``, ``train`` deals the batches of each update out to them and averages their
+gradients; outside, or without ``torchrun``, there is one process and nothing to do.
 
     torchrun --nproc-per-node 2 -m course_lib.recipes.language_modelling train ...
 """
@@ -21,7 +21,7 @@ Batch = TypeVar("Batch")
 
 
 @contextmanager
-def processes(device: str | None = None) -> Iterator[torch.device]:
+def process_group(device: str | None = None) -> Iterator[torch.device]:
     """Join the processes that ``torchrun`` started; stay alone if it did not.
 
     Args:
@@ -60,7 +60,7 @@ def world_size() -> int:
     """Say how many processes train together.
 
     Returns:
-        1 outside ``processes``.
+        1 outside ``process_group``.
     """
     return dist.get_world_size() if dist.is_initialized() else 1
 
@@ -74,21 +74,20 @@ def rank() -> int:
     return dist.get_rank() if dist.is_initialized() else 0
 
 
-def all_reduce_sum(value: float, device: torch.device) -> float:
-    """Add up a number that each process has; all get the same sum.
+def all_reduce_sum(tensor: Tensor) -> Tensor:
+    """Add up a tensor that each process has; all get the same sum.
 
     Args:
-        value: This process's number.
-        device: Of this process.
+        tensor: This process's, on its device; of the same shape and dtype in all.
 
     Returns:
         The sum.
     """
     if world_size() == 1:
-        return value
-    total = torch.tensor(value, dtype=torch.float64, device=device)
+        return tensor
+    total = tensor.clone()
     dist.all_reduce(total)
-    return total.item()
+    return total
 
 
 def broadcast(value: float, device: torch.device) -> float:
@@ -132,54 +131,46 @@ def barrier() -> None:
         dist.barrier()
 
 
-class SharedLoss(nn.Module, Generic[Batch]):
-    """A loss whose gradient is averaged over the processes.
-
-    With one process it is just the loss. With several ``DistributedDataParallel`` sends the first
-    one's weights to all at the start, and each gradient as soon as it is there.
-
-    Args:
-        model: The model, the same in all processes; every parameter must be used by the loss.
-        compute_loss: Maps model and batch to the loss, a scalar.
-
-    Attributes:
-        model: As given.
-
-    Source: Li et al. (2020), section 3.2.
-    """
+class _Loss(nn.Module, Generic[Batch]):
+    """A model with its loss, which is what ``DistributedDataParallel`` has to wrap."""
 
     def __init__(
         self, model: nn.Module, compute_loss: Callable[[nn.Module, Batch], Tensor]
     ) -> None:
         super().__init__()
         self.model = model
-        self._compute_loss = compute_loss
+        self.compute_loss = compute_loss
 
     def forward(self, batch: Batch) -> Tensor:
-        """Compute the loss of a batch.
-
-        Args:
-            batch: This process's.
-
-        Returns:
-            The loss.
-        """
-        return self._compute_loss(self.model, batch)
-
-    def shared(self) -> nn.Module:
-        """Give what to call in place of this.
-
-        Returns:
-            This, or ``DistributedDataParallel`` around it.
-        """
-        return DistributedDataParallel(self) if world_size() > 1 else self
+        return self.compute_loss(self.model, batch)
 
 
-def no_sync(loss: nn.Module) -> AbstractContextManager[None]:
+def data_parallel(
+    model: nn.Module, compute_loss: Callable[[nn.Module, Batch], Tensor]
+) -> Callable[[Batch], Tensor]:
+    """Make a loss whose gradient is averaged over the processes.
+
+    With one process it is just the loss. With several ``DistributedDataParallel`` sends the first
+    one's weights to all at the start, and each gradient as soon as it is there.
+
+    Args:
+        model: The model, the same in all processes; every parameter must be used by the loss.
+        compute_loss: Maps model and batch to the loss.
+
+    Returns:
+        Maps this process's batch to its loss.
+
+    Source: Li et al. (2020), section 3.2.
+    """
+    loss = _Loss(model, compute_loss)
+    return DistributedDataParallel(loss) if world_size() > 1 else loss
+
+
+def no_sync(loss: Callable[[Batch], Tensor]) -> AbstractContextManager[None]:
     """Send no gradients for now: more will be added to them.
 
     Args:
-        loss: What ``SharedLoss.shared`` gave.
+        loss: What ``data_parallel`` gave.
 
     Returns:
         The context in which to call it, and ``backward``.

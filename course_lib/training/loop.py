@@ -1,14 +1,15 @@
-"""One training loop for every model of the course.
+"""The training loop: one for every model of the course.
 
 Losses are in nats unless a loss says otherwise; a step is one update of the parameters.
 """
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -22,15 +23,16 @@ from course_lib.training.checkpoint import (
     save_checkpoint,
 )
 from course_lib.training.distributed import (
-    SharedLoss,
     all_gather,
     all_reduce_sum,
     barrier,
     broadcast,
+    data_parallel,
     no_sync,
     rank,
     world_size,
 )
+from course_lib.validation import check_fields
 
 Batch = TypeVar("Batch")
 Precision = Literal["float32", "bfloat16", "float16"]
@@ -43,11 +45,12 @@ class TrainingConfig:
     Attributes:
         steps: Number of updates.
         learning_rate: Step size of AdamW, at the peak of the schedule.
-        weight_decay: Share of a parameter that AdamW takes off each step, times the learning rate.
+        weight_decay: Share of a matrix that AdamW takes off each step, times the learning rate;
+            vectors, such as biases and gains, are left alone.
         clip_norm: Gradients whose Euclidean norm, over all parameters, is larger are scaled down
             to it.
-        accumulation: Batches whose losses are averaged for one update. Several processes share
-            them out; see ``distributed.py``.
+        accumulation: Batches of one update, as if they were one large batch. Several processes
+            share them out; see ``distributed.py``.
         precision: Type of the matrix products; parameters and updates stay in float32. With
             ``float16`` the loss is scaled, so that small gradients do not vanish.
         evaluate_every: Steps between evaluations; 0 for none.
@@ -71,24 +74,11 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense."""
-        for name in ("steps", "accumulation"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("evaluate_every", "patience", "checkpoint_every"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
-        for name in ("learning_rate", "clip_norm"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be positive and finite, got {value}")
-        if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
-            raise ValueError(
-                f"weight_decay must be finite and not negative, got {self.weight_decay}"
-            )
-        if self.precision not in get_args(Precision):
-            raise ValueError(
-                f"precision must be one of {get_args(Precision)}, got {self.precision!r}"
-            )
+        check_fields(
+            self,
+            zero=["evaluate_every", "patience", "checkpoint_every"],
+            positive=["learning_rate", "clip_norm"],
+        )
         if self.patience and not self.evaluate_every:
             raise ValueError("patience needs evaluate_every: nothing is evaluated otherwise")
 
@@ -124,6 +114,7 @@ def train(
     compute_loss: Callable[[nn.Module, Batch], Tensor],
     config: TrainingConfig,
     *,
+    num_items: Callable[[Batch], Tensor | int] | None = None,
     schedule: Callable[[int], float] | None = None,
     evaluate: Callable[[nn.Module], float] | None = None,
     checkpoint: Path | None = None,
@@ -131,7 +122,7 @@ def train(
 ) -> TrainingHistory:
     """Train a model with AdamW and clipped gradients.
 
-    Inside ``data_parallel.processes`` every process calls this, with the same arguments. The
+    Inside ``distributed.process_group`` every process calls this, with the same arguments. The
     batches of an update are dealt out to them: what one process would compute in turn, several
     compute at once, and the losses are the same but for rounding. Only what chance decides inside
     the model, such as dropout, falls out otherwise: each process has random numbers of its own.
@@ -142,8 +133,11 @@ def train(
         draw_batch: Gives a batch by its number, from 0; with ``accumulation`` each step takes that
             many. A batch depends on its number alone, so that a run can be repeated, and taken up
             again in the middle.
-        compute_loss: Maps model and batch to the loss, a scalar.
+        compute_loss: Maps model and batch to the loss: a scalar, the mean over what counts.
         config: How long and how fast.
+        num_items: Counts what a batch's loss is the mean of, such as its tokens, so that the loss
+            of an update is the mean over all its batches; None counts all batches alike. A loss
+            that adds means of different things gives each of them, and this a count for each.
         schedule: Gives each step, from 0, its share of the learning rate; all of it if None.
         evaluate: Called in evaluation mode, without gradients, every ``evaluate_every`` steps;
             gives a number that is better the smaller it is. Of several processes the first one's
@@ -160,8 +154,9 @@ def train(
     Raises:
         DivergenceError: The loss or the gradient is infinite or NaN, or an evaluation is NaN; the
             message names the step. The parameters are those before that step.
-        ValueError: The loss is no scalar, ``evaluate_every`` is set without ``evaluate``, or the
-            processes can't share ``accumulation`` batches evenly.
+        ValueError: The loss is no scalar (or not of the shape of ``num_items``),
+            ``evaluate_every`` is set without ``evaluate``, or the processes can't share
+            ``accumulation`` batches evenly.
         CheckpointError: The file at ``checkpoint`` is of another model, of another number of
             processes or another precision, or no checkpoint.
 
@@ -175,7 +170,7 @@ def train(
             f"accumulation must be divisible by the {world_size()} processes, "
             f"got {config.accumulation}"
         )
-    run = _Run(model, draw_batch, compute_loss, config, schedule)
+    run = _Run(model, draw_batch, compute_loss, config, num_items, schedule)
     if checkpoint is not None and checkpoint.exists():
         run.resume(checkpoint)
     was_training = model.training
@@ -204,19 +199,31 @@ def train(
 def build_optimizer(
     model: nn.Module, *, learning_rate: float, weight_decay: float = 0.0
 ) -> torch.optim.Optimizer:
-    """Make the optimizer that ``train`` uses: AdamW, over all parameters.
+    """Make the optimizer that ``train`` uses: AdamW, which decays matrices alone.
+
+    Biases, the normalisations' gains and other vectors are few, and 0 is no better value for them
+    than another: BERT and GPT exempt them.
 
     Args:
         model: Whose parameters it will update.
         learning_rate: Step size.
-        weight_decay: Share of a parameter that each step takes off, times the learning rate.
+        weight_decay: Share of a parameter of two or more dimensions that each step takes off,
+            times the learning rate.
 
     Returns:
         The optimizer.
 
-    Source: Loshchilov and Hutter (2019), algorithm 2.
+    Source: Loshchilov and Hutter (2019), algorithm 2; the exemption as in BERT's
+        ``optimization.py``.
     """
-    return torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
+    parameters = list(model.parameters())
+    groups: list[dict[str, Any]] = [{"params": parameters}]
+    if weight_decay:
+        groups = [
+            {"params": [p for p in parameters if p.dim() >= 2]},
+            {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
+        ]
+    return torch.optim.AdamW(groups, lr=learning_rate, weight_decay=weight_decay)
 
 
 @dataclass(eq=False)
@@ -227,6 +234,7 @@ class _Run(Generic[Batch]):
     draw_batch: Callable[[int], Batch]
     compute_loss: Callable[[nn.Module, Batch], Tensor]
     config: TrainingConfig
+    num_items: Callable[[Batch], Tensor | int] | None
     schedule: Callable[[int], float] | None
     losses: list[float] = field(default_factory=list)
     gradient_norms: list[float] = field(default_factory=list)
@@ -237,14 +245,11 @@ class _Run(Generic[Batch]):
 
     def __post_init__(self) -> None:
         self.began, self.cpu_began = time.perf_counter(), time.process_time()
-        self.loss = SharedLoss(self.model, self.compute_loss).shared()
+        self.loss = data_parallel(self.model, self.compute_loss)
         if rank() > 0:  # the same numbers in all would drop the same places out
             torch.manual_seed(torch.initial_seed() + rank())
-        self.optimizer = build_optimizer(
-            self.model,
-            learning_rate=self.config.learning_rate,
-            weight_decay=self.config.weight_decay,
-        )
+        rate, decay = self.config.learning_rate, self.config.weight_decay
+        self.optimizer = build_optimizer(self.model, learning_rate=rate, weight_decay=decay)
         self.device = next(self.model.parameters()).device
         # Scaling is for float16 alone: the other types reach as far down as float32.
         self.scaler = torch.amp.GradScaler(
@@ -264,14 +269,11 @@ class _Run(Generic[Batch]):
             for group in self.optimizer.param_groups:
                 group["lr"] = self.config.learning_rate * self.schedule(number)
         self.optimizer.zero_grad(set_to_none=True)
-        *parts, last = range(rank(), self.config.accumulation, world_size())
-        with no_sync(self.loss):
-            shares = [self._backward(number, part) for part in parts]
-        shares.append(self._backward(number, last))
+        shares = [self._backward(*weighted) for weighted in self._weighted_batches(number)]
         self.scaler.unscale_(self.optimizer)
         before = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm)
         # To read a number is to wait for the GPU: only now, when it has all its work.
-        loss = all_reduce_sum(sum(share.item() for share in shares), self.device)
+        loss = self._sum(sum(share.item() for share in shares))
         norm = before.item()
         if not (math.isfinite(loss) and math.isfinite(norm)) and not self._overflows(loss):
             hint = f"a smaller learning_rate than {self.config.learning_rate} may help"
@@ -285,18 +287,37 @@ class _Run(Generic[Batch]):
         """Whether an infinite norm may come of the scale alone, which each such update halves."""
         return self.scaler.is_enabled() and math.isfinite(loss) and self.scaler.get_scale() > 1
 
-    def _backward(self, number: int, part: int) -> Tensor:
+    def _weighted_batches(self, number: int) -> Iterator[tuple[Batch, Tensor, bool]]:
+        """Draw this process's batches of an update.
+
+        With each comes by what to divide its loss, and whether it is the last.
+        """
+        first, accumulation = number * self.config.accumulation, self.config.accumulation
+        numbers = range(first + rank(), first + accumulation, world_size())
+        batches: Iterable[Batch] = map(self.draw_batch, numbers)  # while the GPU computes
+        counts = [torch.ones((), device=self.device)] * len(numbers)
+        total = accumulation * counts[0]
+        if self.num_items is not None:
+            batches = list(batches)
+            counts = [torch.as_tensor(self.num_items(b), device=self.device) for b in batches]
+            total = all_reduce_sum(torch.stack(counts).sum(dim=0)).clamp(min=1)
+        for place, batch, count in zip(numbers, batches, counts, strict=True):
+            # So divided, batches that count alike lose nothing to rounding; none weighs 1 / inf.
+            yield batch, total / count, place == numbers[-1]
+
+    def _backward(self, batch: Batch, divisor: Tensor, last: bool) -> Tensor:
         """Add the gradient of one batch; returns its share of the update's loss."""
-        batch = self.draw_batch(number * self.config.accumulation + part)
         low = self.config.precision != "float32"
         dtype = getattr(torch, self.config.precision) if low else None
-        with torch.autocast(self.device.type, dtype=dtype, enabled=low):
-            loss = self.loss(batch)
-        if loss.dim() != 0:
-            raise ValueError(f"the loss must be a scalar, got shape {tuple(loss.shape)}")
-        share = loss / self.config.accumulation
-        # Processes' gradients are averaged, not added up.
-        self.scaler.scale(share * world_size()).backward()
+        with nullcontext() if last else no_sync(self.loss):
+            with torch.autocast(self.device.type, dtype=dtype, enabled=low):
+                loss = self.loss(batch)
+            if loss.shape != divisor.shape:
+                expected = f"of shape {tuple(divisor.shape)}" if divisor.dim() else "a scalar"
+                raise ValueError(f"the loss must be {expected}, got shape {tuple(loss.shape)}")
+            share = (loss / divisor).sum()
+            # Processes' gradients are averaged, not added up.
+            self.scaler.scale(share * world_size()).backward()  # type: ignore[no-untyped-call]
         return share.detach()
 
     def evaluate(self, evaluate: Callable[[nn.Module], float]) -> None:
@@ -369,5 +390,9 @@ class _Run(Generic[Batch]):
         return self.seconds_before + time.perf_counter() - self.began
 
     def _cpu_seconds(self) -> float:
-        own = time.process_time() - self.cpu_began
-        return self.cpu_seconds_before + all_reduce_sum(own, self.device)
+        return self.cpu_seconds_before + self._sum(time.process_time() - self.cpu_began)
+
+    def _sum(self, value: float) -> float:
+        """Add up a number that each process has."""
+        own = torch.tensor(value, dtype=torch.float64, device=self.device)
+        return all_reduce_sum(own).item()

@@ -1,4 +1,4 @@
-"""What a prediction costs.
+"""Loss functions: what a prediction costs.
 
 Dimensions: ... stands for any leading dimensions (batch, length); vocab_size (classes).
 """

@@ -1,4 +1,4 @@
-"""How large a step to take, and when.
+"""Learning rate schedules: how large a step to take, and when.
 
 Each schedule gives the share of the peak learning rate for one update, from 0 to 1. They are pure
 functions of the number of updates done, so that a run can be taken up anywhere; for

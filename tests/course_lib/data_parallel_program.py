@@ -1,4 +1,4 @@
-"""What each of several processes runs in ``test_data_parallel.py``; alone it runs as well.
+"""What each of several processes runs in ``training/test_distributed.py``; alone it runs as well.
 
 python -m tests.course_lib.data_parallel_program FOLDER
 """
@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from course_lib.data.batching import pad_sequences, token_batches
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.training.checkpoint import CheckpointError
-from course_lib.training.distributed import processes, rank, world_size
+from course_lib.training.distributed import process_group, rank, world_size
 from course_lib.training.loop import TrainingConfig, train
 
 STEPS, ACCUMULATION, CUT_AT = 8, 4, 5
@@ -54,7 +54,11 @@ def cut_off(number):
     return draw_batch(number)
 
 
-def run(dropout, draw=draw_batch, checkpoint=None):
+def count_tokens(batch):
+    return (batch[:, 1:] != 0).sum()
+
+
+def run(dropout, draw=draw_batch, checkpoint=None, num_items=None):
     model = build(dropout)
     config = TrainingConfig(
         steps=STEPS,
@@ -64,7 +68,14 @@ def run(dropout, draw=draw_batch, checkpoint=None):
         checkpoint_every=3,
     )
     history = train(
-        model, draw, compute_loss, config, evaluate=evaluate, checkpoint=checkpoint, progress=False
+        model,
+        draw,
+        compute_loss,
+        config,
+        num_items=num_items,
+        evaluate=evaluate,
+        checkpoint=checkpoint,
+        progress=False,
     )
     weights = torch.cat([p.detach().flatten() for p in model.parameters()])
     return {
@@ -85,8 +96,9 @@ def error_of(action):
 
 
 def main(folder):
-    with processes("cpu"):
+    with process_group("cpu"):
         runs = {"plain": run(0.0), "dropout": run(0.4)}
+        runs["counted"] = run(0.0, num_items=count_tokens)
         seed = folder / f"seed-{world_size()}-{rank()}.json"
         seed.write_text(json.dumps(torch.initial_seed()))  # where dropout's numbers come from
         file = folder / f"{world_size()}.pt"

@@ -1,4 +1,4 @@
-"""A text as numbers, one a character, and stretches of it to train and to validate on.
+"""A text as numbers, one a character, and blocks of it to train and to validate on.
 
 Dimensions: batch; length (characters).
 """
@@ -11,10 +11,10 @@ from torch import Tensor
 from course_lib.tokenization.vocabulary import Vocabulary
 
 
-def characters_of(text: str) -> Vocabulary:
+def character_vocabulary(text: str) -> Vocabulary:
     """List the characters of a text.
 
-    >>> characters_of("banana").tokens
+    >>> character_vocabulary("banana").tokens
     ('a', 'b', 'n')
 
     Args:
@@ -26,18 +26,18 @@ def characters_of(text: str) -> Vocabulary:
     return Vocabulary(tokens=tuple(sorted(set(text))), specials=(), unknown=None)
 
 
-class Stretches:
-    """A text cut into stretches, of which each character is to be told from those before it.
+class TextBlocks:
+    """A text cut into blocks, of which each character is to be told from those before it.
 
     Args:
         text: The text.
         vocabulary: All its characters.
-        length: Characters of a stretch.
+        length: Characters of a block.
         device: Where the text is to lie.
 
     Raises:
         KeyError: The text has a character that ``vocabulary`` has not.
-        ValueError: The text is shorter than a stretch and one character.
+        ValueError: The text is shorter than a block and one character.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Stretches:
         self._length = length
 
     def draw(self, count: int, seed: int) -> Tensor:
-        """Draw stretches from anywhere in the text.
+        """Draw blocks from anywhere in the text.
 
         Args:
             count: How many.
@@ -66,10 +66,10 @@ class Stretches:
         return self._ids[places]
 
     def in_order(self, count: int) -> Iterator[Tensor]:
-        """Go through the text once, stretch by stretch; what fills none at its end is left out.
+        """Go through the text once, block by block; what fills none at its end is left out.
 
         Args:
-            count: Stretches in a batch.
+            count: Blocks in a batch.
 
         Yields:
             ``(at most count, length + 1)``, int64.

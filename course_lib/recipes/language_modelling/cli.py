@@ -15,7 +15,7 @@ from course_lib.recipes.command_line import (
     recipe_app,
 )
 from course_lib.recipes.language_modelling.presets import PRESETS
-from course_lib.recipes.language_modelling.run import run_training, write_text
+from course_lib.recipes.language_modelling.run import generate_text, run_training
 from course_lib.training.distributed import rank
 
 app = recipe_app("Train a language model of Shakespeare's plays, let it write.")
@@ -60,7 +60,7 @@ def sample(
 ) -> None:
     """Let a trained model write."""
     with computing(device, threads) as own:
-        text = write_text(
+        text = generate_text(
             folder, length=length, seed=seed, device=own, prompt=prompt, temperature=temperature
         )
     typer.echo(text)

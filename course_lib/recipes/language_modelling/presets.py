@@ -1,14 +1,14 @@
 """What is trained: sizes, lengths, rates, in one frozen record a preset."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from course_lib.models.gpt import DecoderLMConfig
-from course_lib.training.loop import Precision, TrainingConfig
+from course_lib.recipes.training_recipe import TrainingRecipe
 
 
 @dataclass(frozen=True, kw_only=True)
-class LanguageModellingRecipe:
+class LanguageModellingRecipe(TrainingRecipe):
     """All that decides what comes out of a run, but for the seed.
 
     Attributes:
@@ -18,16 +18,7 @@ class LanguageModellingRecipe:
         positions: How its tokens are told where they stand.
         dropout: Share that training sets to zero.
         length: Characters that it reads at once.
-        batch_size: Stretches of text of that length in a batch.
-        accumulation: Batches in an update; several processes share them out.
-        steps: Updates.
-        learning_rate: At its peak; it rises evenly, then falls along half a cosine to a tenth.
-        warmup_steps: Updates until the peak.
-        weight_decay: Share of a parameter that AdamW takes off each step, times the learning rate.
-        evaluate_every: Updates between two looks at the whole validation text; the weights of the
-            best look are kept, and the run can be taken up from each.
-        precision: Type of the matrix products.
-        compiled: Whether ``torch.compile`` translates the model first.
+        batch_size: Blocks of text of that length in a batch.
 
     Raises:
         ValueError: A value is out of range.
@@ -40,29 +31,14 @@ class LanguageModellingRecipe:
     dropout: float
     length: int
     batch_size: int
-    accumulation: int = 1
-    steps: int
-    learning_rate: float
     warmup_steps: int = 100
     weight_decay: float = 0.1
-    evaluate_every: int
-    precision: Precision = "float32"
-    compiled: bool = False
+    final_share: ClassVar[float] = 0.1
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense, before a folder holds a run that can't be begun."""
-        for name in ("length", "batch_size", "warmup_steps", "evaluate_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.steps <= self.warmup_steps:
-            raise ValueError(f"steps must exceed warmup_steps, got {self.steps}")
-        if self.steps % self.evaluate_every != 0:
-            raise ValueError(
-                f"steps must be a multiple of evaluate_every={self.evaluate_every}, so that the "
-                f"run ends with a look; got {self.steps}"
-            )
+        super().__post_init__()
         self.model_config(vocab_size=1)
-        self.training_config()
 
     def model_config(self, vocab_size: int) -> DecoderLMConfig:
         """Give the model's sizes.
@@ -85,25 +61,6 @@ class LanguageModellingRecipe:
             num_layers=self.num_layers,
             dropout=self.dropout,
             positions=self.positions,
-        )
-
-    def training_config(self) -> TrainingConfig:
-        """Give the loop's settings.
-
-        Returns:
-            The settings.
-
-        Raises:
-            ValueError: A value is out of range.
-        """
-        return TrainingConfig(
-            steps=self.steps,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            accumulation=self.accumulation,
-            precision=self.precision,
-            evaluate_every=self.evaluate_every,
-            checkpoint_every=self.evaluate_every,
         )
 
 

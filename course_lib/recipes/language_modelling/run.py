@@ -4,7 +4,6 @@ A folder holds ``recipe.json``, ``checkpoint.pt`` from which the run is taken up
 ``model.safetensors``, ``history.json``, ``summary.json`` and ``samples.txt``.
 """
 
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,20 @@ from course_lib.data.corpora.readers import read_tiny_shakespeare
 from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.sampling import sample
 from course_lib.models.gpt import DecoderLM
-from course_lib.recipes.language_modelling.characters import Stretches, characters_of
+from course_lib.recipes.language_modelling.characters import TextBlocks, character_vocabulary
 from course_lib.recipes.language_modelling.presets import LanguageModellingRecipe
 from course_lib.recipes.run_record import (
     history_data,
-    keep_recipe,
-    kept_recipe,
+    load_recipe,
+    save_recipe,
     training_record,
     write_json,
-    write_whole,
+    write_text,
 )
-from course_lib.recipes.weights import load_weights, put_weights, save_weights
+from course_lib.recipes.weights import load_weights, read_weights, save_weights
 from course_lib.tokenization.vocabulary import Vocabulary
 from course_lib.training.distributed import barrier, rank
 from course_lib.training.loop import train
-from course_lib.training.schedules import warmup_cosine
 
 VALIDATION_BATCH = 128
 
@@ -60,12 +58,12 @@ def run_training(
         DownloadError: The text could not be had.
     """
     training_text, validation_text = read_tiny_shakespeare()
-    vocabulary = characters_of(training_text)
+    vocabulary = character_vocabulary(training_text)
     if rank() == 0:
-        keep_recipe(folder, recipe, seed=seed, characters="".join(vocabulary.tokens))
+        save_recipe(folder, recipe, seed=seed, characters="".join(vocabulary.tokens))
     barrier()
-    stretches = Stretches(training_text, vocabulary, length=recipe.length, device=device)
-    validation = Stretches(validation_text, vocabulary, length=recipe.length, device=device)
+    blocks = TextBlocks(training_text, vocabulary, length=recipe.length, device=device)
+    validation = TextBlocks(validation_text, vocabulary, length=recipe.length, device=device)
 
     torch.manual_seed(seed)
     model = DecoderLM(recipe.model_config(len(vocabulary))).to(device)
@@ -73,15 +71,10 @@ def run_training(
         model.compile()
     history = train(
         model,
-        lambda number: stretches.draw(recipe.batch_size, seed * 1_000_003 + number),
+        lambda number: blocks.draw(recipe.batch_size, seed * 1_000_003 + number),
         next_character_loss,
         recipe.training_config(),
-        schedule=functools.partial(
-            warmup_cosine,
-            warmup_steps=recipe.warmup_steps,
-            total_steps=recipe.steps,
-            floor=0.1,
-        ),
+        schedule=recipe.schedule,
         evaluate=lambda trained: validation_loss(trained, validation),
         checkpoint=folder / "checkpoint.pt",
         progress=progress,
@@ -97,8 +90,8 @@ def run_training(
         save_weights(model, folder / "model.safetensors")
         write_json(folder / "history.json", history_data(history))
         write_json(folder / "summary.json", summary)
-        text = write_text(folder, length=500, seed=seed, device=device)
-        write_whole(folder / "samples.txt", text)
+        text = generate_text(folder, length=500, seed=seed, device=device)
+        write_text(folder / "samples.txt", text)
     return summary
 
 
@@ -116,11 +109,11 @@ def next_character_loss(model: nn.Module, batch: Tensor) -> Tensor:
     return F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
 
 
-def validation_loss(model: nn.Module, validation: Stretches) -> float:
+def validation_loss(model: nn.Module, validation: TextBlocks) -> float:
     """Compute the loss over a whole text.
 
-    Each stretch is read by itself, so its first characters are told from few before them, as in
-    nanoGPT's figure, which is the mean over stretches drawn at random.
+    Each block is read by itself, so its first characters are told from few before them, as in
+    nanoGPT's figure, which is the mean over blocks drawn at random.
 
     Args:
         model: A ``DecoderLM``.
@@ -136,7 +129,7 @@ def validation_loss(model: nn.Module, validation: Stretches) -> float:
     return total / count
 
 
-def write_text(
+def generate_text(
     folder: Path,
     *,
     length: int,
@@ -193,8 +186,8 @@ def load_model(folder: Path, device: torch.device) -> tuple[DecoderLM, Vocabular
     Raises:
         RunError: The folder holds no trained model.
     """
-    recipe, others = kept_recipe(folder, LanguageModellingRecipe, "seed", "characters")
-    vocabulary = characters_of(others["characters"])
+    recipe, others = load_recipe(folder, LanguageModellingRecipe, "seed", "characters")
+    vocabulary = character_vocabulary(others["characters"])
     model = DecoderLM(recipe.model_config(len(vocabulary)))
-    put_weights(model, load_weights(folder / "model.safetensors"))
+    load_weights(model, read_weights(folder / "model.safetensors"))
     return model.to(device).eval(), vocabulary

@@ -13,7 +13,7 @@ from course_lib.data.bert_pretraining import (
     mask_tokens,
     next_sentence_pairs,
 )
-from course_lib.recipes.pretraining.texts import Document, WordMemory
+from course_lib.recipes.pretraining.texts import CachedTokenizer, Document
 from course_lib.tokenization.vocabulary import Vocabulary
 
 
@@ -61,7 +61,7 @@ class MaskedBatch(NamedTuple):
 
 def paired_examples(
     documents: Sequence[Document],
-    words: WordMemory,
+    words: CachedTokenizer,
     vocabulary: Vocabulary,
     *,
     max_length: int,

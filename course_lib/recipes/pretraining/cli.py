@@ -18,7 +18,7 @@ from course_lib.recipes.pretraining.finetune import run_finetuning
 from course_lib.recipes.pretraining.presets import PRESETS, PretrainingRecipe
 from course_lib.recipes.pretraining.pretrain import run_pretraining
 from course_lib.recipes.pretraining.tasks import read_tasks
-from course_lib.recipes.run_record import kept_recipe, with_settings
+from course_lib.recipes.run_record import load_recipe, with_settings
 from course_lib.training.distributed import rank
 
 app = recipe_app("Pre-train a small BERT from scratch, fine-tune it.")
@@ -59,7 +59,7 @@ def finetune(
 ) -> None:
     """Fine-tune what was pre-trained, and the same model that was not; show what was gained."""
     with computing(device, threads) as own:
-        pretrained, _ = kept_recipe(folder, PretrainingRecipe, "seed")
+        pretrained, _ = load_recipe(folder, PretrainingRecipe, "seed")
         recipe = with_settings(pretrained, settings or [])
         summary = run_finetuning(recipe, folder, read_tasks(recipe), seeds=seeds, device=own)
     for task, measures in summary["tasks"].items():

@@ -24,18 +24,19 @@ from course_lib.recipes.pretraining.batches import Example, LabelledBatch, colla
 from course_lib.recipes.pretraining.presets import PretrainingRecipe
 from course_lib.recipes.pretraining.pretrain import load_pretrained
 from course_lib.recipes.pretraining.tasks import LabelledText, Task
-from course_lib.recipes.pretraining.texts import WordMemory
+from course_lib.recipes.pretraining.texts import CachedTokenizer
 from course_lib.recipes.run_record import (
-    circumstances,
+    environment,
     history_data,
-    keep_recipe,
     read_json,
+    save_recipe,
     write_json,
 )
 from course_lib.tokenization.vocabulary import Vocabulary
 from course_lib.tokenization.wordpiece import WordPiece
 from course_lib.training.loop import TrainingConfig, train
 from course_lib.training.schedules import warmup_cosine
+from course_lib.validation import check_at_least
 
 Start = Literal["pre-trained", "random"]
 STARTS: tuple[Start, ...] = ("pre-trained", "random")
@@ -80,10 +81,9 @@ def run_finetuning(
         RunError: The folder holds no pre-trained model, or results of other settings.
         ValueError: ``seeds`` is smaller than 1.
     """
-    if seeds < 1:
-        raise ValueError(f"seeds must be at least 1, got {seeds}")
+    check_at_least(1, seeds=seeds)
     results = folder / "finetuning"
-    keep_recipe(results, recipe)
+    save_recipe(results, recipe)
     # Seed by seed, so that a run that is cut off has all tasks from both starts.
     for seed, task, start in itertools.product(range(seeds), tasks, STARTS):
         name = re.sub(r"\W+", "-", f"{task.name} {start} {seed}")
@@ -126,7 +126,7 @@ def fine_tune(
     """
     pretrained = load_pretrained(folder, recipe, device)
     vocabulary = Vocabulary.read(folder / "vocab.txt")
-    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
     training, test = (
         [label_example(text, words, vocabulary, recipe.max_length) for text in part]
         for part in (task.training, task.test)
@@ -167,7 +167,7 @@ def fine_tune(
         "finetuning_rate": recipe.finetuning_rate,
         "wall_seconds": round(history.seconds, 1),
         "cpu_seconds": round(history.cpu_seconds, 1),
-        **circumstances(device),
+        **environment(device),
     }
 
 
@@ -185,7 +185,7 @@ def label_loss(model: nn.Module, batch: LabelledBatch) -> Tensor:
 
 
 def label_example(
-    text: LabelledText, words: WordMemory, vocabulary: Vocabulary, max_length: int
+    text: LabelledText, words: CachedTokenizer, vocabulary: Vocabulary, max_length: int
 ) -> Example:
     """Make the input of one text.
 
@@ -271,7 +271,7 @@ def summarise(folder: Path, recipe: PretrainingRecipe, device: torch.device) -> 
             pretraining["cpu_seconds"] + sum(r["cpu_seconds"] for r in results), 1
         ),
         "recipe": dataclasses.asdict(recipe),
-        **circumstances(device),
+        **environment(device),
     }
 
 

@@ -1,13 +1,14 @@
 """What is trained: sizes, lengths, rates, in one frozen record a preset."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import ClassVar
 
 from course_lib.models.bert import BertConfig
-from course_lib.training.loop import Precision, TrainingConfig
+from course_lib.recipes.training_recipe import TrainingRecipe
 
 
 @dataclass(frozen=True, kw_only=True)
-class PretrainingRecipe:
+class PretrainingRecipe(TrainingRecipe):
     """All that decides what comes out of a run, but for the seeds.
 
     Attributes:
@@ -18,12 +19,6 @@ class PretrainingRecipe:
         max_length: Most tokens of an input.
         dropout: Share that training sets to zero.
         max_tokens: Tokens of a batch, padding included.
-        accumulation: Batches in an update of pre-training; several processes share them out.
-        steps: Updates of pre-training.
-        learning_rate: At the peak; it rises evenly, then falls along half a cosine.
-        warmup_steps: Updates until the peak.
-        weight_decay: Share of a parameter that AdamW takes off each step, times the learning rate.
-        evaluate_every: Updates between two looks at the held-out texts.
         finetuning_tokens: Tokens of a batch of fine-tuning: few, for many updates.
         finetuning_rate: The learning rate of fine-tuning at its peak, after a tenth of the updates;
             the same with pre-training and without.
@@ -32,8 +27,6 @@ class PretrainingRecipe:
         blimp_epochs: Times that it goes through the pairs of BLiMP.
         blimp_training_pairs: Of each of the 67 paradigms, to fine-tune on; the first ones.
         blimp_test_pairs: Of each paradigm, to test on; the last ones.
-        precision: Type of the matrix products.
-        compiled: Whether ``torch.compile`` translates the model first.
 
     Raises:
         ValueError: A value is out of range.
@@ -46,7 +39,6 @@ class PretrainingRecipe:
     max_length: int = 64
     dropout: float = 0.1
     max_tokens: int = 2048
-    accumulation: int = 1
     steps: int = 12_000
     learning_rate: float = 1e-3
     warmup_steps: int = 300
@@ -59,29 +51,17 @@ class PretrainingRecipe:
     blimp_epochs: int = 4
     blimp_training_pairs: int = 100
     blimp_test_pairs: int = 50
-    precision: Precision = "float32"
-    compiled: bool = False
+    final_share: ClassVar[float] = 0.05
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense, before a folder holds a run that can't be begun."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type is int and value < 1:
-                raise ValueError(f"{field.name} must be at least 1, got {value}")
-        if self.steps <= self.warmup_steps:
-            raise ValueError(f"steps must exceed warmup_steps, got {self.steps}")
-        if self.steps % self.evaluate_every != 0:
-            raise ValueError(
-                f"steps must be a multiple of evaluate_every={self.evaluate_every}, so that the "
-                f"run ends with a look; got {self.steps}"
-            )
+        super().__post_init__()
         if self.blimp_training_pairs + self.blimp_test_pairs > 1000:
             raise ValueError(
                 "blimp_training_pairs and blimp_test_pairs must be at most 1000 together, "
                 f"got {self.blimp_training_pairs} and {self.blimp_test_pairs}"
             )
         self.model_config(self.vocab_size)
-        self.training_config()
 
     def model_config(self, vocab_size: int) -> BertConfig:
         """Give the model's sizes.
@@ -103,25 +83,6 @@ class PretrainingRecipe:
             num_heads=self.num_heads,
             d_ff=4 * self.d_model,
             dropout=self.dropout,
-        )
-
-    def training_config(self) -> TrainingConfig:
-        """Give the loop's settings for pre-training.
-
-        Returns:
-            The settings.
-
-        Raises:
-            ValueError: A value is out of range.
-        """
-        return TrainingConfig(
-            steps=self.steps,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            accumulation=self.accumulation,
-            precision=self.precision,
-            evaluate_every=self.evaluate_every,
-            checkpoint_every=self.evaluate_every,
         )
 
 

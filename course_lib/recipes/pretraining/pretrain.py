@@ -25,30 +25,29 @@ from course_lib.recipes.pretraining.batches import (
 )
 from course_lib.recipes.pretraining.presets import PretrainingRecipe
 from course_lib.recipes.pretraining.texts import (
+    CachedTokenizer,
     Corpus,
-    WordMemory,
     learn_vocabulary,
     read_texts,
 )
 from course_lib.recipes.run_record import (
     history_data,
-    keep_recipe,
+    save_recipe,
     training_record,
     write_json,
-    write_whole,
+    write_text,
 )
-from course_lib.recipes.weights import load_weights, put_weights, save_weights
+from course_lib.recipes.weights import load_weights, read_weights, save_weights
 from course_lib.tokenization.vocabulary import Vocabulary
 from course_lib.tokenization.wordpiece import WordPiece
 from course_lib.training.distributed import barrier, rank
 from course_lib.training.loop import train
-from course_lib.training.schedules import warmup_cosine
 
 HELD_OUT_EVERY = 50
 """One document in so many is held out, to look at."""
 
 
-class Guesses(NamedTuple):
+class PretrainingScores(NamedTuple):
     """How well a model guesses on texts that were held out.
 
     Attributes:
@@ -62,6 +61,11 @@ class Guesses(NamedTuple):
     token_accuracy: float
     next_loss: float
     next_accuracy: float
+
+    @property
+    def total_loss(self) -> float:
+        """What pre-training makes small: the sum of both losses."""
+        return self.token_loss + self.next_loss
 
 
 def run_pretraining(
@@ -93,7 +97,7 @@ def run_pretraining(
     """
     corpora = read_texts() if corpora is None else corpora
     if rank() == 0:
-        keep_recipe(folder, recipe, seed=seed)
+        save_recipe(folder, recipe, seed=seed)
         _keep_vocabulary(folder, corpora, recipe)
     barrier()
     vocabulary = Vocabulary.read(folder / "vocab.txt")
@@ -104,26 +108,31 @@ def run_pretraining(
     model = BertForPreTraining(recipe.model_config(len(vocabulary))).to(device)
     if recipe.compiled:
         model.bert.compile()
+    score = functools.partial(
+        score_pretraining,
+        held_out=held_out,
+        vocabulary=vocabulary,
+        recipe=recipe,
+        device=device,
+    )
     history = train(
         model,
         lambda number: mask_batch(
             collate(batches.draw(number), device), vocabulary, seed * 1_000_003 + number
         ),
-        guessing_loss,
+        pretraining_losses,
         recipe.training_config(),
-        schedule=functools.partial(
-            warmup_cosine, warmup_steps=recipe.warmup_steps, total_steps=recipe.steps, floor=0.05
-        ),
-        evaluate=lambda trained: _total(guess(trained, held_out, vocabulary, recipe, device)),
+        num_items=num_predictions,
+        schedule=recipe.schedule,
+        evaluate=lambda trained: score(trained).total_loss,
         checkpoint=folder / "checkpoint.pt",
         progress=progress,
     )
-    guesses = guess(model, held_out, vocabulary, recipe, device)
     summary = {
         "what": "pre-training on captions, plays and questions; guesses on held-out documents",
         "text": "Multi30k train.en, tiny Shakespeare (first nine tenths), Banking77 train",
         "examples": len(training),
-        **{name: round(value, 4) for name, value in guesses._asdict().items()},
+        **{name: round(value, 4) for name, value in score(model)._asdict().items()},
         **training_record(history, model, recipe, seed=seed, device=device),
     }
     if rank() == 0:
@@ -133,29 +142,43 @@ def run_pretraining(
     return summary
 
 
-def guessing_loss(model: nn.Module, batch: MaskedBatch) -> Tensor:
-    """Add the losses of both tasks; of tokens only those to guess are held against all pieces.
+def pretraining_losses(model: nn.Module, batch: MaskedBatch) -> Tensor:
+    """Compute the losses of both tasks, whose sum is ``bert_heads.pretraining_loss``.
 
     Args:
         model: A ``BertForPreTraining``.
         batch: Masked pairs.
 
     Returns:
-        A scalar (nats), what ``bert_heads.pretraining_loss`` gives.
+        ``(2,)``, nats: the mean over the tokens to guess, which alone are held against all pieces
+        (0 if there are none), and the mean over the pairs.
     """
     token_logits, next_logits, labels = _logits(model, batch)
     token_loss = F.cross_entropy(token_logits, labels, reduction="sum") / max(1, len(labels))
-    return token_loss + F.cross_entropy(next_logits, batch.next_labels)
+    return torch.stack([token_loss, F.cross_entropy(next_logits, batch.next_labels)])
+
+
+def num_predictions(batch: MaskedBatch) -> Tensor:
+    """Count what ``pretraining_losses`` are the means of.
+
+    Args:
+        batch: Masked pairs.
+
+    Returns:
+        ``(2,)``: tokens to guess, pairs.
+    """
+    pairs = batch.next_labels.new_tensor(len(batch.next_labels))
+    return torch.stack([(batch.labels != NOT_MASKED).sum(), pairs])
 
 
 @torch.no_grad()
-def guess(
+def score_pretraining(
     model: nn.Module,
     held_out: list[Example],
     vocabulary: Vocabulary,
     recipe: PretrainingRecipe,
     device: torch.device,
-) -> Guesses:
+) -> PretrainingScores:
     """Let a model guess on held-out pairs, masked always in the same places.
 
     Args:
@@ -188,7 +211,7 @@ def guess(
         )
     model.train(was_training)
     counts = torch.tensor([tokens, tokens, len(ordered), len(ordered)])
-    return Guesses(*(sums / counts).tolist())
+    return PretrainingScores(*(sums / counts).tolist())
 
 
 def load_pretrained(
@@ -207,9 +230,9 @@ def load_pretrained(
     Raises:
         RunError: The folder holds no trained model.
     """
-    weights = load_weights(folder / "model.safetensors")
+    weights = read_weights(folder / "model.safetensors")
     model = BertForPreTraining(recipe.model_config(len(Vocabulary.read(folder / "vocab.txt"))))
-    put_weights(model, weights)
+    load_weights(model, weights)
     return model.to(device)
 
 
@@ -225,23 +248,19 @@ def _logits(model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor, Tenso
     )
 
 
-def _total(guesses: Guesses) -> float:
-    return guesses.token_loss + guesses.next_loss
-
-
 def _keep_vocabulary(folder: Path, corpora: list[Corpus], recipe: PretrainingRecipe) -> None:
     path = folder / "vocab.txt"
     if not path.exists():
         texts = (stretch for corpus in corpora for document in corpus for stretch in document)
         vocabulary = learn_vocabulary(texts, recipe.vocab_size)
-        write_whole(path, "\n".join(vocabulary.tokens) + "\n")
+        write_text(path, "\n".join(vocabulary.tokens) + "\n")
 
 
 def _examples(
     corpora: list[Corpus], vocabulary: Vocabulary, recipe: PretrainingRecipe, seed: int
 ) -> tuple[list[Example], list[Example]]:
     """Make the inputs to train on, and those held out; no document is in both."""
-    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
     training: list[Example] = []
     held_out: list[Example] = []
     for corpus in corpora:

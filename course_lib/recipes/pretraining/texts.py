@@ -109,7 +109,7 @@ def learn_vocabulary(texts: Iterable[str], size: int) -> Vocabulary:
     )
 
 
-class WordMemory:
+class CachedTokenizer:
     """A tokeniser that splits each word once.
 
     Args:

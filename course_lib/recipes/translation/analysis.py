@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from course_lib.analysis.recorders import recorded_attention
 from course_lib.data.corpora.readers import Multi30kSplit, read_multi30k
 from course_lib.models.transformer import Transformer
-from course_lib.recipes.run_record import RunError, circumstances, write_json
+from course_lib.recipes.run_record import RunError, environment, write_json
 from course_lib.recipes.translation.run_folder import RunFolder
 from course_lib.recipes.translation.subwords import BOS_ID, EOS_ID
 from course_lib.recipes.translation.translator import Translator, load_translator
@@ -70,7 +70,7 @@ def analyse_run(
             | attention_to_words(translator, sources[line - 1], translations[line - 1])
             for line in sentences
         ],
-        "command": circumstances(torch.device("cpu"))["command"],
+        "command": environment(torch.device("cpu"))["command"],
     }
     write_json(folder.path / "analysis.json", analysis)
     return analysis

@@ -8,7 +8,7 @@ import torch
 
 from course_lib.data.corpora.readers import Multi30kSplit, read_multi30k
 from course_lib.plotting.curves import plot_curves
-from course_lib.recipes.run_record import circumstances, read_json, write_json, write_whole
+from course_lib.recipes.run_record import environment, read_json, write_json, write_text
 from course_lib.recipes.translation.averaging import best_steps
 from course_lib.recipes.translation.model_card import model_card
 from course_lib.recipes.translation.run_folder import RunFolder
@@ -64,7 +64,7 @@ def evaluate_run(
         "beam_size": beam_size,
         "cpu_seconds": round(time.process_time() - cpu, 1),
         "wall_seconds": round(time.perf_counter() - wall, 1),
-        "command": circumstances(device)["command"],
+        "command": environment(device)["command"],
     }
     name = _name(split, None if beam_size == recipe.beam_size else beam_size, step)
     folder.write_translations(name, translations)
@@ -73,7 +73,7 @@ def evaluate_run(
     summary["parameters"] = sum(weight.numel() for weight in translator.model.parameters())
     summary["scores"][name] = scored | {"validation_loss": round(loss, 5)}
     write_json(folder.path / "summary.json", summary)
-    write_whole(folder.path / "README.md", model_card(summary))
+    write_text(folder.path / "README.md", model_card(summary))
     _draw(folder)
     return summary
 

@@ -1,14 +1,14 @@
 """What is trained: sizes, lengths, rates, in one frozen record a preset."""
 
-from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import Literal
 
 from course_lib.data.corpora.readers import Language
-from course_lib.generation.length_penalty import PowerPenalty
-from course_lib.layers.residual import NormPosition, check_norm_position
+from course_lib.layers.residual import NormPosition
 from course_lib.models.transformer import TransformerConfig
 from course_lib.recipes.translation.subwords import FEWEST_TOKENS, PAD_ID
 from course_lib.training.loop import Precision, TrainingConfig
+from course_lib.validation import check_at_least, check_fields
 
 Architecture = Literal["transformer", "gru"]
 
@@ -71,36 +71,18 @@ class TranslationRecipe:
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense, before a folder holds a run that can't be begun."""
-        for name, known in (
-            ("architecture", get_args(Architecture)),
-            ("src", get_args(Language)),
-            ("tgt", get_args(Language)),
-        ):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {known}, got {getattr(self, name)!r}")
-        check_norm_position(self.norm_position)
+        check_fields(self, zero=["patience"], shares=["dropout", "smoothing"])
         if self.src == self.tgt:
             raise ValueError(f"src and tgt must differ, got {self.src!r} twice")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type is int and field.name != "patience" and value < 1:
-                raise ValueError(f"{field.name} must be at least 1, got {value}")
         if self.evaluate_every > self.steps:
             raise ValueError(
                 f"evaluate_every must be at most steps={self.steps}, got {self.evaluate_every}: "
                 "weights are kept at evaluations"
             )
-        if self.vocab_size < FEWEST_TOKENS:
-            raise ValueError(f"vocab_size must be at least {FEWEST_TOKENS}, got {self.vocab_size}")
-        for name in ("dropout", "smoothing"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(
-                    f"{name} must be at least 0 and below 1, got {getattr(self, name)}"
-                )
+        check_at_least(FEWEST_TOKENS, vocab_size=self.vocab_size)
         if self.architecture == "transformer":
             self.model_config(self.vocab_size)
         self.training_config()
-        PowerPenalty(self.length_alpha)
 
     def model_config(self, vocab_size: int) -> TransformerConfig:
         """Give the Transformer's sizes.

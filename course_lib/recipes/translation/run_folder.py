@@ -24,9 +24,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.recipes.run_record import RunError, kept_recipe, write_json, write_whole
+from course_lib.recipes.run_record import RunError, load_recipe, write_json, write_text
 from course_lib.recipes.translation.presets import TranslationRecipe
-from course_lib.recipes.weights import load_weights, save_weights
+from course_lib.recipes.weights import read_weights, save_weights
 
 _POINTS = 400  # most losses in history.json
 
@@ -68,10 +68,10 @@ class RunFolder:
         Raises:
             RunError: There is no run, or its record is spoilt.
         """
-        recipe, _ = kept_recipe(self.path, TranslationRecipe, "preset", "seed")
+        recipe, _ = load_recipe(self.path, TranslationRecipe, "preset", "seed")
         return recipe
 
-    def keep_weights(self, model: nn.Module, step: int) -> None:
+    def save_weights(self, model: nn.Module, step: int) -> None:
         """Keep the weights after some updates.
 
         Args:
@@ -80,7 +80,7 @@ class RunFolder:
         """
         save_weights(model, self._weights_at(step))
 
-    def kept_weights(self, step: int) -> dict[str, Tensor]:
+    def read_weights(self, step: int) -> dict[str, Tensor]:
         """Read the weights after some updates.
 
         Args:
@@ -92,7 +92,7 @@ class RunFolder:
         Raises:
             RunError: They are not there, or spoilt.
         """
-        return load_weights(self._weights_at(step))
+        return read_weights(self._weights_at(step))
 
     def write_translations(self, split: str, translations: Sequence[str]) -> None:
         """Write what the model made of a test set.
@@ -101,7 +101,7 @@ class RunFolder:
             split: The test set.
             translations: A line each.
         """
-        write_whole(self._translations_of(split), "\n".join(translations) + "\n")
+        write_text(self._translations_of(split), "\n".join(translations) + "\n")
 
     def translations(self, split: str) -> list[str]:
         """Read what the model made of a test set.

@@ -10,7 +10,7 @@ from typing import Self
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from course_lib.recipes.run_record import write_whole
+from course_lib.recipes.run_record import write_text
 
 PAD, BOS, EOS = "[PAD]", "[START]", "[END]"
 PAD_ID, BOS_ID, EOS_ID = 0, 1, 2
@@ -99,7 +99,7 @@ class Subwords:
         Raises:
             OSError: It can't be written; what was there before still is.
         """
-        write_whole(path, self._tokenizer.to_str())
+        write_text(path, self._tokenizer.to_str())
 
     def __len__(self) -> int:
         return self._tokenizer.get_vocab_size()

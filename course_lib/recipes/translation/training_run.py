@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from course_lib.data.batching import Batch
 from course_lib.data.corpora.readers import read_multi30k
 from course_lib.recipes.epoch_batches import EpochBatches
-from course_lib.recipes.run_record import circumstances, keep_recipe, write_json
+from course_lib.recipes.run_record import environment, save_recipe, write_json
 from course_lib.recipes.translation.averaging import average_weights, best_steps
 from course_lib.recipes.translation.presets import TranslationRecipe
 from course_lib.recipes.translation.run_folder import RunFolder
@@ -22,7 +22,7 @@ from course_lib.recipes.translation.translation_models import (
     build_model,
     mean_loss,
 )
-from course_lib.recipes.weights import put_weights, save_weights
+from course_lib.recipes.weights import load_weights, save_weights
 from course_lib.training.loop import train
 from course_lib.training.losses import label_smoothed_cross_entropy
 from course_lib.training.schedules import inverse_sqrt
@@ -58,10 +58,10 @@ def train_run(
     """
     training_text = read_multi30k("train", recipe.src, recipe.tgt)
     validation_text = read_multi30k("val", recipe.src, recipe.tgt)
-    keep_recipe(folder.path, recipe, preset=preset, seed=seed)
+    save_recipe(folder.path, recipe, preset=preset, seed=seed)
     if folder.model.exists():
         return
-    write_json(folder.path / "circumstances.json", circumstances(device))
+    write_json(folder.path / "circumstances.json", environment(device))
     subwords = _vocabulary(folder, recipe, training_text)
 
     batches = EpochBatches(
@@ -83,7 +83,7 @@ def train_run(
     numbers = itertools.count(before + 1)
 
     def evaluate(trained: nn.Module) -> float:
-        folder.keep_weights(trained, next(numbers) * recipe.evaluate_every)
+        folder.save_weights(trained, next(numbers) * recipe.evaluate_every)
         return mean_loss(trained, validation, device)
 
     train(
@@ -97,7 +97,7 @@ def train_run(
         progress=progress,
     )
     steps = best_steps(folder.progress()["evaluations"], recipe.averaged)
-    put_weights(model, average_weights(folder.kept_weights(step) for step in steps))
+    load_weights(model, average_weights(folder.read_weights(step) for step in steps))
     save_weights(model, folder.model)
 
 

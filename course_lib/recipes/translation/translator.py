@@ -13,7 +13,7 @@ from course_lib.recipes.translation.averaging import best_steps
 from course_lib.recipes.translation.run_folder import RunFolder
 from course_lib.recipes.translation.subwords import BOS_ID, EOS_ID, Subwords
 from course_lib.recipes.translation.translation_models import begin, build_model
-from course_lib.recipes.weights import load_weights, put_weights
+from course_lib.recipes.weights import load_weights, read_weights
 
 _MAX_TOKENS = 1500  # of a batch of sources
 _LONGEST = 400  # tokens of a source; far more than any caption has
@@ -115,14 +115,14 @@ def load_translator(
         raise RunError(f"{folder.path} has no vocabulary: {error}") from error
     model = build_model(recipe, len(subwords))
     if step is not None:
-        weights = folder.kept_weights(step)
+        weights = folder.read_weights(step)
     elif folder.model.exists():
-        weights = load_weights(folder.model)
+        weights = read_weights(folder.model)
     else:
         evaluations = folder.progress()["evaluations"]
         if not evaluations:
             raise RunError(f"{folder.path} has no weights yet: train further")
         (best,) = best_steps(evaluations, 1)  # a mean would hold back weights that still go far
-        weights = folder.kept_weights(best)
-    put_weights(model, weights)
+        weights = folder.read_weights(best)
+    load_weights(model, weights)
     return Translator(model.to(device), subwords, device)

@@ -393,9 +393,9 @@ def test_sizes_below_one_are_refused(name):
         ({"d_model": 10, "num_heads": 4}, "d_model=10 must be divisible by num_heads=4"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"dropout": -0.1}, "dropout must be at least 0 and below 1, got -0.1"),
-        ({"eps": 0.0}, "eps must be positive, got 0.0"),
-        ({"init_std": -1.0}, "init_std must be positive, got -1.0"),
-        ({"pad_id": -1}, "pad_id must lie in 0 to 30521, got -1"),
+        ({"eps": 0.0}, "eps must be positive and finite, got 0.0"),
+        ({"init_std": -1.0}, "init_std must be positive and finite, got -1.0"),
+        ({"pad_id": -1}, "pad_id must be at least 0, got -1"),
         ({"pad_id": 30_522}, "pad_id must lie in 0 to 30521, got 30522"),
     ],
 )

@@ -431,11 +431,11 @@ def test_learns_to_copy():
         ({"activation": "swish"}, "activation must be one of .* got 'swish'"),
         ({"positions": "rotary"}, "positions must be one of .* got 'rotary'"),
         ({"tied": "both"}, "tied must be one of .* got 'both'"),
-        ({"norm_position": "before"}, "norm_position must be 'pre' or 'post', got 'before'"),
+        ({"norm_position": "before"}, "norm_position must be one of .* got 'before'"),
         ({"d_model": 9}, "sinusoidal positions need an even d_model, got 9"),
         ({"tied": "all"}, "src_vocab_size=11 and tgt_vocab_size=13"),
         ({"pad_id": 11}, "pad_id must be a token id of both vocabularies, got 11"),
-        ({"pad_id": -1}, "pad_id must be a token id of both vocabularies, got -1"),
+        ({"pad_id": -1}, "pad_id must be at least 0, got -1"),
     ],
 )
 def test_bad_configurations_are_refused(change, message):

@@ -1,5 +1,6 @@
 """Does the recipe for tiny Shakespeare train, go on to the bit, and write? Is its loss true?"""
 
+import dataclasses
 import json
 import math
 
@@ -9,7 +10,7 @@ from torch import nn
 from typer.testing import CliRunner
 
 from course_lib.recipes.language_modelling import run
-from course_lib.recipes.language_modelling.characters import Stretches, characters_of
+from course_lib.recipes.language_modelling.characters import TextBlocks, character_vocabulary
 from course_lib.recipes.language_modelling.cli import app
 from course_lib.recipes.language_modelling.presets import PRESETS, LanguageModellingRecipe
 from course_lib.recipes.run_record import with_settings
@@ -39,7 +40,7 @@ def real_text(course_data, monkeypatch):
 def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(tmp_path, monkeypatch):
     whole = run.run_training(SMALL, tmp_path / "whole", seed=3, device=CPU, progress=False)
     with monkeypatch.context() as patched:
-        cut_off_at(patched, Stretches, 3 * 1_000_003 + 5)
+        cut_off_at(patched, TextBlocks, 3 * 1_000_003 + 5)
         with pytest.raises(InterruptedError):
             run.run_training(SMALL, tmp_path / "cut", seed=3, device=CPU, progress=False)
     torch.manual_seed(99)
@@ -57,7 +58,7 @@ def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(tmp_path, monkeypatch)
     model, vocabulary = run.load_model(tmp_path / "cut", CPU)
     assert len(vocabulary) == 65
     _, validation_text = run.read_tiny_shakespeare()
-    validation = Stretches(validation_text, vocabulary, length=16, device=CPU)
+    validation = TextBlocks(validation_text, vocabulary, length=16, device=CPU)
     with torch.no_grad():
         loss = run.validation_loss(model, validation)
     assert loss == pytest.approx(resumed["validation_loss_nats"], abs=1e-4)
@@ -69,8 +70,9 @@ def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(tmp_path, monkeypatch)
 
 
 def test_the_commands_train_in_low_precision_and_write(tmp_path):
-    settings = [f"{name}={getattr(SMALL, name)}" for name in SMALL.__dataclass_fields__]
-    options = [part for setting in settings[:-2] for part in ("--set", setting)]
+    values = dataclasses.asdict(SMALL).items()
+    settings = [f"{name}={v}" for name, v in values if name not in ("precision", "compiled")]
+    options = [part for setting in settings for part in ("--set", setting)]
     folder = str(tmp_path / "run")
     # The GPU's preset at a small size: bfloat16, and without the compiler, which takes a minute.
     command = ["train", folder, "--preset", "cuda", "--device", "cpu", *options]
@@ -119,14 +121,14 @@ def test_the_loss_of_guessing_evenly_is_the_logarithm_of_the_characters():
         def forward(self, tokens):
             return torch.zeros(*tokens.shape, 17)
 
-    vocabulary = characters_of(TEXT)
-    stretches = Stretches(TEXT, vocabulary, length=5, device=CPU)
+    vocabulary = character_vocabulary(TEXT)
+    stretches = TextBlocks(TEXT, vocabulary, length=5, device=CPU)
     assert run.validation_loss(Even(), stretches) == pytest.approx(math.log(17))
 
 
 def test_stretches_go_through_the_text_once_and_are_drawn_from_all_of_it():
-    vocabulary = characters_of(TEXT)
-    stretches = Stretches(TEXT, vocabulary, length=5, device=CPU)
+    vocabulary = character_vocabulary(TEXT)
+    stretches = TextBlocks(TEXT, vocabulary, length=5, device=CPU)
     batches = list(stretches.in_order(3))
     assert [len(batch) for batch in batches] == [3, 3, 2]
     read = "".join(
@@ -142,7 +144,7 @@ def test_stretches_go_through_the_text_once_and_are_drawn_from_all_of_it():
     assert torch.equal(drawn, stretches.draw(400, seed=1))
     assert not torch.equal(drawn, stretches.draw(400, seed=2))
     with pytest.raises(ValueError, match="text must be longer than length=5, got 5"):
-        Stretches(TEXT[:5], vocabulary, length=5, device=CPU)
+        TextBlocks(TEXT[:5], vocabulary, length=5, device=CPU)
 
 
 def test_the_cpu_preset_has_the_sizes_of_nanogpt():

@@ -1,5 +1,6 @@
 """Does the recipe for a small BERT pre-train, go on to the bit, and compare fairly?"""
 
+import dataclasses
 import json
 
 import pytest
@@ -24,7 +25,7 @@ from course_lib.recipes.pretraining.tasks import (
     first_of_each,
     intents,
 )
-from course_lib.recipes.pretraining.texts import WordMemory, halves, learn_vocabulary, speeches
+from course_lib.recipes.pretraining.texts import CachedTokenizer, halves, learn_vocabulary, speeches
 from course_lib.recipes.run_record import RunError, with_settings
 from course_lib.tokenization.wordpiece import WordPiece
 from tests.course_lib.power_cut import cut_off_at
@@ -73,9 +74,32 @@ def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(folder, tmp_path, monk
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+def test_an_update_of_several_batches_is_that_of_one_large_batch(tmp_path):
+    """The batches of an epoch hold texts of other lengths each, and so more pairs or fewer."""
+    documents = DOCUMENTS + [[" ".join(text.split()[:1]) for text in document]
+                             for document in DOCUMENTS]  # fmt: skip
+    recipe = with_settings(RECIPE, ["steps=3", "evaluate_every=3", "dropout=0.0", "accumulation=4"])
+    options = {"seed": 2, "device": CPU, "progress": False, "corpora": [documents]}
+    pretrain.run_pretraining(recipe, tmp_path, **options)
+    first = json.loads((tmp_path / "history.json").read_text())["losses"][0]
+
+    vocabulary = pretrain.Vocabulary.read(tmp_path / "vocab.txt")
+    examples, _ = pretrain._examples([documents], vocabulary, recipe, 2)
+    batches = EpochBatches(examples, length_of, max_tokens=recipe.max_tokens, seed=2)
+    torch.manual_seed(2)
+    model = BertForPreTraining(recipe.model_config(len(vocabulary)))
+    sums = counts = torch.zeros(2)
+    for number in range(4):
+        masked = mask_batch(collate(batches.draw(number), CPU), vocabulary, 2 * 1_000_003 + number)
+        count = torch.tensor([int((masked.labels != NOT_MASKED).sum()), len(masked.next_labels)])
+        sums = sums + pretrain.pretraining_losses(model, masked).detach() * count
+        counts = counts + count
+    assert first == pytest.approx((sums / counts).sum().item(), abs=6e-5)
+
+
 def test_no_pair_is_given_away_by_its_corpus(folder):
     vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
-    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
     corpora = [[[animal, animal]] * 200 for animal in ANIMALS]
     for examples in pretrain._examples(corpora, vocabulary, RECIPE, 0):
         assert {example.label for example in examples} == {0, 1}
@@ -88,15 +112,15 @@ def test_the_loss_is_that_of_all_logits_and_the_guesses_are_its_parts(folder):
     model = pretrain.load_pretrained(folder, RECIPE, CPU).eval()
     assert isinstance(model, BertForPreTraining)
     vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
-    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
     examples = paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1)
     batch = mask_batch(collate(examples, CPU), vocabulary, 0)
     logits = model(batch.token_ids, batch.segment_ids)
     expected = pretraining_loss(logits, batch.labels, batch.next_labels)
-    torch.testing.assert_close(pretrain.guessing_loss(model, batch), expected)
+    torch.testing.assert_close(pretrain.pretraining_losses(model, batch).sum(), expected)
 
     in_order = sorted(examples, key=lambda example: len(example.input.token_ids))
-    guesses = pretrain.guess(
+    guesses = pretrain.score_pretraining(
         model, examples, vocabulary, with_settings(RECIPE, ["max_tokens=400"]), CPU
     )
     batch = mask_batch(collate(in_order, CPU), vocabulary, 0)
@@ -112,11 +136,11 @@ def test_the_loss_is_that_of_all_logits_and_the_guesses_are_its_parts(folder):
 def test_a_batch_without_a_masked_token_has_the_loss_of_its_pairs(folder):
     model = pretrain.load_pretrained(folder, RECIPE, CPU).eval()
     vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
-    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
     examples = paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1)
     batch = mask_batch(collate(examples, CPU), vocabulary, 0)
     batch = batch._replace(labels=torch.full_like(batch.labels, NOT_MASKED))
-    loss = pretrain.guessing_loss(model, batch)
+    loss = pretrain.pretraining_losses(model, batch).sum()
     logits = model(batch.token_ids, batch.segment_ids)
     torch.testing.assert_close(loss, pretraining_loss(logits, batch.labels, batch.next_labels))
     loss.backward()
@@ -163,8 +187,9 @@ def test_the_commands_pretrain_and_fine_tune(tmp_path, monkeypatch):
     monkeypatch.setattr(pretrain, "read_texts", lambda: [DOCUMENTS])
     task = intents("two", [("a cat", "x"), ("a dog", "y")], [("a cat", "x")], epochs=1)
     monkeypatch.setattr(cli, "read_tasks", lambda recipe: [task])
-    settings = [f"{name}={getattr(RECIPE, name)}" for name in RECIPE.__dataclass_fields__]
-    options = [word for setting in settings[:-1] for word in ("--set", setting)]
+    values = dataclasses.asdict(RECIPE).items()
+    settings = [f"{name}={value}" for name, value in values if name != "compiled"]
+    options = [word for setting in settings for word in ("--set", setting)]
     ran = CliRunner().invoke(cli.app, ["pretrain", str(tmp_path), "--device", "cpu", *options])
     assert ran.exit_code == 0, ran.output
     assert "of pairs apart after 6 steps" in ran.stdout
@@ -230,7 +255,7 @@ def test_the_vocabulary_begins_with_the_specials_and_writes_every_word():
     vocabulary = learn_vocabulary((text for doc in DOCUMENTS for text in doc), 60)
     assert vocabulary.tokens[:5] == ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
     assert len(vocabulary) <= 60
-    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
     ids = words.encode("The cat slept, the cat sat")
     assert ids == WordPiece(vocabulary=vocabulary).encode("The cat slept, the cat sat")
     assert vocabulary.id_of("[UNK]") not in words.encode("the cat slept on the roof")
@@ -260,7 +285,7 @@ def test_no_sentence_is_both_trained_on_and_tested():
 
 def test_the_length_of_an_example_is_what_it_takes_in_a_batch(folder):
     vocabulary = pretrain.Vocabulary.read(folder / "vocab.txt")
-    words = WordMemory(WordPiece(vocabulary=vocabulary))
+    words = CachedTokenizer(WordPiece(vocabulary=vocabulary))
     for example in paired_examples(DOCUMENTS[:9], words, vocabulary, max_length=16, seed=1):
         assert collate([example], CPU).token_ids.shape == (1, length_of(example))
 

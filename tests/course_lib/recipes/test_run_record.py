@@ -8,10 +8,10 @@ import torch
 
 from course_lib.recipes.run_record import (
     RunError,
-    circumstances,
+    environment,
     history_data,
-    keep_recipe,
-    kept_recipe,
+    load_recipe,
+    save_recipe,
     with_settings,
     write_json,
 )
@@ -52,31 +52,31 @@ def test_settings_that_make_no_sense_are_refused(setting, message):
 
 def test_a_folder_holds_one_recipe(tmp_path):
     folder = tmp_path / "run"
-    keep_recipe(folder, Recipe(), seed=1)
-    keep_recipe(folder, Recipe(), seed=1)
+    save_recipe(folder, Recipe(), seed=1)
+    save_recipe(folder, Recipe(), seed=1)
     assert json.loads((folder / "recipe.json").read_text())["steps"] == 3
     with pytest.raises(RunError, match="holds a run with steps=3, this one has 4: name another"):
-        keep_recipe(folder, Recipe(steps=4), seed=1)
+        save_recipe(folder, Recipe(steps=4), seed=1)
     with pytest.raises(RunError, match="holds a run with seed=1, this one has 2"):
-        keep_recipe(folder, Recipe(), seed=2)
+        save_recipe(folder, Recipe(), seed=2)
 
 
 def test_a_recipe_is_read_as_it_was_noted(tmp_path):
-    keep_recipe(tmp_path, Recipe(steps=4), seed=1, text="abc")
-    assert kept_recipe(tmp_path, Recipe, "seed", "text") == (
+    save_recipe(tmp_path, Recipe(steps=4), seed=1, text="abc")
+    assert load_recipe(tmp_path, Recipe, "seed", "text") == (
         Recipe(steps=4), {"seed": 1, "text": "abc"}
     )  # fmt: skip
     with pytest.raises(RunError, match=r"recipe\.json is no recipe: .*'text'"):
-        kept_recipe(tmp_path, Recipe, "seed")
+        load_recipe(tmp_path, Recipe, "seed")
     (tmp_path / "recipe.json").write_text('{"steps": 4}')
     with pytest.raises(RunError, match=r"recipe\.json is no recipe: 'seed'"):
-        kept_recipe(tmp_path, Recipe, "seed")
+        load_recipe(tmp_path, Recipe, "seed")
     (tmp_path / "recipe.json").write_text("{")
-    for action in (lambda: kept_recipe(tmp_path, Recipe), lambda: keep_recipe(tmp_path, Recipe())):
+    for action in (lambda: load_recipe(tmp_path, Recipe), lambda: save_recipe(tmp_path, Recipe())):
         with pytest.raises(RunError, match=r"recipe\.json is no JSON"):
             action()
     with pytest.raises(RunError, match=r"no run in .*none: recipe\.json: No such file"):
-        kept_recipe(tmp_path / "none", Recipe)
+        load_recipe(tmp_path / "none", Recipe)
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
@@ -101,7 +101,7 @@ def test_numbers_that_are_none_are_written_as_null(tmp_path):
 
 
 def test_circumstances_name_device_and_versions():
-    found = circumstances(torch.device("cpu"))
+    found = environment(torch.device("cpu"))
     assert found["device"].startswith("cpu: ")
     assert found["torch"] == torch.__version__
     assert "pytest" in found["command"] or "python" in found["command"]

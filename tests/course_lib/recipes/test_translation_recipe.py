@@ -27,7 +27,7 @@ from course_lib.recipes.translation.sentence_batches import collate, in_order, l
 from course_lib.recipes.translation.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
 from course_lib.recipes.translation.translation_models import build_model, mean_loss
 from course_lib.recipes.translation.translator import Translator, load_translator
-from course_lib.recipes.weights import load_weights
+from course_lib.recipes.weights import read_weights
 from tests.course_lib.power_cut import cut_off_at
 
 ROOT = Path(__file__).parents[3]
@@ -151,8 +151,8 @@ def test_kept_weights_are_evaluated_beside_the_runs_own(tiny_corpus, trained, tm
 def test_the_best_weights_are_averaged(trained):
     folder = RunFolder(trained)
     steps = json.loads((trained / "summary.json").read_text())["weights_of_steps"]
-    kept = [folder.kept_weights(step) for step in steps]
-    for name, tensor in load_weights(folder.model).items():
+    kept = [folder.read_weights(step) for step in steps]
+    for name, tensor in read_weights(folder.model).items():
         torch.testing.assert_close(tensor, torch.stack([w[name] for w in kept]).mean(dim=0))
     translator = load_translator(folder)
     (batch, *_) = in_order([([5, 6], [7, 8])], max_tokens=9)
@@ -176,7 +176,7 @@ def test_an_interrupted_run_goes_on_to_the_bit(tiny_corpus, trained, tmp_path, m
 
 def test_another_seed_gives_another_run(tiny_corpus, trained, tmp_path):
     train(tmp_path, "--seed", 2)
-    first, second = (load_weights(run / "model.safetensors") for run in (trained, tmp_path))
+    first, second = (read_weights(run / "model.safetensors") for run in (trained, tmp_path))
     assert not any(torch.equal(first[name], second[name]) for name in first if "weight" in name)
 
 
@@ -211,8 +211,8 @@ def test_a_killed_run_goes_on_to_the_bit(tiny_corpus, tmp_path):
         train(tmp_path / "whole", "--threads", 1, settings=settings)
     whole = RunFolder(tmp_path / "whole")
     for step in range(5, done + 1, 5):
-        kept = RunFolder(folder).kept_weights(step)
-        for name, tensor in whole.kept_weights(step).items():
+        kept = RunFolder(folder).read_weights(step)
+        for name, tensor in whole.read_weights(step).items():
             assert torch.equal(kept[name], tensor), (step, name)
     assert killed["losses"] == whole.progress()["losses"]
 

@@ -11,8 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.training.distributed import processes, rank, world_size
-from tests.course_lib.data_parallel_program import main
+from course_lib.training.distributed import process_group, rank, world_size
+from tests.course_lib.data_parallel_program import (
+    ACCUMULATION,
+    build,
+    compute_loss,
+    count_tokens,
+    draw_batch,
+    main,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -38,8 +45,9 @@ def read(folder, name):
     return json.loads((folder / f"{name}.json").read_text())
 
 
-def test_two_processes_have_the_loss_curve_of_one(folder):
-    alone, together = read(folder, "1-0")["plain"], read(folder, "2-0")["plain"]
+@pytest.mark.parametrize("kind", ["plain", "counted"])
+def test_two_processes_have_the_loss_curve_of_one(folder, kind):
+    alone, together = read(folder, "1-0")[kind], read(folder, "2-0")[kind]
     assert (alone["processes"], together["processes"]) == (1, 2)
     # Float32 has 7 digits. Weights are not compared: where a gradient is 0 but for rounding, as
     # that of a key's bias is, AdamW makes a whole step of the rounding.
@@ -49,6 +57,18 @@ def test_two_processes_have_the_loss_curve_of_one(folder):
         [value for _, value in alone["evaluations"]], rel=1e-5
     )
     assert max(alone["losses"]) - min(alone["losses"]) > 0.03  # there was a curve to agree on
+
+
+def test_batches_of_different_sizes_count_by_their_tokens(folder):
+    together = read(folder, "2-0")
+    assert together["counted"]["losses"] != pytest.approx(together["plain"]["losses"], rel=1e-3)
+    batches = [draw_batch(number) for number in range(ACCUMULATION)]
+    tokens = [int(count_tokens(batch)) for batch in batches]
+    first = sum(
+        compute_loss(build(0.0), batch).item() * count
+        for batch, count in zip(batches, tokens, strict=True)
+    ) / sum(tokens)
+    assert together["counted"]["losses"][0] == pytest.approx(first, rel=1e-6)
 
 
 def test_all_processes_end_alike_and_drop_other_places_out(folder):
@@ -71,7 +91,7 @@ def test_what_several_processes_cannot_do_is_said(folder):
 
 
 def test_alone_there_is_one_process():
-    with processes("cpu") as device:
+    with process_group("cpu") as device:
         assert (device.type, world_size(), rank()) == ("cpu", 1, 0)
     with pytest.raises(ValueError, match="device must be 'cpu' or 'cuda', got 'tpu'"):
-        processes("tpu").__enter__()
+        process_group("tpu").__enter__()

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from course_lib.plotting.curves import plot_history
-from course_lib.training.loop import DivergenceError, TrainingConfig, train
+from course_lib.training.loop import DivergenceError, TrainingConfig, build_optimizer, train
 
 
 def draw(step):
@@ -30,7 +30,8 @@ def test_equals_a_loop_written_out_in_pytorch():
     config = TrainingConfig(steps=20, learning_rate=0.05, weight_decay=0.1, clip_norm=2.0)
     model, expected = build(), build()
     history = train(model, draw, squared_error, config)
-    optimizer = torch.optim.AdamW(expected.parameters(), lr=0.05, weight_decay=0.1)
+    spared = {"params": [expected.bias], "weight_decay": 0.0}
+    optimizer = torch.optim.AdamW([{"params": [expected.weight]}, spared], 0.05, weight_decay=0.1)
     losses, norms = [], []
     for step in range(20):
         optimizer.zero_grad()
@@ -44,6 +45,24 @@ def test_equals_a_loop_written_out_in_pytorch():
     assert max(norms) > 2.0  # clipping had something to do
     assert torch.equal(model.weight, expected.weight)
     assert history.seconds > 0
+
+
+def test_only_matrices_are_decayed():
+    model = nn.Sequential(nn.Embedding(5, 4), nn.LayerNorm(4), nn.Linear(4, 3))
+    model.scale = nn.Parameter(torch.tensor(2.0))
+    before = {name: value.detach().clone() for name, value in model.named_parameters()}
+    optimizer = build_optimizer(model, learning_rate=0.1, weight_decay=0.5)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimizer.step()
+    for name, value in model.named_parameters():
+        left = 1 - 0.1 * 0.5 if name in ("0.weight", "2.weight") else 1.0
+        torch.testing.assert_close(value, left * before[name], msg=name)
+
+
+@pytest.mark.parametrize("model", [nn.LayerNorm(3), nn.Linear(3, 1, bias=False)])
+def test_a_model_may_have_nothing_but_vectors_or_nothing_but_matrices(model):
+    build_optimizer(model, learning_rate=0.1, weight_decay=0.5).step()
 
 
 def test_the_same_run_twice_is_the_same():
@@ -110,9 +129,9 @@ def test_a_loss_for_each_example_is_refused():
         ({"learning_rate": 0.0}, "learning_rate must be positive and finite, got 0.0"),
         ({"learning_rate": math.inf}, "learning_rate must be positive and finite, got inf"),
         ({"clip_norm": -1.0}, "clip_norm must be positive and finite, got -1.0"),
-        ({"weight_decay": -0.1}, "weight_decay must be finite and not negative, got -0.1"),
-        ({"weight_decay": math.inf}, "weight_decay must be finite and not negative, got inf"),
-        ({"weight_decay": math.nan}, "weight_decay must be finite and not negative, got nan"),
+        ({"weight_decay": -0.1}, "weight_decay must be at least 0 and finite, got -0.1"),
+        ({"weight_decay": math.inf}, "weight_decay must be at least 0 and finite, got inf"),
+        ({"weight_decay": math.nan}, "weight_decay must be at least 0 and finite, got nan"),
     ],
 )
 def test_values_out_of_range_are_refused(changes, message):

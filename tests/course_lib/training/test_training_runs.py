@@ -10,9 +10,9 @@ from torch import nn
 from course_lib.plotting.curves import plot_history
 from course_lib.training.checkpoint import (
     CheckpointError,
+    atomic_write,
     load_checkpoint,
     save_checkpoint,
-    whole_file,
 )
 from course_lib.training.loop import TrainingConfig, train
 from course_lib.training.schedules import inverse_sqrt
@@ -82,6 +82,63 @@ def test_accumulated_batches_equal_one_large_batch():
     two = train(models[1], draw, squared_error, TrainingConfig(steps=6, accumulation=2))
     torch.testing.assert_close(models[0].weight, models[1].weight)
     assert two.losses == pytest.approx(one.losses, rel=1e-5)
+
+
+def draw_uneven(number):
+    """Give a batch of 1 to 16 examples; every fifth one has none."""
+    size = (0, 16, 3, 1, 9)[number % 5]
+    return tuple(tensor[:size] for tensor in draw(number))
+
+
+def mean_errors(model, batch):
+    """Give two means: over the examples, and over those with a positive first number."""
+    errors = (model(batch[0]) - batch[1])[:, 0]
+    chosen = errors[batch[0][:, 0] > 0]
+    return torch.stack([errors.square().sum() / max(1, len(errors)),
+                        chosen.abs().sum() / max(1, len(chosen))])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("loss", "num_items"),
+    [
+        (lambda model, batch: mean_errors(model, batch)[0], lambda batch: len(batch[0])),
+        (
+            mean_errors,
+            lambda batch: torch.tensor([len(batch[0]), int((batch[0][:, 0] > 0).sum())]),
+        ),
+    ],
+)
+def test_batches_of_different_sizes_count_by_what_they_hold(loss, num_items):
+    def large(step):
+        parts = [draw_uneven(3 * step + part) for part in range(3)]
+        return tuple(torch.cat(tensors) for tensors in zip(*parts, strict=True))
+
+    models = [nn.Linear(3, 1), nn.Linear(3, 1)]
+    models[1].load_state_dict(models[0].state_dict())
+    one = train(models[0], large, loss, TrainingConfig(steps=6), num_items=num_items)
+    config = TrainingConfig(steps=6, accumulation=3)
+    three = train(models[1], draw_uneven, loss, config, num_items=num_items)
+    torch.testing.assert_close(models[0].weight, models[1].weight)
+    assert three.losses == pytest.approx(one.losses, rel=1e-5)
+    assert three.gradient_norms == pytest.approx(one.gradient_norms, rel=1e-4)
+
+
+def test_counting_changes_nothing_where_batches_hold_as_much():
+    models = [nn.Linear(3, 1), nn.Linear(3, 1)]
+    models[1].load_state_dict(models[0].state_dict())
+    config = TrainingConfig(steps=6, accumulation=3)
+    plain = train(models[0], draw, squared_error, config)
+    counted = train(models[1], draw, squared_error, config, num_items=lambda batch: 16)
+    assert plain.losses == counted.losses
+    assert torch.equal(models[0].weight, models[1].weight)
+
+
+def test_a_loss_has_a_part_for_each_count():
+    with pytest.raises(ValueError, match=r"the loss must be of shape \(2,\), got shape \(\)"):
+        train(
+            build(), draw, squared_error, TrainingConfig(steps=1),
+            num_items=lambda batch: torch.tensor([16, 3]),
+        )  # fmt: skip
 
 
 def test_patience_ends_a_run_that_gets_no_better_and_keeps_the_best_weights():
@@ -193,6 +250,20 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
         load_checkpoint(file, model, torch.optim.AdamW(model.parameters()))
 
 
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_a_checkpoint_from_before_vectors_were_spared_goes_on_if_nothing_is_decayed(
+    tmp_path, decay
+):
+    file = tmp_path / "earlier.pt"
+    train(nn.Linear(3, 1), draw, squared_error, TrainingConfig(steps=1), checkpoint=file)
+    then = TrainingConfig(steps=2, weight_decay=decay)
+    if decay:
+        with pytest.raises(CheckpointError, match="parameter groups"):
+            train(nn.Linear(3, 1), draw, squared_error, then, checkpoint=file)
+    else:
+        train(nn.Linear(3, 1), draw, squared_error, then, checkpoint=file)
+
+
 @pytest.mark.parametrize(
     ("first", "then"), [("float32", "float16"), ("float16", "float32"), ("bfloat16", "float32")]
 )
@@ -258,9 +329,9 @@ def test_a_checkpoint_may_be_read_by_whom_other_files_may(tmp_path):
 
 def test_two_who_write_one_file_do_not_mix_their_bytes(tmp_path):
     file = tmp_path / "new" / "file"
-    with whole_file(file) as first:
+    with atomic_write(file) as first:
         first.write_text("first")
-        with whole_file(file) as second:
+        with atomic_write(file) as second:
             second.write_text("second")
         assert file.read_text() == "second"
     assert file.read_text() == "first"
@@ -271,10 +342,10 @@ def test_two_who_write_one_file_do_not_mix_their_bytes(tmp_path):
     ("changes", "message"),
     [
         ({"accumulation": 0}, "accumulation must be at least 1, got 0"),
-        ({"evaluate_every": -1}, "evaluate_every must not be negative, got -1"),
+        ({"evaluate_every": -1}, "evaluate_every must be at least 0, got -1"),
         ({"patience": 2}, "patience needs evaluate_every"),
         ({"precision": "int8"}, "precision must be one of .*got 'int8'"),
-        ({"checkpoint_every": -3}, "checkpoint_every must not be negative, got -3"),
+        ({"checkpoint_every": -3}, "checkpoint_every must be at least 0, got -3"),
     ],
 )
 def test_values_out_of_range_are_refused(changes, message):
