@@ -8,7 +8,9 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections import Counter
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -40,45 +42,131 @@ def is_vendored(name: str) -> bool:
     return "/katex/" in name or name.startswith("LICENSES/") or ".min." in name
 
 
-def imported_modules(file: Path) -> set[str]:
-    """Full names of the modules that a file imports, wherever in it; relative ones resolved."""
+def imported_names(file: Path) -> set[str]:
+    """Full names of what a file imports, wherever in it; relative ones resolved."""
     package = file.relative_to(ROOT).parent.parts
-    modules = set()
+    names = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            modules.update(alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             base = ".".join((*above, *([node.module] if node.module else [])))
-            modules.update(f"{base}.{alias.name}" for alias in node.names)
-    return modules
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+    return names
 
 
-@pytest.mark.parametrize(
-    ("folder", "may_import"),
-    [
-        ("course_lib", ["course_lib"]),
-        ("autograder/worker", ["autograder.worker"]),
-        ("autograder", ["autograder", "course_lib"]),
-        ("solutions", ["course_lib"]),
-        ("book", ["course_lib", "course_book"]),
-        ("scripts", ["course_lib", "course_book", "scripts"]),
-    ],
-)
-def test_imports_flow_one_way(folder: str, may_import: list[str]) -> None:
+# ---- which room imports from which ----
+
+ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics training"
+MAY_IMPORT = {
+    "course_lib": "",
+    "course_lib/layers": "",
+    "course_lib/tokenization": "",
+    "course_lib/metrics": "",
+    "course_lib/training": "",
+    "course_lib/data": "tokenization layers.masks",
+    "course_lib/data/translation_grammar": "",
+    "course_lib/models": "layers",
+    "course_lib/models/pretrained": "layers models tokenization",
+    "course_lib/generation": "layers models",
+    "course_lib/analysis": ROOMS_BELOW_ANALYSIS,
+    "course_lib/plotting": f"{ROOMS_BELOW_ANALYSIS} analysis",
+    "course_lib/recipes": f"{ROOMS_BELOW_ANALYSIS} analysis plotting",
+    "autograder": "course_lib autograder",
+    "autograder/worker": "",
+    "solutions": "course_lib",
+    "book": "course_lib course_book",
+    "scripts": "course_lib course_book",
+}
+"""What the files of a folder may import of ours beside one another; a folder without a row keeps to
+that of the folder above it. The rooms of ``course_lib`` are named without ``course_lib``."""
+
+MOST_MODULES = 12  # in a room, ``__main__`` not counted
+
+
+@cache
+def modules_of(package: str) -> dict[str, Path]:
+    files = sorted((ROOT / package).rglob("*.py"))
+    return {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in files}
+
+
+def room_of(module: str) -> str:
+    """The row of the table that a module belongs to."""
+    above = module.replace(".", "/").split("/")
+    folders = ("/".join(above[:end]) for end in range(len(above), 0, -1))
+    return next((folder for folder in folders if folder in MAY_IMPORT), "")
+
+
+def allowed(room: str) -> list[str]:
+    prefix = "course_lib." if room.startswith("course_lib") else ""
+    return [prefix + name for name in MAY_IMPORT[room].split()]
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_a_room_imports_only_what_it_may(room: str) -> None:
     wrong = [
-        f"{file.relative_to(ROOT)} imports {module}"
-        for file in sorted((ROOT / folder).rglob("*.py"))
-        for module in imported_modules(file)
-        if module.split(".")[0] in OUR_PACKAGES
-        and not any(module == allowed or module.startswith(f"{allowed}.") for allowed in may_import)
+        f"{file.relative_to(ROOT)} imports {name}"
+        for file in sorted((ROOT / room).rglob("*.py"))
+        if room_of(str(file.relative_to(ROOT).parent)) == room
+        for name in imported_names(file)
+        if name.split(".")[0] in OUR_PACKAGES
+        if room_of(name) != room
+        if not any(f"{name}.".startswith(f"{other}.") for other in allowed(room))
     ]
     assert not wrong, wrong
 
 
-def test_importing_course_lib_does_not_import_torch() -> None:
-    program = "import course_lib, sys; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT).returncode == 0
+@pytest.mark.parametrize("package", ["course_lib", "autograder"])
+def test_no_modules_import_one_another_in_a_circle(package: str) -> None:
+    modules = modules_of(package)
+    arrows = {
+        module: {
+            target
+            for name in imported_names(file)
+            for target in (name, name.rpartition(".")[0])
+            if target in modules and target != module
+        }
+        for module, file in modules.items()
+    }
+    TopologicalSorter(arrows).prepare()  # raises CycleError, which names the circle
+
+
+def room_docstrings() -> dict[str, tuple[ast.Module, str]]:
+    trees = {
+        str(file.parent.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8"))
+        for module, file in modules_of("course_lib").items()
+        if module.endswith(".__init__")
+    }
+    return {room: (tree, ast.get_docstring(tree) or "") for room, tree in trees.items()}
+
+
+def test_a_room_has_a_docstring_and_runs_nothing() -> None:
+    """Importing ``course_lib`` so costs nothing, and a name has one place to be imported from."""
+    wrong = [room for room, (tree, doc) in room_docstrings().items() if len(tree.body) != bool(doc)]
+    assert not wrong
+
+
+def test_a_room_says_what_it_may_import() -> None:
+    said = {
+        room: set(re.findall(r"``([\w.]+)``", doc.rpartition("Imports ")[2]))
+        for room, (_, doc) in room_docstrings().items()
+        if room in MAY_IMPORT and room != "course_lib"
+    }
+    assert len(said) >= 10
+    assert said == {room: set(MAY_IMPORT[room].split()) for room in said}
+
+
+def test_a_room_holds_at_most_a_dozen_modules() -> None:
+    rooms = Counter(
+        module.rpartition(".")[0]
+        for module in modules_of("course_lib")
+        if not module.endswith(("__init__", "__main__"))
+    )
+    assert not {room: count for room, count in rooms.items() if count > MOST_MODULES}
+
+
+# ---- files ----
 
 
 def test_files_are_named_by_concept() -> None:
@@ -167,7 +255,7 @@ def test_requirements_name_all_that_the_code_imports() -> None:
         f"{name} imports {module}"
         for name in project_files()
         if name.endswith(".py") and name.startswith(("course_lib/", "autograder/", "tests/"))
-        for module in {full.split(".")[0] for full in imported_modules(ROOT / name)}
+        for module in {full.split(".")[0] for full in imported_names(ROOT / name)}
         if module not in sys.stdlib_module_names and module not in OUR_PACKAGES
         if not pinned & {canonicalize_name(seller) for seller in sold_by.get(module, ())}
     }

@@ -1,4 +1,4 @@
 """A synchronous grammar of English and French: sentences, translations, true alignments.
 
-``grammar`` is the room's door. Imports nothing else of ``course_lib``.
+``grammar`` is what callers need. Imports no other room.
 """
