@@ -222,6 +222,54 @@ def test_docstrings_name_chapters_by_their_titles() -> None:
     assert not wrong, wrong
 
 
+# ---- the course map ----
+
+NO_CHAPTER_S_OWN = ("plotting.", "testing", "recipes.")
+
+
+@cache
+def modules_named_in(chapter: str) -> frozenset[str]:
+    """Modules of course_lib that a chapter imports, shows by ``literalinclude``, or names."""
+    page = (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8")
+    named = "\n".join(re.findall(r"\bcourse_lib[\w./]+", page)).replace("/", ".")
+    modules = (module.partition(".")[2] for module in modules_of("course_lib"))
+    return frozenset(
+        m for m in modules if re.search(rf"^course_lib\.{re.escape(m)}\b", named, re.M)
+    )
+
+
+def written_chapters() -> list[str]:
+    listed = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    chapters = re.findall(r"- file: book/(\S+)", listed)
+    return [name for name in chapters if not name.startswith(("api", "for-", "status"))]
+
+
+def test_the_map_gives_each_module_to_a_chapter_that_uses_it() -> None:
+    written = written_chapters()
+    wrong = [
+        row
+        for row in COURSE_MAP
+        if row.chapter in written and row.module not in modules_named_in(row.chapter)
+    ]
+    assert not wrong, "import, show or name the module there, or mend the map"
+    assert len({row.module for row in COURSE_MAP}) == len(COURSE_MAP)
+
+
+def test_the_map_holds_each_module_that_a_chapter_uses() -> None:
+    used = set().union(*(modules_named_in(chapter) for chapter in written_chapters()))
+    missing = used - {row.module for row in COURSE_MAP}
+    assert not {module for module in missing if not module.startswith(NO_CHAPTER_S_OWN)}
+
+
+def test_the_map_names_the_first_homework_that_asks_for_a_module() -> None:
+    asked: dict[str, str] = {}
+    for file in sorted((ROOT / "solutions").glob("hw*.py")):
+        for module in re.findall(r'of="course_lib\.([\w.]+)"', file.read_text(encoding="utf-8")):
+            asked.setdefault(module, file.stem)
+    on_map = {row.module: row.homework for row in COURSE_MAP}
+    assert asked == {module: on_map.get(module) for module in asked}
+
+
 # ---- requirements ----
 
 
