@@ -8,8 +8,9 @@ class MapRow(NamedTuple):
 
     Attributes:
         module: File of ``course_lib`` without its ending.
-        chapter: File of ``book/`` without its ending that derives and uses it.
-        homework: Id of the homework that asks students to write it, or None.
+        chapter: File of ``book/`` without its ending that explains it: imports it, shows its
+            source, or names it.
+        homework: Id of the first homework that asks students to write it, or None.
     """
 
     module: str
@@ -25,22 +26,13 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("models.word2vec", "language-models", None),
     MapRow("data.context_pairs", "language-models", None),
     MapRow("tokenization.vocabulary", "language-models", None),
-    MapRow("tokenization.words", "language-models", None),
     MapRow("layers.recurrent_cells", "recurrent-networks", "hw01-recurrent-seq2seq"),
     MapRow("layers.recurrent", "recurrent-networks", "hw01-recurrent-seq2seq"),
     MapRow("models.seq2seq", "sequence-to-sequence", "hw01-recurrent-seq2seq"),
-    MapRow("layers.embedding", "sequence-to-sequence", None),
     MapRow("data.translation_grammar.english_french", "sequence-to-sequence", None),
-    MapRow("data.translation_grammar.phrase_rules", "sequence-to-sequence", None),
-    MapRow("data.translation_grammar.lexical_rules", "sequence-to-sequence", None),
-    MapRow("data.translation_grammar.lexicon", "sequence-to-sequence", None),
-    MapRow("data.translation_grammar.synchronous_grammar", "sequence-to-sequence", None),
-    MapRow("data.translation_grammar.realization", "sequence-to-sequence", None),
-    MapRow("data.translation_grammar.surface_form", "sequence-to-sequence", None),
     MapRow("data.translation_grammar.sentence_pair", "sequence-to-sequence", None),
     MapRow("data.batching", "sequence-to-sequence", None),
     MapRow("generation.step_model", "decoding", None),
-    MapRow("generation.hypothesis", "decoding", None),
     MapRow("generation.greedy_search", "decoding", "hw01-recurrent-seq2seq"),
     MapRow("generation.beam_search", "decoding", "hw01-recurrent-seq2seq"),
     MapRow("analysis.beam_tree", "decoding", None),
@@ -51,7 +43,9 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("generation.recomputing", "decoding", None),
     MapRow("metrics.bleu", "bleu", "hw07-bleu"),
     MapRow("metrics.bleu_statistics", "bleu", "hw07-bleu"),
+    MapRow("metrics.tokenizer_13a", "bleu", None),
     MapRow("layers.additive_attention", "bahdanau-attention", "hw02-bahdanau-attention"),
+    MapRow("models.bahdanau", "bahdanau-attention", "hw02-bahdanau-attention"),
     MapRow("metrics.alignment", "bahdanau-attention", "hw02-bahdanau-attention"),
     MapRow("models.captioning", "image-captioning", None),
     MapRow("data.shape_pictures", "image-captioning", None),
@@ -70,35 +64,27 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("layers.normalization", "layer-normalization", "hw04-transformer-blocks"),
     MapRow("models.transformer", "transformer", "hw05-transformer"),
     MapRow("layers.transformer_layers", "transformer", "hw05-transformer"),
+    MapRow("layers.embedding", "transformer", None),
     MapRow("training.loop", "training", None),
     MapRow("training.checkpoint", "training", None),
     MapRow("training.losses", "training", "hw05-transformer"),
     MapRow("training.schedules", "training", "hw05-transformer"),
     MapRow("tokenization.bpe", "training", None),
     MapRow("training.distributed", "training", None),
-    MapRow("data.corpora.catalog", "training", None),
-    MapRow("data.corpora.readers", "training", None),
-    MapRow("data.corpora.download", "training", None),
     MapRow("models.gpt", "transformer-families", None),
     MapRow("models.pretrained.gpt2", "transformer-families", None),
     MapRow("models.pretrained.marian", "transformer-families", None),
     MapRow("models.pretrained.huggingface", "transformer-families", None),
     MapRow("layers.kv_cache", "kv-caching", "hw06-kv-cache"),
-    MapRow("generation.memory_layout", "kv-caching", None),
-    MapRow("generation.static", "kv-caching", None),
+    MapRow("generation.cached", "kv-caching", None),
     MapRow("models.bert", "bert", "hw08-bert"),
     MapRow("models.bert_heads", "bert", "hw08-bert"),
     MapRow("data.bert_pretraining", "bert", "hw08-bert"),
     MapRow("models.pretrained.bert", "bert", None),
     MapRow("tokenization.wordpiece", "bert", "hw08-bert"),
     MapRow("tokenization.basic", "bert", None),
-    MapRow("plotting.attention", "notation", None),
-    MapRow("plotting.beams", "notation", None),
-    MapRow("plotting.positions", "notation", None),
-    MapRow("plotting.picture", "notation", None),
-    MapRow("testing", "notation", None),
-    MapRow("validation", "notation", None),
 )
 """Module, chapter and homework, in the book's order; the README's and the book's tables are made
-from it. A chapter that the book does not have yet is named all the same.
+from it. ``plotting``, ``testing`` and ``recipes`` are no chapter's own and stand in no row.
+A chapter that the book does not have yet is named all the same.
 """

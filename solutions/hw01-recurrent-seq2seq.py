@@ -45,8 +45,9 @@
 # leads to PyTorch's `nn.RNN`, `nn.RNNCell`, `nn.GRU`, `nn.GRUCell` or to the functions beneath them
 # (`torch.rnn_tanh`, `torch.rnn_tanh_cell`, `torch.gru`, `torch.gru_cell`) loses the points of its
 # tests; so does a cell that leads to `course_lib`'s `RNNCell` or `GRUCell`, and a search that leads
-# to its `greedy`, `beam_search`, `diagnose` or `score_sequences`. Comparing your work with them in
-# a cell of your own is a good idea, and some tests here do just that.
+# to its `greedy`, `beam_search`, `diagnose` or `score_sequences`, which your copy of it leaves out.
+# Comparing your cells with PyTorch's in a cell of your own is a good idea, and some tests here do
+# just that.
 #
 # **If you are stuck,** print shapes, and try one sequence of two steps with paper and pencil.
 

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections import Counter
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -40,45 +42,143 @@ def is_vendored(name: str) -> bool:
     return "/katex/" in name or name.startswith("LICENSES/") or ".min." in name
 
 
-def imported_modules(file: Path) -> set[str]:
-    """Full names of the modules that a file imports, wherever in it; relative ones resolved."""
+def imported_names(file: Path) -> set[str]:
+    """Full names of what a file imports, wherever in it; relative ones resolved."""
     package = file.relative_to(ROOT).parent.parts
-    modules = set()
+    names = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            modules.update(alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             base = ".".join((*above, *([node.module] if node.module else [])))
-            modules.update(f"{base}.{alias.name}" for alias in node.names)
-    return modules
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+    return names
 
 
-@pytest.mark.parametrize(
-    ("folder", "may_import"),
-    [
-        ("course_lib", ["course_lib"]),
-        ("autograder/sandbox/worker", ["autograder.sandbox.worker"]),
-        ("autograder", ["autograder", "course_lib"]),
-        ("solutions", ["course_lib"]),
-        ("book", ["course_lib", "course_book"]),
-        ("scripts", ["course_lib", "course_book", "scripts"]),
-    ],
+# ---- which room imports from which ----
+
+ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics training"
+BELOW_JUDGING = (
+    "autograder.atomic_write autograder.clean_text autograder.homework_source autograder.sandbox"
 )
-def test_imports_flow_one_way(folder: str, may_import: list[str]) -> None:
+MAY_IMPORT = {
+    "course_lib": "",
+    "course_lib/layers": "",
+    "course_lib/tokenization": "",
+    "course_lib/metrics": "",
+    "course_lib/training": "",
+    "course_lib/data": "tokenization layers.masks",
+    "course_lib/data/translation_grammar": "",
+    "course_lib/models": "layers",
+    "course_lib/models/pretrained": "layers models tokenization",
+    "course_lib/generation": "layers models",
+    "course_lib/analysis": ROOMS_BELOW_ANALYSIS,
+    "course_lib/plotting": f"{ROOMS_BELOW_ANALYSIS} analysis",
+    "course_lib/recipes": f"{ROOMS_BELOW_ANALYSIS} analysis plotting",
+    "autograder": "course_lib autograder",
+    "autograder/sandbox/worker": "",
+    "autograder/sandbox": "autograder.sandbox.worker",
+    "autograder/homework_source": "autograder.atomic_write",
+    "autograder/judging": f"course_lib {BELOW_JUDGING}",
+    "autograder/class_run": f"course_lib {BELOW_JUDGING} autograder.judging",
+    "autograder/gradebook": f"{BELOW_JUDGING} autograder.judging autograder.class_run",
+    "autograder/reports": f"{BELOW_JUDGING} autograder.judging autograder.class_run",
+    "autograder/collecting": "autograder.atomic_write autograder.judging",
+    "solutions": "course_lib",
+    "book": "course_lib course_book",
+    "scripts": "course_lib course_book",
+}
+"""What the files of a folder may import of ours beside one another; a folder without a row keeps to
+that of the folder above it. The rooms of ``course_lib`` are named without ``course_lib``; all of
+them may import ``validation``."""
+
+MOST_MODULES = 12  # in a room, ``__main__`` not counted
+
+
+@cache
+def modules_of(package: str) -> dict[str, Path]:
+    files = sorted((ROOT / package).rglob("*.py"))
+    return {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in files}
+
+
+def room_of(module: str) -> str:
+    """The row of the table that a module belongs to."""
+    above = module.replace(".", "/").split("/")
+    folders = ("/".join(above[:end]) for end in range(len(above), 0, -1))
+    return next((folder for folder in folders if folder in MAY_IMPORT), "")
+
+
+def allowed(room: str) -> list[str]:
+    if not room.startswith("course_lib"):
+        return MAY_IMPORT[room].split()
+    return [f"course_lib.{name}" for name in (*MAY_IMPORT[room].split(), "validation")]
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_a_room_imports_only_what_it_may(room: str) -> None:
     wrong = [
-        f"{file.relative_to(ROOT)} imports {module}"
-        for file in sorted((ROOT / folder).rglob("*.py"))
-        for module in imported_modules(file)
-        if module.split(".")[0] in OUR_PACKAGES
-        and not any(module == allowed or module.startswith(f"{allowed}.") for allowed in may_import)
+        f"{file.relative_to(ROOT)} imports {name}"
+        for file in sorted((ROOT / room).rglob("*.py"))
+        if room_of(str(file.relative_to(ROOT).parent)) == room
+        for name in imported_names(file)
+        if name.split(".")[0] in OUR_PACKAGES
+        if room_of(name) != room
+        if not any(f"{name}.".startswith(f"{other}.") for other in allowed(room))
     ]
     assert not wrong, wrong
 
 
-def test_importing_course_lib_does_not_import_torch() -> None:
-    program = "import course_lib, sys; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT).returncode == 0
+@pytest.mark.parametrize("package", ["course_lib", "autograder"])
+def test_no_modules_import_one_another_in_a_circle(package: str) -> None:
+    modules = modules_of(package)
+    arrows = {
+        module: {
+            target
+            for name in imported_names(file)
+            for target in (name, name.rpartition(".")[0])
+            if target in modules and target != module
+        }
+        for module, file in modules.items()
+    }
+    TopologicalSorter(arrows).prepare()  # raises CycleError, which names the circle
+
+
+def room_docstrings() -> dict[str, tuple[ast.Module, str]]:
+    trees = {
+        str(file.parent.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8"))
+        for module, file in modules_of("course_lib").items()
+        if module.endswith(".__init__")
+    }
+    return {room: (tree, ast.get_docstring(tree) or "") for room, tree in trees.items()}
+
+
+def test_a_room_has_a_docstring_and_runs_nothing() -> None:
+    """Importing ``course_lib`` so costs nothing, and a name has one place to be imported from."""
+    wrong = [room for room, (tree, doc) in room_docstrings().items() if len(tree.body) != bool(doc)]
+    assert not wrong
+
+
+def test_a_room_says_what_it_may_import() -> None:
+    said = {
+        room: set(re.findall(r"``([\w.]+)``", doc.rpartition("Imports ")[2]))
+        for room, (_, doc) in room_docstrings().items()
+        if room in MAY_IMPORT and room != "course_lib"
+    }
+    assert len(said) >= 10
+    assert said == {room: set(MAY_IMPORT[room].split()) for room in said}
+
+
+def test_a_room_holds_at_most_a_dozen_modules() -> None:
+    rooms = Counter(
+        module.rpartition(".")[0]
+        for module in modules_of("course_lib")
+        if not module.endswith(("__init__", "__main__"))
+    )
+    assert not {room: count for room, count in rooms.items() if count > MOST_MODULES}
+
+
+# ---- files ----
 
 
 def test_files_are_named_by_concept() -> None:
@@ -134,6 +234,54 @@ def test_docstrings_name_chapters_by_their_titles() -> None:
     assert not wrong, wrong
 
 
+# ---- the course map ----
+
+NO_CHAPTER_S_OWN = ("plotting.", "testing", "recipes.")
+
+
+@cache
+def modules_named_in(chapter: str) -> frozenset[str]:
+    """Modules of course_lib that a chapter imports, shows by ``literalinclude``, or names."""
+    page = (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8")
+    named = "\n".join(re.findall(r"\bcourse_lib[\w./]+", page)).replace("/", ".")
+    modules = (module.partition(".")[2] for module in modules_of("course_lib"))
+    return frozenset(
+        m for m in modules if re.search(rf"^course_lib\.{re.escape(m)}\b", named, re.M)
+    )
+
+
+def written_chapters() -> list[str]:
+    listed = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    chapters = re.findall(r"- file: book/(\S+)", listed)
+    return [name for name in chapters if not name.startswith(("api", "for-", "status"))]
+
+
+def test_the_map_gives_each_module_to_a_chapter_that_uses_it() -> None:
+    written = written_chapters()
+    wrong = [
+        row
+        for row in COURSE_MAP
+        if row.chapter in written and row.module not in modules_named_in(row.chapter)
+    ]
+    assert not wrong, "import, show or name the module there, or mend the map"
+    assert len({row.module for row in COURSE_MAP}) == len(COURSE_MAP)
+
+
+def test_the_map_holds_each_module_that_a_chapter_uses() -> None:
+    used = set().union(*(modules_named_in(chapter) for chapter in written_chapters()))
+    missing = used - {row.module for row in COURSE_MAP}
+    assert not {module for module in missing if not module.startswith(NO_CHAPTER_S_OWN)}
+
+
+def test_the_map_names_the_first_homework_that_asks_for_a_module() -> None:
+    asked: dict[str, str] = {}
+    for file in sorted((ROOT / "solutions").glob("hw*.py")):
+        for module in re.findall(r'of="course_lib\.([\w.]+)"', file.read_text(encoding="utf-8")):
+            asked.setdefault(module, file.stem)
+    on_map = {row.module: row.homework for row in COURSE_MAP}
+    assert asked == {module: on_map.get(module) for module in asked}
+
+
 # ---- requirements ----
 
 
@@ -167,7 +315,7 @@ def test_requirements_name_all_that_the_code_imports() -> None:
         f"{name} imports {module}"
         for name in project_files()
         if name.endswith(".py") and name.startswith(("course_lib/", "autograder/", "tests/"))
-        for module in {full.split(".")[0] for full in imported_modules(ROOT / name)}
+        for module in {full.split(".")[0] for full in imported_names(ROOT / name)}
         if module not in sys.stdlib_module_names and module not in OUR_PACKAGES
         if not pinned & {canonicalize_name(seller) for seller in sold_by.get(module, ())}
     }
@@ -200,17 +348,18 @@ def test_a_readme_without_markers_is_refused() -> None:
 def test_readme_links_and_names_only_what_exists() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
-    tree = text.split("```\nbook/", 1)[1].split("```")[0]
-    tree_names = [
-        name
-        for line in ("book/" + tree).splitlines()
-        if line and not line.startswith(" ")
-        for name in line.split("  ")[0].split()
-    ]
+    tree_names, parent = [], ""
+    for line in ("book/" + text.split("```\nbook/", 1)[1].split("```")[0]).splitlines():
+        names = line.strip().split("  ")[0].split()
+        parent = parent if line.startswith(" ") else names[0]
+        tree_names += [parent + name for name in names] if line.startswith(" ") else names
     missing = [name for name in [*links, *tree_names] if not (ROOT / name).exists()]
     assert len(links) >= 3
-    assert len(tree_names) >= 10
     assert not missing, missing
+    packages = {
+        f"{file.parent.relative_to(ROOT)}/" for file in ROOT.glob("course_lib/*/__init__.py")
+    }
+    assert packages <= set(tree_names)
 
 
 def test_readme_names_only_targets_that_make_has() -> None:

@@ -1,4 +1,5 @@
 """Looking inside: recorders, experiments with a known truth, costs counted by formula.
 
-Imports everything but ``plotting`` and ``recipes``.
+Imports ``generation``, ``models``, ``layers``, ``tokenization``, ``data``, ``metrics`` and
+``training``.
 """

@@ -1,4 +1,4 @@
 """Data sets and batches: toy tasks with a known truth, a translation grammar, real corpora.
 
-Imports ``tokenization``, and the masks of ``layers``; knows no model.
+Imports ``tokenization`` and ``layers.masks``.
 """

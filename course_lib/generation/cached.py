@@ -1,4 +1,4 @@
-"""Models with a KV cache, ready for the searches: ``StepModel``s that remember keys and values.
+"""Models with a KV cache, ready for the searches: each a ``StepModel`` that keeps keys and values.
 
 Dimensions: batch (rows); new_len (tokens of this step); src_len; d_model; vocab_size.
 """

@@ -1,4 +1,4 @@
 """Evaluation metrics: perplexity, BLEU, alignment error.
 
-Imports nothing else of ``course_lib``.
+Imports no other room.
 """

@@ -1,4 +1,4 @@
 """Whole models, from n-grams to BERT, and in ``pretrained`` the loaders of published weights.
 
-Imports ``layers``, ``tokenization`` and ``data``.
+Imports ``layers``.
 """

@@ -1,4 +1,5 @@
-"""The course's figures, as vector graphics with an alternative text.
+"""Figures: vector graphics with an alternative text.
 
-Imports everything but ``recipes``.
+Imports ``analysis``, ``generation``, ``models``, ``layers``, ``tokenization``, ``data``,
+``metrics`` and ``training``.
 """

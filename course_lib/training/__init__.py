@@ -1,4 +1,4 @@
 """Training: the loop, losses, learning rate schedules, checkpoints, distributed data parallelism.
 
-Knows no model; imports nothing else of ``course_lib``.
+Imports no other room: the loop trains any module.
 """

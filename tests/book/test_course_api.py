@@ -9,40 +9,37 @@ import pytest
 from course_book.api import (
     hide_first_colon,
     link_chapter,
+    room_modules,
     show_commands,
-    stretch,
 )
 from course_book.chapters import chapter_titles
 
-from course_lib.course_map import COURSE_MAP, MapRow
-
-BOOK = Path(__file__).parents[2] / "book"
-ROOMS = [
-    MapRow("bleu", "bleu", None),
-    MapRow("masks", "masking", None),
-    MapRow("bert", "bert", None),
-]
+ROOT = Path(__file__).parents[2]
+BOOK = ROOT / "book"
+PAGES = {
+    file.stem: re.findall(r"\{course-api\} (.+)", file.read_text(encoding="utf-8"))[0].split()
+    for file in sorted(BOOK.glob("api-*.md"))
+}
 
 
-def test_a_stretch_holds_both_its_ends():
-    assert stretch(ROOMS, "bleu", "masking") == ROOMS[:2]
-    assert stretch(ROOMS, "bert", "bert") == ROOMS[2:]
+def modules_on(page):
+    return [m for room in PAGES[page] for m in room_modules(ROOT / "course_lib", room)]
 
 
-@pytest.mark.parametrize(
-    ("ends", "message"),
-    [(("bleu", "x"), "no chapter 'x'"), (("bert", "bleu"), "'bert' comes after 'bleu'")],
-)
-def test_a_stretch_that_cannot_be_is_refused(ends, message):
-    with pytest.raises(ValueError, match=message):
-        stretch(ROOMS, *ends)
+def test_a_room_holds_its_modules_and_the_rooms_in_it():
+    modules = room_modules(ROOT / "course_lib", "models")
+    assert modules[0] == "models"
+    assert {"models.bert", "models.pretrained", "models.pretrained.bert"} <= set(modules)
+    assert room_modules(ROOT / "course_lib", "testing") == ["testing"]
+    with pytest.raises(ValueError, match="no room 'x'"):
+        room_modules(ROOT / "course_lib", "x")
 
 
-def test_the_pages_hold_the_whole_map_once():
-    pages = [file.read_text() for file in sorted(BOOK.glob("api-*.md"))]
-    ends = [match for page in pages for match in re.findall(r"\{course-api\} (\S+) (\S+)", page)]
-    held = [room for first, last in ends for room in stretch(COURSE_MAP, first, last)]
-    assert sorted(held) == sorted(COURSE_MAP)
+def test_the_pages_hold_each_module_of_the_library_once():
+    every = (file.relative_to(ROOT / "course_lib") for file in ROOT.glob("course_lib/**/*.py"))
+    modules = [".".join(file.with_suffix("").parts) for file in every if file.stem[0] != "_"]
+    described = [module for page in PAGES for module in modules_on(page)]
+    assert sorted(m for m in described if m in modules) == sorted(modules)
 
 
 def test_a_source_is_one_paragraph_with_its_chapter_linked():
@@ -77,12 +74,11 @@ def test_a_command_in_a_modules_docstring_keeps_its_dashes_and_lines():
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("page", sorted(file.stem for file in BOOK.glob("api-*.md")))
+@pytest.mark.parametrize("page", PAGES)
 def test_every_public_name_of_a_module_has_its_entry(site, page):
     html = (site / "book" / f"{page}.html").read_text()
-    ((first, last),) = re.findall(r"\{course-api\} (\S+) (\S+)", (BOOK / f"{page}.md").read_text())
-    for room in stretch(COURSE_MAP, first, last):
-        module = importlib.import_module(f"course_lib.{room.module}")
+    for room in modules_on(page):
+        module = importlib.import_module(f"course_lib.{room}")
         for name, thing in vars(module).items():
             made_here = getattr(thing, "__module__", None) == module.__name__
             if made_here and (inspect.isclass(thing) or inspect.isfunction(thing)):

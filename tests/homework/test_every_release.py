@@ -120,6 +120,48 @@ def test_the_search_for_leaks_would_find_one(made):
     assert all(json.dumps(line, ensure_ascii=False)[1:-1] in text for line in secrets(made))
 
 
+# ---- what the text names ----
+
+INVITATION = re.compile(r"\b([Cc]ompar\w+|[Ii]mport\w*|[Ll]ook (at|into))\b")
+
+
+def offers(text: str, name: str) -> bool:
+    """Whether a name can be imported from a module, given as its text."""
+    defined = rf"^(def|class) {name}\b|^{name}\b.*=|^from .* import .*\b{name}\b"
+    return bool(re.search(defined, text, re.MULTILINE))
+
+
+def withheld(text: str) -> list[str]:
+    return re.findall(r'^    "(\w+)": "', text.partition("\n_WITHHELD = {")[2], re.MULTILINE)
+
+
+def invited_to(paragraph: str) -> set[str]:
+    """The names in code spans to which a paragraph's invitations lead; "them" is all before it."""
+    names: set[str] = set()
+    for end in re.finditer(r"[.:!?]\)?(\s|$)", paragraph):
+        before = paragraph[: end.start()]
+        sentence = re.split(r"[.:!?]\)?\s", before)[-1]
+        if INVITATION.search(sentence):
+            names.update(re.findall(r"`(\w+)`", before if " them" in sentence else sentence))
+    return names
+
+
+def test_the_notebook_sends_students_only_to_what_their_edition_has(made):
+    library = (made.folder / "course_lib").rglob("*.py")
+    names = {".".join(p.relative_to(made.folder).with_suffix("").parts): p for p in library}
+    modules = {name: path.read_text(encoding="utf-8") for name, path in names.items()}
+    own = {cell.grade_id for cell in made.homework.cells}
+    gone = {name for text in modules.values() for name in withheld(text)} - own
+    assert gone
+    for cell in nbformat.read(made.assignment, as_version=4).cells:
+        for full in re.findall(r"\bcourse_lib(?:\.\w+)+", cell.source):
+            module, _, name = full.rpartition(".")
+            assert full in modules or name in own or offers(modules[module], name), full
+        if cell.cell_type == "markdown":
+            for paragraph in cell.source.split("\n\n"):
+                assert not invited_to(paragraph) & gone, paragraph
+
+
 # ---- run, solved ----
 
 RUN_NOTEBOOK = """

@@ -1,8 +1,7 @@
-"""The directive ``course-api``: what course_lib offers, chapter by chapter, out of its docstrings.
+"""The directive ``course-api``: a reference of rooms of course_lib, out of their docstrings.
 
-Its arguments name the first and the last chapter of a stretch of ``COURSE_MAP``. Which modules
-there are, and which names are public, is asked of the library itself, so a page can't fall
-behind.
+Its arguments name packages or modules. Which modules a package has, and which names are public, is
+asked of the library itself, so a page can't fall behind.
 """
 
 from __future__ import annotations
@@ -27,28 +26,28 @@ if TYPE_CHECKING:
 _CLASS_OF = re.compile(r"type\[~course_lib\.[\w.]+\.(\w+)\]")
 
 
-def stretch(rooms: Sequence[MapRow], first: str, last: str) -> list[MapRow]:
-    """Return the part of the map that reaches from one chapter to another.
+def room_modules(folder: Path, room: str) -> list[str]:
+    """Return what a page about a room describes.
 
     Args:
-        rooms: The map, as in ``course_lib.course_map.COURSE_MAP``.
-        first: The first chapter.
-        last: The last chapter, which belongs to the stretch too.
+        folder: The library's.
+        room: A package or a module of the library, by its name within it.
 
     Returns:
-        Its rows.
+        The room itself, then the modules and packages in it, at every depth, as
+        ``models.pretrained.bert``. Programs, ``__main__``, are left out.
 
     Raises:
-        ValueError: A chapter is unknown, or they are in the wrong order.
+        ValueError: The library has no such room.
     """
-    chapters = [room.chapter for room in rooms]
-    for chapter in (first, last):
-        if chapter not in chapters:
-            raise ValueError(f"no chapter {chapter!r} in the map; it has {sorted(set(chapters))}")
-    start, end = chapters.index(first), len(chapters) - chapters[::-1].index(last)
-    if start >= end:
-        raise ValueError(f"{first!r} comes after {last!r}")
-    return list(rooms[start:end])
+    path = folder / room.replace(".", "/")
+    if not (path / "__init__.py").is_file():
+        if not path.with_suffix(".py").is_file():
+            raise ValueError(f"course_lib has no room {room!r}")
+        return [room]
+    files = (file.relative_to(folder).with_suffix("").parts for file in path.rglob("*.py"))
+    names = (parts[:-1] if parts[-1] == "__init__" else parts for parts in files)
+    return sorted(".".join(parts) for parts in names if parts[-1] != "__main__")
 
 
 def link_chapter(lines: list[str], titles: Mapping[str, str]) -> None:
@@ -68,38 +67,38 @@ def link_chapter(lines: list[str], titles: Mapping[str, str]) -> None:
             return
 
 
-def _lines(rooms: Sequence[MapRow], titles: Mapping[str, str]) -> Iterator[str]:
-    chapter = None
-    for room in rooms:
-        if room.chapter != chapter:
-            chapter = room.chapter
-            yield from (f"## {titles.get(chapter, chapter.replace('-', ' ').capitalize())}", "")
-            if chapter in titles:
-                yield from (f"Chapter: {{doc}}`/book/{chapter}`.", "")
-        yield from (f"### {room.module}", "")
-        yield from ("```{eval-rst}", f".. automodule:: course_lib.{room.module}")
+def _lines(
+    modules: Sequence[str], rows: Sequence[MapRow], titles: Mapping[str, str]
+) -> Iterator[str]:
+    row_of = {row.module: row for row in rows}
+    for module in modules:
+        yield from (f"## {module}", "", "```{eval-rst}", f".. automodule:: course_lib.{module}")
         yield from ("   :members:", "   :ignore-module-all:", "   :no-value:", "```", "")
-        if room.homework:
-            yield from (f"Written by you in homework `{room.homework}`.", "")
+        row = row_of.get(module)
+        if row and row.chapter in titles:
+            written = f" Written by you in homework `{row.homework}`." if row.homework else ""
+            yield from (f"Chapter: {{doc}}`/book/{row.chapter}`.{written}", "")
 
 
 class CourseApiDirective(SphinxDirective):
-    """The modules of a stretch of chapters, a section each."""
+    """Rooms of the library, a section for each of their modules."""
 
-    required_arguments = 2
+    required_arguments = 1
+    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
         """Write the sections."""
         from course_lib.course_map import COURSE_MAP  # found only once the extension is set up
 
-        titles = _titles_in_book(self.env)
+        folder = Path(self.env.srcdir) / "course_lib"
         try:
-            rooms = stretch(COURSE_MAP, *self.arguments)
+            modules = [m for room in self.arguments[0].split() for m in room_modules(folder, room)]
         except ValueError as problem:
             raise self.error(str(problem)) from problem
-        lines = StringList(list(_lines(rooms, titles)), source=self.env.docname)
+        lines = list(_lines(modules, COURSE_MAP, _titles_in_book(self.env)))
         # MyST puts a heading, and what follows it, into the page's own section.
-        self.state.nested_parse(lines, 0, nodes.container(), match_titles=True)
+        content = StringList(lines, source=self.env.docname)
+        self.state.nested_parse(content, 0, nodes.container(), match_titles=True)
         return []
 
 

@@ -112,7 +112,6 @@ def plan_lines(
     read = {name for week in weeks for name in week.chapters}
     given = {name for week in weeks for name in week.homework}
     skipped = dict.fromkeys(room.chapter for room in rooms if room.chapter not in read)
-    skipped.pop("notation", None)  # a page to look things up on
     withheld = dict.fromkeys(r.homework for r in rooms if r.homework and r.homework not in given)
     if skipped or withheld:
         parts = [part for part in (linked(list(skipped)), listed(list(withheld))) if part]

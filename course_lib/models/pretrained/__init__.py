@@ -1,4 +1,4 @@
 """Published weights of BERT, GPT-2 and MarianMT, from folders in Hugging Face's format.
 
-Imports the models and ``tokenization``.
+Imports ``models``, ``layers`` and ``tokenization``.
 """

@@ -22,7 +22,6 @@ from course_lib.recipes.translation import cli, evaluation, training_run
 from course_lib.recipes.translation.averaging import average_weights, best_steps
 from course_lib.recipes.translation.presets import PRESETS, TranslationRecipe
 from course_lib.recipes.translation.run_folder import RunFolder
-from course_lib.recipes.translation.scoring import score
 from course_lib.recipes.translation.sentence_batches import collate, in_order, length_of
 from course_lib.recipes.translation.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
 from course_lib.recipes.translation.translation_models import build_model, mean_loss
@@ -442,12 +441,12 @@ def test_a_translation_does_not_depend_on_its_neighbours(architecture):
 def test_scores_are_those_of_the_library():
     references = [tgt for _, tgt in tiny_pairs("test")]
     translations = [*references[:-5], *(text.lower() for text in references[-5:])]
-    scores = score(translations, references)
+    scores = evaluation.score(translations, references)
     ours = corpus_bleu(translations, [[reference] for reference in references])
     assert scores["cased"]["bleu"] == round(ours.score, 2) < 100
     assert scores["lowercased"]["bleu"] == 100
     with pytest.raises(ValueError, match="as many"):
-        score(translations, references[1:])
+        evaluation.score(translations, references[1:])
 
 
 @pytest.mark.parametrize("name", PRESETS)
