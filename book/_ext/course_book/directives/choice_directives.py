@@ -36,7 +36,7 @@ def _labels(env: BuildEnvironment) -> dict[str, str]:
     """Return the page of every label in the book."""
     if not hasattr(env, "course_choice_labels"):
         env.course_choice_labels = {}  # type: ignore[attr-defined]
-    return env.course_choice_labels  # type: ignore[attr-defined, no-any-return]
+    return env.course_choice_labels  # type: ignore[attr-defined]
 
 
 def _spoken_formula(paragraph: nodes.paragraph) -> str:

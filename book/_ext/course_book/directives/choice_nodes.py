@@ -124,7 +124,7 @@ def setup(app: Sphinx) -> None:
     Args:
         app: The Sphinx application.
     """
-    visitors = {
+    visitors: dict[type[nodes.Element], tuple[Any, Any]] = {
         choices: (_visit_choices, _depart_choices),
         choices_question: (_visit_question, _depart_question),
         choices_answer: (_visit_answer, _depart_answer),

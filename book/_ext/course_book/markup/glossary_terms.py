@@ -14,6 +14,8 @@ _MEANING = ": "
 class PortableGlossary(Glossary):
     """Sphinx's glossary, which takes what is indented for the meaning of the lines above it."""
 
+    content: StringList
+
     def run(self) -> list[nodes.Node]:
         """Read the entries.
 

@@ -6,6 +6,7 @@ element in which lines break nowhere but between the formula's own parts.
 """
 
 import re
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -24,7 +25,7 @@ class JoinFormulas(SphinxPostTransform):
     default_priority = 800
     formats = ("html",)
 
-    def run(self) -> None:
+    def run(self, **kwargs: Any) -> None:
         """Join the formulas of a page."""
         for formula in list(self.document.findall(nodes.math)):
             _join(formula)

@@ -76,9 +76,15 @@ def _add_buttons(
         for name, (logo, url) in links.items()
     ]
     if buttons:
-        group = {"type": "group", "icon": "fas fa-rocket", "label": "launch-buttons"}
-        group |= {"tooltip": "Run this chapter elsewhere", "buttons": buttons}
-        context["header_buttons"].append(group)
+        context["header_buttons"].append(
+            {
+                "type": "group",
+                "icon": "fas fa-rocket",
+                "label": "launch-buttons",
+                "tooltip": "Run this chapter elsewhere",
+                "buttons": buttons,
+            }
+        )
 
 
 def setup(app: Sphinx) -> None:

@@ -3,6 +3,7 @@
 import json
 import posixpath
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ class PageReferences:
         """
         match = _TARGET.match(content)
         text, target = (match["text"], match["target"]) if match else ("", content)
-        known = {
+        known: dict[str, Callable[[str, str], str]] = {
             "doc": self._doc,
             "ref": self._ref,
             "numref": self._numref,
@@ -122,7 +123,8 @@ class PageReferences:
 
     def _value(self, content: str) -> str:
         if self._values is None:
-            folder = Path(self.env.mystnb_config.output_folder)
+            config = self.env.mystnb_config  # type: ignore[attr-defined]  # myst-nb's
+            folder = Path(config.output_folder)
             self._values = json.loads((folder / f"{self.docname}.glue.json").read_text())
         key, _, form = content.partition(":")
         return format_plain_text(self._values[key]["data"]["text/plain"], form)

@@ -38,7 +38,7 @@ def imported_packages(source: str) -> set[str]:
         tree = ast.parse(source)
     except SyntaxError:
         return set()
-    names = set()
+    names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name.split(".")[0] for alias in node.names)

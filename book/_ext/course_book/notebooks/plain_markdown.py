@@ -81,7 +81,8 @@ def plain_formula(formula: str) -> str:
     formula = _ROLE_MACRO.sub("", formula)
     for name, meaning in macros().items():
         if "#1" not in meaning:
-            formula = re.sub(rf"{re.escape(name)}(?![A-Za-z])", lambda _, m=meaning: m, formula)
+            written = meaning.replace("\\", r"\\")
+            formula = re.sub(rf"{re.escape(name)}(?![A-Za-z])", written, formula)
     return formula
 
 

@@ -39,12 +39,13 @@ class _ChapterLogger(logging.LoggerAdapter[sphinx_logging.SphinxLoggerAdapter]):
 
 
 def _clients(env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, NotebookClientBase]]:
-    config = env.mystnb_config
+    config = env.mystnb_config  # type: ignore[attr-defined]  # myst-nb's
     cache = get_cache(config.execution_cache_path)
     for page in pages:
         path = Path(env.doc2path(page))
         text = path.read_text("utf-8")
-        reader = create_nb_reader(str(path), env.myst_config, config, text)
+        myst = env.myst_config  # type: ignore[attr-defined]  # myst-nb's
+        reader = create_nb_reader(str(path), myst, config, text)
         if reader is None:
             continue
         notebook = reader.read(text)

@@ -7,6 +7,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
 
 def last_changes(root: Path) -> dict[str, str]:
@@ -40,8 +41,8 @@ def last_changes(root: Path) -> dict[str, str]:
     return days
 
 
-def _find_days(app: Sphinx) -> None:
-    app.env.course_last_changes = last_changes(Path(app.srcdir))
+def _find_days(app: Sphinx, config: Config) -> None:
+    config.course_last_changes = last_changes(Path(app.srcdir))
 
 
 def _add_day(
@@ -50,7 +51,7 @@ def _add_day(
     if doctree is None:
         return
     file = Path(app.env.doc2path(pagename)).relative_to(app.srcdir).as_posix()
-    context["course_last_change"] = app.env.course_last_changes.get(file)
+    context["course_last_change"] = app.config.course_last_changes.get(file)
 
 
 def setup(app: Sphinx) -> None:
@@ -59,5 +60,6 @@ def setup(app: Sphinx) -> None:
     Args:
         app: The Sphinx application.
     """
-    app.connect("builder-inited", _find_days)
+    app.add_config_value("course_last_changes", {}, "", types=[dict])
+    app.connect("config-inited", _find_days)
     app.connect("html-page-context", _add_day)

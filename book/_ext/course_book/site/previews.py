@@ -13,6 +13,7 @@ from typing import Any
 from docutils import nodes
 from pybtex.plugin import find_plugin
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinxcontrib.bibtex.transforms import node_text_transform
 
 
@@ -25,7 +26,9 @@ class Entries:
         Args:
             app: The Sphinx application, all pages read.
         """
-        self.app = app
+        assert isinstance(app.builder, StandaloneHTMLBuilder)
+        self.builder = app.builder
+        self.env = app.env
         terms = app.env.domaindata["std"]["objects"].items()
         self.glossaries = {place[0] for (kind, _), place in terms if kind == "term"}
         self.citations: dict[tuple[str, str], Any] = {
@@ -49,13 +52,13 @@ class Entries:
             entry: nodes.Element | None = _bare([paragraph])
         else:
             entry = self._terms(docname).get(label)
-        return self.app.builder.render_partial(entry)["fragment"].strip() if entry else ""
+        return self.builder.render_partial(entry)["fragment"].strip() if entry else ""
 
     def _terms(self, docname: str) -> dict[str, nodes.Element]:
         if docname not in self.glossaries:
             return {}
         if docname not in self._meanings:
-            document = self.app.env.get_and_resolve_doctree(docname, self.app.builder)
+            document = self.env.get_and_resolve_doctree(docname, self.builder)
             self._meanings[docname] = dict(_meanings(document))
         return self._meanings[docname]
 

@@ -137,7 +137,7 @@ def _write_sitemap(app: Sphinx, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html" or not base:
         return
     root = Path(app.srcdir)
-    days = app.env.course_last_changes
+    days = app.config.course_last_changes
     pages = {
         base + app.builder.get_target_uri(name): days.get(
             Path(app.env.doc2path(name)).relative_to(root).as_posix()
