@@ -10,13 +10,13 @@
   const newId = () => `course-control-${(count += 1)}`;
   const makeLabel = (id, name) => make("label", { class: "course-label", for: id }, name);
 
-  /** A slider between numbers, or from each of `values` to the next. */
+  /** A slider between numbers, or from each of `values` to the next, `value` being one of them. */
   class Slider {
     constructor(name, onInput, { values = null, min = 0, max, step = 1, value }) {
       const id = newId();
-      this.values = values;
+      this.values = values && [...new Set([...values, value])].sort((a, b) => a - b);
       const places = values
-        ? { min: 0, max: values.length - 1, step: 1, value: values.indexOf(value) }
+        ? { min: 0, max: this.values.length - 1, step: 1, value: this.values.indexOf(value) }
         : { min, max, step, value };
       this.input = make("input", { type: "range", id, ...places });
       this.output = make("output", { for: id });

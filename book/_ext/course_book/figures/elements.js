@@ -27,6 +27,15 @@
     return fill(document.createElementNS(SVG, tag), attributes, children);
   }
 
+  /** An empty chart; what it shows stands in words elsewhere. */
+  function makeChart(width, height) {
+    return makeSvg("svg", { class: "course-chart", viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
+  }
+
+  function makeChartLabel(words, x, y, anchor, dy = 0) {
+    return makeSvg("text", { class: "course-chart-label", x, y, dy, "text-anchor": anchor }, words);
+  }
+
   /** A number with its sign; a true minus, and no "-0.00". */
   function signed(number, digits = 2) {
     const text = Math.abs(number).toFixed(digits);
@@ -45,6 +54,14 @@
     return `10${raised.join("")}`;
   }
 
-  window.courseElements = { make, makeScroller, makeSvg, signed, grouped, powerOfTen };
+  /** A number as digits times a power of ten: 2.5 x 10^-6. */
+  function scientific(number, digits = 1) {
+    const power = Math.floor(Math.log10(number));
+    return `${(number / 10 ** power).toFixed(digits)} \u00B7 ${powerOfTen(power)}`;
+  }
+
+  window.courseElements = {
+    make, makeScroller, makeSvg, makeChart, makeChartLabel, signed, grouped, powerOfTen, scientific,
+  };
   window.courseFigures = {};
 })();

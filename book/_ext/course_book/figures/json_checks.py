@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from reprlib import repr as short_repr
 from typing import Any
 
+Matrix = tuple[tuple[float, ...], ...]
+
 
 def require_fields(data: Any, names: Iterable[str], where: str = "") -> dict[str, Any]:
     """Check that data are an object with these fields and no other.
@@ -121,9 +123,7 @@ def require_ascending(name: str, numbers: Sequence[float]) -> None:
         raise ValueError(f"{name} must hold ascending numbers, got {short_repr(list(numbers))}")
 
 
-def require_matrix(
-    name: str, rows: Any, height: int, width: int | None = None
-) -> tuple[tuple[float, ...], ...]:
+def require_matrix(name: str, rows: Any, height: int, width: int | None = None) -> Matrix:
     """Check that rows are a list of so many rows of finite numbers.
 
     Args:

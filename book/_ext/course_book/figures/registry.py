@@ -26,7 +26,7 @@ from course_book.figures.transformer_flow.data import TransformerFlow
 from course_book.figures.warm_up_schedule.data import WarmUpSchedule
 from course_book.figures.word_neighbours.data import WordNeighbours
 
-SHARED_SCRIPTS = ("elements.js", "controls.js")
+SHARED_SCRIPTS = ("elements.js", "arithmetic.js", "controls.js")
 """What all figures' scripts build on; they run before them."""
 
 

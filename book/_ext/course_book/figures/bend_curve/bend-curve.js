@@ -5,7 +5,7 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg, signed } = window.courseElements;
+  const { make, makeChart, makeSvg, signed } = window.courseElements;
   const { Slider, Summary, makeButton } = window.courseControls;
   const WIDTH = 640;
   const HEIGHT = 300;
@@ -57,7 +57,7 @@
       this.tall = TALLEST * Math.max(...model.y.map(Math.abs));
       this.units = model.units.map((unit) => [...unit]);
       this.bias = model.bias;
-      this.svg = makeSvg("svg", { class: "course-chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
+      this.svg = makeChart(WIDTH, HEIGHT);
       this.svg.append(
         makeSvg("line", { class: "bend-axis", x1: 0, x2: WIDTH, y1: this.toY(0), y2: this.toY(0) }),
         makeSvg("polyline", { class: "bend-curve", points: this.points(model.x, model.y) }),

@@ -5,7 +5,7 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg, powerOfTen } = window.courseElements;
+  const { make, makeChart, makeChartLabel, makeSvg, scientific } = window.courseElements;
   const { Slider, Summary, makeButton } = window.courseControls;
   const STACKINGS = [
     ["plain", "plain: f(x)"],
@@ -20,8 +20,7 @@
   /** A number as a person would write it: 0.15, 2.2, 6 x 10^6. */
   function written(number) {
     if (number >= 0.01 && number < 1000) return String(Number(number.toPrecision(2)));
-    const power = Math.floor(Math.log10(number));
-    return `${(number / 10 ** power).toFixed(1)} \u00B7 ${powerOfTen(power)}`;
+    return scientific(number);
   }
 
   /** One logarithmic chart; all depths share its scale, so that deeper is seen to be deeper. */
@@ -34,7 +33,7 @@
       this.low = Math.floor(Math.log10(Math.min(...all)));
       this.high = Math.ceil(Math.log10(Math.max(...all)));
       this.lines = new Map();
-      this.svg = makeSvg("svg", { class: "course-chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
+      this.svg = makeChart(WIDTH, HEIGHT);
       this.drawGrid();
       STACKINGS.forEach(([name]) => {
         const line = makeSvg("polyline", { class: `depth-line depth-line--${name}` });
@@ -51,17 +50,13 @@
         const words = power === 0 ? "1" : written(10 ** power).replace(/^1\.0 \u00B7 /, "");
         this.svg.append(
           makeSvg("line", { class: "course-chart-grid", x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y, y2: y }),
-          this.label(words, MARGIN.left - 8, y, "end", "0.35em"),
+          makeChartLabel(words, MARGIN.left - 8, y, "end", "0.35em"),
         );
       }
       this.svg.append(
-        this.label("first layer", MARGIN.left, HEIGHT - 6, "start"),
-        this.label("last layer", WIDTH - MARGIN.right, HEIGHT - 6, "end"),
+        makeChartLabel("first layer", MARGIN.left, HEIGHT - 6, "start"),
+        makeChartLabel("last layer", WIDTH - MARGIN.right, HEIGHT - 6, "end"),
       );
-    }
-
-    label(words, x, y, anchor, dy = 0) {
-      return makeSvg("text", { class: "course-chart-label", x, y, dy, "text-anchor": anchor }, words);
     }
 
     y(number) {

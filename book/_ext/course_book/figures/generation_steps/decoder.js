@@ -7,17 +7,10 @@
 (function () {
   "use strict";
 
+  const { dot, softmax } = window.courseArithmetic;
   const EPSILON = 1e-5;
 
-  const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
   const add = (a, b) => a.map((value, i) => value + b[i]);
-
-  function softmax(scores) {
-    const largest = Math.max(...scores);
-    const powers = scores.map((score) => Math.exp(score - largest));
-    const sum = powers.reduce((a, b) => a + b, 0);
-    return powers.map((power) => power / sum);
-  }
 
   function normalise(x, weight, bias) {
     const mean = x.reduce((a, b) => a + b, 0) / x.length;

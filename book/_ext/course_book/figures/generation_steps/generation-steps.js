@@ -1,6 +1,6 @@
 /* The figure "generation-steps": a language model writes, one token a step, and the reader chooses.
  *
- * model: { words, start, end, num_heads, weights, note }; see generation-steps/decoder.js.
+ * model: { words, start, end, num_heads, weights, note }; see decoder.js.
  */
 (function () {
   "use strict";

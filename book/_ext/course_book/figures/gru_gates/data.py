@@ -9,13 +9,12 @@ from typing import Any
 from course_book.figures.figure_data import FigureData
 from course_book.figures.html_table import html_table
 from course_book.figures.json_checks import (
+    Matrix,
     require_matrix,
     require_number,
     require_numbers,
     require_texts,
 )
-
-Matrix = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg, powerOfTen } = window.courseElements;
+  const { make, makeChart, makeChartLabel, makeSvg, scientific } = window.courseElements;
   const { Slider, Summary } = window.courseControls;
   const WIDTH = 640;
   const HEIGHT = 300;
@@ -35,19 +35,15 @@
   /** 0.9001, or 2.5 x 10^-6 where that would be all zeros. */
   function written(number) {
     if (number >= 0.001 || number === 0) return number.toFixed(4);
-    const power = Math.floor(Math.log10(number));
-    return `${(number / 10 ** power).toFixed(1)} \u00B7 ${powerOfTen(power)}`;
+    return scientific(number);
   }
 
   class LabelSmoothing {
     constructor(model, el) {
-      const sizes = VOCABULARIES.includes(model.vocab_size)
-        ? VOCABULARIES
-        : [...VOCABULARIES, model.vocab_size].sort((a, b) => a - b);
       this.lead = this.slider("Lead", { max: LONGEST, step: 0.1, value: model.lead });
       this.smoothing = this.slider("Smoothing \u03B5", { max: 0.5, step: 0.01, value: model.smoothing });
-      this.size = this.slider("Vocabulary V", { values: sizes, value: model.vocab_size });
-      this.svg = makeSvg("svg", { class: "course-chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
+      this.size = this.slider("Vocabulary V", { values: VOCABULARIES, value: model.vocab_size });
+      this.svg = makeChart(WIDTH, HEIGHT);
       this.grid = makeSvg("g");
       this.best = makeSvg("line", { class: "smooth-best" });
       this.plain = makeSvg("polyline", { class: "smooth-curve smooth-curve--plain" });
@@ -97,10 +93,6 @@
       return HEIGHT - MARGIN.bottom - ((HEIGHT - MARGIN.top - MARGIN.bottom) * cost) / this.highest;
     }
 
-    text(words, x, y, anchor) {
-      return makeSvg("text", { class: "course-chart-label", x, y, "text-anchor": anchor }, words);
-    }
-
     drawGrid() {
       const step = this.highest > 8 ? 4 : this.highest > 3 ? 2 : 0.5;
       const parts = [];
@@ -108,13 +100,13 @@
         const y = this.y(cost);
         parts.push(
           makeSvg("line", { class: "course-chart-grid", x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y, y2: y }),
-          this.text(String(cost), MARGIN.left - 8, y + 5, "end"),
+          makeChartLabel(String(cost), MARGIN.left - 8, y + 5, "end"),
         );
       }
       for (let lead = 0; lead <= LONGEST; lead += 4) {
-        parts.push(this.text(String(lead), this.x(lead), HEIGHT - MARGIN.bottom + 22, "middle"));
+        parts.push(makeChartLabel(String(lead), this.x(lead), HEIGHT - MARGIN.bottom + 22, "middle"));
       }
-      parts.push(this.text("lead of the right word's logit", WIDTH - MARGIN.right, HEIGHT - 4, "end"));
+      parts.push(makeChartLabel("lead of the right word's logit", WIDTH - MARGIN.right, HEIGHT - 4, "end"));
       this.grid.replaceChildren(...parts);
     }
 

@@ -6,13 +6,12 @@ from typing import Any
 from course_book.figures.figure_data import FigureData
 from course_book.figures.html_table import html_table
 from course_book.figures.json_checks import (
+    Matrix,
     require_list,
     require_matrix,
     require_texts,
     require_whole,
 )
-
-Matrix = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,9 @@
 (function () {
   "use strict";
 
+  const { dot } = window.courseArithmetic;
+
   const range = (n) => [...Array(n).keys()];
-  const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
   const times = (a, b) => a.map((row) => b[0].map((_, j) => row.reduce((sum, value, k) => sum + value * b[k][j], 0)));
 
   /** Softmax over the permitted keys; a query without any gets zeros. */

@@ -6,6 +6,7 @@ from typing import Any
 from course_book.figures.figure_data import FigureData
 from course_book.figures.html_table import html_table
 from course_book.figures.json_checks import (
+    Matrix,
     require_fields,
     require_list,
     require_matrix,
@@ -28,7 +29,7 @@ class Asked:
     place: int
     question: int
     answer: int
-    votes: tuple[tuple[float, ...], ...]
+    votes: Matrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,7 @@ class ReadSentence:
 
     words: tuple[str, ...]
     start: int
-    weights: tuple[tuple[tuple[float, ...], ...], ...]
+    weights: tuple[Matrix, ...]
     asked: tuple[Asked, ...]
 
 
@@ -61,7 +62,7 @@ class MultiHead(FigureData):
 
     questions: tuple[str, ...]
     vocabulary: tuple[str, ...]
-    base: tuple[tuple[float, ...], ...]
+    base: Matrix
     sentences: tuple[ReadSentence, ...]
 
     @classmethod

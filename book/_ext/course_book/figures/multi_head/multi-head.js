@@ -8,13 +8,7 @@
 
   const { make, signed } = window.courseElements;
   const { Summary, makeButton, makeSelect } = window.courseControls;
-
-  function softmax(logits) {
-    const highest = Math.max(...logits);
-    const powers = logits.map((logit) => Math.exp(logit - highest));
-    const sum = powers.reduce((a, b) => a + b, 0);
-    return powers.map((power) => power / sum);
-  }
+  const { softmax } = window.courseArithmetic;
 
   /** A weight without its leading zero; nothing for nothing. */
   function short(weight) {

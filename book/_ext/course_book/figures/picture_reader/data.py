@@ -7,6 +7,7 @@ from typing import Any
 from course_book.figures.figure_data import FigureData
 from course_book.figures.html_table import html_table
 from course_book.figures.json_checks import (
+    Matrix,
     require_fields,
     require_list,
     require_matrix,
@@ -29,7 +30,7 @@ class Reading:
     """
 
     words: tuple[str, ...]
-    weights: tuple[tuple[float, ...], ...] | None
+    weights: Matrix | None
 
 
 @dataclass(frozen=True, kw_only=True)

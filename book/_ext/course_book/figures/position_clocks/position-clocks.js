@@ -63,8 +63,7 @@
       this.clocks = Array.from({ length: model.d_model / 2 }, () => new Clock());
       this.position = this.slider("Position t", { max: model.length - 1, value: 12 });
       this.shift = this.slider("Shift k", { max: LONGEST_SHIFT, value: 3 });
-      const values = BASES.includes(model.base) ? BASES : [...BASES, model.base].sort((a, b) => a - b);
-      this.base = this.slider("Base", { values, value: model.base });
+      this.base = this.slider("Base", { values: BASES, value: model.base });
       this.summary = new Summary();
       el.className = "clocks";
       el.append(

@@ -5,17 +5,11 @@
 (function () {
   "use strict";
 
+  const { dot } = window.courseArithmetic;
+
   /** The product of a query with every key, divided by `divisor`: n numbers. */
   function scores(query, keys, divisor) {
-    return keys.map((key) => key.reduce((sum, k, i) => sum + k * query[i], 0) / divisor);
-  }
-
-  /** Positive weights that sum to 1; the largest score is taken off first, lest exp overflow. */
-  function softmax(numbers) {
-    const top = Math.max(...numbers);
-    const powers = numbers.map((number) => Math.exp(number - top));
-    const total = powers.reduce((sum, power) => sum + power, 0);
-    return powers.map((power) => power / total);
+    return keys.map((key) => dot(key, query) / divisor);
   }
 
   /** The sum of the values, each times its weight: value_dim numbers. */
@@ -25,5 +19,5 @@
     );
   }
 
-  window.courseAttention = { scores, softmax, mix };
+  window.courseAttention = { scores, mix };
 })();

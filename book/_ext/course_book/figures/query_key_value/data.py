@@ -8,9 +8,7 @@ from typing import Any
 
 from course_book.figures.figure_data import FigureData
 from course_book.figures.html_table import html_table
-from course_book.figures.json_checks import require_matrix, require_texts, require_whole
-
-Vectors = tuple[tuple[float, ...], ...]
+from course_book.figures.json_checks import Matrix, require_matrix, require_texts, require_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +24,9 @@ class QueryKeyValue(FigureData):
     """
 
     words: tuple[str, ...]
-    query: Vectors
-    key: Vectors
-    value: Vectors
+    query: Matrix
+    key: Matrix
+    value: Matrix
     head_dim: int
 
     @classmethod

@@ -6,7 +6,8 @@
 (function () {
   "use strict";
 
-  const { scores, softmax, mix } = window.courseAttention;
+  const { softmax } = window.courseArithmetic;
+  const { scores, mix } = window.courseAttention;
   const { make, signed } = window.courseElements;
   const { Summary, makeButton, placeByKey } = window.courseControls;
   const { Bar, Columns } = window.courseBars;

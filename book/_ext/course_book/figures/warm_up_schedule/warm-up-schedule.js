@@ -5,7 +5,7 @@
 (function () {
   "use strict";
 
-  const { make, makeSvg, grouped, powerOfTen } = window.courseElements;
+  const { make, makeChart, makeChartLabel, makeSvg, grouped, powerOfTen, scientific } = window.courseElements;
   const { Slider, Summary, makeButton } = window.courseControls;
   const WIDTH = 640;
   const HEIGHT = 300;
@@ -22,10 +22,6 @@
     return width ** -0.5 * Math.min(update ** -0.5, update * warmup ** -1.5);
   }
 
-  function withOwn(numbers, own) {
-    return numbers.includes(own) ? numbers : [...numbers, own].sort((a, b) => a - b);
-  }
-
   const short = (number) => (number >= 1000 ? `${number / 1000}k` : String(number));
   const power = (exponent) => (exponent === 0 ? "1" : powerOfTen(exponent));
 
@@ -33,21 +29,21 @@
   function written(number) {
     const exponent = Math.floor(Math.log10(number));
     if (exponent >= -4) return Number(number.toPrecision(3)).toFixed(2 - exponent);
-    return `${(number / 10 ** exponent).toFixed(2)} \u00B7 ${power(exponent)}`;
+    return scientific(number, 2);
   }
 
   class WarmUpSchedule {
     constructor(model, el) {
       this.model = model;
-      this.width = this.slider("Width d_model", withOwn(WIDTHS, model.d_model), model.d_model);
-      this.warmup = this.slider("Warm-up w", withOwn(WARMUPS, model.warmup_steps), model.warmup_steps);
-      this.steps = this.slider("Updates shown", withOwn(STEPS, model.steps), model.steps);
+      this.width = this.slider("Width d_model", WIDTHS, model.d_model);
+      this.warmup = this.slider("Warm-up w", WARMUPS, model.warmup_steps);
+      this.steps = this.slider("Updates shown", STEPS, model.steps);
       this.isLog = false;
       this.axes = makeButton("Logarithmic axes", () => {
         this.isLog = !this.isLog;
         this.update();
       });
-      this.svg = makeSvg("svg", { class: "course-chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
+      this.svg = makeChart(WIDTH, HEIGHT);
       this.grid = makeSvg("g");
       this.paper = makeSvg("polyline", { class: "schedule-curve schedule-curve--paper" });
       this.curve = makeSvg("polyline", { class: "schedule-curve schedule-curve--own" });
@@ -101,10 +97,6 @@
         .join(" ");
     }
 
-    text(words, x, y, anchor) {
-      return makeSvg("text", { class: "course-chart-label", x, y, "text-anchor": anchor }, words);
-    }
-
     ticks() {
       if (this.isLog) {
         const powers = Array.from({ length: (HIGHEST - LOWEST) / 2 + 1 }, (_, i) => 10 ** (LOWEST + 2 * i));
@@ -125,11 +117,11 @@
         const y = this.y(value);
         parts.push(
           makeSvg("line", { class: "course-chart-grid", x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y, y2: y }),
-          this.text(this.isLog ? power(Math.round(Math.log10(value))) : String(value), MARGIN.left - 8, y + 5, "end"),
+          makeChartLabel(this.isLog ? power(Math.round(Math.log10(value))) : String(value), MARGIN.left - 8, y + 5, "end"),
         );
       });
-      updates.forEach((update) => parts.push(this.text(short(update), this.x(update), HEIGHT - MARGIN.bottom + 22, "middle")));
-      parts.push(this.text("update", WIDTH - MARGIN.right, HEIGHT - 7, "end"));
+      updates.forEach((update) => parts.push(makeChartLabel(short(update), this.x(update), HEIGHT - MARGIN.bottom + 22, "middle")));
+      parts.push(makeChartLabel("update", WIDTH - MARGIN.right, HEIGHT - 7, "end"));
       this.grid.replaceChildren(...parts);
     }
 

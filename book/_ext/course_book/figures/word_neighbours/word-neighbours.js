@@ -7,10 +7,10 @@
 
   const { make } = window.courseElements;
   const { Radios, Summary, makeSelect } = window.courseControls;
+  const { dot } = window.courseArithmetic;
   const SHOWN = 8;
 
   function cosine(a, b) {
-    const dot = (x, y) => x.reduce((sum, entry, i) => sum + entry * y[i], 0);
     return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
   }
 
