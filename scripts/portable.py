@@ -57,7 +57,7 @@ def write_project(folder: Path) -> list[str]:
         The chapters' files.
     """
     sys.path.insert(0, str(ROOT / "book" / "_ext"))
-    from course_book.formulas import macros
+    from course_book.markup.formulas import macros
 
     formulas = {
         name: re.sub(r"\\htmlClass\{[^}]*\}", "", meaning) for name, meaning in macros().items()

@@ -7,7 +7,7 @@ import sys
 import time
 
 from tests.book.conftest import SITE
-from tests.book.test_chapter_notebooks import CHAPTERS, run_notebook
+from tests.book.notebooks.test_chapter_notebooks import CHAPTERS, run_notebook
 
 if __name__ == "__main__":
     for chapter in sys.argv[1:] or CHAPTERS:

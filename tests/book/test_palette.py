@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from course_book.formulas import ROLES
+from course_book.markup.formulas import ROLES
 
 from course_lib.plotting.picture import COLORS, INK
 

@@ -1,32 +1,31 @@
-"""The book's own Sphinx extension: quizzes, live figures, an offline site, honest caching."""
+"""The book's own Sphinx extension: quizzes, live figures, an offline site, honest caching.
+
+``figures``, ``directives``, ``markup`` and ``site`` stand side by side; ``notebooks`` imports
+``directives`` and ``markup``.
+"""
 
 from typing import Any
 
 from sphinx.application import Sphinx
 
-from course_book import (
-    accessible_html,
+from course_book.directives import (
     api,
-    chapter_notebooks,
     choice_directives,
-    citation_years,
     course_map,
-    execution,
+    homework_table,
+    schedule,
+    status,
+)
+from course_book.figures import assets, interactive
+from course_book.markup import (
+    citation_years,
     exercises,
     formulas,
     glossary_terms,
-    homework_table,
-    interactive,
     joined_formulas,
-    launch,
-    offline,
-    page_dates,
-    previews,
-    published,
-    schedule,
-    side_by_side,
-    status,
 )
+from course_book.notebooks import chapter_notebooks, execution, launch, side_by_side
+from course_book.site import accessible_html, offline, page_dates, previews, published
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -40,7 +39,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """
     parts = (
         *(execution, side_by_side, formulas, joined_formulas, citation_years, glossary_terms),
-        *(choice_directives, interactive, exercises),
+        *(choice_directives, interactive, assets, exercises),
         *(course_map, api, schedule, homework_table, status),
         *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),
     )

@@ -1,8 +1,8 @@
 /* Quizzes and predictions: an answer is judged at once, explained, and remembered.
  *
- * Reads the HTML of book/_ext/course_book/choice_nodes.py. Arrow keys in a radio group choose as
- * they move, so there an answer counts only when confirmed by Enter or Space; a press with the
- * pointer counts at once. The status line is a live region: it says the verdict and the reason.
+ * Reads the HTML of book/_ext/course_book/directives/choice_nodes.py. Arrow keys in a radio group
+ * choose as they move, so there an answer counts only when confirmed by Enter or Space; a press with
+ * the pointer counts at once. The status line is a live region: it says the verdict and the reason.
  */
 (function () {
   "use strict";

@@ -1,7 +1,7 @@
 /* Shows what a link to the glossary or the bibliography leads to, while it is pointed at or has the
  * focus. The pointer may enter the preview; Escape closes it.
  *
- * Reads the <template> elements of book/_ext/course_book/previews.py.
+ * Reads the <template> elements of book/_ext/course_book/site/previews.py.
  */
 (function () {
   "use strict";

@@ -1,0 +1,193 @@
+"""The directive ``course-api``: a reference of rooms of course_lib, out of their docstrings.
+
+Its arguments name packages or modules. Which modules a package has, and which names are public, is
+asked of the library itself, so a page can't fall behind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+
+from course_book.directives.chapters import chapter_titles
+
+if TYPE_CHECKING:
+    from course_lib.course_map import MapRow
+
+_CLASS_OF = re.compile(r"type\[~course_lib\.[\w.]+\.(\w+)\]")
+
+
+def room_modules(folder: Path, room: str) -> list[str]:
+    """Return what a page about a room describes.
+
+    Args:
+        folder: The library's.
+        room: A package or a module of the library, by its name within it.
+
+    Returns:
+        The room itself, then the modules and packages in it, at every depth, as
+        ``models.pretrained.bert``. Programs, ``__main__``, are left out.
+
+    Raises:
+        ValueError: The library has no such room.
+    """
+    path = folder / room.replace(".", "/")
+    if not (path / "__init__.py").is_file():
+        if not path.with_suffix(".py").is_file():
+            raise ValueError(f"course_lib has no room {room!r}")
+        return [room]
+    files = (file.relative_to(folder).with_suffix("").parts for file in path.rglob("*.py"))
+    names = (parts[:-1] if parts[-1] == "__init__" else parts for parts in files)
+    return sorted(".".join(parts) for parts in names if parts[-1] != "__main__")
+
+
+def link_chapter(lines: list[str], titles: Mapping[str, str]) -> None:
+    """Make one paragraph of a docstring's line "Source: ...", its chapters linked.
+
+    Args:
+        lines: The docstring's lines, changed in place.
+        titles: The title of each chapter that the book has, by the chapter's name.
+    """
+    for start, line in enumerate(lines):
+        if line.startswith("Source: "):
+            end = next((i for i in range(start, len(lines)) if not lines[i].strip()), len(lines))
+            text = " ".join(part.strip() for part in lines[start:end])
+            for name, title in titles.items():
+                text = text.replace(f'chapter "{title}"', f"chapter :doc:`{title} </book/{name}>`")
+            lines[start:end] = [text]
+            return
+
+
+def _lines(
+    modules: Sequence[str], rows: Sequence[MapRow], titles: Mapping[str, str]
+) -> Iterator[str]:
+    row_of = {row.module: row for row in rows}
+    for module in modules:
+        yield from (f"## {module}", "", "```{eval-rst}", f".. automodule:: course_lib.{module}")
+        yield from ("   :members:", "   :ignore-module-all:", "   :no-value:", "```", "")
+        row = row_of.get(module)
+        if row and row.chapter in titles:
+            written = f" Written by you in homework `{row.homework}`." if row.homework else ""
+            yield from (f"Chapter: {{doc}}`/book/{row.chapter}`.{written}", "")
+
+
+class CourseApiDirective(SphinxDirective):
+    """Rooms of the library, a section for each of their modules."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Write the sections."""
+        from course_lib.course_map import COURSE_MAP  # found only once the extension is set up
+
+        folder = Path(self.env.srcdir) / "course_lib"
+        try:
+            modules = [m for room in self.arguments[0].split() for m in room_modules(folder, room)]
+        except ValueError as problem:
+            raise self.error(str(problem)) from problem
+        lines = list(_lines(modules, COURSE_MAP, _titles_in_book(self.env)))
+        # MyST puts a heading, and what follows it, into the page's own section.
+        content = StringList(lines, source=self.env.docname)
+        self.state.nested_parse(content, 0, nodes.container(), match_titles=True)
+        return []
+
+
+def _skip_fields(
+    app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any
+) -> bool | None:
+    # Fields of named tuples are described by their class, under "Attributes".
+    return True if type(member).__name__ == "_tuplegetter" else None
+
+
+def hide_first_colon(lines: list[str], what: str) -> None:
+    """Keep napoleon from taking for a type what stands before a colon in a sentence.
+
+    Types stand in our signatures. "Returns: The batch: one row a sentence" names none, nor does
+    the docstring of a constant or a property. napoleon reads a line that begins with a colon as
+    one without.
+
+    Args:
+        lines: The docstring's lines, changed in place.
+        what: Of what kind of object, as autodoc calls it.
+    """
+    firsts = [i + 1 for i, line in enumerate(lines) if line.strip() in ("Returns:", "Yields:")]
+    if what in ("data", "attribute", "property"):
+        firsts.append(0)
+    for i in firsts:
+        indent = lines[i][: len(lines[i]) - len(lines[i].lstrip())]
+        lines[i] = f"{indent}: {lines[i].lstrip()}"
+
+
+def show_commands(lines: list[str], what: str) -> None:
+    """Show what is set in, in a module's docstring, as it is typed: every dash, line by line.
+
+    Args:
+        lines: The docstring's lines, changed in place.
+        what: Of what kind of object, as autodoc calls it.
+    """
+    if what != "module":
+        return
+    for i in reversed(range(1, len(lines))):
+        above = next((line for line in reversed(lines[:i]) if line.strip()), "")
+        begins = lines[i].startswith("    ") and not lines[i - 1].strip()
+        if begins and not above.startswith("    ") and not above.endswith("::"):
+            lines[i:i] = [".. code-block:: text", ""]
+
+
+def _prepare(
+    app: Sphinx, what: str, name: str, member: Any, options: Any, lines: list[str]
+) -> None:
+    hide_first_colon(lines, what)
+    show_commands(lines, what)
+    link_chapter(lines, _titles_in_book(app.env))
+
+
+def _titles_in_book(env: BuildEnvironment) -> dict[str, str]:
+    """Leave out the chapters that the table of contents leaves out: they make no page."""
+    titles = env.config.course_titles
+    return {name: titles[name] for name in titles if f"book/{name}" in env.found_docs}
+
+
+def _find_titles(app: Sphinx, config: Config) -> None:
+    config.course_titles = chapter_titles(Path(app.srcdir) / "book")
+
+
+def _shorten(
+    app: Sphinx,
+    what: str,
+    name: str,
+    thing: Any,
+    options: Any,
+    arguments: str | None,
+    returns: str | None,
+) -> tuple[str | None, str | None]:
+    if what == "class" and getattr(thing, "_is_protocol", False):
+        return "", None  # a protocol is never made, so (*args, **kwargs) would mislead
+    # autodoc shortens the names of classes, but not within type[...].
+    return arguments and _CLASS_OF.sub(r"type[\1]", arguments), returns
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directive, and autodoc, which reads the docstrings.
+
+    Args:
+        app: The Sphinx application.
+    """
+    app.setup_extension("sphinx.ext.autodoc")
+    app.setup_extension("sphinx.ext.napoleon")
+    app.add_directive("course-api", CourseApiDirective)
+    app.add_config_value("course_titles", {}, "env", types=[dict])  # a new title is read everywhere
+    app.connect("config-inited", _find_titles)
+    app.connect("autodoc-skip-member", _skip_fields)
+    app.connect("autodoc-process-signature", _shorten)
+    app.connect("autodoc-process-docstring", _prepare, priority=400)  # before napoleon, at 500

@@ -1,0 +1,1 @@
+"""Source words left, target words right, lines as thick as weights."""

@@ -1,0 +1,1 @@
+"""Each step a column of candidates, best on top."""

@@ -1,0 +1,1 @@
+"""A few ReLU units, each one bend, follow a curve."""

@@ -1,0 +1,1 @@
+"""BLEU of the reader's own text, with the n-grams that count marked."""

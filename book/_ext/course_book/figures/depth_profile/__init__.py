@@ -1,0 +1,1 @@
+"""Sizes and gradients through a stack of layers, in four stackings."""

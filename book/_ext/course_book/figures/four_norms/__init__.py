@@ -1,0 +1,1 @@
+"""A vector to move, and what four normalisations make of it."""

@@ -1,0 +1,1 @@
+"""A language model writes, one token a step, and the reader chooses."""

@@ -1,0 +1,141 @@
+"""The directive ``interactive``: a figure that a script draws from data the chapter computed.
+
+A chapter's code cell shows the data as ``<script type="application/json" id="...">``; the
+directive names it. The page holds a table of the data in the figure's place, which the script
+replaces, so that a reader without scripts misses the movement and no content.
+"""
+
+import json
+import re
+from html import escape
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
+
+from course_book.figures.registry import FIGURES
+
+logger = logging.getLogger(__name__)
+
+
+class interactive_figure(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
+    """The figure; its children are the caption. Attributes name, data, fallback, table, note."""
+
+
+class InteractiveDirective(SphinxDirective):
+    """A figure by name, with a caption as its content."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar = {
+        "data": directives.unchanged_required,
+        "fallback": directives.unchanged_required,
+        "name": directives.unchanged_required,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        """Return the figure's node.
+
+        Raises:
+            docutils.parsers.rst.DirectiveError: The figure is not known, or data is not named.
+        """
+        name = self.arguments[0]
+        if name not in FIGURES:
+            raise self.error(f"interactive: no figure {name!r}; there are {sorted(FIGURES)}")
+        if "data" not in self.options:
+            raise self.error("interactive: ':data:' must name the JSON that a code cell shows")
+        node = interactive_figure(
+            figure=name, data=self.options["data"], fallback=self.options.get("fallback", "")
+        )
+        self.set_source_info(node)
+        self.add_name(node)
+        self.state.nested_parse(self.content, self.content_offset, node)
+        return [node]
+
+
+class FillFigures(SphinxPostTransform):
+    """Find each figure's data in its page, check it, and make the table of it."""
+
+    default_priority = 400  # after MyST-NB has chosen among a cell's outputs
+
+    def run(self, **kwargs: Any) -> None:
+        """Fill every figure of the page."""
+        for node in list(self.document.findall(interactive_figure)):
+            try:
+                data = FIGURES[node["figure"]].model.from_json(self._find(node["data"]))
+            except ValueError as error:
+                logger.error(
+                    "interactive %s: data %r: %s",
+                    node["figure"],
+                    node["data"],
+                    error,
+                    location=node,
+                    type="course_book",
+                )
+                node.parent.remove(node)
+                continue
+            node["table"], node["note"] = data.table(), data.note
+            self._check_fallback(node)
+
+    def _find(self, name: str) -> Any:
+        script = re.compile(
+            rf'<script\b[^>]*\bid="{re.escape(name)}"[^>]*>(?P<json>.*?)</script>', re.DOTALL
+        )
+        for raw in self.document.findall(nodes.raw):
+            if match := script.search(raw.astext()):
+                return json.loads(match["json"])
+        raise ValueError(
+            f'no code cell of the page shows <script type="application/json" id="{name}">'
+        )
+
+    def _check_fallback(self, node: interactive_figure) -> None:
+        label = node["fallback"]
+        if label and nodes.make_id(label) not in self.document.ids:
+            logger.error(
+                "interactive %s: no static figure %r in the page",
+                node["figure"],
+                label,
+                location=node,
+                type="course_book",
+            )
+
+
+def _visit(self: HTML5Translator, node: interactive_figure) -> None:
+    name, fallback = node["figure"], nodes.make_id(node["fallback"])
+    identity = f' id="{escape(node["ids"][0])}"' if node["ids"] else ""
+    see = (
+        f'<p class="course-interactive__off">Scripts are off: <a href="#{fallback}">a still '
+        "figure</a> and this table show the same.</p>"
+        if fallback
+        else '<p class="course-interactive__off">Scripts are off: this table shows the same.</p>'
+    )
+    note = f'<p class="course-interactive__note">{escape(node["note"])}</p>' if node["note"] else ""
+    self.body.append(
+        f'<figure class="course-interactive"{identity} data-course-figure="{name}"'
+        f' data-course-data="{escape(node["data"])}" data-course-fallback="{fallback}">\n'
+        f'<div class="course-interactive__stage">{see}{node["table"]}{note}</div>\n<figcaption>\n'
+    )
+
+
+def _depart(self: HTML5Translator, node: interactive_figure) -> None:
+    self.body.append("</figcaption>\n</figure>\n")
+
+
+def _skip(self: Any, node: nodes.Element) -> None:
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directive.
+
+    Args:
+        app: The Sphinx application.
+    """
+    app.add_node(interactive_figure, html=(_visit, _depart), latex=(_skip, None))
+    app.add_directive("interactive", InteractiveDirective)
+    app.add_post_transform(FillFigures)

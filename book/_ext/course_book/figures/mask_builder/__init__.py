@@ -1,0 +1,1 @@
+"""A mask to click together, and what it lets through."""

@@ -1,0 +1,1 @@
+"""Where each head looks, how it votes, and what is left without it."""

@@ -1,0 +1,167 @@
+/* The figure "multi-head": where each head looks, how it votes, and what is left without it.
+ *
+ * model: { questions, vocabulary, base, sentences: [{ words, start, weights, asked }], note }.
+ * The logits of a question are its base and the votes of all heads that are on: a plain sum.
+ */
+(function () {
+  "use strict";
+
+  const { make, signed } = window.courseElements;
+  const { Summary, makeButton, makeSelect } = window.courseControls;
+  const { softmax } = window.courseArithmetic;
+
+  /** A weight without its leading zero; nothing for nothing. */
+  function short(weight) {
+    if (weight < 0.005) return "";
+    return weight > 0.995 ? "1" : weight.toFixed(2).slice(1);
+  }
+
+  class MultiHead {
+    constructor(model, el) {
+      this.model = model;
+      this.isOn = model.sentences[0].weights.map(() => true);
+      const sentences = model.sentences.map(({ words }) => words.join(" "));
+      const { label, select } = makeSelect("Sentence", Object.entries(sentences), () =>
+        this.choose(Number(select.value)));
+      this.stage = make("div", {});
+      this.summary = new Summary();
+      el.className = "heads";
+      el.append(
+        make("div", { class: "heads-chooser" }, label, select),
+        this.stage,
+        this.summary.element,
+      );
+      this.choose(0);
+    }
+
+    choose(index) {
+      this.sentence = this.model.sentences[index];
+      this.place = this.sentence.start;
+      this.caption = make("caption", {});
+      this.switches = this.isOn.map((_, head) => this.headSwitch(head));
+      this.words = this.sentence.words.map((word, place) => this.wordButton(word, place));
+      this.cells = this.words.map(() => this.isOn.map(() => make("td", { class: "heads-weight" })));
+      this.answers = make("tbody", { class: "heads-answers" });
+      const head = make(
+        "tr",
+        {},
+        make("th", { scope: "col" }, "who asks"),
+        ...this.switches.map((button) => make("th", { scope: "col" }, button)),
+      );
+      const rows = this.words.map(({ element }, place) =>
+        make("tr", {}, make("th", { scope: "row" }, element), ...this.cells[place]),
+      );
+      this.stage.replaceChildren(
+        make(
+          "table",
+          { class: "heads-table" },
+          this.caption,
+          make("thead", {}, head),
+          make("tbody", {}, ...rows),
+          this.answers,
+        ),
+      );
+      this.update();
+    }
+
+    headSwitch(head) {
+      return makeButton(`head ${head + 1}`, () => {
+        this.isOn[head] = !this.isOn[head];
+        this.update();
+      }, "heads-switch");
+    }
+
+    wordButton(word, place) {
+      const tag = make("span", { class: "heads-tag" });
+      const element = make("button", { type: "button", class: "heads-word" }, make("span", {}, word), tag);
+      element.addEventListener("click", () => this.ask(place));
+      element.addEventListener("keydown", (event) => {
+        const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+        if (!step) return;
+        event.preventDefault();
+        this.ask(Math.max(0, Math.min(this.words.length - 1, place + step)));
+        this.words[this.place].element.focus();
+      });
+      return { element, tag };
+    }
+
+    ask(place) {
+      this.place = place;
+      this.update();
+    }
+
+    /** What a question is answered by the heads that are on. */
+    answer({ question, answer, votes }) {
+      const { base, vocabulary } = this.model;
+      const logits = vocabulary.map((_, word) =>
+        votes.reduce((sum, vote, head) => sum + (this.isOn[head] ? vote[word] : 0), base[question][word]),
+      );
+      const chances = softmax(logits);
+      const best = chances.indexOf(Math.max(...chances));
+      const right = this.sentence.words[answer];
+      return { word: vocabulary[best], chance: chances[best], right, isRight: vocabulary[best] === right };
+    }
+
+    update() {
+      const { words, weights, asked } = this.sentence;
+      const here = asked.filter(({ place }) => place === this.place);
+      this.caption.textContent = `How much \u201C${words[this.place]}\u201D looks at each word`;
+      this.switches.forEach((button, head) => button.setAttribute("aria-pressed", String(this.isOn[head])));
+      this.words.forEach(({ element, tag }, place) => {
+        element.setAttribute("aria-pressed", String(place === this.place));
+        element.tabIndex = place === this.place ? 0 : -1;
+        const wanted = here.filter(({ answer }) => answer === place);
+        tag.textContent = wanted.map(({ question }) => this.model.questions[question]).join(", ");
+        this.cells[place].forEach((cell, head) => {
+          const weight = weights[head][this.place][place];
+          cell.textContent = short(weight);
+          cell.style.setProperty("--amount", weight.toFixed(3));
+          cell.classList.toggle("is-off", !this.isOn[head]);
+        });
+      });
+      this.showAnswers(here);
+    }
+
+    showAnswers(here) {
+      const told = here.map((question) => ({ ...question, ...this.answer(question) }));
+      const width = this.isOn.length + 1;
+      const heading = here.length ? "votes for the right word" : "this word asks nothing";
+      this.answers.replaceChildren(
+        make("tr", {}, make("th", { class: "heads-heading", colspan: width, scope: "colgroup" }, heading)),
+        ...told.map((each) => this.answerRow(each)),
+      );
+      const on = this.isOn.flatMap((isOn, head) => (isOn ? [head + 1] : []));
+      const who = on.length ? `heads ${on.join(", ")}` : "no head";
+      const answers = told.map(
+        ({ question, word, isRight, right }) =>
+          `${this.model.questions[question]}: ${word}, ${isRight ? "right" : `wrong, it is ${right}`}`,
+      );
+      const asker = `\u201C${this.sentence.words[this.place]}\u201D with ${who}`;
+      this.summary.tell(`${[asker, answers.join("; ")].filter(Boolean).join(": ")}.`);
+    }
+
+    answerRow({ question, votes, word, chance, right, isRight }) {
+      const verdict = make(
+        "span",
+        { class: isRight ? "heads-right" : "heads-wrong" },
+        `${isRight ? "\u2713" : "\u2717"} ${word} ${Math.round(100 * chance)}%`,
+      );
+      const index = this.model.vocabulary.indexOf(right);
+      const cells = votes.map((vote, head) => {
+        if (!this.isOn[head]) return make("td", { class: "heads-vote is-off" }, "off");
+        const mean = vote.reduce((a, b) => a + b, 0) / vote.length;
+        const cell = make("td", { class: "heads-vote" }, signed(vote[index] - mean, 1));
+        cell.style.setProperty("--amount", Math.max(0, Math.min(1, (vote[index] - mean) / 10)).toFixed(3));
+        return cell;
+      });
+      return make(
+        "tr",
+        {},
+        make("th", { scope: "row" }, make("span", {}, `${this.model.questions[question]}:`), verdict),
+        ...cells,
+      );
+    }
+  }
+
+  window.courseFigures["multi-head"] = MultiHead;
+})();

@@ -1,0 +1,1 @@
+"""A position as the hands of clocks, and a shift as a turn of each."""

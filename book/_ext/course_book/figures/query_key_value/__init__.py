@@ -1,0 +1,1 @@
+"""One query meets every key, and takes its share of every value."""

@@ -1,0 +1,72 @@
+"""The interactive figures of the book, by name: who checks their data, and what draws them."""
+
+from dataclasses import dataclass
+
+from course_book.figures.alignment_explorer.data import AlignmentExplorer
+from course_book.figures.attention_cost.data import AttentionCost
+from course_book.figures.beam_search.data import BeamSearch
+from course_book.figures.bend_curve.data import BendCurve
+from course_book.figures.bleu_calculator.data import BLEUCalculator
+from course_book.figures.bottleneck.data import Bottleneck
+from course_book.figures.depth_profile.data import DepthProfiles
+from course_book.figures.figure_data import FigureData
+from course_book.figures.four_norms.data import FourNorms
+from course_book.figures.generation_steps.data import GenerationSteps
+from course_book.figures.gru_gates.data import GRUGates
+from course_book.figures.kv_cache.data import KVCacheSteps
+from course_book.figures.label_smoothing.data import LabelSmoothing
+from course_book.figures.mask_builder.data import MaskBuilder
+from course_book.figures.mlm_guesser.data import MLMGuesser
+from course_book.figures.multi_head.data import MultiHead
+from course_book.figures.picture_reader.data import PictureReader
+from course_book.figures.position_clocks.data import PositionClocks
+from course_book.figures.prefix_slider.data import PrefixSlider
+from course_book.figures.query_key_value.data import QueryKeyValue
+from course_book.figures.transformer_flow.data import TransformerFlow
+from course_book.figures.warm_up_schedule.data import WarmUpSchedule
+from course_book.figures.word_neighbours.data import WordNeighbours
+
+SHARED_SCRIPTS = ("elements.js", "arithmetic.js", "controls.js")
+"""What all figures' scripts build on; they run before them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure that the book can show; its folder holds ``data.py``, ``NAME.js`` and ``NAME.css``.
+
+    Attributes:
+        model: The class that checks the figure's data and tabulates it.
+        parts: Further classic scripts of the folder, in the order in which they run, before
+            ``NAME.js``.
+    """
+
+    model: type[FigureData]
+    parts: tuple[str, ...] = ()
+
+
+FIGURES: dict[str, Figure] = {
+    "alignment-explorer": Figure(model=AlignmentExplorer),
+    "attention-cost": Figure(model=AttentionCost),
+    "beam-search": Figure(model=BeamSearch, parts=("search.js",)),
+    "bend-curve": Figure(model=BendCurve),
+    "bleu-calculator": Figure(model=BLEUCalculator, parts=("bleu.js",)),
+    "bottleneck": Figure(model=Bottleneck),
+    "depth-profile": Figure(model=DepthProfiles),
+    "four-norms": Figure(model=FourNorms),
+    "generation-steps": Figure(model=GenerationSteps, parts=("decoder.js",)),
+    "gru-gates": Figure(model=GRUGates, parts=("cell.js",)),
+    "kv-cache": Figure(model=KVCacheSteps),
+    "label-smoothing": Figure(model=LabelSmoothing),
+    "mask-builder": Figure(model=MaskBuilder, parts=("leak.js",)),
+    "mlm-guesser": Figure(model=MLMGuesser),
+    "multi-head": Figure(model=MultiHead),
+    "picture-reader": Figure(model=PictureReader),
+    "position-clocks": Figure(model=PositionClocks),
+    "prefix-slider": Figure(model=PrefixSlider),
+    "query-key-value": Figure(
+        model=QueryKeyValue, parts=("attention.js", "bars.js", "arcs.js", "divisor.js")
+    ),
+    "transformer-flow": Figure(model=TransformerFlow),
+    "warm-up-schedule": Figure(model=WarmUpSchedule),
+    "word-neighbours": Figure(model=WordNeighbours),
+}

@@ -1,0 +1,1 @@
+"""The Transformer, stage by stage, with the shape of everything."""

@@ -1,0 +1,1 @@
+"""The Transformer's learning rate, by width, warm-up and update."""

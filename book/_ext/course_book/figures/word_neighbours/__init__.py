@@ -1,0 +1,1 @@
+"""The words whose vectors point most nearly the same way."""

@@ -1,0 +1,165 @@
+"""What the roles of a page stand for, in words: titles, numbers, values and names of authors."""
+
+import json
+import posixpath
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from myst_nb.core.variables import format_plain_text
+from pybtex.database import Entry
+from pybtex.richtext import Text
+from sphinx.directives.code import LiteralIncludeReader
+from sphinx.environment import BuildEnvironment
+
+_TARGET = re.compile(r"^(?P<text>.+?)\s*<(?P<target>[^<>]+)>$", re.DOTALL)
+_CODE_ROLES = ("class", "func", "meth", "mod", "attr", "data", "exc", "obj")
+
+
+class PageReferences:
+    """The ``Context`` of one page of the book.
+
+    Attributes:
+        cited: Keys of the publications that were asked for, in order.
+    """
+
+    def __init__(self, env: BuildEnvironment, docname: str) -> None:
+        """Know where the page stands.
+
+        Args:
+            env: Sphinx's environment, all pages read.
+            docname: The page.
+        """
+        self.env, self.docname = env, docname
+        self.cited: dict[str, None] = {}
+        self._values: dict[str, Any] | None = None
+
+    def role(self, name: str, content: str) -> str:
+        """Return the Markdown that stands for a role.
+
+        Args:
+            name: Of the role.
+            content: What stands between its backticks.
+        """
+        match = _TARGET.match(content)
+        text, target = (match["text"], match["target"]) if match else ("", content)
+        known: dict[str, Callable[[str, str], str]] = {
+            "doc": self._doc,
+            "ref": self._ref,
+            "numref": self._numref,
+            "eq": lambda text, target: f"({self.equation(target)})",
+            "glue:text": lambda text, target: self._value(content),
+            "cite:t": lambda text, target: self._cite(target, parentheses=False),
+            "cite:p": lambda text, target: self._cite(target, parentheses=True),
+        }
+        if name in known:
+            return known[name](text, target)
+        shown = text or target.lstrip("~")
+        return f"`{shown}`" if name.split(":")[-1] in _CODE_ROLES else shown
+
+    def included(self, file: str, options: dict[str, str]) -> str:
+        """Return the code that ``literalinclude`` shows.
+
+        Args:
+            file: Its path from the page.
+            options: Of the directive.
+        """
+        path = self.env.relfn2path(file, self.docname)[1]
+        numbers = {"dedent": int(options["dedent"])} if options.get("dedent") else {}
+        flags = {"dedent": None} if options.get("dedent") == "" else {}
+        code, _ = LiteralIncludeReader(
+            path, {**options, **numbers, **flags}, self.env.config
+        ).read()
+        return code
+
+    def equation(self, label: str) -> str:
+        """Return a formula's number.
+
+        Args:
+            label: Of the formula.
+        """
+        return str(self.env.domaindata["math"]["objects"][label][1])
+
+    def references(self) -> list[str]:
+        """Return what was cited so far, a line of Markdown each."""
+        return [
+            f"{self._named(key)}, *{_plain(self._entries[key].fields['title'])}*."
+            f"{_address(self._entries[key])}"
+            for key in self.cited
+        ]
+
+    def _linked(self, text: str, docname: str, label: str = "") -> str:
+        base = self.env.config.html_baseurl
+        if not base:
+            return text
+        anchor = f"#{label}" if label else ""
+        return f"[{text}]({base.rstrip('/')}/{docname}.html{anchor})"
+
+    def _doc(self, text: str, target: str) -> str:
+        folder = "" if target.startswith("/") else posixpath.dirname(self.docname)
+        docname = posixpath.normpath(posixpath.join(folder, target.lstrip("/")))
+        if docname not in self.env.titles:  # the build has said so
+            return text or f"*{target}*"
+        return self._linked(text or f"*{self.env.titles[docname].astext()}*", docname)
+
+    def _ref(self, text: str, target: str) -> str:
+        std = self.env.domaindata["std"]
+        if target in std["labels"]:
+            docname, label, title = std["labels"][target]
+        elif target in std["anonlabels"]:
+            (docname, label), title = std["anonlabels"][target], text
+        else:
+            return text or f"*{target}*"  # the build has said so
+        return self._linked(text or f"*{title}*", docname, label)
+
+    def _numref(self, text: str, target: str) -> str:
+        docname, label = self.env.domaindata["std"]["anonlabels"].get(target, ("", ""))
+        for kind, numbers in self.env.toc_fignumbers.get(docname, {}).items():
+            if label in numbers:
+                number = ".".join(map(str, numbers[label]))
+                return self._linked(f"{kind.capitalize()} {number}", docname, label)
+        return text or target
+
+    def _value(self, content: str) -> str:
+        if self._values is None:
+            config = self.env.mystnb_config  # type: ignore[attr-defined]  # myst-nb's
+            folder = Path(config.output_folder)
+            self._values = json.loads((folder / f"{self.docname}.glue.json").read_text())
+        key, _, form = content.partition(":")
+        return format_plain_text(self._values[key]["data"]["text/plain"], form)
+
+    @property
+    def _entries(self) -> dict[str, Entry]:
+        return {
+            citation.key: citation.entry for citation in self.env.domaindata["cite"]["citations"]
+        }
+
+    def _cite(self, keys: str, *, parentheses: bool) -> str:
+        names = []
+        for key in (part.strip() for part in keys.split(",")):
+            self.cited[key] = None
+            names.append(self._named(key, comma=parentheses))
+        return f"({'; '.join(names)})" if parentheses else ", ".join(names)
+
+    def _named(self, key: str, *, comma: bool = False) -> str:
+        entry = self._entries[key]
+        people = entry.persons.get("author") or entry.persons.get("editor") or []
+        names = [" ".join(_plain(part) for part in person.last_names) for person in people]
+        if len(names) > 2:
+            authors = f"{names[0]} et al."
+        else:
+            authors = " and ".join(names) or entry.fields.get("organization", key)
+        year = entry.fields["year"]
+        return f"{authors}, {year}" if comma else f"{authors} ({year})"
+
+
+def _plain(latex: str) -> str:
+    return Text.from_latex(latex).render_as("text")
+
+
+def _address(entry: Entry) -> str:
+    found = re.search(
+        r"https?://[^\s}]+", entry.fields.get("url", "") or entry.fields.get("note", "")
+    )
+    return f" <{found[0]}>" if found else ""

@@ -1,0 +1,100 @@
+"""Chapters run side by side, one a core, before Sphinx reads the pages one after the other.
+
+myst-nb runs a chapter when Sphinx reads its page, which leaves all cores but one idle. Here its own
+clients run them ahead of that, into the cache, and find them there when the page is read.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping, MutableMapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+from jupyter_cache import get_cache
+from myst_nb.core.execute import create_client
+from myst_nb.core.execute.base import NotebookClientBase
+from myst_nb.core.read import create_nb_reader
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
+from sphinx.util import logging as sphinx_logging
+from sphinx.util.display import status_iterator
+
+MOST = 8
+"""Chapters that run at once at most: each takes some hundred megabytes."""
+
+
+class _ChapterLogger(logging.LoggerAdapter[sphinx_logging.SphinxLoggerAdapter]):
+    """Names the chapter in warnings, and keeps the rest, which the progress says, for ``-v``."""
+
+    def process(self, msg: str, kwargs: MutableMapping[str, Any]) -> tuple[str, Any]:
+        return msg, {**kwargs, **(self.extra or {})}
+
+    def info(self, msg: object, *args: object, **kwargs: Any) -> None:
+        self.debug(msg, *args, **kwargs)
+
+
+def _clients(env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, NotebookClientBase]]:
+    config = env.mystnb_config  # type: ignore[attr-defined]  # myst-nb's
+    cache = get_cache(config.execution_cache_path)
+    for page in pages:
+        path = Path(env.doc2path(page))
+        text = path.read_text("utf-8")
+        myst = env.myst_config  # type: ignore[attr-defined]  # myst-nb's
+        reader = create_nb_reader(str(path), myst, config, text)
+        if reader is None:
+            continue
+        notebook = reader.read(text)
+        try:
+            cache.match_cache_notebook(notebook)  # also makes the cache, which threads then share
+        except KeyError:
+            logger = _ChapterLogger(sphinx_logging.getLogger(__name__), {"location": page})
+            yield page, create_client(notebook, str(path), config, logger, reader.read_fmt)
+
+
+def _run_chapters(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
+    if app.config.nb_execution_mode == "cache" and (clients := dict(_clients(env, pages))):
+        _run(clients, app.verbosity)
+
+
+def _run(clients: Mapping[str, NotebookClientBase], verbosity: int) -> None:
+    pool = ThreadPoolExecutor(min(MOST, os.cpu_count() or 1))
+    runs = {pool.submit(client.start_client): page for page, client in clients.items()}
+    done = status_iterator(
+        as_completed(runs),
+        "running chapters... ",
+        "purple",
+        len(runs),
+        verbosity,
+        stringify_func=runs.__getitem__,
+    )
+    try:
+        for run in done:
+            if problem := run.exception():
+                raise ExtensionError(f"{runs[run]} could not be run: {problem}") from problem
+    except BaseException:  # Ctrl-C too: kernels are sessions of their own, and would go on
+        pool.shutdown(wait=False, cancel_futures=True)
+        while not all(run.done() for run in runs):
+            _end_kernels()
+            time.sleep(0.1)
+        raise
+    pool.shutdown()
+
+
+def _end_kernels() -> None:
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
+
+
+def setup(app: Sphinx) -> None:
+    """Run the chapters as soon as it is known which are to be read.
+
+    Args:
+        app: The Sphinx application.
+    """
+    app.connect("env-before-read-docs", _run_chapters)

@@ -1,0 +1,77 @@
+"""Plans of a course: what can't be followed is refused, and what is left out is said."""
+
+import re
+from pathlib import Path
+
+import pytest
+from course_book.directives.chapters import reading
+from course_book.directives.homework_table import homework_row
+from course_book.directives.schedule import check_plan, plan_lines, read_plan
+
+from course_lib.course_map import COURSE_MAP, MapRow
+
+TEACHERS = Path(__file__).parents[3] / "book" / "for-teachers.md"
+ROOMS = [MapRow("a", "one", "hw1"), MapRow("b", "two", "hw1"), MapRow("c", "three", None)]
+
+
+def test_a_plan_is_a_line_a_week():
+    weeks = read_plan(["one two | hw1", "", "three"])
+    assert weeks == [(("one", "two"), ("hw1",)), (("three",), ())]
+    check_plan(weeks, ROOMS)
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (["one | hw1", "two"], r"week 1: hw1 needs \['two'\] first"),
+        (["one", "four"], "week 2: 'four' is unknown"),
+        (["one", "one"], "week 2: 'one' is unknown, or comes twice"),
+        (["one two | hw1", "three | hw1"], "week 2: 'hw1' is unknown, or comes twice"),
+    ],
+)
+def test_a_plan_that_cannot_be_followed_is_refused(plan, message):
+    with pytest.raises(ValueError, match=message):
+        check_plan(read_plan(plan), ROOMS)
+
+
+def test_a_chapter_of_the_books_alone_can_be_read():
+    check_plan(read_plan(["one four"]), ROOMS, pages=["four"])
+
+
+def test_the_table_adds_up_hours_and_names_what_is_left_out():
+    lines = plan_lines(read_plan(["one three"]), ROOMS, {"one": "One"}, {"one": 90, "three": 30})
+    assert lines[2] == "| 1 | {doc}`/book/one`, three | 2.0 |  |"
+    assert lines[-1] == "Left out: two, `hw1`."
+
+
+def test_the_longest_plan_of_the_book_leaves_nothing_out():
+    plans = re.findall(r"```\{schedule\}\n(.*?)```", TEACHERS.read_text(), flags=re.DOTALL)
+    assert len(plans) == 3
+    for plan in plans:
+        check_plan(read_plan(plan.splitlines()), COURSE_MAP)
+    longest = plan_lines(read_plan(plans[0].splitlines()), COURSE_MAP, {}, {})
+    assert not longest[-1].startswith("Left out")
+
+
+def test_reading_counts_prose_and_questions_and_no_code():
+    source = (
+        "---\na: b\n---\n# One two\n\nthree $x$\n\n```{code-cell} ipython3\nfour = 4\n```\n\n"
+        "```{predict}\n:label: x\n\nfive six\n\n- [x] ten\n```\n\n```{interactive} y\nseven\n```\n"
+        "```{solution-start} z\n```\neight\n```{solution-end}\n```\n"
+    )
+    counted = reading(source)
+    assert (counted.questions, counted.figures, counted.exercises) == (1, 1, 0)
+    words = ["One", "two", "three", "predict", "label", "five", "six", "ten"]
+    assert counted.words == len(words)
+    assert counted.minutes == 8  # a few words, a question of 2, a figure of 5
+
+
+def test_a_homework_says_what_it_is_worth_and_how_long_it_takes():
+    source = (
+        "# # Homework 1: Counting\n# **Time:** about two hours if you count fast\n"
+        '# %% test="a-b" points=1.5 read="x"\n# %% test="a-c" points=2\n'
+        '# %% [markdown] written="why" points=3 read="x"\n'
+    )
+    assert homework_row("hw01-x", source) == "| Counting `hw01-x` | two hours | 2 | 3.5 | 3 |"
+    with pytest.raises(ValueError, match="hw01-x must begin with its title"):
+        homework_row("hw01-x", source.replace("Time", "Place"))

@@ -1,0 +1,76 @@
+"""The figure bend-curve: its data are checked, its best slopes are those of least squares."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from playwright.sync_api import expect
+
+from tests.book.watched_page import opened
+
+DATA = {"x": [0, 1, 2], "y": [0, 1, 0], "units": [[0, 1], [1, -2]], "bias": 0, "note": ""}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"x": [0, 2, 1]}, "x must hold ascending numbers"),
+        ({"y": [0, 1]}, "y must hold 3 numbers"),
+        ({"units": []}, "units must hold 1 to 6 pairs"),
+        ({"units": [[3, 1]]}, "where a unit bends must be a finite number from 0 to 2"),
+        ({"units": [[1]]}, "a unit must hold 2 numbers"),
+        ({"bias": "0"}, "bias must be a finite number"),
+        ({"surplus": 1}, "expected an object with"),
+    ],
+)
+def test_wrong_data_are_refused(changes, message):
+    from course_book.figures.bend_curve.data import BendCurve
+
+    with pytest.raises(ValueError, match=message):
+        BendCurve.from_json(DATA | changes)
+
+
+def test_the_table_adds_up_the_units():
+    from course_book.figures.bend_curve.data import BendCurve
+
+    curve = BendCurve.from_json(DATA | {"y": [5, 5, 5]})
+    assert "<td>5.00</td><td>1.00</td>" in curve.table()  # at 1: the first unit alone
+
+
+@pytest.fixture
+def figure(chromium, served):
+    address = f"{served}/book/feed-forward.html"
+    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
+        yield watched.page.locator("[data-course-figure=bend-curve]").first
+    assert watched.problems == []
+
+
+def error_of(figure) -> float:
+    return float(re.search(r"error ([\d.]+),", summary(figure).inner_text())[1])
+
+
+def summary(figure):
+    return figure.locator(".course-summary")
+
+
+@pytest.mark.browser
+def test_best_slopes_leave_the_smallest_error(figure):
+    before = summary(figure).inner_text()
+    figure.get_by_role("button", name="Best slopes").click()
+    expect(summary(figure)).not_to_have_text(before)
+    x = torch.linspace(0, 2 * torch.pi, 65, dtype=torch.float64)[:, None]
+    bends = torch.tensor([0.0, 1.5, 3.0, 4.5], dtype=torch.float64)
+    inner = torch.cat([torch.ones_like(x), F.relu(x - bends)], dim=1)
+    left = inner @ torch.linalg.lstsq(inner, x.sin()).solution - x.sin()
+    assert error_of(figure) == pytest.approx(left.square().mean().item(), abs=1e-4)
+
+
+@pytest.mark.browser
+def test_sliders_obey_the_keyboard_and_the_change_is_read_out(figure):
+    before, said = error_of(figure), summary(figure).inner_text()
+    slider = figure.get_by_label("slope").first
+    slider.focus()
+    slider.press("End")
+    expect(summary(figure)).not_to_have_text(said)
+    assert error_of(figure) > before

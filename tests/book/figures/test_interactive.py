@@ -1,0 +1,87 @@
+"""Interactive figures: their data is checked at build, and stands in the page as a table."""
+
+import json
+
+import pytest
+from bs4 import BeautifulSoup
+from course_book.figures.query_key_value.data import QueryKeyValue
+
+DATA = {
+    "words": ["a", "<b>"],
+    "query": [[1.0, 0.0], [0.0, 1.0]],
+    "key": [[2.0, 0.0], [0.0, 0.0]],
+    "value": [[1.0], [-1.0]],
+    "head_dim": 2,
+    "note": "By hand.",
+}
+PAGE = """# Page
+
+```{{raw}} html
+<script type="application/json" id="vectors">{data}</script>
+```
+
+```{{interactive}} query-key-value
+:data: vectors
+:name: fig-live
+
+Choose a **word**.
+```
+"""
+
+
+def test_the_page_holds_a_table_of_the_weights(build_page):
+    html, warnings = build_page(PAGE.format(data=json.dumps(DATA)))
+    assert warnings == ""
+    figure = BeautifulSoup(html, "html.parser").find(id="fig-live")
+    rows = [
+        [cell.text for cell in row.find_all(["th", "td"])] for row in figure.table.find_all("tr")
+    ]
+    # softmax of (2, 0) / sqrt(2), and of (0, 0)
+    assert rows == [["", "a", "<b>"], ["a", "0.80", "0.20"], ["<b>", "0.50", "0.50"]]
+    assert figure.figcaption.strong.text == "word"
+    assert "By hand." in figure.text
+
+
+def test_only_pages_with_a_figure_load_its_scripts(build_page, tmp_path):
+    html, _ = build_page(
+        PAGE.format(data=json.dumps(DATA)), other="---\norphan: true\n---\n# Other"
+    )
+    assert "figures/query-key-value.js" in html
+    assert "figures/" not in (tmp_path / "out" / "html" / "other.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        (PAGE.format(data="{}").replace("} query-key-value", "} nothing"), "no figure 'nothing'"),
+        (PAGE.format(data="{}").replace(":data: vectors\n", ""), "':data:' must name"),
+        (PAGE.format(data="{}").replace(":data: vectors", ":data: tensors"), 'id="tensors"'),
+        (PAGE.format(data="{}"), "expected an object with"),
+        (PAGE.format(data="{"), "data 'vectors'"),
+        (
+            PAGE.format(data=json.dumps(DATA)).replace(":name:", ":fallback: fig-none\n:name:"),
+            "no static figure 'fig-none'",
+        ),
+    ],
+)
+def test_what_is_wrong_is_an_error_of_the_build(build_page, page, message):
+    _, warnings = build_page(page)
+    assert "index.md:7: ERROR:" in warnings
+    assert message in warnings
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"words": ["a"]}, "words must hold at least 2"),
+        ({"head_dim": 0}, "head_dim must be a whole number from 1"),
+        ({"query": [[1.0, 0.0]]}, "query must hold 2 rows"),
+        ({"key": [[1.0], [1.0]]}, "each row of key must hold 2 numbers"),
+        ({"key": [[1.0, float("nan")], [1.0, 0.0]]}, "finite"),
+        ({"value": [[0.0] * 7] * 2}, "width of value must be a whole number from 1 to 6"),
+        ({"colour": "red"}, "expected an object"),
+    ],
+)
+def test_data_of_the_wrong_form_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        QueryKeyValue.from_json(DATA | change)

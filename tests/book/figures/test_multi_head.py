@@ -1,0 +1,115 @@
+"""The figure multi-head: its data are checked, its answers are the sum of the heads that are on."""
+
+import json
+
+import pytest
+import torch
+
+from tests.book.watched_page import opened
+
+SENTENCE = {
+    "words": ["cats", "see", "dogs"],
+    "start": 1,
+    "weights": [torch.eye(3).tolist()] * 2,
+    "asked": [
+        {"place": 1, "question": 0, "answer": 0, "votes": [[2.0, 0.0, 0.0], [0.0, 0.0, 1.0]]}
+    ],
+}
+DATA = {
+    "questions": ["who"],
+    "vocabulary": ["cats", "see", "dogs"],
+    "base": [[0.0, 0.5, 0.0]],
+    "sentences": [SENTENCE],
+    "note": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"surplus": 1}, "expected an object with"),
+        ({"sentences": []}, "sentences must hold at least 1"),
+        ({"base": []}, "base must hold 1 rows"),
+        ({"vocabulary": ["cats", "see"]}, "each row of base must hold 2 numbers"),
+        ({"vocabulary": ["cats", "see", "cows"]}, "words must be of the vocabulary"),
+    ],
+)
+def test_wrong_data_are_refused(changes, message):
+    from course_book.figures.multi_head.data import MultiHead
+
+    with pytest.raises(ValueError, match=message):
+        MultiHead.from_json(DATA | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"start": 3}, "start must be a whole number from 0 to 2"),
+        ({"weights": []}, "weights must hold at least 1 heads"),
+        ({"weights": [[[1.0]]]}, "weights must hold 3 rows"),
+        ({"weights": [torch.eye(3).tolist()]}, "votes must hold 1 rows"),
+        (
+            {"asked": [SENTENCE["asked"][0] | {"answer": 7}]},
+            "answer must be a whole number from 0",
+        ),
+    ],
+)
+def test_wrong_sentences_are_refused(changes, message):
+    from course_book.figures.multi_head.data import MultiHead
+
+    with pytest.raises(ValueError, match=message):
+        MultiHead.from_json(DATA | {"sentences": [SENTENCE | changes]})
+
+
+def test_the_table_says_what_is_left_without_a_head():
+    from course_book.figures.multi_head.data import MultiHead
+
+    # Right word, both heads, without the first (the second votes for dogs), without the second.
+    row = "<td>cats</td><td>cats</td><td>dogs</td><td>cats</td>"
+    assert row in MultiHead.from_json(DATA).table()
+
+
+@pytest.fixture
+def figure(chromium, served):
+    address = f"{served}/book/multi-head-attention.html"
+    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
+        yield watched.page.locator("[data-course-figure=multi-head]").first
+    assert watched.problems == []
+
+
+def answers(data, sentence, on):
+    """What the word that asks first is told: the best word and its chance in percent."""
+    for asked in sentence["asked"]:
+        if asked["place"] == sentence["start"]:
+            logits = torch.tensor(data["base"][asked["question"]], dtype=torch.float64)
+            logits = logits + torch.tensor(asked["votes"], dtype=torch.float64)[on].sum(0)
+            chance, best = logits.softmax(-1).max(-1)
+            yield f"{data['vocabulary'][best]} {round(100 * chance.item())}"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("off", [(), (0,), (1,), (2, 3), (0, 1, 2, 3)])
+def test_the_answers_are_those_of_the_heads_that_are_on(figure, off):
+    data = json.loads(figure.page.locator("#multi-head-data").text_content())
+    for head in off:
+        figure.get_by_role("button", name=f"head {head + 1}", exact=True).click()
+    on = [head for head in range(4) if head not in off]
+    for number, sentence in enumerate(data["sentences"]):
+        figure.get_by_label("Sentence").select_option(str(number))
+        shown = figure.locator(":is(.heads-right, .heads-wrong)").all_text_contents()
+        expected = list(answers(data, sentence, on))
+        assert [text[2:].replace("%", "") for text in shown] == expected
+
+
+@pytest.mark.browser
+def test_words_obey_the_arrow_keys_and_the_change_is_read_out(figure):
+    figure.locator(".heads-word[aria-pressed=true]").press("ArrowDown")
+    data = json.loads(figure.page.locator("#multi-head-data").text_content())
+    sentence = data["sentences"][0]
+    place = sentence["start"] + 1
+    focused = figure.locator(".heads-word:focus")
+    assert focused.get_attribute("aria-pressed") == "true"
+    figure.get_by_text(f"\u201c{sentence['words'][place]}\u201d with heads 1, 2, 3, 4").wait_for()
+    shown = figure.locator(".heads-weight:nth-child(2)").all_text_contents()
+    expected = sentence["weights"][0][place]
+    assert [float(text or 0) for text in shown] == pytest.approx(expected, abs=0.0051)

@@ -1,0 +1,74 @@
+"""The figure position-clocks: its data are checked, its hands stand where course_lib says."""
+
+import math
+
+import pytest
+import torch
+
+from course_lib.layers.positional import SinusoidalPositions
+from tests.book.watched_page import opened
+
+DATA = {"d_model": 16, "base": 10_000, "length": 200, "note": ""}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"d_model": 7}, "d_model must be even"),
+        ({"d_model": "16"}, "d_model must be a whole number from 4 to 32"),
+        ({"base": 1}, "base must be a finite number above 1"),
+        ({"length": 1}, "length must be a whole number from 2"),
+        ({"surplus": 1}, "expected an object with"),
+    ],
+)
+def test_wrong_data_are_refused(changes, message):
+    from course_book.figures.position_clocks.data import PositionClocks
+
+    with pytest.raises(ValueError, match=message):
+        PositionClocks.from_json(DATA | changes)
+
+
+def test_the_table_gives_each_clocks_angle():
+    from course_book.figures.position_clocks.data import PositionClocks
+
+    table = PositionClocks.from_json(DATA).table()
+    assert "clock 7" in table
+    assert f"{math.degrees(1.0):.0f}\N{DEGREE SIGN}" in table  # clock 0 at position 1
+
+
+@pytest.fixture
+def figure(chromium, served):
+    address = f"{served}/book/positional-encoding.html"
+    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
+        yield watched.page.locator("[data-course-figure=position-clocks]").first
+    assert watched.problems == []
+
+
+def hands(figure, which):
+    lines = figure.locator(which).all()
+    ends = [[float(line.get_attribute(name)) / 40 for name in ("y2", "x2")] for line in lines]
+    return torch.tensor([[-y, x] for y, x in ends], dtype=torch.float64).flatten()  # sine, cosine
+
+
+@pytest.mark.browser
+def test_the_hands_are_the_position_vector_and_that_of_the_shifted_position(figure):
+    sliders = figure.locator("input[type=range]")
+    positions = SinusoidalPositions(16)
+    for position, shift in ((0, 0), (5, 3), (150, 20)):
+        sliders.nth(0).fill(str(position))
+        sliders.nth(1).fill(str(shift))
+        for which, at in (
+            (".clocks-hand:not(.clocks-hand--ahead)", position),
+            (".clocks-hand--ahead", position + shift),
+        ):
+            expected = positions.vectors(1, offset=at, dtype=torch.float64)[0]
+            assert torch.allclose(hands(figure, which), expected, atol=1e-3)
+
+
+@pytest.mark.browser
+def test_sliders_obey_the_keyboard_and_the_change_is_read_out(figure):
+    slider = figure.locator("input[type=range]").first
+    slider.focus()
+    slider.press("Home")
+    slider.press("ArrowRight")
+    figure.get_by_text("Position 1 and position 4").wait_for()

@@ -1,0 +1,37 @@
+"""Chapters run a second time, by nbval: each cell shows again what the built book shows.
+
+Those that print times, and those whose least digits follow the number of threads, are left out; all
+of them run when the book is built.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from jupyter_cache import get_cache
+
+ROOT = Path(__file__).parents[3]
+STABLE = ("bleu", "masking", "self-attention")
+NBVAL = ("-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider", "--nbval-current-env")
+
+
+def executed(site: Path, chapter: str) -> nbformat.NotebookNode:
+    """Return the notebook that the last build ran, with its outputs."""
+    (folder,) = (site.parent / "chapter-outputs").iterdir()
+    cache = get_cache(folder)
+    records = [r for r in cache.list_cache_records() if Path(r.uri).stem == chapter]
+    return cache.get_cache_bundle(max(records, key=lambda record: record.created).pk).nb
+
+
+@pytest.mark.parametrize("chapter", STABLE)
+def test_a_chapter_shows_the_same_again(site, tmp_path, chapter):
+    notebook = tmp_path / f"{chapter}.ipynb"
+    nbformat.write(executed(site, chapter), notebook)
+    command = [sys.executable, *NBVAL, "--nbval", "--nbval-cell-timeout", "1800", str(notebook)]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]

@@ -1,0 +1,182 @@
+"""Chapters run again exactly when something changes that their outputs depend on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from course_book.figures.assets import figure_assets
+from course_book.notebooks.execution import library_digest
+
+ROOT = Path(__file__).parents[3]
+PAGE = """---
+file_format: mystnb
+kernelspec:
+  display_name: Python 3
+  name: python3
+---
+# Page
+
+```{code-cell} python
+import sys
+from course_lib.answer import ANSWER
+print("the answer is", ANSWER, "by", sys.prefix)
+```
+"""
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    (tmp_path / "course_lib").mkdir()
+    (tmp_path / "course_lib" / "answer.py").write_text("ANSWER = 41\n")
+    (tmp_path / "index.md").write_text(PAGE)
+    return tmp_path
+
+
+def start(book: Path) -> subprocess.Popen[str]:
+    options = [
+        "extensions=myst_nb,sphinxcontrib.katex,course_book",
+        "html_math_renderer=katex",
+        "katex_prerender=1",
+        "nb_execution_mode=cache",
+        "nb_execution_raise_on_error=1",
+        "exclude_patterns=out",
+    ]
+    flags = [flag for option in options for flag in ("-D", option)]
+    script = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+        "from sphinx.cmd.build import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", script, str(ROOT / "book" / "_ext")]
+    return subprocess.Popen(
+        [*command, "-C", *flags, "-d", "out/doctrees", ".", "out/html"],
+        cwd=book,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def build(book: Path) -> tuple[str, str]:
+    building = start(book)
+    log, _ = building.communicate(timeout=1800)
+    assert building.returncode == 0, log
+    return (book / "out" / "html" / "index.html").read_text(), log
+
+
+def is_running(process: int) -> bool:
+    return psutil.pid_exists(process) and psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 600
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_change_of_the_library_runs_the_chapter_again(book):
+    html, log = build(book)
+    assert f"the answer is 41 by {sys.prefix}" in html
+    assert "running chapters... [100%] index" in log
+    assert "IPKernelApp" not in log
+
+    _, log = build(book)
+    assert "running chapters" not in log
+
+    (book / "course_lib" / "answer.py").write_text("ANSWER = 42\n")
+    html, log = build(book)
+    assert "the answer is 42" in html
+    assert "running chapters... [100%] index" in log
+    assert "Executing notebook" not in log  # found in the cache when its page was read
+    assert len(list((book / "out" / "chapter-outputs").iterdir())) == 1
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="one core runs one chapter after the other")
+def test_chapters_run_side_by_side(book):
+    """Each of the two ends only once the other has begun."""
+    for own, other in [("index", "second"), ("second", "index")]:
+        code = f"""
+import time, pathlib
+pathlib.Path("{own}.begun").touch()
+end = time.monotonic() + 600
+while not pathlib.Path("{other}.begun").exists():
+    assert time.monotonic() < end
+    time.sleep(0.05)
+print("{own} met {other}")
+"""
+        page = PAGE.replace('print("the answer is", ANSWER, "by", sys.prefix)', code)
+        (book / f"{own}.md").write_text(page)
+    with (book / "index.md").open("a") as index:
+        index.write("\n```{toctree}\nsecond\n```\n")
+    html, _ = build(book)
+    assert "index met second" in html
+
+
+WAITING = """import os, pathlib, time
+pathlib.Path("kernel").write_text(str(os.getpid()))
+time.sleep(3600)"""
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [("1 / 0", "CellExecutionError"), ("import os; os.kill(os.getpid(), 9)", "Kernel died")],
+)
+def test_a_chapter_that_fails_is_named(book, code, reason):
+    (book / "index.md").write_text(PAGE.replace("import sys", code))
+    building = start(book)
+    log, _ = building.communicate(timeout=1800)
+    assert building.returncode != 0
+    assert "index could not be run: " in log
+    assert reason in log
+
+
+def test_an_interrupted_build_leaves_no_kernel(book):
+    (book / "index.md").write_text(PAGE.replace("import sys", WAITING))
+    building = start(book)
+    until((book / "kernel").is_file)
+    until(lambda: bool((book / "kernel").read_text()))
+    building.send_signal(signal.SIGINT)
+    building.communicate(timeout=600)
+    assert building.returncode != 0
+    until(lambda: not is_running(int((book / "kernel").read_text())))
+
+
+def test_the_digest_knows_names_and_contents(tmp_path):
+    library, runs = tmp_path / "course_lib", tmp_path / "runs"
+    library.mkdir()
+    first = library / "one.py"
+    first.write_text("x = 1")
+    digests = [library_digest(library, runs)]
+    first.write_text("x = 2")
+    digests.append(library_digest(library, runs))
+    first.rename(library / "two.py")
+    digests.append(library_digest(library, runs))
+    runs.mkdir()
+    (runs / "summary.json").write_text("{}")
+    digests.append(library_digest(library, runs))
+    (library / "__pycache__").mkdir()
+    (library / "__pycache__" / "two.cpython-311.pyc").write_bytes(b"x")
+    assert len(set(digests)) == 4
+    assert library_digest(library, runs) == digests[-1]
+
+
+def test_a_missing_library_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="course_lib not found at"):
+        library_digest(tmp_path / "course_lib", tmp_path / "runs")
+
+
+def test_a_change_of_styles_or_scripts_reaches_the_built_site(site):
+    """Sphinx copies them only if a page has changed, too; our digest makes it do so."""
+    static = ROOT / "book" / "_static"
+    ours = {file.relative_to(static): file for file in static.rglob("*") if file.is_file()}
+    ours |= {Path("figures", address): file for address, file in figure_assets().items()}
+    assert len(ours) > 80
+    for address, file in ours.items():
+        assert (site / "_static" / address).read_bytes() == file.read_bytes(), file
+    assert not list((site / "_static").rglob("*.py"))

@@ -1,0 +1,140 @@
+"""What pages say once the book has an address; and that they say nothing of it before."""
+
+import shutil
+import subprocess
+from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.book.small_book import build_small_book
+
+BASE = "https://course.example.org/book-site"
+REPOSITORY = "https://github.com/some-school/the-course"
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    return build_small_book(
+        tmp_path_factory.mktemp("published") / "book",
+        base=BASE,
+        repository=REPOSITORY,
+        colab_url="https://colab.research.google.com",
+        jupyterhub_url="https://hub.example.org/",
+    )
+
+
+@pytest.fixture(scope="module")
+def intro(published):
+    return BeautifulSoup((published / "book" / "intro.html").read_text(), "lxml")
+
+
+def test_a_shared_page_says_what_it_is(intro, published):
+    tags = {tag["property"]: tag["content"] for tag in intro.find_all("meta", property=True)}
+    assert tags["og:title"] == "A <small> chapter"
+    assert tags["og:url"] == f"{BASE}/book/intro.html"
+    assert tags["og:description"].startswith("The loss is what training lowers, as Vaswani")
+    image = tags["og:image"].removeprefix(f"{BASE}/")
+    assert (published / image).stat().st_size < 150_000
+    assert (published / image).read_bytes()[16:24] == (1200).to_bytes(4) + (630).to_bytes(4)
+    assert intro.find("link", rel="canonical")["href"] == tags["og:url"]
+    assert len(intro.find_all("meta", {"name": "description"})) == 1
+
+
+def test_the_sitemap_names_every_page(published):
+    name = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+    tree = ElementTree.fromstring((published / "sitemap.xml").read_text())
+    pages = ("bibliography", "glossary", "intro")
+    assert [loc.text for loc in tree.iter(f"{name}loc")] == [
+        f"{BASE}/book/{page}.html" for page in pages
+    ]
+
+
+def test_a_reader_can_report_what_is_wrong_on_this_page(intro):
+    (link,) = intro.select(".course-page-foot a")
+    assert link["href"].startswith(f"{REPOSITORY}/issues/new?")
+    assert parse_qs(urlsplit(link["href"]).query)["title"] == ["On the page book/intro"]
+
+
+def test_chapters_open_on_colab_and_on_the_hub_as_notebooks(intro):
+    links = {a.get_text(strip=True): a["href"] for a in intro.select(".dropdown-launch-buttons a")}
+    assert links["Colab"] == (
+        "https://colab.research.google.com/github/some-school/the-course/blob/notebooks/intro.ipynb"
+    )
+    hub = urlsplit(links["JupyterHub"])
+    assert (hub.netloc, hub.path) == ("hub.example.org", "/hub/user-redirect/git-pull")
+    assert parse_qs(hub.query) == {
+        "repo": [REPOSITORY],
+        "branch": ["notebooks"],
+        "urlpath": ["lab/tree/the-course/intro.ipynb"],
+    }
+    assert len(links) == 2
+
+
+def test_only_chapters_with_code_can_be_opened_or_downloaded_as_notebooks(published):
+    page = BeautifulSoup((published / "book" / "glossary.html").read_text(), "lxml")
+    assert not page.select(".dropdown-launch-buttons, .btn-download-notebook-button")
+
+
+@pytest.mark.parametrize("services", [{}, {"colab_url": ""}, {"jupyterhub_url": ""}])
+def test_no_service_no_link(services):
+    from course_book.notebooks.launch import launch_links
+
+    assert launch_links(services, REPOSITORY, "a.ipynb") == {}
+
+
+def test_no_link_without_a_repository_and_no_colab_beside_github():
+    from course_book.notebooks.launch import launch_links
+
+    both = {"colab_url": "https://colab.example", "jupyterhub_url": "https://hub.example"}
+    assert launch_links(both, "", "a.ipynb") == {}
+    assert list(launch_links(both, "https://gitlab.com/a/b", "a.ipynb")) == ["JupyterHub"]
+    with pytest.raises(ValueError, match="notebook_interface is 'retro'"):
+        launch_links({"notebook_interface": "retro"}, REPOSITORY, "a.ipynb")
+
+
+def test_the_book_as_it_is_names_no_address_of_its_own(site):
+    assert not (site / "sitemap.xml").exists()
+    for page in sorted(site.glob("book/*.html")):
+        text = page.read_text()
+        for absent in ("og:", 'rel="canonical"', "launch-buttons", "issues/new"):
+            assert absent not in text, (page.name, absent)
+        assert text.count('name="description"') <= 1
+
+
+def test_headings_have_permalinks_and_pages_lead_on(site):
+    page = BeautifulSoup((site / "book" / "self-attention.html").read_text(), "lxml")
+    headings = page.select(".bd-article h1, .bd-article h2, .bd-article h3")
+    assert len(headings) > 10
+    for heading in headings:
+        (link,) = heading.select("a.headerlink")
+        assert page.find(id=link["href"].removeprefix("#"))
+    assert page.select_one("a.left-prev")["href"]
+    assert page.select_one("a.right-next")["href"]
+
+
+def test_a_page_says_when_it_was_changed_if_git_knows(tmp_path):
+    from course_book.site.page_dates import last_changes
+
+    assert last_changes(tmp_path) == {}
+
+    def git(*arguments, day="2025-01-01"):
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        stamp = f"{day}T12:00:00+00:00"
+        command = [shutil.which("git"), *who, *arguments]
+        environment = {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, env=environment)
+
+    git("init")
+    for name in ("one", "two"):
+        (tmp_path / name).write_text("first")
+        git("add", name)
+    git("commit", "-m", "both", day="2025-02-03")
+    (tmp_path / "two").write_text("second")
+    git("commit", "-am", "one of them", day="2026-04-05")
+    assert last_changes(tmp_path) == {"one": "2025-02-03", "two": "2026-04-05"}
+
+    shallow = tmp_path / "shallow"
+    git("clone", "--depth", "1", tmp_path.as_uri(), str(shallow))
+    assert last_changes(shallow) == {}
