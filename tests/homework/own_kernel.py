@@ -7,7 +7,7 @@ import contextlib
 import io
 import symtable
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import matplotlib
 import torch
@@ -71,7 +71,7 @@ def run_cells(
 def within_reach(
     cells: Sequence[Cell], edited: Collection[str], solved: Sequence[Cell]
 ) -> list[Cell]:
-    """Leave out the test cells that no edit can reach: they do what they do in the solved notebook.
+    """Empty the test cells that no edit can reach: they do what they do in the solved notebook.
 
     A cell is reached if it reads a name that an edited cell binds, or one that is reached, and
     does not bind that name itself. What a cell in reach reads must be bound: test cells that bind
@@ -83,7 +83,7 @@ def within_reach(
         solved: The same cells with the solution, which may bind names that an edit took away.
 
     Returns:
-        The cells to run.
+        All cells, so that each keeps its place, and with it its seed.
     """
     try:
         tables = [_scopes(cell) for cell in cells]
@@ -105,7 +105,7 @@ def within_reach(
         kept[index] |= not is_test or not needed.isdisjoint(bound[index])
         if kept[index]:
             needed |= read[index]
-    return [cell for cell, keep in zip(cells, kept, strict=True) if keep]
+    return [c if keep else replace(c, source="") for c, keep in zip(cells, kept, strict=True)]
 
 
 def _scopes(cell: Cell) -> list[symtable.SymbolTable]:
