@@ -59,8 +59,8 @@ def scaled_dot_product_attention(
     if not return_weights:
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
+    query = query / math.sqrt(query.size(-1))  # before the product, which float16 may not hold
     scores = query @ key.transpose(-2, -1)  # (..., query_len, key_len)
-    scores = scores / math.sqrt(query.size(-1))
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     weights = torch.softmax(scores, dim=-1)

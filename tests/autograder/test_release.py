@@ -68,7 +68,7 @@ def secrets(made):
 def test_no_byte_of_a_solution_or_hidden_test_is_released(made):
     lines = secrets(made)
     assert len(lines) > 200
-    assert any("scores / math.sqrt(query.size(-1))" in line for line in lines)
+    assert any("query / math.sqrt(query.size(-1))" in line for line in lines)
     assert any("return self.output_projection(self._join_heads" in line for line in lines)
     assert any("reference_attention" in line for line in lines)
     assert any("Marking guide" in line for line in lines)

@@ -24,7 +24,10 @@ FORMULA: tuple[tuple[str, str], ...] = (
     ),
 )
 
-SCALING = "    scores = scores / math.sqrt(query.size(-1))\n"
+SCALING = (
+    "    query = query / math.sqrt(query.size(-1))"
+    "  # before the product, which float16 may not hold\n"
+)
 MASKING = """\
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
@@ -291,11 +294,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         edits={
             ATTENTION: (
                 *FORMULA,
-                (
-                    "    scores = query @",
-                    "    query /= math.sqrt(query.size(-1))\n    scores = query @",
-                ),
-                (SCALING, ""),
+                ("query = query / math.sqrt", "query /= math.sqrt"),
             )
         },
         lost={ATTENTION: "gradients inputs"},
@@ -505,19 +504,19 @@ MISTAKES: tuple[Submission, ...] = (
     # ---- scaled_dot_product_attention ----
     attention(
         "divided by head_dim",
-        (SCALING, "    scores = scores / query.size(-1)\n"),
+        (SCALING, "    query = query / query.size(-1)\n"),
         lost="scaling",
         hint="divided by head_dim; take its root",
     ),
     attention(
         "multiplied by the root",
-        (SCALING, "    scores = scores * math.sqrt(query.size(-1))\n"),
+        (SCALING, "    query = query * math.sqrt(query.size(-1))\n"),
         lost="scaling",
         hint="multiplied by sqrt(head_dim); divide by it",
     ),
     attention(
         "divided by the root of key_len",
-        (SCALING, "    scores = scores / math.sqrt(key.size(-2))\n"),
+        (SCALING, "    query = query / math.sqrt(key.size(-2))\n"),
         lost={
             ATTENTION: "values scaling mask gradients",
             "MultiHeadAttention": "values gradients",
@@ -526,7 +525,7 @@ MISTAKES: tuple[Submission, ...] = (
     ),
     attention(
         "divided by the root of value_dim",
-        (SCALING, "    scores = scores / math.sqrt(value.size(-1))\n"),
+        (SCALING, "    query = query / math.sqrt(value.size(-1))\n"),
         lost="values scaling mask gradients",
         hint="divided by the root of value_dim; take that of head_dim",
     ),
@@ -657,7 +656,7 @@ MISTAKES: tuple[Submission, ...] = (
     ),
     attention(
         "view of what is not contiguous",
-        (SCORES, "    query = query.view(query.numel()).view(query.shape)\n" + SCORES),
+        (SCALING, "    query = query.view(query.numel()).view(query.shape)\n" + SCALING),
         lost={
             ATTENTION: "inputs",
             "MultiHeadAttention": "shape heads values mask gradients",

@@ -138,6 +138,13 @@ def test_scores_far_out_of_range_stay_finite(return_weights):
 
 
 @in_both_ways
+def test_half_precision_holds_products_that_only_the_scale_makes_small_enough(return_weights):
+    query = key = torch.full((2, 64), 32.0, dtype=torch.float16)  # 64 * 32 * 32 is above 65504
+    result = scaled_dot_product_attention(query, key, key, return_weights=return_weights)
+    assert torch.equal(output_of(result), key)
+
+
+@in_both_ways
 @with_each_mask
 def test_gradients_are_right_to_second_place(mask, return_weights):
     def function(q, k, v):
