@@ -587,7 +587,7 @@ def translation_masks(src: Tensor, tgt: Tensor, pad_id: int) -> tuple[Tensor, Te
     """
     ### BEGIN SOLUTION
     tgt_len = tgt.size(1)
-    look_back = causal_mask(tgt_len, device=tgt.device)  # (tgt_len, tgt_len)
+    look_back = causal_mask(tgt_len, device=tgt.device)  # (1, 1, tgt_len, tgt_len)
     return padding_mask(src, pad_id), padding_mask(tgt, pad_id) & look_back
     ### END SOLUTION
 
