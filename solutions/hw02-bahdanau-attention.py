@@ -91,9 +91,9 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 # - A mask acts on the scores, **before** the softmax. True means *may attend*. A query that may
 #   attend to nothing has a row of $-\infty$ alone, whose softmax is NaN; the docstring says what
 #   belongs there instead. No NaN may come back with the gradient either: `masked_fill` and
-#   `torch.where` keep it out of the scores, adding $-\infty$ does not. `check_mask`, imported above,
-#   raises the errors that the docstring promises for a mask: hand it the mask and the shape of the
-#   scores.
+#   `torch.where` keep it out of the scores, adding $-\infty$ does not.
+#   `check_mask`, imported above, raises the errors that the docstring promises for a mask: hand it
+#   the mask and the shape of the scores.
 # - $U h_i$ is the same at every step of a decoder. So a caller may hand the keys over, and then
 #   they are not computed again.
 

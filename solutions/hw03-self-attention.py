@@ -543,7 +543,8 @@ assert_close(
     causal_mask(query_len, key_len, device=device),
     expected,
     what="the mask",
-    hint="a mask is boolean, (1, 1, query_len, key_len): query i may attend to key j when j <= i + key_len - query_len",
+    hint="a mask is boolean, (1, 1, query_len, key_len): query i may attend to key j when j <= i + "
+    "key_len - query_len",
     mistakes={
         in_words: top_left,
         "the mask is inverted; True means may attend": ~expected,

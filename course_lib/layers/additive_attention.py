@@ -1,7 +1,6 @@
-"""Bahdanau attention: an alignment model, learned in the loop of a recurrent decoder.
+"""Additive attention, Bahdanau's: a learned alignment model.
 
-Dimensions: batch; query_len and key_len (positions), for a decoder tgt_len and src_len (tokens);
-d_query, d_memory, d_attention, d_embedding, d_hidden; vocab_size.
+Dimensions: batch; query_len and key_len (positions); d_query, d_memory, d_attention.
 Masks are boolean, True where a query may attend to a key.
 """
 

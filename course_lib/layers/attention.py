@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, by one head and by many.
+"""Scaled dot-product attention and multi-head attention.
 
 Dimensions: batch; num_heads; query_len, key_len (tokens); head_dim; d_model = num_heads * head_dim.
 Masks are boolean, True where a query may attend to a key; see ``masks.py``.
@@ -211,7 +211,8 @@ class CachedAttention(MultiHeadAttention):
 
         Raises:
             TypeError: ``mask`` is not boolean.
-            ValueError: ``mask`` has another shape, or the cache cannot take the new keys; see ``GrowingCache.update``.
+            ValueError: ``mask`` has another shape, or the cache cannot take the new keys; see
+                ``GrowingCache.update``.
         """
         offset = 0 if cache is None else cache.length  # position of the first query
 

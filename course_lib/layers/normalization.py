@@ -1,4 +1,4 @@
-"""Normalisation of each token's vector by itself.
+"""Layer normalisation and RMS normalisation: each token's vector by itself.
 
 Dimensions: ... stands for any leading dimensions (batch, length); d_model is the last, and the only
 one that is averaged over: no token sees another, nor another sentence of the batch.

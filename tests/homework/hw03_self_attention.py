@@ -102,7 +102,7 @@ def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights
     """One query at a time, as slow as it is clear."""
     if mask is not None and mask.dtype != torch.bool:
         raise TypeError(f"mask is {mask.dtype}")
-    if mask is not None and mask.dim() > query.dim():
+    if mask is not None and not 2 <= mask.dim() <= query.dim():
         raise ValueError(f"mask has {mask.dim()} dimensions")
     if query.shape[-1] != key.shape[-1]:
         raise ValueError("query and key differ in width")
@@ -378,7 +378,7 @@ def _additive(mask, scores):
         raise TypeError("bool")
     missing = scores.dim() - mask.dim()
     sizes = (1,) * missing + tuple(mask.shape)
-    if missing < 0 or any(m != n and m != 1 for m, n in zip(sizes, scores.shape)):
+    if missing < 0 or mask.dim() < 2 or any(m != n and m != 1 for m, n in zip(sizes, scores.shape)):
         raise ValueError(mask.shape)
     penalty = torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device)
     return scores + penalty.masked_fill(mask.logical_not(), float("-inf"))
@@ -952,8 +952,8 @@ MISTAKES: tuple[Submission, ...] = (
     layer(
         "masks of two dimensions accepted",
         (
-            "        check_mask(mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))\n",
-            "",
+            "check_mask(mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))",
+            "pass",
         ),
         lost="mask",
         hint="a layer with heads takes masks of four dimensions",
