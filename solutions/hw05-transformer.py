@@ -525,7 +525,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 layer = DecoderLayer(12, 3, 20).to(device)
 x, memory = torch.randn(2, 4, 12).to(device), torch.randn(2, 4, 12).to(device)
-only_past = torch.ones(4, 4, dtype=torch.bool).tril().to(device)
+only_past = torch.ones(1, 1, 4, 4, dtype=torch.bool).tril().to(device)
 is_real = torch.tensor([[True, True, True, False], [True, True, False, False]]).to(device)
 memory_mask = is_real[:, None, None, :]
 before = layer(x, memory, only_past, memory_mask)

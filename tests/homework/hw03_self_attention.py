@@ -678,7 +678,7 @@ MISTAKES: tuple[Submission, ...] = (
         "any mask accepted",
         UNCHECKED,
         lost="errors",
-        hint="a mask of ones and zeros could mean either polarity, or be",
+        hint="a mask for three sentences would make three outputs of one",
     ),
     attention(
         "masks of any shape accepted",
@@ -692,8 +692,8 @@ MISTAKES: tuple[Submission, ...] = (
     attention(
         "masks without leading dimensions refused",
         (", min_dims=2", ""),
-        lost="mask no-keys gradients",
-        hint="min_dims=2",
+        lost="mask no-keys gradients inputs",
+        hint="each size this or 1",
     ),
     attention(
         "sizes not compared",
