@@ -445,11 +445,18 @@ DECODER_MISTAKES = (
             "weights padding", "the attention looks at padding"),
     decoder("mask without a dimension for the queries", "state.mask[:, None],", "state.mask,",
             "state logits forward weights padding"),
-    mistake(
-        "mask without a dimension, and the first context", "AttentionDecoder",
-        (("state.mask[:, None],", "state.mask,"), ("context.squeeze(1)", "context[:, 0]"),
-         ("looked.append(weights)", "looked.append(weights[:, :1])")),
-        lost="weights padding", hint="with a dimension more: (batch, 1, src_len)",
+    Submission(
+        student="attentiondecoder-mask-without-a-dimension-and-the-first-context",
+        what="mask without a dimension, any mask accepted, and the first context",
+        edits={
+            "AdditiveAttention": ((CHECK, "pass"),),
+            "AttentionDecoder": (
+                ("state.mask[:, None],", "state.mask,"), ("context.squeeze(1)", "context[:, 0]"),
+                ("looked.append(weights)", "looked.append(weights[:, :1])"),
+            ),
+        },
+        lost={"AdditiveAttention": "errors", "AttentionDecoder": "weights padding"},
+        hint="with a dimension more: (batch, 1, src_len)",
     ),
     decoder("the last token asks", "                hidden[:, None],\n",
             "                F.pad(embedded, (0, hidden.size(1) - embedded.size(1)))[:, None],\n",
