@@ -54,9 +54,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.layers.masks import check_mask
+from course_lib.layers.recurrent_cells import GRUCell
 from course_lib.models.bahdanau import AttentionDecoderState
 from course_lib.models.seq2seq import Encoded
-from course_lib.layers.recurrent_cells import GRUCell
 from course_lib.testing import (
     CheckFailure,
     assert_close,
@@ -91,6 +92,8 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 #   attend to nothing has a row of $-\infty$ alone, whose softmax is NaN; the docstring says what
 #   belongs there instead. No NaN may come back with the gradient either: `masked_fill` and
 #   `torch.where` keep it out of the scores, adding $-\infty$ does not.
+#   `check_mask`, imported above, raises the errors that the docstring promises for a mask: hand it
+#   the mask and the shape of the scores.
 # - $U h_i$ is the same at every step of a decoder. So a caller may hand the keys over, and then
 #   they are not computed again.
 
@@ -493,11 +496,18 @@ layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
 query, memory = torch.randn(2, 6, 5).to(device), torch.randn(2, 7, 5).to(device)
 hint = "a mask of ones and zeros could mean either polarity, or be added to the scores: refuse it"
 assert_raises(TypeError, layer, query, memory, torch.ones(2, 1, 7).to(device), hint=hint)
+two_masks = torch.ones(2, 1, 7, dtype=torch.bool).to(device)
+enlarging = "a mask for two sentences would make two contexts of one: check_mask refuses it"
+assert_raises(ValueError, layer, query[:1], memory[:1], two_masks, hint=enlarging)
 changes = "operators that end in = and methods that end in _ change a tensor in place"
 assert_keeps_inputs(layer, query, memory, hint=changes)
 ### BEGIN HIDDEN TESTS
 int_mask = torch.ones(2, 1, 7, dtype=torch.long).to(device)
 assert_raises(TypeError, layer, query, memory, int_mask, hint=hint)
+for sizes in ((7,), (6, 7), (1, 2, 6, 7), (2, 7, 7), (2, 6, 6)):
+    unfit = torch.ones(sizes, dtype=torch.bool).to(device)
+    hint = f"a mask of shape {sizes} does not fit scores of shape (2, 6, 7): see check_mask"
+    assert_raises(ValueError, layer, query, memory, unfit, hint=hint)
 hint = "compare the batches yourself: one of 1 would be broadcast in silence"
 assert_raises(ValueError, layer, query, memory[:1], hint=hint)
 assert_raises(ValueError, layer, query[:1], memory, hint=hint)

@@ -56,6 +56,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.layers.masks import check_mask
 from course_lib.testing import (
     CheckFailure,
     assert_close,
@@ -86,7 +87,9 @@ device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their ten
 #   the last two. `key.transpose(-2, -1)` does not care, `key.T` does.
 # - The weights of *one query over all keys* are what sums to 1.
 # - A mask acts on the scores, **before** the softmax: see
-#   [Masks in attention](book:self-attention#masks-in-attention). True means *may attend*.
+#   [Masks in attention](book:self-attention#masks-in-attention). True means *may attend*. For what
+#   is no mask there is `check_mask`, imported above: handed a mask and the shape of the scores, it
+#   raises the errors that the docstring promises. `min_dims=2` lets leading dimensions be left out.
 # - A query that may attend to nothing has a row of $-\infty$ alone, whose softmax is NaN. The
 #   docstring says what belongs there instead. No NaN may come back with the gradient either:
 #   `masked_fill` and `torch.where` stop it there, adding $-\infty$ to the scores does not.
@@ -439,7 +442,14 @@ query, key, value = (torch.randn(3, 5, 4).to(device) for _ in range(3))
 hint = "a mask of ones and zeros could mean either polarity, or be added to the scores: refuse it"
 float_mask = torch.ones(5, 5).to(device)
 assert_raises(TypeError, scaled_dot_product_attention, query, key, value, float_mask, hint=hint)
+enlarging = "a mask for three sentences would make three outputs of one: check_mask refuses it"
+three_masks, one = torch.ones(3, 5, 5, dtype=torch.bool).to(device), torch.randn(1, 5, 4).to(device)
+assert_raises(ValueError, scaled_dot_product_attention, one, one, one, three_masks, hint=enlarging)
 ### BEGIN HIDDEN TESTS
+for sizes in ((5,), (1, 1, 1, 5), (1, 2, 5), (1, 5, 4)):
+    unfit = torch.ones(sizes, dtype=torch.bool).to(device)
+    in_words = f"a mask of shape {sizes} does not fit scores of shape (1, 5, 5): see check_mask"
+    assert_raises(ValueError, scaled_dot_product_attention, one, one, one, unfit, hint=in_words)
 int_mask = torch.ones(5, 5, dtype=torch.long).to(device)
 assert_raises(TypeError, scaled_dot_product_attention, query, key, value, int_mask, hint=hint)
 hint = "compare the sizes yourself and raise ValueError; matmul's own error is a RuntimeError"
@@ -454,7 +464,8 @@ assert_raises(ValueError, scaled_dot_product_attention, query, key, long, hint=h
 # There are two reasons to hide a key from a query. **Causal:** whoever writes a sentence must not
 # peek at the words still to come. **Padding:** sentences in a batch are filled up to a common
 # length, and filler is nothing to listen to. Both masks are boolean, True where a query *may*
-# attend; they combine with `&`, because broadcasting takes care of the shapes.
+# attend. Both have four dimensions, batch, heads, queries and keys, with a 1 where the mask is the
+# same for all; they combine with `&`, because broadcasting takes care of the rest.
 #
 # One line of the docstring of `causal_mask` is easy to pass over: with more keys than queries, the
 # *last* query belongs to the *last* key. That happens when a model writes word by word and keeps
@@ -464,18 +475,19 @@ assert_raises(ValueError, scaled_dot_product_attention, query, key, long, hint=h
 
 # %% test="causal_mask-values" points=1 read="self-attention#masks-in-attention"
 # Each position may attend to itself and to what came before
-expected = torch.tensor([[True, False, False], [True, True, False], [True, True, True]])
+expected = torch.tensor([[[[True, False, False], [True, True, False], [True, True, True]]]])
 assert_close(
     causal_mask(3),
     expected,
     what="causal_mask(3)",
     mistakes={
         "the mask is inverted; True means may attend": ~expected,
-        "transposed; rows are queries, columns are keys": expected.T,
+        "transposed; rows are queries, columns are keys": expected.mT,
         "a position may attend to itself": expected.tril(-1),
         "a position must not see the one after it": torch.ones_like(expected).tril(1),
     },
-    hint="a mask is boolean, (query_len, key_len): True for a position itself and all before it",
+    hint="a mask is boolean, (1, 1, query_len, key_len): True for a position itself and all before "
+    "it",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.masks import causal_mask as reference_mask
@@ -488,26 +500,26 @@ for size in (1, int(torch.randint(4, 12, ()))):
         what="the mask",
         mistakes={
             "the mask is inverted; True means may attend": ~expected,
-            "transposed; rows are queries, columns are keys": expected.T,
+            "transposed; rows are queries, columns are keys": expected.mT,
             "a position may attend to itself": expected.tril(-1),
             "a position must not see the one after it": torch.ones_like(expected).tril(1),
         },
-        hint="a mask is boolean, (query_len, key_len): True for a position itself and all before "
-        "it, and nowhere else",
+        hint="a mask is boolean, (1, 1, query_len, key_len): True for a position itself and all "
+        "before it, and nowhere else",
     )
 ### END HIDDEN TESTS
 
 # %% test="causal_mask-more-keys" points=1 read="self-attention#masks-in-attention"
 # With more keys than queries the last query sees every key
-expected = torch.tensor([[True, True, True, False], [True, True, True, True]])
-top_left = torch.tensor([[True, False, False, False], [True, True, False, False]])
+expected = torch.tensor([[[[True, True, True, False], [True, True, True, True]]]])
+top_left = torch.tensor([[[[True, False, False, False], [True, True, False, False]]]])
 in_words = "aligned with the first key; the last query belongs to the last key"
-the_future = torch.tensor([[False, False, True, True], [False, False, False, True]])
+the_future = torch.tensor([[[[False, False, True, True], [False, False, False, True]]]])
 in_general = {
     "the mask is inverted; True means may attend": ~expected,
     "this is the future; a query sees itself and what came before it": the_future,
     "a position may attend to itself": torch.tensor(
-        [[True, True, False, False], [True, True, True, False]]
+        [[[[True, True, False, False], [True, True, True, False]]]]
     ),
     "a position must not see the one after it": torch.ones_like(expected),
     "no query sees any key; the last query belongs to the last key": torch.zeros_like(expected),
@@ -517,8 +529,8 @@ assert_close(
     expected,
     what="causal_mask(2, 4)",
     mistakes={in_words: top_left, **in_general},
-    hint="a mask is boolean, (query_len, key_len); the last query sees every key, the one before "
-    "it all but the last key",
+    hint="a mask is boolean, (1, 1, query_len, key_len); the last query sees every key, the one "
+    "before it all but the last key",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.masks import causal_mask as reference_mask
@@ -531,7 +543,8 @@ assert_close(
     causal_mask(query_len, key_len, device=device),
     expected,
     what="the mask",
-    hint="a mask is boolean: query i may attend to key j when j <= i + key_len - query_len",
+    hint="a mask is boolean, (1, 1, query_len, key_len): query i may attend to key j when j <= i + "
+    "key_len - query_len",
     mistakes={
         in_words: top_left,
         "the mask is inverted; True means may attend": ~expected,
@@ -902,7 +915,8 @@ if not torch.allclose(output, own, rtol=1e-4, atol=1e-5):
 # What the mask hides has no influence, in any head
 layer = MultiHeadAttention(8, 2).to(device)
 tokens = torch.randn(3, 5, 8).to(device)
-mask = torch.tensor([[True, True, True, False, False]]).to(device)  # the last two keys are hidden
+is_real = torch.tensor([[True, True, True, False, False]]).to(device)
+mask = is_real[:, None, None]  # (1, 1, 1, key_len): the last two keys are hidden
 changed = tokens.clone()
 changed[:, 3:] += 1.0
 assert_close(
@@ -912,12 +926,20 @@ assert_close(
     hint="if the test of heads passes: hand the mask on as it is to scaled_dot_product_attention, "
     "whose own test of masks comes first",
 )
+four = (
+    "a layer with heads takes masks of four dimensions: see check_mask. Two could be meant as "
+    "(batch, key_len), and would be read as (query_len, key_len)"
+)
+assert_raises(ValueError, layer, tokens, tokens, tokens, is_real, hint=four)
 ### BEGIN HIDDEN TESTS
 layer = MultiHeadAttention(12, 3).to(device)
 tokens = torch.randn(4, 5, 12).to(device)
 is_real = torch.arange(5) < torch.tensor([5, 3, 1, 2])[:, None]  # (batch, key_len)
 is_real = is_real.to(device)
 mask = is_real[:, None, None, :]
+assert_raises(ValueError, layer, tokens, tokens, tokens, mask[0, 0], hint=four)
+enlarging = "a mask for four sentences would make four outputs of one: see check_mask"
+assert_raises(ValueError, layer, tokens[:1], tokens[:1], tokens[:1], mask, hint=enlarging)
 changed = torch.where(is_real[:, :, None], tokens, torch.randn(4, 5, 12).to(device))
 before = layer(tokens, tokens, tokens, mask)
 assert_shape(before, (4, 5, 12), what="output with a mask", hint="see the check of shapes first")

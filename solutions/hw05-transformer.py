@@ -525,7 +525,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 layer = DecoderLayer(12, 3, 20).to(device)
 x, memory = torch.randn(2, 4, 12).to(device), torch.randn(2, 4, 12).to(device)
-only_past = torch.ones(4, 4, dtype=torch.bool).tril().to(device)
+only_past = torch.ones(1, 1, 4, 4, dtype=torch.bool).tril().to(device)
 is_real = torch.tensor([[True, True, True, False], [True, True, False, False]]).to(device)
 memory_mask = is_real[:, None, None, :]
 before = layer(x, memory, only_past, memory_mask)
@@ -587,7 +587,7 @@ def translation_masks(src: Tensor, tgt: Tensor, pad_id: int) -> tuple[Tensor, Te
     """
     ### BEGIN SOLUTION
     tgt_len = tgt.size(1)
-    look_back = causal_mask(tgt_len, device=tgt.device)  # (tgt_len, tgt_len)
+    look_back = causal_mask(tgt_len, device=tgt.device)  # (1, 1, tgt_len, tgt_len)
     return padding_mask(src, pad_id), padding_mask(tgt, pad_id) & look_back
     ### END SOLUTION
 

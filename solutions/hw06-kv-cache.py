@@ -58,7 +58,7 @@ from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.feed_forward import FeedForward
 from course_lib.generation.hypothesis import Hypothesis, cut_at_end
 from course_lib.layers.kv_cache import KeysAndValues
-from course_lib.layers.masks import causal_mask
+from course_lib.layers.masks import causal_mask, check_mask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions, RotaryPositions
 from course_lib.generation.recomputing import RecomputingModel
@@ -409,7 +409,8 @@ assert_close(given[0], later[0], what="keys after reset", hint=hint)
 # care. **Positions:** if `rotary` is given, it turns queries and keys by where they stand in the
 # *whole* text, so `rotary(x, offset=...)` needs to know how many tokens came before. Ask the cache
 # before it grows. **The mask** is made by the caller and covers the cached keys too; you only hand
-# it on. See [Attention with a cache](book:kv-caching#attention-with-a-cache).
+# it on. (`check_mask`, imported above, refuses one of another shape; no test asks for that.) See
+# [Attention with a cache](book:kv-caching#attention-with-a-cache).
 #
 # `RecordingCache` is a plain cache of ours that notes what it is asked to compute. The tests use
 # it, so that they do not depend on part 1.

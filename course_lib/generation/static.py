@@ -169,7 +169,7 @@ class StaticDecoder:
         assert self.model.positions is not None
         x = self.model.embedding(tokens) + self.model.positions.weight[places]
         # x: (batch, new_len, d_model)
-        mask = self._columns <= places[:, None]  # (new_len, capacity)
+        mask = (self._columns <= places[:, None])[None, None]  # (1, 1, new_len, capacity)
         for layer, cache in zip(self.model.layers, self._caches, strict=True):
             x = cast("DecoderBlock", layer)(x, mask, cache=cast("GrowingCache", cache))
         return self.model.output_projection(self.model.norm(x)[:, -1])

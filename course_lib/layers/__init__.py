@@ -1,4 +1,4 @@
-"""Building blocks: modules from which the models are made, with masks and KV caches.
+"""Layers, attention masks and KV caches, from which the models are made.
 
 Imports no other room.
 """

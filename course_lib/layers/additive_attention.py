@@ -1,7 +1,6 @@
-"""Bahdanau attention: an alignment model, learned in the loop of a recurrent decoder.
+"""Additive attention, Bahdanau's: a learned alignment model.
 
-Dimensions: batch; query_len and key_len (positions), for a decoder tgt_len and src_len (tokens);
-d_query, d_memory, d_attention, d_embedding, d_hidden; vocab_size.
+Dimensions: batch; query_len and key_len (positions); d_query, d_memory, d_attention.
 Masks are boolean, True where a query may attend to a key.
 """
 
@@ -9,6 +8,8 @@ import math
 
 import torch
 from torch import Tensor, nn
+
+from course_lib.layers.masks import check_mask
 
 
 class AdditiveAttention(nn.Module):
@@ -63,7 +64,7 @@ class AdditiveAttention(nn.Module):
         Args:
             query: ``(batch, query_len, d_query)``.
             memory: ``(batch, key_len, d_memory)``.
-            mask: Boolean, broadcastable to ``(batch, query_len, key_len)``, True where a query may
+            mask: Boolean ``(batch or 1, query_len or 1, key_len or 1)``, True where a query may
                 attend. A query that may attend to nothing gets weights and a context of zero.
             keys: ``(batch, key_len, d_attention)``, the memory as ``key_projection`` gave it, if it
                 is at hand: a decoder needs it at every step, and it never changes.
@@ -75,14 +76,13 @@ class AdditiveAttention(nn.Module):
 
         Raises:
             TypeError: ``mask`` is not boolean.
-            ValueError: ``query`` and ``memory`` differ in batch.
+            ValueError: ``query`` and ``memory`` differ in batch, or ``mask`` has another shape.
         """
-        if mask is not None and mask.dtype != torch.bool:
-            raise TypeError(f"mask must be boolean (True = may attend), got {mask.dtype}")
         if query.size(0) != memory.size(0):
             raise ValueError(
                 f"query and memory must agree in batch, got {query.size(0)} and {memory.size(0)}"
             )
+        check_mask(mask, (query.size(0), query.size(1), memory.size(1)))
         keys = self.key_projection(memory) if keys is None else keys
         scores = self.align(query, keys)  # (batch, query_len, key_len)
         if mask is not None:

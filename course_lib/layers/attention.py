@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, by one head and by many.
+"""Scaled dot-product attention and multi-head attention.
 
 Dimensions: batch; num_heads; query_len, key_len (tokens); head_dim; d_model = num_heads * head_dim.
 Masks are boolean, True where a query may attend to a key; see ``masks.py``.
@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.layers.kv_cache import FixedCache, GrowingCache, KeysAndValues
+from course_lib.layers.masks import check_mask
 from course_lib.layers.positional import RotaryPositions
 
 
@@ -41,12 +42,11 @@ def scaled_dot_product_attention(
 
     Raises:
         TypeError: ``mask`` is not boolean.
-        ValueError: query and key differ in head_dim, or key and value in key_len.
+        ValueError: query and key differ in head_dim, or key and value in key_len; or ``mask`` does
+            not broadcast to the weights, or would enlarge them.
 
     Source: Vaswani et al. (2017), section 3.2.1, equation 1; chapter "Self-attention".
     """
-    if mask is not None and mask.dtype != torch.bool:
-        raise TypeError(f"mask must be boolean (True = may attend), got {mask.dtype}")
     if query.size(-1) != key.size(-1):
         raise ValueError(
             f"query and key must agree in head_dim, got {query.size(-1)} and {key.size(-1)}"
@@ -55,12 +55,13 @@ def scaled_dot_product_attention(
         raise ValueError(
             f"key and value must agree in key_len, got {key.size(-2)} and {value.size(-2)}"
         )
+    check_mask(mask, (*query.shape[:-1], key.size(-2)), min_dims=2)
     # Nobody asks for the weights: PyTorch's fused kernel gives the same without storing them.
     if not return_weights:
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
+    query = query / math.sqrt(query.size(-1))  # before the product, which float16 may not hold
     scores = query @ key.transpose(-2, -1)  # (..., query_len, key_len)
-    scores = scores / math.sqrt(query.size(-1))
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     weights = torch.softmax(scores, dim=-1)
@@ -116,8 +117,8 @@ class MultiHeadAttention(nn.Module):
             query: ``(batch, query_len, d_model)``.
             key: ``(batch, key_len, d_model)``.
             value: ``(batch, key_len, d_model)``.
-            mask: Boolean, broadcastable to ``(batch, num_heads, query_len, key_len)``, True where a
-                query may attend to a key.
+            mask: Boolean ``(batch or 1, num_heads or 1, query_len or 1, key_len or 1)``, True where
+                a query may attend to a key.
             return_weights: Also return the weights of each head.
 
         Returns:
@@ -126,7 +127,9 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             TypeError: ``mask`` is not boolean.
+            ValueError: ``mask`` has another shape.
         """
+        check_mask(mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))
         attended = scaled_dot_product_attention(
             self._split_heads(self.query_projection(query)),
             self._split_heads(self.key_projection(key)),
@@ -198,8 +201,7 @@ class CachedAttention(MultiHeadAttention):
             query: ``(batch, query_len, d_model)``.
             key: ``(batch, new_len, d_model)``; a filled ``FixedCache`` leaves it unread.
             value: ``(batch, new_len, d_model)``, likewise.
-            mask: Boolean, broadcastable to ``(batch, num_heads, query_len, key_len)``, True where a
-                query may attend to a key; key_len counts the cached keys as well.
+            mask: As in ``MultiHeadAttention``; key_len counts the cached keys as well.
             return_weights: Also return the weights of each head.
             cache: Keys and values of earlier steps; None if there were none.
 
@@ -209,7 +211,8 @@ class CachedAttention(MultiHeadAttention):
 
         Raises:
             TypeError: ``mask`` is not boolean.
-            ValueError: The cache cannot take the new keys; see ``GrowingCache.update``.
+            ValueError: ``mask`` has another shape, or the cache cannot take the new keys; see
+                ``GrowingCache.update``.
         """
         offset = 0 if cache is None else cache.length  # position of the first query
 
@@ -223,6 +226,7 @@ class CachedAttention(MultiHeadAttention):
         if self.rotary is not None:
             queries = self.rotary(queries, offset=offset)
         keys, values = project() if cache is None else cache.update(project)
+        check_mask(mask, (*queries.shape[:-1], keys.size(-2)))
         attended = scaled_dot_product_attention(
             queries, keys, values, mask, return_weights=return_weights
         )

@@ -1,4 +1,4 @@
-"""Token ids to vectors.
+"""Token embeddings: a learned vector for each token id.
 
 Dimensions: batch; length (tokens); d_model; vocab_size.
 """

@@ -1,4 +1,4 @@
-"""The layer that thinks about each token alone, between two attentions.
+"""The position-wise feed-forward layer: each token by itself, between two attentions.
 
 Dimensions: ... stands for any leading dimensions (batch, length); d_model; d_ff, the wider inside.
 """

@@ -1,8 +1,10 @@
 """Attention masks: boolean, True where a query may attend to a key.
 
-Dimensions: batch, query_len and key_len (tokens). Masks broadcast to
-``(batch, num_heads, query_len, key_len)`` and are combined with ``&``.
+Dimensions: batch, num_heads, query_len and key_len (tokens). A mask has all four, each of its size
+or 1; masks are combined with ``&``.
 """
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -47,7 +49,7 @@ def causal_mask(
         device: Where the mask is made.
 
     Returns:
-        Boolean ``(query_len, key_len)``, True where query i may attend to key j, that is
+        Boolean ``(1, 1, query_len, key_len)``, True where query i may attend to key j, that is
         ``j <= i + key_len - query_len``.
 
     Raises:
@@ -60,5 +62,31 @@ def causal_mask(
         raise ValueError(f"query_len must not be negative, got {query_len}")
     if key_len < query_len:
         raise ValueError(f"key_len must be at least query_len={query_len}, got {key_len}")
-    everything = torch.ones(query_len, key_len, dtype=torch.bool, device=device)
-    return everything.tril(diagonal=key_len - query_len)  # (query_len, key_len)
+    everything = torch.ones(1, 1, query_len, key_len, dtype=torch.bool, device=device)
+    return everything.tril(diagonal=key_len - query_len)  # (1, 1, query_len, key_len)
+
+
+def check_mask(mask: Tensor | None, shape: Sequence[int], *, min_dims: int | None = None) -> None:
+    """Refuse a mask that is not boolean, or would not broadcast to the scores or enlarge them.
+
+    Args:
+        mask: What a caller gave; None masks nothing.
+        shape: Of the scores, keys last. Each size of the mask must be theirs or 1.
+        min_dims: How many dimensions the mask must have, counted from the last; all if None.
+
+    Raises:
+        TypeError: ``mask`` is not boolean.
+        ValueError: ``mask`` does not fit ``shape``.
+    """
+    if mask is None:
+        return
+    if mask.dtype != torch.bool:
+        raise TypeError(f"mask must be boolean (True = may attend), got {mask.dtype}")
+    fewest = len(shape) if min_dims is None else min_dims
+    sizes = zip(reversed(mask.shape), reversed(shape), strict=False)  # from the last backwards
+    if not fewest <= mask.dim() <= len(shape) or any(m not in (1, n) for m, n in sizes):
+        fewer = "" if fewest == len(shape) else f" or its last {fewest} dimensions or more"
+        raise ValueError(
+            f"mask must have shape {tuple(shape)}{fewer}, each size this or 1, "
+            f"got {tuple(mask.shape)}"
+        )

@@ -1,4 +1,4 @@
-"""Normalisation of each token's vector by itself.
+"""Layer normalisation and RMS normalisation: each token's vector by itself.
 
 Dimensions: ... stands for any leading dimensions (batch, length); d_model is the last, and the only
 one that is averaged over: no token sees another, nor another sentence of the batch.
@@ -22,13 +22,15 @@ def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, *, eps: float = 1e-5) ->
             zero.
 
     Returns:
-        ``(..., d_model)``.
+        ``(..., d_model)``, of the dtype of ``x``.
 
     Source: Ba et al. (2016), equation 4; chapter "Layer normalisation".
     """
+    dtype = x.dtype
+    x = x.to(torch.promote_types(dtype, torch.float32))  # float16 cannot hold the square of 300
     mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
     variance = (x - mean).square().mean(dim=-1, keepdim=True)  # (..., 1), divided by d_model
-    return (x - mean) / torch.sqrt(variance + eps) * weight + bias
+    return ((x - mean) / torch.sqrt(variance + eps) * weight + bias).to(dtype)
 
 
 def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
@@ -42,12 +44,14 @@ def rms_norm(x: Tensor, weight: Tensor, *, eps: float = 1e-6) -> Tensor:
         eps: Added to the mean square, under the root.
 
     Returns:
-        ``(..., d_model)``.
+        ``(..., d_model)``, of the dtype of ``x``.
 
     Source: Zhang and Sennrich (2019), equation 4; chapter "Layer normalisation".
     """
+    dtype = x.dtype
+    x = x.to(torch.promote_types(dtype, torch.float32))  # float16 cannot hold the square of 300
     mean_square = x.square().mean(dim=-1, keepdim=True)  # (..., 1)
-    return x / torch.sqrt(mean_square + eps) * weight
+    return (x / torch.sqrt(mean_square + eps) * weight).to(dtype)
 
 
 class LayerNorm(nn.Module):

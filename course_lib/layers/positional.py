@@ -1,4 +1,4 @@
-"""Three ways to tell a model where a token stands.
+"""Positional encodings: sinusoidal, learned and rotary positions.
 
 Attention treats its keys as a set. Sinusoidal and learned positions are added to the embeddings;
 rotary positions turn queries and keys, so that their product depends on distance alone.

@@ -1,14 +1,15 @@
-"""A recurrent network: cells run over sequences, in both directions, in layers.
+"""Recurrent networks: cells run over sequences, in both directions, in layers.
 
-It is written out step by step, as it is taught. ``FusedRecurrent`` is the
-same network on PyTorch's kernels.
+``Recurrent`` takes one step after the other, as it is taught. ``FusedRecurrent`` is the same
+network in one call of PyTorch's kernels.
 
 Dimensions: batch; len (steps); d_input; d_hidden; directions (1, or 2 if bidirectional);
 num_layers.
 """
 
 from collections.abc import Callable
-from typing import Any, cast
+from operator import itemgetter
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +19,12 @@ from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
 
 State = Tensor | tuple[Tensor, Tensor]
 """A hidden state; with the LSTM, a hidden state and a memory."""
+
+_KERNELS: dict[type[nn.Module], Callable[..., Any]] = {
+    RNNCell: torch.rnn_tanh,
+    GRUCell: torch.gru,
+    LSTMCell: torch.lstm,
+}
 
 
 class Recurrent(nn.Module):
@@ -94,8 +101,12 @@ class Recurrent(nn.Module):
             ValueError: A length is not from 1 to len, or a tensor has another shape.
             TypeError: ``lengths`` does not hold integers.
         """
-        is_real = self._is_real(x, lengths)
-        states = self._unstack(self._initial_state(x, initial))
+        self._check_inputs(x, lengths)
+        is_real = None  # or (batch, len), True at real steps
+        if lengths is not None:
+            is_real = torch.arange(x.size(1), device=x.device) < lengths.to(x.device)[:, None]
+        state = self._initial_state(x, initial)
+        states = [_each(itemgetter(index), state) for index in range(len(self.cells))]
         outputs = x
         for layer in range(self.num_layers):
             both = []
@@ -106,7 +117,7 @@ class Recurrent(nn.Module):
                 )
                 both.append(hidden)
             outputs = torch.cat(both, dim=-1)  # (batch, len, directions * d_hidden)
-        return outputs, self._stack(states)
+        return outputs, _each(lambda *parts: torch.stack(parts), *states)
 
     def _run(
         self, cell: nn.Module, x: Tensor, state: State, is_real: Tensor | None, *, backward: bool
@@ -116,38 +127,27 @@ class Recurrent(nn.Module):
         hidden = list(steps)  # to be overwritten, each by (batch, d_hidden)
         for t in reversed(range(len(steps))) if backward else range(len(steps)):
             new = cell(steps[t], state)
-            state = new if is_real is None else self._where(is_real[:, t, None], new, state)
+            state = new if is_real is None else _where(is_real[:, t, None], new, state)
             hidden[t] = state[0] if isinstance(state, tuple) else state
         outputs = torch.stack(hidden, dim=1)  # (batch, len, d_hidden)
         if is_real is not None:
             outputs = outputs.masked_fill(~is_real[:, :, None], 0.0)
         return state, outputs
 
-    def _where(self, condition: Tensor, new: State, old: State) -> State:
-        if isinstance(new, tuple):
-            return (
-                torch.where(condition, new[0], old[0]),
-                torch.where(condition, new[1], old[1]),
-            )
-        assert isinstance(old, Tensor)
-        return torch.where(condition, new, old)
-
-    def _is_real(self, x: Tensor, lengths: Tensor | None) -> Tensor | None:
-        """Return ``(batch, len)``, True at real steps; None if all of them are."""
+    def _check_inputs(self, x: Tensor, lengths: Tensor | None) -> None:
         if x.dim() != 3 or 0 in x.shape:
             raise ValueError(f"x must be (batch, len, d_input), none of them 0, got {x.shape}")
         batch, length, width = x.shape
         if width != self.d_input:
             raise ValueError(f"x must have d_input={self.d_input}, got {width}")
         if lengths is None:
-            return None
+            return
         if lengths.is_floating_point() or lengths.dtype == torch.bool:
             raise TypeError(f"lengths must hold integers, got {lengths.dtype}")
         if lengths.shape != (batch,):
             raise ValueError(f"lengths must have shape ({batch},), got {tuple(lengths.shape)}")
         if bool((lengths < 1).any()) or bool((lengths > length).any()):
             raise ValueError(f"lengths must be from 1 to {length}, got {lengths.tolist()}")
-        return torch.arange(length, device=x.device) < lengths.to(x.device)[:, None]
 
     def _initial_state(self, x: Tensor, initial: State | None) -> State:
         """Return what was given, checked, or zeros."""
@@ -166,44 +166,14 @@ class Recurrent(nn.Module):
                 raise ValueError(f"initial must have shape {shape}, got {tuple(given.shape)}")
         return initial
 
-    def _unstack(self, state: State) -> list[State]:
-        """Take the cells' states apart, in the order of ``cells``: ``(batch, d_hidden)`` each."""
-        if isinstance(state, tuple):
-            return list(zip(state[0].unbind(0), state[1].unbind(0), strict=True))
-        return list(state.unbind(0))
-
-    def _stack(self, states: list[State]) -> State:
-        """Put the cells' states together: ``(num_layers * directions, batch, d_hidden)`` each."""
-        if isinstance(states[0], tuple):
-            return torch.stack([s[0] for s in states]), torch.stack([s[1] for s in states])
-        return torch.stack(cast(list[Tensor], states))
-
-
-_KERNELS: dict[type[nn.Module], Callable[..., Any]] = {
-    RNNCell: torch.rnn_tanh,
-    GRUCell: torch.gru,
-    LSTMCell: torch.lstm,
-}
-
 
 class FusedRecurrent(Recurrent):
     """``Recurrent``, with all steps, layers and directions in one call of a kernel.
 
-    It is built and called like ``Recurrent``, and their state dicts are interchangeable. It costs
-    what ``torch.nn.RNN``, ``GRU`` and ``LSTM`` cost, which call the same kernels; sequences of
-    different lengths are packed first. On CUDA, cuDNN gathers the weights at each call.
-
-    Args:
-        d_input: Width of the input at each step.
-        d_hidden: Width of each cell's hidden state.
-        cell: The kind of cell: ``RNNCell``, ``GRUCell`` or ``LSTMCell``.
-        num_layers: Number of layers; each reads the outputs of the layer below.
-        bidirectional: Whether each layer also runs from the last step to the first.
-        bias: Whether the cells have biases.
-
-    Raises:
-        ValueError: As ``Recurrent``, or ``cell`` is not one of ``RNNCell``, ``GRUCell`` and
-            ``LSTMCell``.
+    It has the arguments and attributes of ``Recurrent``, and their state dicts are interchangeable;
+    ``cell`` must be one of the three that have kernels, or it is a ValueError. It costs what
+    ``torch.nn.RNN``, ``GRU`` and ``LSTM`` cost, which call the same kernels; sequences of different
+    lengths are packed first. On CUDA, cuDNN gathers the weights at each call.
 
     Source: chapter "Recurrent networks".
     """
@@ -234,24 +204,8 @@ class FusedRecurrent(Recurrent):
     def forward(
         self, x: Tensor, initial: State | None = None, *, lengths: Tensor | None = None
     ) -> tuple[Tensor, State]:
-        """Read the sequences, as ``Recurrent`` does.
-
-        Args:
-            x: ``(batch, len, d_input)``.
-            initial: The state before the first step, ``(num_layers * directions, batch,
-                d_hidden)``; with the LSTM a pair of such tensors. Zeros if None.
-            lengths: ``(batch,)``, integers from 1 to len: how many steps of each sequence are real.
-                All of them if None.
-
-        Returns:
-            The hidden states of the top layer, ``(batch, len, directions * d_hidden)``, and the
-            last state of every cell, in the form of ``initial``.
-
-        Raises:
-            ValueError: A length is not from 1 to len, or a tensor has another shape.
-            TypeError: ``lengths`` does not hold integers.
-        """
-        self._is_real(x, lengths)  # its checks
+        """Read the sequences: arguments, results and errors are those of ``Recurrent.forward``."""
+        self._check_inputs(x, lengths)
         state = self._initial_state(x, initial)
         # Weights and biases, cell by cell, in the order that the kernels ask for.
         weights = [
@@ -266,10 +220,11 @@ class FusedRecurrent(Recurrent):
         sizes = (self._bias, self.num_layers, 0.0, keeps, self.directions == 2)
         if lengths is None:
             outputs, *final = self._kernel(x, state, weights, *sizes, True)  # True: batch first
-            return outputs, self._as_state(final)
+            return outputs, _as_state(final)
 
         packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        state = self._rows(state, packed.sorted_indices)
+        assert packed.unsorted_indices is not None  # enforce_sorted=False always gives them
+        state = _each(lambda part: part.index_select(1, packed.sorted_indices), state)
         data, *final = self._kernel(packed.data, packed.batch_sizes, state, weights, *sizes)
         outputs, _ = pad_packed_sequence(
             PackedSequence(
@@ -278,14 +233,23 @@ class FusedRecurrent(Recurrent):
             batch_first=True,
             total_length=x.size(1),
         )  # (batch, len, directions * d_hidden)
-        return outputs, self._rows(self._as_state(final), packed.unsorted_indices)
+        final_state = _each(
+            lambda part: part.index_select(1, packed.unsorted_indices), _as_state(final)
+        )
+        return outputs, final_state
 
-    def _as_state(self, tensors: list[Tensor]) -> State:
-        return (tensors[0], tensors[1]) if len(tensors) == 2 else tensors[0]
 
-    def _rows(self, state: State, indices: Tensor | None) -> State:
-        """Choose rows along the batch of ``(num_layers * directions, batch, d_hidden)``."""
-        assert indices is not None  # enforce_sorted=False always gives them
-        if isinstance(state, tuple):
-            return state[0].index_select(1, indices), state[1].index_select(1, indices)
-        return state.index_select(1, indices)
+def _as_state(tensors: list[Tensor]) -> State:
+    return (tensors[0], tensors[1]) if len(tensors) == 2 else tensors[0]
+
+
+def _where(condition: Tensor, new: State, old: State) -> State:
+    return _each(lambda a, b: torch.where(condition, a, b), new, old)
+
+
+def _each(function: Callable[..., Tensor], *states: State) -> State:
+    """Apply a function to the hidden states and, with the LSTM, to the memories."""
+    if isinstance(states[0], tuple):
+        hidden, memory = zip(*states, strict=True)
+        return function(*hidden), function(*memory)
+    return function(*states)

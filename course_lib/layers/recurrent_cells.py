@@ -1,4 +1,4 @@
-"""One step of a recurrent network: the plain cell, the GRU and the LSTM.
+"""Recurrent cells, one step of a recurrent network: the plain cell, the GRU and the LSTM.
 
 A cell reads a vector and its own last state, and returns its next state. The letters are PyTorch's,
 so that weights can be copied to and from ``torch.nn``.

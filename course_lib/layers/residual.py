@@ -1,4 +1,4 @@
-"""The road past each sublayer, and where the normalisation stands on it.
+"""Residual connections, with pre-norm or post-norm.
 
 Dimensions: ... stands for any leading dimensions (batch, length); d_model.
 """

@@ -1,4 +1,4 @@
-"""The Transformer's two stacks: the encoder's layers, and the decoder's, which also read a memory.
+"""Transformer encoder and decoder: their layers, and stacks of them.
 
 Dimensions: batch; src_len, tgt_len (tokens); d_model; d_ff. Masks are boolean, True where a query
 may attend to a key; see ``masks.py``. Padding comes last in a sequence.
@@ -64,13 +64,14 @@ class EncoderLayer(nn.Module):
 
         Args:
             x: ``(batch, src_len, d_model)``.
-            mask: Boolean, broadcastable to ``(batch, num_heads, src_len, src_len)``.
+            mask: Boolean ``(batch, num_heads, src_len, src_len)``, each size this or 1.
 
         Returns:
             ``(batch, src_len, d_model)``.
 
         Raises:
             TypeError: ``mask`` is not boolean.
+            ValueError: ``mask`` has another shape.
         """
         x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask))
         return self.feed_forward_residual(x, self.feed_forward)
@@ -79,26 +80,9 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention, attention to the encoder's output, and a feed-forward layer.
 
-    Args:
-        d_model: Width of a token's vector; divisible by ``num_heads``.
-        num_heads: Number of attention heads.
-        d_ff: Width inside the feed-forward layer.
-        norm_position: Where the normalisations stand.
-        dropout: Share of each sublayer's output, and of the feed-forward layer's inner
-            activations, that training sets to zero.
-        activation: The feed-forward layer's function.
-        eps: Of the normalisations.
-
-    Attributes:
-        self_attention: ``CachedAttention``, from target to target.
-        cross_attention: ``CachedAttention``, from target to the encoder's output.
-        feed_forward: ``FeedForward``.
-        self_attention_residual: ``Residual`` around the first.
-        cross_attention_residual: ``Residual`` around the second.
-        feed_forward_residual: ``Residual`` around the third.
-
-    Raises:
-        ValueError: A size, share or name is out of range.
+    They are ``self_attention`` and ``cross_attention``, both ``CachedAttention``, and
+    ``feed_forward``; around them stand ``self_attention_residual``, ``cross_attention_residual``
+    and ``feed_forward_residual``. The arguments are those of ``EncoderLayer``.
 
     Source: Vaswani et al. (2017), section 3.1; chapter "The Transformer".
     """
@@ -142,9 +126,9 @@ class DecoderLayer(nn.Module):
         Args:
             x: ``(batch, tgt_len, d_model)``.
             memory: ``(batch, src_len, d_model)``, the encoder's output.
-            mask: Boolean, broadcastable to ``(batch, num_heads, tgt_len, key_len)``; key_len is
+            mask: Boolean ``(batch, num_heads, tgt_len, key_len)``, each size this or 1; key_len is
                 tgt_len and what the cache holds.
-            memory_mask: Boolean, broadcastable to ``(batch, num_heads, tgt_len, src_len)``.
+            memory_mask: Boolean ``(batch, num_heads, tgt_len, src_len)``, each size this or 1.
             cache: Keys and values of earlier steps; None in training.
 
         Returns:
@@ -152,6 +136,7 @@ class DecoderLayer(nn.Module):
 
         Raises:
             TypeError: A mask is not boolean.
+            ValueError: A mask has another shape.
         """
         past, source = (None, None) if cache is None else cache
         x = self.self_attention_residual(
@@ -166,22 +151,9 @@ class DecoderLayer(nn.Module):
 class Encoder(nn.Module):
     """A stack of encoder layers, and a last normalisation if they are pre-norm.
 
-    Args:
-        num_layers: Number of layers.
-        d_model: Width of a token's vector; divisible by ``num_heads``.
-        num_heads: Number of attention heads.
-        d_ff: Width inside the feed-forward layers.
-        norm_position: Where the normalisations stand.
-        dropout: Share that training sets to zero; see ``EncoderLayer``.
-        activation: The feed-forward layers' function.
-        eps: Of the normalisations.
-
-    Attributes:
-        layers: The layers, first to last.
-        norm: The last normalisation, or the identity.
-
-    Raises:
-        ValueError: A size, share or name is out of range.
+    ``layers`` holds ``num_layers`` of them, first to last; ``norm`` is the last normalisation, or
+    the identity. The other arguments are those of ``EncoderLayer``; fewer than one layer is a
+    ValueError.
 
     Source: Vaswani et al. (2017), section 3.1; chapter "The Transformer".
     """
@@ -216,17 +188,9 @@ class Encoder(nn.Module):
         self.norm = final_norm(LayerNorm(d_model, eps=eps), norm_position)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Encode a sequence of vectors.
+        """Encode embedded tokens, with the arguments of ``EncoderLayer.forward``.
 
-        Args:
-            x: ``(batch, src_len, d_model)``, embedded and positioned.
-            mask: Boolean, broadcastable to ``(batch, num_heads, src_len, src_len)``.
-
-        Returns:
-            ``(batch, src_len, d_model)``, which a decoder calls its memory.
-
-        Raises:
-            TypeError: ``mask`` is not boolean.
+        What is returned, ``(batch, src_len, d_model)`` like ``x``, a decoder calls its memory.
         """
         for layer in self.layers:
             x = layer(x, mask)
@@ -236,22 +200,9 @@ class Encoder(nn.Module):
 class Decoder(nn.Module):
     """A stack of decoder layers, and a last normalisation if they are pre-norm.
 
-    Args:
-        num_layers: Number of layers.
-        d_model: Width of a token's vector; divisible by ``num_heads``.
-        num_heads: Number of attention heads.
-        d_ff: Width inside the feed-forward layers.
-        norm_position: Where the normalisations stand.
-        dropout: Share that training sets to zero; see ``DecoderLayer``.
-        activation: The feed-forward layers' function.
-        eps: Of the normalisations.
-
-    Attributes:
-        layers: The layers, first to last.
-        norm: The last normalisation, or the identity.
-
-    Raises:
-        ValueError: A size, share or name is out of range.
+    ``layers`` holds ``num_layers`` of them, first to last; ``norm`` is the last normalisation, or
+    the identity. The other arguments are those of ``EncoderLayer``; fewer than one layer is a
+    ValueError.
 
     Source: Vaswani et al. (2017), section 3.1; chapter "The Transformer".
     """
@@ -294,21 +245,9 @@ class Decoder(nn.Module):
         *,
         cache: KVCache | None = None,
     ) -> Tensor:
-        """Decode a sequence of vectors, beside the encoder's output.
+        """Decode embedded tokens, with the arguments of ``DecoderLayer.forward``.
 
-        Args:
-            x: ``(batch, tgt_len, d_model)``, embedded and positioned.
-            memory: ``(batch, src_len, d_model)``, the encoder's output.
-            mask: Boolean, broadcastable to ``(batch, num_heads, tgt_len, key_len)``; key_len is
-                tgt_len and what the cache holds.
-            memory_mask: Boolean, broadcastable to ``(batch, num_heads, tgt_len, src_len)``.
-            cache: Keys and values of earlier steps; None in training.
-
-        Returns:
-            ``(batch, tgt_len, d_model)``.
-
-        Raises:
-            TypeError: A mask is not boolean.
+        The result is ``(batch, tgt_len, d_model)`` like ``x``.
         """
         for number, layer in enumerate(self.layers):
             layer_cache = None if cache is None else cache.layers[number]

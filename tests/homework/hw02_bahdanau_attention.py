@@ -40,8 +40,7 @@ class AdditiveAttention(nn.Module):
     def forward(self, query, memory, mask=None, keys=None, return_weights=False):
         if len(query) != len(memory):
             raise ValueError("batches differ")
-        if mask is not None and mask.dtype is not torch.bool:
-            raise TypeError("boolean masks only")
+        check_mask(mask, (len(query), query.shape[1], memory.shape[1]))
         if keys is None:
             keys = torch.einsum("bkm,am->bka", memory, self.key_projection.weight)
         scores = self.align(query, keys)
@@ -134,6 +133,10 @@ class AdditiveAttention(nn.Module):
     def forward(self, query, memory, mask=None, *, keys=None, return_weights=False):
         if mask is not None and mask.dtype != torch.bool:
             raise TypeError(f"mask is {mask.dtype}")
+        if mask is not None:
+            shape = (len(query), query.shape[1], memory.shape[1])
+            if mask.dim() != 3 or any(m not in (1, n) for m, n in zip(mask.shape, shape)):
+                raise ValueError(f"mask is {mask.shape}, not {shape}")
         if query.shape[0] != memory.shape[0]:
             raise ValueError("query and memory differ in batch")
         scores = self.align(query, self.key_projection(memory) if keys is None else keys)
@@ -295,6 +298,7 @@ MASKING_AGAIN = """\
 """
 KEYS = "keys = self.key_projection(memory) if keys is None else keys"
 AVERAGE = "context = weights @ memory"
+CHECK = "check_mask(mask, (query.size(0), query.size(1), memory.size(1)))"
 
 
 def attention(
@@ -382,9 +386,13 @@ ATTENTION_MISTAKES = (
               "nothing detached on the way"),
     attention("detached memory", AVERAGE, "context = weights @ memory.detach()", "gradients",
               "cut the gradient"),
-    attention("any mask will do", "mask.dtype != torch.bool", "False", "errors"),
-    attention("masks of ones and zeros too", "mask.dtype != torch.bool",
-              "mask.is_floating_point()", "errors"),
+    attention("any mask will do", CHECK, "pass", "errors"),
+    attention("masks of ones and zeros too", CHECK,
+              "check_mask(mask if mask is None or mask.is_floating_point() else mask.bool(),"
+              " (query.size(0), query.size(1), memory.size(1)))", "errors"),
+    attention("masks of any shape", CHECK,
+              "if mask is not None and mask.dtype != torch.bool:\n            raise TypeError",
+              "errors", "would make two contexts of one"),
     attention("batches unchecked", "query.size(0) != memory.size(0)", "False", "errors",
               "one of 1 would be broadcast in silence"),
     attention("biases", "nn.Linear(d_query, d_attention, bias=False)",
@@ -437,11 +445,18 @@ DECODER_MISTAKES = (
             "weights padding", "the attention looks at padding"),
     decoder("mask without a dimension for the queries", "state.mask[:, None],", "state.mask,",
             "state logits forward weights padding"),
-    mistake(
-        "mask without a dimension, and the first context", "AttentionDecoder",
-        (("state.mask[:, None],", "state.mask,"), ("context.squeeze(1)", "context[:, 0]"),
-         ("looked.append(weights)", "looked.append(weights[:, :1])")),
-        lost="weights padding", hint="with a dimension more: (batch, 1, src_len)",
+    Submission(
+        student="attentiondecoder-mask-without-a-dimension-and-the-first-context",
+        what="mask without a dimension, any mask accepted, and the first context",
+        edits={
+            "AdditiveAttention": ((CHECK, "pass"),),
+            "AttentionDecoder": (
+                ("state.mask[:, None],", "state.mask,"), ("context.squeeze(1)", "context[:, 0]"),
+                ("looked.append(weights)", "looked.append(weights[:, :1])"),
+            ),
+        },
+        lost={"AdditiveAttention": "errors", "AttentionDecoder": "weights padding"},
+        hint="with a dimension more: (batch, 1, src_len)",
     ),
     decoder("the last token asks", "                hidden[:, None],\n",
             "                F.pad(embedded, (0, hidden.size(1) - embedded.size(1)))[:, None],\n",

@@ -24,7 +24,10 @@ FORMULA: tuple[tuple[str, str], ...] = (
     ),
 )
 
-SCALING = "    scores = scores / math.sqrt(query.size(-1))\n"
+SCALING = (
+    "    query = query / math.sqrt(query.size(-1))"
+    "  # before the product, which float16 may not hold\n"
+)
 MASKING = """\
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
@@ -46,8 +49,7 @@ EINSUM: dict[str, Edit] = {
     ATTENTION: '''
 def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights=False):
     """Attention in Einstein's notation."""
-    if mask is not None and mask.dtype is not torch.bool:
-        raise TypeError("boolean masks only")
+    check_mask(mask, (*query.shape[:-1], key.shape[-2]), min_dims=2)
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise ValueError("sizes do not fit")
     scores = torch.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
@@ -64,7 +66,7 @@ def causal_mask(query_len, key_len=None, *, device=None):
     if not 0 <= query_len <= key_len:
         raise ValueError("more queries than keys, or fewer than none")
     asking = torch.arange(key_len - query_len, key_len, device=device)
-    return torch.arange(key_len, device=device)[None, :] <= asking[:, None]
+    return torch.arange(key_len, device=device) <= asking[None, None, :, None]
 ''',
     "MultiHeadAttention": '''
 class MultiHeadAttention(nn.Module):
@@ -79,6 +81,7 @@ class MultiHeadAttention(nn.Module):
             setattr(self, f"{name}_projection", nn.Linear(d_model, d_model, bias=bias))
 
     def forward(self, query, key, value, mask=None, return_weights=False):
+        check_mask(mask, (len(query), self.num_heads, query.shape[1], key.shape[1]))
         q, k, v = (
             project(x).unflatten(-1, (self.num_heads, -1)).movedim(-2, 1)
             for project, x in (
@@ -99,6 +102,8 @@ def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights
     """One query at a time, as slow as it is clear."""
     if mask is not None and mask.dtype != torch.bool:
         raise TypeError(f"mask is {mask.dtype}")
+    if mask is not None and not 2 <= mask.dim() <= query.dim():
+        raise ValueError(f"mask has {mask.dim()} dimensions")
     if query.shape[-1] != key.shape[-1]:
         raise ValueError("query and key differ in width")
     if key.shape[-2] != value.shape[-2]:
@@ -107,7 +112,10 @@ def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights
     key_len = key.shape[-2]
     if mask is None:
         mask = torch.ones(query_len, key_len, dtype=torch.bool, device=query.device)
-    mask = mask.expand(*leading, query_len, key_len).reshape(-1, query_len, key_len)
+    try:
+        mask = mask.expand(*leading, query_len, key_len).reshape(-1, query_len, key_len)
+    except RuntimeError as error:
+        raise ValueError(f"mask is {mask.shape}") from error
     all_weights = []
     for q, k, allowed in zip(
         query.reshape(-1, query_len, width), key.reshape(-1, key_len, width), mask
@@ -138,7 +146,8 @@ def causal_mask(query_len, key_len=None, *, device=None):
         raise ValueError(f"{query_len} queries, {key_len} keys")
     past = key_len - query_len
     rows = [[j <= i + past for j in range(key_len)] for i in range(query_len)]
-    return torch.tensor(rows, dtype=torch.bool, device=device)
+    mask = torch.tensor(rows, dtype=torch.bool, device=device)
+    return mask.reshape(1, 1, query_len, key_len)
 ''',
     "padding_mask": '''
 def padding_mask(token_ids, pad_id):
@@ -171,6 +180,8 @@ class MultiHeadAttention(nn.Module):
         v = self.value_projection(value)
         shape = (query.shape[0], self.num_heads, query.shape[1], key.shape[1])
         if mask is not None:
+            if mask.dim() != 4 or torch.broadcast_shapes(mask.shape, shape) != shape:
+                raise ValueError(f"mask is {mask.shape}, not {shape}")
             mask = mask.expand(shape)
         outputs, weights = [], []
         for head in range(self.num_heads):
@@ -193,8 +204,7 @@ FUSED: dict[str, Edit] = {
     ATTENTION: '''
 def scaled_dot_product_attention(query, key, value, mask=None, *, return_weights=False):
     """PyTorch's kernel for both: averaging the rows of an identity gives the weights."""
-    if mask is not None and mask.dtype != torch.bool:
-        raise TypeError("the mask must be boolean")
+    check_mask(mask, [*query.shape[:-1], key.size(-2)], min_dims=2)
     if query.size(-1) != key.size(-1) or key.size(-2) != value.size(-2):
         raise ValueError("query, key and value do not fit together")
     output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
@@ -291,11 +301,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         edits={
             ATTENTION: (
                 *FORMULA,
-                (
-                    "    scores = query @",
-                    "    query /= math.sqrt(query.size(-1))\n    scores = query @",
-                ),
-                (SCALING, ""),
+                ("query = query / math.sqrt", "query /= math.sqrt"),
             )
         },
         lost={ATTENTION: "gradients inputs"},
@@ -370,6 +376,10 @@ ADDITIVE: dict[str, Edit] = {
 def _additive(mask, scores):
     if mask.dtype != torch.bool:
         raise TypeError("bool")
+    missing = scores.dim() - mask.dim()
+    sizes = (1,) * missing + tuple(mask.shape)
+    if missing < 0 or mask.dim() < 2 or any(m != n and m != 1 for m, n in zip(sizes, scores.shape)):
+        raise ValueError(mask.shape)
     penalty = torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device)
     return scores + penalty.masked_fill(mask.logical_not(), float("-inf"))
 
@@ -398,7 +408,7 @@ def causal_mask(query_len: int, key_len: int | None = None, *, device=None) -> T
     if key_len < query_len or query_len < 0:
         raise ValueError
     future = torch.ones(query_len, key_len, device=device).triu(key_len - query_len + 1)
-    return future == 0
+    return (future == 0).unsqueeze(0).unsqueeze(0)
 """,
     "padding_mask": """
 def padding_mask(token_ids: Tensor, pad_id: int) -> Tensor:
@@ -428,6 +438,8 @@ class MultiHeadAttention(nn.Module):
         return torch.stack(x.split(self.d_k, dim=-1), dim=1)
 
     def forward(self, query, key, value, mask=None, *, return_weights=False):
+        if mask is not None and mask.dim() != 4:
+            raise ValueError("four dimensions, please")
         x, w = scaled_dot_product_attention(
             self.heads(F.linear(query, self.query_projection.weight, self.query_projection.bias)),
             self.heads(self.key_projection(key)),
@@ -458,9 +470,9 @@ def causal_mask(query_len, key_len=None, *, device=None):
     key_len = query_len if key_len is None else key_len
     if key_len < query_len or query_len < 0:
         raise ValueError
-    mask = torch.zeros(query_len, key_len, dtype=torch.bool, device=device)
+    mask = torch.zeros(1, 1, query_len, key_len, dtype=torch.bool, device=device)
     for i in range(query_len):
-        mask[i, : key_len - query_len + i + 1] = True
+        mask[0, 0, i, : key_len - query_len + i + 1] = True
     return mask
 """,
 }
@@ -471,9 +483,12 @@ def attention(what: str, *edits: tuple[str, str], **promised) -> Submission:
     return mistake(what, ATTENTION, (*FORMULA, *edits), **promised)
 
 
+CAUSAL = "everything.tril(diagonal=key_len - query_len)"
+
+
 def causal(what: str, mask: str, **promised) -> Submission:
     """One mistake in what causal_mask returns."""
-    edit = (("everything.tril(diagonal=key_len - query_len)  # (query_len, key_len)", mask),)
+    edit = ((f"{CAUSAL}  # (1, 1, query_len, key_len)", mask),)
     return mistake(what, "causal_mask", edit, **promised)
 
 
@@ -491,11 +506,7 @@ def layer(what: str, *edits: tuple[str, str], **promised) -> Submission:
 SOFTMAX = "    weights = torch.softmax(scores, dim=-1)\n"
 SCORES = "    scores = query @ key.transpose(-2, -1)  # (..., query_len, key_len)\n"
 RETURN = "    return (output, weights) if return_weights else output"
-NO_TYPE_ERROR = (
-    "    if mask is not None and mask.dtype != torch.bool:\n"
-    '        raise TypeError(f"mask must be boolean (True = may attend), got {mask.dtype}")\n',
-    "",
-)
+UNCHECKED = ("    check_mask(mask, (*query.shape[:-1], key.size(-2)), min_dims=2)\n", "")
 SPLIT = "x.view(batch, length, self.num_heads, d_model // self.num_heads).transpose(1, 2)"
 EVERY_PROJECTION = "projections heads values gradients"
 
@@ -505,19 +516,19 @@ MISTAKES: tuple[Submission, ...] = (
     # ---- scaled_dot_product_attention ----
     attention(
         "divided by head_dim",
-        (SCALING, "    scores = scores / query.size(-1)\n"),
+        (SCALING, "    query = query / query.size(-1)\n"),
         lost="scaling",
         hint="divided by head_dim; take its root",
     ),
     attention(
         "multiplied by the root",
-        (SCALING, "    scores = scores * math.sqrt(query.size(-1))\n"),
+        (SCALING, "    query = query * math.sqrt(query.size(-1))\n"),
         lost="scaling",
         hint="multiplied by sqrt(head_dim); divide by it",
     ),
     attention(
         "divided by the root of key_len",
-        (SCALING, "    scores = scores / math.sqrt(key.size(-2))\n"),
+        (SCALING, "    query = query / math.sqrt(key.size(-2))\n"),
         lost={
             ATTENTION: "values scaling mask gradients",
             "MultiHeadAttention": "values gradients",
@@ -526,7 +537,7 @@ MISTAKES: tuple[Submission, ...] = (
     ),
     attention(
         "divided by the root of value_dim",
-        (SCALING, "    scores = scores / math.sqrt(value.size(-1))\n"),
+        (SCALING, "    query = query / math.sqrt(value.size(-1))\n"),
         lost="values scaling mask gradients",
         hint="divided by the root of value_dim; take that of head_dim",
     ),
@@ -657,7 +668,7 @@ MISTAKES: tuple[Submission, ...] = (
     ),
     attention(
         "view of what is not contiguous",
-        (SCORES, "    query = query.view(query.numel()).view(query.shape)\n" + SCORES),
+        (SCALING, "    query = query.view(query.numel()).view(query.shape)\n" + SCALING),
         lost={
             ATTENTION: "inputs",
             "MultiHeadAttention": "shape heads values mask gradients",
@@ -665,9 +676,24 @@ MISTAKES: tuple[Submission, ...] = (
     ),
     attention(
         "any mask accepted",
-        NO_TYPE_ERROR,
+        UNCHECKED,
         lost="errors",
-        hint="a mask of ones and zeros could mean either polarity, or be",
+        hint="a mask for three sentences would make three outputs of one",
+    ),
+    attention(
+        "masks of any shape accepted",
+        (
+            UNCHECKED[0],
+            "    if mask is not None and mask.dtype != torch.bool:\n        raise TypeError\n",
+        ),
+        lost="errors",
+        hint="a mask for three sentences would make three outputs of one",
+    ),
+    attention(
+        "masks without leading dimensions refused",
+        (", min_dims=2", ""),
+        lost="mask no-keys gradients inputs",
+        hint="each size this or 1",
     ),
     attention(
         "sizes not compared",
@@ -705,7 +731,7 @@ MISTAKES: tuple[Submission, ...] = (
     # ---- causal_mask ----
     causal(
         "inverted",
-        "~everything.tril(diagonal=key_len - query_len)",
+        f"~{CAUSAL}",
         lost="values more-keys",
         hint="the mask is inverted",
     ),
@@ -741,33 +767,33 @@ MISTAKES: tuple[Submission, ...] = (
     ),
     causal(
         "ones and zeros",
-        "everything.tril(diagonal=key_len - query_len).float()",
+        f"{CAUSAL}.float()",
         lost="values more-keys",
-        hint="a mask is boolean, (query_len, key_len)",
+        hint="a mask is boolean, (1, 1, query_len, key_len)",
     ),
     causal(
         "to be added",
-        "torch.zeros(query_len, key_len, device=device).masked_fill(everything.triu(1), -math.inf)",
+        "torch.where(everything.tril(), 0.0, -math.inf)",
         lost="values more-keys",
-        hint="a mask is boolean, (query_len, key_len)",
+        hint="a mask is boolean, (1, 1, query_len, key_len)",
     ),
     causal(
-        "with dimensions for batch and heads",
-        "everything.tril(diagonal=key_len - query_len)[None, None]",
+        "without dimensions for batch and heads",
+        f"{CAUSAL}[0, 0]",
         lost="values more-keys",
-        hint="a mask is boolean, (query_len, key_len)",
+        hint="a mask is boolean, (1, 1, query_len, key_len)",
     ),
     causal(
         "always square",
-        "everything[:, :query_len].tril()",
+        "everything[..., :query_len].tril()",
         lost="more-keys",
         hint="the last query sees every key, the one before it all but",
     ),
     causal(
         "a window of two",
-        "everything.tril(diagonal=key_len - query_len).triu(key_len - query_len - 1)",
+        f"{CAUSAL}.triu(key_len - query_len - 1)",
         lost="values more-keys",
-        hint="a mask is boolean, (query_len, key_len)",
+        hint="a mask is boolean, (1, 1, query_len, key_len)",
     ),
     mistake(
         "fewer keys than queries accepted",
@@ -922,6 +948,15 @@ MISTAKES: tuple[Submission, ...] = (
         ("            mask,\n            return", "            None,\n            return"),
         lost="mask",
         hint="hand the mask on as it is to scaled_dot_product_attention",
+    ),
+    layer(
+        "masks of two dimensions accepted",
+        (
+            "check_mask(mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))",
+            "pass",
+        ),
+        lost="mask",
+        hint="a layer with heads takes masks of four dimensions",
     ),
     layer(
         "mask inverted on the way",

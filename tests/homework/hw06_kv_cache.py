@@ -254,7 +254,7 @@ LOOPS["TextModel"] = (
         n = token_ids.shape[1]
         x = self.positions(self.embedding(token_ids), offset=offset)
         rows = [[j <= offset + i for j in range(offset + n)] for i in range(n)]
-        mask = torch.tensor(rows, device=token_ids.device)
+        mask = torch.tensor([[rows]], device=token_ids.device)
         for i in range(len(self.layers)):
             x = self.layers[i](x, mask, cache=caches[i])
 """),
@@ -536,7 +536,7 @@ class CachedAttention(MultiHeadAttention):
         stop = start + x.size(1)
         x = self.positions(x, offset=start)
         places = torch.arange(stop, device=x.device)
-        mask = places[None, :] <= places[start:, None]
+        mask = (places[None, :] <= places[start:, None])[None, None]
         for layer, cache in zip(self.layers, caches):
             x = layer(x, mask, cache=cache)
         return x
@@ -748,6 +748,7 @@ EQUIVALENT = {
     "zip(self._buffers, old, strict=False)": "likewise",
     "max(length, self._capacity)": "the same maximum",
     "max(length, 2 * old_keys.size(2))": "the same maximum",
+    "-        check_mask(mask, ": "given to students, not asked of them",
     "offset = 1 if cache is None": "rotary positions tell distances alone",
     "num_layers: int=1,": "given to students, not asked of them",
     "max_length: int=51": "likewise",
@@ -1468,7 +1469,7 @@ MISTAKES: tuple[Submission, ...] = (
         ),
         (
             "caches not handed on",
-            ((LOOP, "            x = layer(x, mask[:, -length:])\n"),),
+            ((LOOP, "            x = layer(x, mask[..., -length:])\n"),),
             "chunks",
             "in its own cache",
         ),

@@ -50,7 +50,7 @@ def test_the_mask_is_causal_but_for_the_prefix(figure):
     length = int(slider.get_attribute("max"))
     for prefix in (0, 1, 3, length):
         slider.fill(str(prefix))
-        mask = causal_mask(length)
+        mask = causal_mask(length)[0, 0]
         mask[:, :prefix] = True
         cells = figure.locator("tbody td:not(.prefix-asked)").all_text_contents()
         assert cells == ["1" if seen else "" for seen in mask.flatten().tolist()]

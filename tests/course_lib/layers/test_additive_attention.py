@@ -161,6 +161,11 @@ def test_errors():
     attention, query, memory = draw()
     with pytest.raises(TypeError, match="boolean"):
         attention(query, memory, torch.ones(BATCH, 1, KEYS))
+    for shape in [(BATCH, KEYS), (KEYS,), (BATCH, QUERIES + 1, KEYS), (BATCH, 1, 1, KEYS)]:
+        with pytest.raises(ValueError, match=r"mask must have shape \(2, 3, 4\)"):
+            attention(query, memory, torch.ones(shape, dtype=torch.bool))
+    with pytest.raises(ValueError, match="mask must have shape"):  # it would enlarge the contexts
+        attention(query[:1], memory[:1], MASKS["padding"])
     with pytest.raises(ValueError, match="agree in batch"):
         attention(query[:1], memory)
     for sizes in [(0, 1, 1), (1, 0, 1), (1, 1, 0)]:

@@ -8,7 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.layers.attention import MultiHeadAttention, scaled_dot_product_attention
+from course_lib.layers.attention import (
+    CachedAttention,
+    MultiHeadAttention,
+    scaled_dot_product_attention,
+)
 from course_lib.layers.masks import causal_mask, padding_mask
 from tests.course_lib.parity import assert_as_exact_as, output_and_gradients
 
@@ -138,6 +142,13 @@ def test_scores_far_out_of_range_stay_finite(return_weights):
 
 
 @in_both_ways
+def test_half_precision_holds_products_that_only_the_scale_makes_small_enough(return_weights):
+    query = key = torch.full((2, 64), 32.0, dtype=torch.float16)  # 64 * 32 * 32 is above 65504
+    result = scaled_dot_product_attention(query, key, key, return_weights=return_weights)
+    assert torch.equal(output_of(result), key)
+
+
+@in_both_ways
 @with_each_mask
 def test_gradients_are_right_to_second_place(mask, return_weights):
     def function(q, k, v):
@@ -209,6 +220,26 @@ def test_key_and_value_of_different_length_are_refused(return_weights):
     query, key, value = draw_heads()
     with pytest.raises(ValueError, match="key and value must agree in key_len, got 5 and 4"):
         scaled_dot_product_attention(query, key, value[..., :4, :], return_weights=return_weights)
+
+
+@in_both_ways
+@pytest.mark.parametrize(
+    "shape", [(5, 1, 1, KEYS), (BATCH, HEADS, 5, KEYS), (1, 1, 1, 1, 1), (KEYS,)]
+)
+def test_a_mask_that_would_enlarge_or_does_not_fit_is_refused(shape, return_weights):
+    inputs = [x[:1] for x in draw_heads()]
+    with pytest.raises(ValueError, match=r"mask must have shape \(1, 3, 4, 5\)"):
+        scaled_dot_product_attention(
+            *inputs, torch.ones(shape, dtype=torch.bool), return_weights=return_weights
+        )
+
+
+@in_both_ways
+def test_a_mask_may_leave_leading_dimensions_out(return_weights):
+    inputs, mask = draw_heads(), MASKS["causal"]
+    expected = scaled_dot_product_attention(*inputs, mask)
+    actual = scaled_dot_product_attention(*inputs, mask[0, 0], return_weights=return_weights)
+    torch.testing.assert_close(output_of(actual), expected)
 
 
 # --- MultiHeadAttention --------------------------------------------------------------------------
@@ -390,6 +421,16 @@ def test_layer_refuses_a_mask_that_is_not_boolean():
     layer, _ = build_pair()
     with pytest.raises(TypeError, match="mask must be boolean"):
         layer(*draw_sequences(self_attention=False), torch.ones(QUERIES, KEYS))
+
+
+@in_both_ways
+@pytest.mark.parametrize("cached", [False, True], ids=["plain", "cached"])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3), (3, 1, 1, 3), (1, 2, 1, 3)], ids=str)
+def test_layer_takes_masks_of_four_dimensions_that_enlarge_nothing(shape, cached, return_weights):
+    layer = (CachedAttention if cached else MultiHeadAttention)(D_MODEL, HEADS)
+    x = torch.randn(1, 3, D_MODEL)  # (3, 3) may be meant as (batch, key_len)
+    with pytest.raises(ValueError, match=r"mask must have shape \(1, 3, 3, 3\), .* got \("):
+        layer(x, x, x, torch.ones(shape, dtype=torch.bool), return_weights=return_weights)
 
 
 @in_both_ways

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course_lib.layers.masks import causal_mask, padding_mask
+from course_lib.layers.masks import causal_mask, check_mask, padding_mask
 
 PAD = 0
 
@@ -35,7 +35,7 @@ def test_padding_mask_refuses_what_is_not_token_ids(dtype):
 
 
 def test_causal_mask_shows_each_query_itself_and_its_past():
-    assert causal_mask(3).tolist() == [
+    assert causal_mask(3)[0, 0].tolist() == [
         [True, False, False],
         [True, True, False],
         [True, True, True],
@@ -46,15 +46,15 @@ def test_causal_mask_shows_each_query_itself_and_its_past():
 def test_causal_mask_follows_its_definition(query_len, key_len):
     mask = causal_mask(query_len, key_len)
     assert mask.dtype == torch.bool
-    assert mask.shape == (query_len, key_len)
+    assert mask.shape == (1, 1, query_len, key_len)
     for i in range(query_len):
         for j in range(key_len):
-            assert mask[i, j].item() == (j <= i + key_len - query_len), (i, j)
+            assert mask[0, 0, i, j].item() == (j <= i + key_len - query_len), (i, j)
 
 
 @pytest.mark.parametrize("cached", range(6))
 def test_causal_mask_of_the_last_queries_is_the_end_of_the_whole_mask(cached):
-    assert torch.equal(causal_mask(6 - cached, 6), causal_mask(6)[cached:])
+    assert torch.equal(causal_mask(6 - cached, 6), causal_mask(6)[:, :, cached:])
 
 
 def test_causal_mask_refuses_fewer_keys_than_queries():
@@ -77,4 +77,41 @@ def test_masks_compose():
     both = padding_mask(token_ids, PAD) & causal_mask(3)
     assert both.shape == (2, 1, 3, 3)
     assert both[0, 0].tolist() == [[True, False, False], [True, True, False], [True, True, False]]
-    assert torch.equal(both[1, 0], causal_mask(3))
+    assert torch.equal(both[1:], causal_mask(3))
+
+
+def mask_of(*shape):
+    return torch.ones(shape, dtype=torch.bool)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (1, 1, 1, 5), (2, 1, 4, 1), (1, 1, 1, 1)])
+def test_a_mask_has_every_size_or_1(shape):
+    check_mask(mask_of(*shape), (2, 3, 4, 5))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(), (5,), (4, 5), (3, 4, 5), (1, 2, 3, 4, 5), (3, 1, 1, 5), (2, 4, 4, 5), (1, 1, 1, 4)],
+)
+def test_a_mask_that_does_not_fit_or_would_enlarge_is_refused(shape):
+    with pytest.raises(ValueError, match=r"mask must have shape \(2, 3, 4, 5\).* got ") as error:
+        check_mask(mask_of(*shape), (2, 3, 4, 5))
+    assert str(error.value).endswith(f"got {shape}")
+
+
+def test_leading_dimensions_may_be_left_out_where_that_is_said():
+    for shape in ((4, 5), (1, 5), (3, 1, 5), (2, 3, 4, 5)):
+        check_mask(mask_of(*shape), (2, 3, 4, 5), min_dims=2)
+    for shape in ((5,), (), (2, 5), (2, 4, 5), (1, 1, 1, 4, 5)):
+        with pytest.raises(ValueError, match="its last 2 dimensions or more"):
+            check_mask(mask_of(*shape), (2, 3, 4, 5), min_dims=2)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32, torch.int64])
+def test_a_mask_that_is_not_boolean_is_refused(dtype):
+    with pytest.raises(TypeError, match=rf"mask must be boolean .* got {dtype}"):
+        check_mask(torch.ones(4, 5, dtype=dtype), (4, 5))
+
+
+def test_no_mask_fits_everything():
+    check_mask(None, (2, 3))

@@ -88,6 +88,16 @@ def test_rms_norm_makes_mean_square_1_and_keeps_direction():
     torch.testing.assert_close(torch.cosine_similarity(x, y, dim=-1), torch.ones(2, 3).double())
 
 
+@pytest.mark.parametrize("way", ["kernel", "formula"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
+def test_half_precision_keeps_its_dtype_and_holds_what_it_could_not_square(kind, dtype, way):
+    x = torch.tensor([300.0, -300.0, 300.0, -300.0], dtype=dtype)
+    layer = kind(4).to(dtype)
+    function = layer if way == "kernel" else formula_of(layer)
+    torch.testing.assert_close(function(x), torch.tensor([1.0, -1.0, 1.0, -1.0], dtype=dtype))
+
+
 @pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
 def test_no_token_sees_another(kind):
     layer, x = kind(D_MODEL).double(), draw()

@@ -32,7 +32,7 @@ class PrefixSlider(FigureData):
 
         length, rows = len(self.words), []
         for prefix in range(length + 1):
-            mask = causal_mask(length)
+            mask = causal_mask(length)[0, 0]
             mask[:, :prefix] = True
             lessons = int((~mask.diagonal(offset=1)).sum())
             rows.append([str(prefix), self._family(prefix), str(int(mask.sum())), str(lessons)])
