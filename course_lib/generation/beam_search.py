@@ -72,6 +72,7 @@ def beam_search(
     first_row = torch.arange(batch, device=device)[:, None]  # of each prompt's beams
     written = torch.empty(batch, 1, 0, dtype=torch.int64, device=device)  # (batch, beams, written)
     totals = torch.zeros(batch, 1, device=device)  # (batch, beams), log-probability in nats
+    some_impossible = False  # whether a total is -inf
     logits = model.advance(prompt)  # (batch * beams, vocab_size), one beam at first
     for length in range(1, max_new_tokens + 1):
         beams, vocab_size = totals.size(1), logits.size(-1)
@@ -79,14 +80,17 @@ def beam_search(
         # Extend every beam by every token; take the best candidates. Each beam can end in one way
         # only, so of twice as many candidates as beams at least half go on.
         step = logits.log_softmax(dim=-1).view(batch, beams, vocab_size)
-        # What follows what can't be said can't be said either.
-        extended = (totals[:, :, None] + step).where(totals[:, :, None] != -math.inf, -math.inf)
-        extended = extended.flatten(1)  # (batch, beams * vocab_size)
+        # What follows what can't be said can't be said either, be it NaN.
+        if some_impossible:
+            step.masked_fill_((totals == -math.inf)[:, :, None], 0.0)
+        likeliest = step[:, 0].argmax(dim=1, keepdim=True) if beams == 1 else None
+        extended = step.add_(totals[:, :, None]).flatten(1)  # (batch, beams * vocab_size)
         candidates, where = extended.topk(min(2 * beam_size, extended.size(1)), dim=1)
-        # Of equals the first comes first, which topk leaves open. A single beam is greedy search:
-        # there the step decides, as adding it to the total may round a difference away.
-        best = (step.flatten(1) if beams == 1 else extended).argmax(dim=1, keepdim=True)
-        where = torch.cat([best, where[:, 1:].where(where[:, 1:] != best, where[:, :1])], dim=1)
+        if likeliest is not None:
+            # A single beam is greedy search: of equals the lowest token comes first, which topk
+            # leaves open; and the step decides, as the sum may round a difference away.
+            others = where[:, 1:].where(where[:, 1:] != likeliest, where[:, :1])
+            where = torch.cat([likeliest, others], dim=1)
         parent, token = where // vocab_size, where % vocab_size  # (batch, candidates) each
         ends = torch.zeros_like(token, dtype=torch.bool) if eos_id is None else token == eos_id
 
@@ -122,12 +126,14 @@ def beam_search(
         parent, token = parent.gather(1, kept), token.gather(1, kept)  # (batch, beams) each
 
         # A log-probability only falls, so this is the most that a sequence in play can reach.
-        reachable = (totals[:, 0] / length_penalty(max_new_tokens)).tolist()
+        in_play = totals.tolist()  # best first
+        longest = length_penalty(max_new_tokens)
         if all(
-            bound == -math.inf or (len(found) == num_results and found[-1].score >= bound)
-            for found, bound in zip(results, reachable, strict=True)
+            best == -math.inf or (len(found) == num_results and found[-1].score >= best / longest)
+            for found, (best, *_) in zip(results, in_play, strict=True)
         ):
             break
+        some_impossible = any(sums[-1] == -math.inf for sums in in_play)
 
         written = torch.cat([written[first_row, parent], token[:, :, None]], dim=2)
         rows = (first_row * beams + parent).flatten()

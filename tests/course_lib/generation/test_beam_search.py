@@ -470,7 +470,7 @@ def test_a_sequence_that_cannot_be_said_may_be_followed_by_anything():
     """Of three beams only two can be filled; what the model gives for the third is no matter."""
 
     def language_model(tokens):
-        logits = torch.tensor([0.0, 0.0, -math.inf, -math.inf]).expand(*tokens.shape, 4).clone()
+        logits = torch.tensor([0.5, 0.0, -math.inf, -math.inf]).expand(*tokens.shape, 4).clone()
         logits[(tokens > 1).any(dim=1)] = math.nan
         return logits
 
