@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from course_lib.layers.kv_cache import KeysAndValues
-from course_lib.layers.masks import left_padding
+from course_lib.layers.masks import left_padding, left_padding_mask
 from course_lib.models.gpt import DecoderLM
 
 
@@ -175,6 +175,8 @@ class StaticDecoder:
 
     def _read(self, tokens: Tensor, places: Tensor, padding: Tensor | None) -> Tensor:
         mask = (self._columns <= places[:, None])[None, None]  # (1, 1, new_len, capacity)
+        if padding is not None:
+            mask = mask & left_padding_mask(padding, self._capacity)
         hidden = self.model.read(
             tokens, mask, offset=places[:1], padding=padding, caches=self._caches
         )  # (batch, new_len, d_model)

@@ -209,10 +209,12 @@ class DecoderLM(nn.Module):
             past, caches = cache.length, [layer.self_attention for layer in cache.layers]
             if len(caches) != len(self.layers):
                 raise ValueError(f"the cache has {len(caches)} layers, got {len(self.layers)}")
-        # A single new token may look at all there is: no mask, but for padding.
-        mask = None
-        if length > 1 or padding is not None:
+        mask = None  # a single new token may look at all there is
+        if length > 1:
             mask = causal_mask(length, past + length, device=token_ids.device)
+        if padding is not None:
+            real = left_padding_mask(padding, past + length)
+            mask = real if mask is None else mask & real
         return self.read(token_ids, mask, offset=past, padding=padding, caches=caches)
 
     def read(
@@ -228,18 +230,15 @@ class DecoderLM(nn.Module):
 
         Args:
             token_ids: ``(batch, length)``.
-            mask: Boolean, broadcastable to ``(batch, num_heads, length, key_len)``; None without
-                padding only.
+            mask: Boolean, broadcastable to ``(batch, num_heads, length, key_len)``: who sees whom,
+                padding included; None if all see all.
             offset: Position of the first token; a number, or int64 ``(1,)``.
-            padding: As for ``hidden``.
+            padding: As for ``hidden``; here only positions ask for it.
             caches: One for each layer.
 
         Returns:
             ``(batch, length, d_model)``.
         """
-        if padding is not None:
-            assert mask is not None
-            mask = mask & left_padding_mask(padding, mask.size(-1))
         x = self.embedding(token_ids)  # (batch, length, d_model)
         if self.positions is not None:
             x = self.positions(x, offset=offset, padding=padding)
