@@ -77,6 +77,7 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("models.pretrained.huggingface", "transformer-families", None),
     MapRow("layers.kv_cache", "kv-caching", "hw06-kv-cache"),
     MapRow("generation.cached", "kv-caching", None),
+    MapRow("generation.static", "kv-caching", None),
     MapRow("models.bert", "bert", "hw08-bert"),
     MapRow("models.bert_heads", "bert", "hw08-bert"),
     MapRow("data.bert_pretraining", "bert", "hw08-bert"),

@@ -48,7 +48,6 @@ import itertools
 import math
 import os
 import time
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -57,7 +56,7 @@ from course_lib.layers.attention import MultiHeadAttention, scaled_dot_product_a
 from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.feed_forward import FeedForward
 from course_lib.generation.hypothesis import Hypothesis, cut_at_end
-from course_lib.layers.kv_cache import KeysAndValues
+from course_lib.layers.kv_cache import AttentionCache, KeysAndValues
 from course_lib.layers.masks import causal_mask, check_mask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions, RotaryPositions
@@ -82,11 +81,6 @@ out = -math.inf  # the logit of what is ruled out
 def draw_pair(*shape, dtype=torch.float32):
     """Draw keys and values of one shape."""
     return torch.randn(shape, dtype=dtype).to(device), torch.randn(shape, dtype=dtype).to(device)
-
-
-def giving(pair):
-    """Make the function that update asks for: it gives this pair of keys and values."""
-    return lambda: pair
 
 
 def chunkings(length):
@@ -118,9 +112,9 @@ def assert_drawn_from(tokens, expected, *, what, hint="", mistakes=None):
 # follows. So they need not be computed again when the next token comes: see
 # [What may be kept](book:kv-caching#what-may-be-kept).
 #
-# A cache is asked in one way only. `update` is given a *function* that computes the keys and values
-# of the new tokens, and returns those of all tokens so far. Why a function, and not the tensors?
-# Because the second kind of cache, below, will often not call it.
+# A cache has one method that matters: `update` is given the keys and values of the new tokens, and
+# returns those of all tokens so far. Two attributes tell what is there: `length`, and `final`. In a
+# cache that grows, `final` is always `None`; what it is for, the second kind of cache will show.
 #
 # `GrowingCache` could join old and new with `torch.cat`. Then the tenth step copies ten tokens, the
 # thousandth a thousand. The docstring asks for something better, known from Python's own lists:
@@ -133,8 +127,8 @@ def assert_drawn_from(tokens, expected, *, what, hint="", mistakes=None):
 # Each update returns the keys and values of all tokens so far, in order
 cache = GrowingCache(capacity=2)
 first, second = draw_pair(2, 3, 1, 4), draw_pair(2, 3, 3, 4)
-cache.update(giving(first))
-keys, values = cache.update(giving(second))
+cache.update(*first)
+keys, values = cache.update(*second)
 new_alone = "these are the new tokens alone; return all tokens so far"
 all_so_far = (
     "return all tokens so far, and cut off the spare room of the buffers; "
@@ -159,6 +153,7 @@ for name, result, old, new in zip(("keys", "values"), (keys, values), first, sec
         },
     )
 assert_equal(cache.length, 4, what="length", hint="count the tokens, not the updates")
+assert_equal(cache.final, None, what="final", hint="there may always be a next token: None")
 ### BEGIN HIDDEN TESTS
 for capacity, lengths, dtype in (
     (1, (1, 1, 1, 1), torch.float32),
@@ -168,9 +163,9 @@ for capacity, lengths, dtype in (
     pieces = []
     for length in lengths:
         pieces.append(draw_pair(3, 2, length, 4, dtype=dtype))
-        result = cache.update(giving(pieces[-1]))
+        result = cache.update(*pieces[-1])
         elsewhere = draw_pair(1, 4, 2, 6)
-        other.update(giving(elsewhere))
+        other.update(*elsewhere)
         for name, actual, parts in zip(
             ("keys", "values"), result, zip(*pieces, strict=True), strict=True
         ):
@@ -190,6 +185,8 @@ for capacity, lengths, dtype in (
         expected = sum(part.size(2) for part in parts)
         hint = "count the tokens, each cache for itself"
         assert_equal(cache.length, expected, what="length", hint=hint)
+        hint = "there may always be a next token: None"
+        assert_equal(cache.final, None, what="final", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="GrowingCache-growth" points=1 read="kv-caching#room-to-grow"
@@ -199,7 +196,7 @@ assert_equal(cache.num_bytes, 0, what="num_bytes of a new cache", hint="no buffe
 one = draw_pair(2, 3, 1, 5)
 token = 2 * (2 * 3 * 5) * 4  # keys and values; rows, heads, width; four bytes a number
 for length, room in ((1, 3), (2, 3), (3, 3), (4, 6), (5, 6), (6, 6), (7, 12)):
-    cache.update(giving(one))
+    cache.update(*one)
     assert_equal(
         cache.num_bytes,
         room * token,
@@ -218,7 +215,7 @@ for capacity in (1, 3):
     cache, sizes = GrowingCache(capacity=capacity), []
     one = draw_pair(1, 2, 1, 2, dtype=torch.float64)
     for _ in range(100):
-        cache.update(giving(one))
+        cache.update(*one)
         sizes.append(cache.num_bytes)
     expected = []
     room = capacity
@@ -231,13 +228,13 @@ for capacity in (1, 3):
     hint = "a full buffer is replaced by one twice as long; bytes are those of the dtype"
     assert_equal(sizes, expected, what="num_bytes of 100 steps", hint=hint)
 cache = GrowingCache()
-cache.update(giving(one))
+cache.update(*one)
 hint = "without a capacity there is room for 64 tokens"
 assert_equal(cache.num_bytes, 64 * 2 * 4 * 8, what="num_bytes of a cache by default", hint=hint)
 cache = GrowingCache(capacity=2)
 many = draw_pair(1, 2, 50, 2)
-cache.update(giving(many))
-cache.update(giving(many))
+cache.update(*many)
+cache.update(*many)
 if cache.num_bytes < 100 * 2 * 4 * 4:
     raise CheckFailure("num_bytes is less than what is held", hint="count the spare room too")
 ### END HIDDEN TESTS
@@ -246,10 +243,10 @@ if cache.num_bytes < 100 * 2 * 4 * 4:
 # After reorder, row i goes on from what was row indices[i]
 cache = GrowingCache(capacity=2)
 earlier, later = draw_pair(3, 2, 2, 4), draw_pair(3, 2, 1, 4)
-cache.update(giving(earlier))
+cache.update(*earlier)
 indices = torch.tensor([2, 0, 0]).to(device)
 cache.reorder(indices)
-keys, values = cache.update(giving(later))
+keys, values = cache.update(*later)
 the_other_way = "row i becomes what row indices[i] was, not the other way round"
 for name, result, before, after in zip(
     ("keys", "values"), (keys, values), earlier, later, strict=True
@@ -267,11 +264,11 @@ for chosen, capacity in (([1, 2, 0], 2), ([1, 1], 9), ([2, 0, 1, 1, 2], 4)):  # 
     cache = GrowingCache(capacity=capacity)
     cache.reorder(torch.tensor(chosen).to(device))  # nothing is held yet: nothing to do
     earlier = draw_pair(3, 2, 3, 4)
-    cache.update(giving(earlier))
+    cache.update(*earlier)
     cache.reorder(torch.tensor(chosen).to(device))
     assert_equal(cache.length, 3, what="length after reorder", hint="reorder forgets no token")
     later = draw_pair(len(chosen), 2, 2, 4)
-    result = cache.update(giving(later))
+    result = cache.update(*later)
     for name, actual, before, after in zip(("keys", "values"), result, earlier, later, strict=True):
         inverse = torch.tensor(chosen).argsort()
         assert_close(
@@ -294,15 +291,18 @@ for chosen, capacity in (([1, 2, 0], 2), ([1, 1], 9), ([2, 0, 1, 1, 2], 4)):  # 
 # reset forgets everything, and what does not fit is refused
 cache = GrowingCache(capacity=2)
 pair = draw_pair(2, 3, 4, 4)
-cache.update(giving(pair))
+cache.update(*pair)
 cache.reset()
 forgotten = "reset forgets all tokens: none is held"
 assert_equal(cache.length, 0, what="length after reset", hint=forgotten)
 assert_equal(cache.num_bytes, 0, what="num_bytes after reset", hint="let the buffers go")
-cache.update(giving(pair))
+cache.update(*pair)
 wider = draw_pair(2, 3, 1, 5)
 hint = "keys of another width would not fit into the buffers: raise ValueError"
-assert_raises(ValueError, cache.update, giving(wider), hint=hint)
+assert_raises(ValueError, cache.update, *wider, hint=hint)
+longer = (pair[0], pair[1][:, :, :1])
+hint = "a key for each value, and a value for each key: raise ValueError"
+assert_raises(ValueError, cache.update, *longer, hint=hint)
 assert_raises(ValueError, GrowingCache, capacity=0, hint="no room at all: raise ValueError")
 ### BEGIN HIDDEN TESTS
 for capacity in (0, -3):
@@ -310,27 +310,29 @@ for capacity in (0, -3):
     assert_raises(ValueError, GrowingCache, capacity=capacity, hint=hint)
 cache = GrowingCache(capacity=8)
 pair = draw_pair(2, 3, 4, 4)
-cache.update(giving(pair))
+cache.update(*pair)
 hint = "rows, heads and width must be those that are held: raise ValueError"
 for shape in ((1, 3, 1, 4), (3, 3, 1, 4), (2, 1, 1, 4), (2, 3, 1, 1), (2, 3, 1, 5)):
     unfit = draw_pair(*shape)
-    assert_raises(ValueError, cache.update, giving(unfit), hint=hint)
-    assert_raises(ValueError, cache.update, giving((unfit[0], pair[1][:, :, :1])), hint=hint)
-    assert_raises(ValueError, cache.update, giving((pair[0][:, :, :1], unfit[1])), hint=hint)
+    assert_raises(ValueError, cache.update, *unfit, hint=hint)
+    assert_raises(ValueError, cache.update, unfit[0], pair[1][:, :, :1], hint=hint)
+    assert_raises(ValueError, cache.update, pair[0][:, :, :1], unfit[1], hint=hint)
+hint = "a key for each value, and a value for each key: raise ValueError"
+assert_raises(ValueError, cache.update, pair[0][:, :, :2], pair[1][:, :, :1], hint=hint)
 hint = "another dtype would be converted in silence: raise ValueError"
 unfit = draw_pair(2, 3, 1, 4, dtype=torch.float64)
-assert_raises(ValueError, cache.update, giving(unfit), hint=hint)
+assert_raises(ValueError, cache.update, *unfit, hint=hint)
 hint = "a refused update changes nothing; if the test of update fails too, begin there"
 assert_equal(cache.length, 4, what="length after refused updates", hint=hint)
 hint = "gradients can't flow through a buffer that is written over: raise ValueError"
 learning = tuple(2.0 * tensor[:, :, :1].clone().requires_grad_() for tensor in pair)
-assert_raises(ValueError, cache.update, giving((learning[0], pair[1][:, :, :1])), hint=hint)
-assert_raises(ValueError, cache.update, giving((pair[0][:, :, :1], learning[1])), hint=hint)
+assert_raises(ValueError, cache.update, learning[0], pair[1][:, :, :1], hint=hint)
+assert_raises(ValueError, cache.update, pair[0][:, :, :1], learning[1], hint=hint)
 cache.reset()
 assert_equal(cache.length, 0, what="length after reset", hint=forgotten)
 assert_equal(cache.num_bytes, 0, what="num_bytes after reset", hint="let the buffers go")
 wider = draw_pair(5, 1, 3, 6)
-keys, values = cache.update(giving(wider))
+keys, values = cache.update(*wider)
 hint = (
     "after reset, a cache takes whatever comes first, as a new one does; "
     "if the test of update fails too, begin there"
@@ -342,56 +344,63 @@ assert_close(values, wider[1], what="values after reset", hint=hint)
 # %% [markdown]
 # A translator's decoder also looks at the source, by cross-attention. The source stays as it is, so
 # its keys and values are computed at the first step, and never again: see
-# [The cache of cross-attention](book:kv-caching#cross-attention-cache).
+# [The cache of cross-attention](book:kv-caching#cross-attention-cache). This cache is filled once.
+# From then on its `final` says: here they are, there is nothing to compute.
 
 # %% solution="FixedCache" of="course_lib.layers.kv_cache"
 
 # %% test="FixedCache-once" points=1 read="kv-caching#cross-attention-cache"
-# The keys and values are computed once, however often they are asked for
-cache, calls = FixedCache(), []
+# It is filled once, and from then on final has what it was filled with
+cache = FixedCache()
 pair = draw_pair(2, 3, 5, 4)
+nothing_yet = "None, as long as there is nothing: so attention knows that it has to compute"
+assert_equal(cache.final, None, what="final of a new cache", hint=nothing_yet)
 
 
-def project():
-    """Count the calls."""
-    calls.append(1)
-    return pair
-
-
-for _ in range(3):
-    given = cache.update(project)
-    hint = "give back what the first computation gave, as it was: nothing is added to it"
+def assert_holds(given, pair, what, hint):
+    """Check that these are the keys and values, in order and as they were."""
+    if given is None:
+        raise CheckFailure(f"{what} gives None, expected keys and values", hint=hint)
     mistakes = {"keys and values swapped": pair[1]}
-    assert_close(given[0], pair[0], what="keys", hint=hint, mistakes=mistakes)
+    assert_close(given[0], pair[0], what=f"keys of {what}", hint=hint, mistakes=mistakes)
     mistakes = {"these are the keys once more": pair[0]}
-    assert_close(given[1], pair[1], what="values", hint=hint, mistakes=mistakes)
-assert_equal(len(calls), 1, what="the number of computations", hint="ask first if any are held")
+    assert_close(given[1], pair[1], what=f"values of {what}", hint=hint, mistakes=mistakes)
+
+
+hint = "what was given, as it was: nothing is added to it"
+assert_holds(cache.update(*pair), pair, "update", hint)
+for _ in range(2):
+    assert_holds(cache.final, pair, "final", hint)
 hint = "the number of tokens: keys are (batch, num_heads, length, head_dim)"
 assert_equal(cache.length, 5, what="length", hint=hint)
+once = "what is held is final: raise ValueError"
+assert_raises(ValueError, cache.update, *pair, hint=once)
 ### BEGIN HIDDEN TESTS
-cache, other, calls = FixedCache(), FixedCache(), []
-elsewhere, later = draw_pair(1, 2, 2, 6), draw_pair(1, 3, 2, 4)
+other, elsewhere, later = FixedCache(), draw_pair(1, 2, 2, 6), draw_pair(1, 3, 2, 4)
 hint = "a new cache holds nothing, whatever other caches hold"
+assert_equal(other.final, None, what="final of a new cache", hint=hint)
+other.update(*elsewhere)
+cache = FixedCache()
+assert_equal(cache.final, None, what="final of a new cache", hint=hint)
 assert_equal(cache.length, 0, what="length of a new cache", hint=hint)
 assert_equal(cache.num_bytes, 0, what="num_bytes of a new cache", hint=hint)
-other.update(giving(elsewhere))
 cache.reorder(torch.tensor([1]).to(device))  # nothing is held yet: nothing to do
-cache.update(project)
+cache.update(*pair)
 assert_equal(cache.num_bytes, 2 * 2 * 3 * 5 * 4 * 4, what="num_bytes", hint="of keys and values")
 for chosen in ([1, 0], [1, 1, 0]):
     cache.reorder(torch.tensor(chosen).to(device))
     pair = tuple(tensor[chosen] for tensor in pair)
-    given = cache.update(project)
-    hint = "reorder keys and values: row i becomes what row indices[i] was"
-    assert_close(given[0], pair[0], what="keys after reorder", hint=hint)
-    assert_close(given[1], pair[1], what="values after reorder", hint=hint)
-assert_equal(len(calls), 1, what="the number of computations", hint="reorder forgets nothing")
+    hint = "reorder keys and values, and forget none: row i becomes what row indices[i] was"
+    assert_holds(cache.final, pair, "final after reorder", hint)
 assert_equal(cache.length, 5, what="length", hint="the source's tokens; they do not add up")
+assert_raises(ValueError, cache.update, *later, hint=once)
+hint = "a refused update changes nothing"
+assert_holds(cache.final, pair, "final after a refused update", hint)
 cache.reset()
 hint = "reset forgets what is held"
 assert_equal(cache.length, 0, what="length after reset", hint=hint)
-given = cache.update(giving(later))
-assert_close(given[0], later[0], what="keys after reset", hint=hint)
+assert_equal(cache.final, None, what="final after reset", hint=hint)
+assert_holds(cache.update(*later), later, "update after reset", hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -401,19 +410,21 @@ assert_close(given[0], later[0], what="keys after reset", hint=hint)
 # always did. With one, `query`, `key` and `value` hold the **new** tokens alone:
 #
 # 1. project the queries of the new tokens;
-# 2. ask the cache for the keys and values of all tokens, handing it a function that projects those
-#    of the new ones;
+# 2. if `cache.final` has keys and values, take these; otherwise project those of the new tokens and
+#    give them to `cache.update`, which returns those of all;
 # 3. attend, join the heads and project, as ever.
 #
 # `CachedAttention` inherits the four projections, `_split_heads` and `_join_heads`. Two things take
 # care. **Positions:** if `rotary` is given, it turns queries and keys by where they stand in the
 # *whole* text, so `rotary(x, offset=...)` needs to know how many tokens came before. Ask the cache
-# before it grows. **The mask** is made by the caller and covers the cached keys too; you only hand
-# it on. (`check_mask`, imported above, refuses one of another shape; no test asks for that.) See
+# before it grows. (In cross-attention there is no one text to count in. So with `rotary`, a cache
+# whose `final` is not `None` is refused.) **The mask** is made by the caller and covers the cached
+# keys too; you only hand it on. (`check_mask`, imported above, refuses one of another shape; no
+# test asks for that.) See
 # [Attention with a cache](book:kv-caching#attention-with-a-cache).
 #
-# `RecordingCache` is a plain cache of ours that notes what it is asked to compute. The tests use
-# it, so that they do not depend on part 1.
+# `RecordingCache` is a plain cache of ours that notes what it is given. The tests use it, so that
+# they do not depend on part 1.
 #
 # **The rule of this part:** the layer is yours; `scaled_dot_product_attention`, of `course_lib` or
 # of PyTorch, is there for it. A layer that leads to `nn.MultiheadAttention` loses the points of its
@@ -566,6 +577,10 @@ with torch.no_grad():
         outputs = read_the_last(layer, tokens, lengths)
         what = f"output for the last tokens of pieces of {lengths}"
         assert_close(outputs, expected[:, last], what=what, hint=hint)
+    cache = call_beside(RecordingCache, fixed=True, beside=layer)
+    hint = "rotary positions and a cache whose final is not None do not go together: ValueError"
+    cache.update(*draw_pair(2, 3, 5, 4))
+    assert_raises(ValueError, layer, tokens, tokens, tokens, cache=cache, hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-work" points=1 read="kv-caching#cost-of-a-step"
@@ -579,12 +594,12 @@ with torch.no_grad():
 assert_equal(
     [tuple(keys) for keys, _ in cache.shapes],
     [(3, 2, 3, 4), (3, 2, 1, 4), (3, 2, 2, 4)],
-    what="the shapes of the keys that were computed for 3, 1 and 2 new tokens",
-    hint="hand update a function that projects the new keys and values, cut into heads: "
+    what="the shapes of the keys that the cache was given for 3, 1 and 2 new tokens",
+    hint="give update the new keys and values, cut into heads: "
     "(batch, num_heads, new_len, head_dim)",
 )
 ### BEGIN HIDDEN TESTS
-hint = "one computation a step, (batch, num_heads, new_len, head_dim) for keys and for values"
+hint = "one update a step, (batch, num_heads, new_len, head_dim) for keys and for values"
 layer = CachedAttention(12, 3).to(device)
 cache = call_beside(RecordingCache, beside=layer)
 lengths = torch.randint(1, 4, (5,)).tolist()
@@ -594,7 +609,7 @@ with torch.no_grad():
         layer(piece, piece, piece, cache=cache)
 expected = [((2, 3, length, 4),) * 2 for length in lengths]
 actual = [tuple(tuple(shape) for shape in shapes) for shapes in cache.shapes]
-assert_equal(actual, expected, what="the shapes of what was computed", hint=hint)
+assert_equal(actual, expected, what="the shapes of what the cache was given", hint=hint)
 
 # By the clock: a step is at least three times as fast as reading everything anew. It is some thirty
 # times as fast if only new tokens are worked on, so that a busy machine decides nothing.
@@ -631,11 +646,11 @@ with torch.no_grad():
     at_once = layer(target, source, source)
     first = layer(target[:, :1], source, source, cache=cache)
     second = layer(target[:, 1:], source, source, cache=cache)
-hint = "attend to what update returns, whether it called your function or not"
+hint = "attend to what update returns, and in later steps to cache.final"
 in_two = torch.cat([first, second], dim=1)
 assert_close(in_two, at_once, what="output in two pieces", hint=hint)
-hint = "project keys and values in the function that you hand to update, and nowhere else"
-assert_equal(len(cache.shapes), 1, what="the number of computations", hint=hint)
+hint = "where cache.final has the keys and values, project none and update nothing"
+assert_equal(len(cache.shapes), 1, what="the number of updates", hint=hint)
 ### BEGIN HIDDEN TESTS
 layer = CachedAttention(12, 3).to(device)
 query, key, value = (torch.randn(2, length, 12).to(device) for length in (4, 6, 6))
@@ -649,10 +664,10 @@ with torch.no_grad():
     first = layer(query[:, :2], key, value, mask, cache=cache)
     # A filled cache has the source: what is given for it is not looked at.
     second = layer(query[:, 2:], nothing, nothing, mask, cache=cache)
-hint = "attend to what update returns, whether it called your function or not"
+hint = "attend to what update returns, and in later steps to cache.final"
 assert_close(first, at_once[:, :2], what="output of the first step", hint=hint)
 assert_close(second, at_once[:, 2:], what="output of the second step", hint=hint)
-assert_equal(len(cache.shapes), 1, what="the number of computations", hint=hint)
+assert_equal(len(cache.shapes), 1, what="the number of updates", hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -845,7 +860,7 @@ with torch.no_grad():
         assert_close(in_pieces, at_once, what=f"logits for pieces of {lengths}", hint=hint)
         for number, cache in enumerate(caches):
             of_shapes = f"layer {number} has its own cache, which takes in each token once"
-            assert_equal(len(cache.shapes), len(lengths), what="computations", hint=of_shapes)
+            assert_equal(len(cache.shapes), len(lengths), what="updates", hint=of_shapes)
             assert_equal(cache.length, 5, what="length of a layer's cache", hint=of_shapes)
     model = TextModel(13, 8, 2, num_layers=1).to(device)
     caches = [call_beside(RecordingCache, beside=model)]
@@ -861,7 +876,7 @@ hint = "a new GrowingCache for each layer"
 assert_equal(len(caches), 3, what="the number of caches of a model with 3 layers", hint=hint)
 with torch.no_grad():
     pair = draw_pair(1, 2, 1, 4)
-    caches[0].update(giving(pair))
+    caches[0].update(*pair)
     shared = (
         "these are one cache under several names: make a new one for each layer "
         "(or a length is wrong: if the test of GrowingCache's update fails too, begin there)"
@@ -878,7 +893,7 @@ for num_layers in (1, 4):
     assert_equal(len(caches), num_layers, what="the number of caches", hint=hint)
     for number, cache in enumerate(caches):
         pair = draw_pair(1, 2, number + 1, 4)
-        cache.update(giving(pair))
+        cache.update(*pair)
     expected = list(range(1, num_layers + 1))
     assert_equal([cache.length for cache in caches], expected, what="lengths", hint=shared)
     hint = "new_caches makes new ones each time: a reading must not begin with another's tokens"

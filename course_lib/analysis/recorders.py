@@ -4,7 +4,7 @@ No layer stores its weights. This asks each for them and lets them go with the b
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -69,13 +69,14 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
 
 class RecordingCache:
-    """The keys and values of one attention layer, and a note of each time that some were computed.
+    """An ``AttentionCache`` that notes what it is given.
 
     Args:
-        fixed: Keep what came first, as for cross-attention; otherwise each step adds its own.
+        fixed: Whether what comes first is final, as in cross-attention; otherwise each step adds
+            its own.
 
     Attributes:
-        shapes: For each computation, the shapes of the keys and of the values that it gave.
+        shapes: For each update, the shapes of the keys and of the values.
 
     Source: chapter "Caching keys and values".
     """
@@ -86,26 +87,30 @@ class RecordingCache:
         self._keys: list[Tensor] = []
         self._values: list[Tensor] = []
 
-    def update(self, project: Callable[[], KeysAndValues]) -> KeysAndValues:
-        """Add the keys and values of new tokens, or give those that are held.
+    def update(self, keys: Tensor, values: Tensor) -> KeysAndValues:
+        """Add the keys and values of new tokens.
 
         Args:
-            project: Computes them: ``(batch, num_heads, new_len, head_dim)`` each.
+            keys: ``(batch, num_heads, new_len, head_dim)``.
+            values: ``(batch, num_heads, new_len, head_dim)``.
 
         Returns:
             Keys and values of all tokens so far, ``(batch, num_heads, length, head_dim)`` each.
         """
-        if not (self._fixed and self.shapes):
-            keys, values = project()
-            self.shapes.append((tuple(keys.shape), tuple(values.shape)))
-            self._keys.append(keys)
-            self._values.append(values)
+        self.shapes.append((tuple(keys.shape), tuple(values.shape)))
+        self._keys.append(keys)
+        self._values.append(values)
         return torch.cat(self._keys, dim=2), torch.cat(self._values, dim=2)
 
     @property
     def length(self) -> int:
         """Number of tokens held."""
         return sum(keys.size(2) for keys in self._keys)
+
+    @property
+    def final(self) -> KeysAndValues | None:
+        """What came first, if that is final; None otherwise."""
+        return (self._keys[0], self._values[0]) if self._fixed and self._keys else None
 
 
 class RecordingOptimizer:

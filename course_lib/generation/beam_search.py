@@ -10,7 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.generation.hypothesis import Hypothesis
+from course_lib.generation.hypothesis import Hypothesis, no_distribution
 from course_lib.generation.length_penalty import PowerPenalty
 from course_lib.generation.step_model import StepModel
 
@@ -40,7 +40,7 @@ def beam_search(
         model: The model, fresh; it has read nothing of the prompt. It reads the prompt once for all
             beams, and then must hold ``batch * beam_size`` rows.
         prompt: ``(batch, prompt_len)``, int64: what each sequence begins with, such as the start
-            token. All prompts have the same length.
+            token; shorter ones padded on the left, for a model that knows ``pad_id``.
         beam_size: Number of sequences to keep in play for each prompt.
         eos_id: The end token; None if there is none.
         max_new_tokens: Most tokens to write in each sequence, the end token among them.
@@ -54,8 +54,9 @@ def beam_search(
         more that are possible at all.
 
     Raises:
-        ValueError: ``prompt`` is empty, ``beam_size`` or ``max_new_tokens`` is not positive, or
-            ``num_results`` is not from 1 to ``beam_size``.
+        ValueError: ``prompt`` is empty, ``beam_size`` or ``max_new_tokens`` is not positive,
+            ``num_results`` is not from 1 to ``beam_size``, or the model's logits are NaN or all
+            -inf.
 
     Source: Sutskever et al. (2014), section 3.2; Wu et al. (2016), section 7; chapter "Decoding".
     """
@@ -71,6 +72,7 @@ def beam_search(
     first_row = torch.arange(batch, device=device)[:, None]  # of each prompt's beams
     written = torch.empty(batch, 1, 0, dtype=torch.int64, device=device)  # (batch, beams, written)
     totals = torch.zeros(batch, 1, device=device)  # (batch, beams), log-probability in nats
+    some_impossible = False  # whether a total is -inf
     logits = model.advance(prompt)  # (batch * beams, vocab_size), one beam at first
     for length in range(1, max_new_tokens + 1):
         beams, vocab_size = totals.size(1), logits.size(-1)
@@ -78,8 +80,17 @@ def beam_search(
         # Extend every beam by every token; take the best candidates. Each beam can end in one way
         # only, so of twice as many candidates as beams at least half go on.
         step = logits.log_softmax(dim=-1).view(batch, beams, vocab_size)
-        extended = (totals[:, :, None] + step).flatten(1)  # (batch, beams * vocab_size)
+        # What follows what can't be said can't be said either, be it NaN.
+        if some_impossible:
+            step.masked_fill_((totals == -math.inf)[:, :, None], 0.0)
+        likeliest = step[:, 0].argmax(dim=1, keepdim=True) if beams == 1 else None
+        extended = step.add_(totals[:, :, None]).flatten(1)  # (batch, beams * vocab_size)
         candidates, where = extended.topk(min(2 * beam_size, extended.size(1)), dim=1)
+        if likeliest is not None:
+            # A single beam is greedy search: of equals the lowest token comes first, which topk
+            # leaves open; and the step decides, as the sum may round a difference away.
+            others = where[:, 1:].where(where[:, 1:] != likeliest, where[:, :1])
+            where = torch.cat([likeliest, others], dim=1)
         parent, token = where // vocab_size, where % vocab_size  # (batch, candidates) each
         ends = torch.zeros_like(token, dtype=torch.bool) if eos_id is None else token == eos_id
 
@@ -87,12 +98,15 @@ def beam_search(
         leaves = ends.clone() if length < max_new_tokens else torch.ones_like(ends)
         leaves[:, beam_size:] = False
         leaves &= candidates != -math.inf  # what can't be said is no result
+        leaves |= candidates.isnan()  # to be refused
         row, rank = leaves.nonzero(as_tuple=True)  # (leaves,) each
         columns = [row, token[row, rank], candidates[row, rank], ends[row, rank]]
         columns.append(written[row, parent[row, rank]])  # (leaves, written)
         # A column at a time: on a GPU every reading is a wait.
         read = zip(*(column.tolist() for column in columns), strict=True)
         for number, last, total, finished, tokens in read:
+            if math.isnan(total):
+                raise no_distribution(number, length)
             hypothesis = Hypothesis(
                 tokens=(*tokens, last),
                 log_probability=total,
@@ -106,17 +120,20 @@ def beam_search(
         if length == max_new_tokens or going_on == 0:
             break
 
-        # What does not end stays in play, best first.
-        totals, kept = candidates.masked_fill(ends, -math.inf).topk(min(beam_size, going_on), dim=1)
+        # What does not end stays in play, best first, as the candidates are.
+        kept = ends.byte().argsort(dim=1, stable=True)[:, : min(beam_size, going_on)]
+        totals = candidates.masked_fill(ends, -math.inf).gather(1, kept)  # (batch, beams)
         parent, token = parent.gather(1, kept), token.gather(1, kept)  # (batch, beams) each
 
         # A log-probability only falls, so this is the most that a sequence in play can reach.
-        reachable = (totals[:, 0] / length_penalty(max_new_tokens)).tolist()
+        in_play = totals.tolist()  # best first
+        longest = length_penalty(max_new_tokens)
         if all(
-            bound == -math.inf or (len(found) == num_results and found[-1].score >= bound)
-            for found, bound in zip(results, reachable, strict=True)
+            best == -math.inf or (len(found) == num_results and found[-1].score >= best / longest)
+            for found, (best, *_) in zip(results, in_play, strict=True)
         ):
             break
+        some_impossible = any(sums[-1] == -math.inf for sums in in_play)
 
         written = torch.cat([written[first_row, parent], token[:, :, None]], dim=2)
         rows = (first_row * beams + parent).flatten()

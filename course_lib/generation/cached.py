@@ -8,6 +8,7 @@ from torch import Tensor
 
 from course_lib.generation.step_model import in_full_precision
 from course_lib.layers.kv_cache import KVCache
+from course_lib.layers.masks import left_padding
 from course_lib.models.gpt import DecoderLM
 from course_lib.models.transformer import Transformer
 
@@ -18,38 +19,38 @@ class CachedDecoder:
     Args:
         model: The model; put it into evaluation mode first, or dropout will garble the text.
         capacity: Room for this many tokens to begin with.
+        pad_id: The token id with which short prompts are filled up on the left; None if all are
+            of one length.
 
     Attributes:
         model: As given.
         cache: What it has read so far.
+        padding: Int64 ``(batch,)``: with how many tokens of padding each row begins; None without
+            ``pad_id``.
 
     Source: chapter "Caching keys and values".
     """
 
-    def __init__(self, model: DecoderLM, *, capacity: int = 64) -> None:
+    def __init__(self, model: DecoderLM, *, capacity: int = 64, pad_id: int | None = None) -> None:
         self.model = model
         self.cache = KVCache(model.config.num_layers, capacity=capacity)
+        self.padding: Tensor | None = None
+        self._pad_id = pad_id
 
     @torch.no_grad()
     def advance(self, tokens: Tensor) -> Tensor:
-        """Read more tokens and say what may come next.
-
-        Args:
-            tokens: ``(batch, new_len)``, token ids: the prompt at first, then what was chosen.
-
-        Returns:
-            Logits of the token after the last, ``(batch, vocab_size)``, float32 or float64.
-        """
-        hidden = self.model.hidden(tokens, cache=self.cache)  # (batch, new_len, d_model)
+        """Read further tokens, and say what may follow the last of them; see ``StepModel``."""
+        if self.cache.length == 0 and self._pad_id is not None:
+            self.padding = left_padding(tokens, self._pad_id)
+        hidden = self.model.hidden(tokens, padding=self.padding, cache=self.cache)
+        # hidden: (batch, new_len, d_model)
         return in_full_precision(self.model.output_projection(hidden[:, -1]))
 
     def reorder(self, indices: Tensor) -> None:
-        """Make row i go on from what was row ``indices[i]``.
-
-        Args:
-            indices: ``(new batch,)``, int64; a row may be taken more than once or not at all.
-        """
+        """Go on with chosen sequences; see ``StepModel``."""
         self.cache.reorder(indices)
+        if self.padding is not None:
+            self.padding = self.padding.index_select(0, indices)
 
 
 class CachedTransformer:
@@ -86,25 +87,13 @@ class CachedTransformer:
 
     @torch.no_grad()
     def advance(self, tokens: Tensor) -> Tensor:
-        """Read more target tokens and say what may come next.
-
-        Args:
-            tokens: ``(batch, new_len)``, target token ids: the start symbol at first, then what
-                was chosen.
-
-        Returns:
-            Logits of the token after the last, ``(batch, tgt_vocab_size)``, float32 or float64.
-        """
+        """Read further tokens, and say what may follow the last of them; see ``StepModel``."""
         hidden = self.model.hidden(tokens, self.memory, self.memory_mask, cache=self.cache)
         # hidden: (batch, new_len, d_model)
         return in_full_precision(self.model.output_projection(hidden[:, -1]))
 
     def reorder(self, indices: Tensor) -> None:
-        """Make row i go on from what was row ``indices[i]``, with that row's source.
-
-        Args:
-            indices: ``(new batch,)``, int64; a row may be taken more than once or not at all.
-        """
+        """Go on with chosen sequences, and their sources; see ``StepModel``."""
         self.cache.reorder(indices)
         self.memory = self.memory.index_select(0, indices)
         if self.memory_mask is not None:

@@ -111,8 +111,8 @@ def score_sequences(
         One hypothesis for each sequence, scored by its log-probability.
 
     Raises:
-        ValueError: There is no sequence, one is empty or goes on after an end token, or ``prompt``
-            is not of one row.
+        ValueError: There is no sequence, one is empty or goes on after an end token, ``prompt`` is
+            not of one row, or the model's logits are NaN or all -inf.
 
     Source: chapter "Decoding".
     """

@@ -16,13 +16,15 @@ def greedy(
 ) -> list[Hypothesis]:
     """Write the most probable token, read it, and so on until the end token.
 
+    Of equally probable tokens it is the one with the lowest id.
+
     Each step is the best one, the whole need not be: a first token that is a little less probable
     may lead to a far more probable sentence. ``beam_search`` keeps several in play.
 
     Args:
         model: The model, fresh; it has read nothing of the prompt.
         prompt: ``(batch, prompt_len)``, int64: what each sequence begins with, such as the start
-            token. All prompts have the same length.
+            token; shorter ones padded on the left, for a model that knows ``pad_id``.
         eos_id: The end token, at which a sequence stops; None if there is none.
         max_new_tokens: Most tokens to write in each sequence, the end token among them.
 
@@ -30,7 +32,8 @@ def greedy(
         One hypothesis for each prompt, scored by its log-probability.
 
     Raises:
-        ValueError: ``prompt`` is empty, or ``max_new_tokens`` is not positive.
+        ValueError: ``prompt`` is empty, ``max_new_tokens`` is not positive, or the model's logits
+            are NaN or all -inf.
 
     Source: chapter "Decoding".
     """

@@ -3,6 +3,7 @@
 Dimensions: batch; len (tokens written).
 """
 
+import math
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -36,15 +37,37 @@ def cut_at_end(tokens: Tensor, log_probabilities: Tensor, eos_id: int | None) ->
 
     Returns:
         One hypothesis a row, scored by its log-probability.
+
+    Raises:
+        ValueError: A log-probability that counts is NaN.
     """
     hypotheses = []
-    for row, terms in zip(tokens.tolist(), log_probabilities.double(), strict=True):
+    each = log_probabilities.double()
+    for number, (row, terms) in enumerate(zip(tokens.tolist(), each, strict=True)):
         finished = eos_id in row
         length = row.index(eos_id) + 1 if finished else len(row)
         total = terms[:length].sum().item()
+        if math.isnan(total):
+            raise no_distribution(number, int(terms.isnan().int().argmax()) + 1)
         hypotheses.append(
             Hypothesis(
                 tokens=tuple(row[:length]), log_probability=total, score=total, finished=finished
             )
         )
     return hypotheses
+
+
+def no_distribution(row: int, step: int) -> ValueError:
+    """Make the error of a search whose model did not say what may come next.
+
+    Args:
+        row: Of the batch, from 0.
+        step: Number of the token written, from 1.
+
+    Returns:
+        The error, to be raised.
+    """
+    return ValueError(
+        f"row {row}, step {step}: the model's logits give no distribution, "
+        "since one is NaN or infinite, or all are -inf"
+    )

@@ -1,4 +1,4 @@
-"""The simplest ``StepModel``: remember the tokens, and read them all again at each step.
+"""Decoding without a cache: a ``StepModel`` that reads all tokens again at each step.
 
 Dimensions: batch; len (tokens so far), new_len; vocab_size.
 """
@@ -16,7 +16,8 @@ class RecomputingModel:
 
     Args:
         language_model: Maps token ids ``(batch, len)`` to the logits of each next token,
-            ``(batch, len, vocab_size)``.
+            ``(batch, len, vocab_size)``. It gets what padding the prompts have; a ``DecoderLM``
+            would be told: ``lambda ids: model(ids, padding=left_padding(ids, pad_id))``.
 
     Attributes:
         tokens: ``(batch, len)``, int64: all that has been read; None before the first step.
@@ -29,14 +30,7 @@ class RecomputingModel:
         self.tokens: Tensor | None = None
 
     def advance(self, tokens: Tensor) -> Tensor:
-        """Read further tokens.
-
-        Args:
-            tokens: ``(batch, new_len)``, int64.
-
-        Returns:
-            ``(batch, vocab_size)``, float32 or float64: logits of the token after the last.
-        """
+        """Read further tokens, and say what may follow the last of them; see ``StepModel``."""
         self.tokens = tokens if self.tokens is None else torch.cat([self.tokens, tokens], dim=1)
         return in_full_precision(self._language_model(self.tokens)[:, -1])
 

@@ -72,21 +72,10 @@ class SteppedDecoder:
         self.state = decoder.start(encoded)
 
     def advance(self, tokens: Tensor) -> Tensor:
-        """Read further tokens.
-
-        Args:
-            tokens: ``(batch, new_len)``, int64.
-
-        Returns:
-            ``(batch, vocab_size)``, float32 or float64: logits of the token after the last.
-        """
+        """Read further tokens, and say what may follow the last of them; see ``StepModel``."""
         logits, self.state = self.decoder.step(tokens, self.state)
         return in_full_precision(logits[:, -1])
 
     def reorder(self, indices: Tensor) -> None:
-        """Go on with chosen rows.
-
-        Args:
-            indices: ``(new_batch,)``, int64: row i becomes what row ``indices[i]`` was.
-        """
+        """Go on with chosen sequences; see ``StepModel``."""
         self.state = self.state.select(indices)

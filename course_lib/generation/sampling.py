@@ -31,8 +31,8 @@ def sample(
 
     Args:
         model: The model, fresh; it has read nothing of the prompt.
-        prompt: ``(batch, prompt_len)``, int64: what each sequence begins with. All prompts have the
-            same length.
+        prompt: ``(batch, prompt_len)``, int64: what each sequence begins with; shorter ones padded
+            on the left, for a model that knows ``pad_id``.
         eos_id: The end token, at which a sequence stops; None if there is none.
         max_new_tokens: Most tokens to write in each sequence, the end token among them; at least 1.
         generator: Where chance comes from, on the device of the logits.
@@ -46,8 +46,9 @@ def sample(
         there were no temperature, top k or top p.
 
     Raises:
-        ValueError: ``prompt`` has not two dimensions, or no row or no token; or
-            ``max_new_tokens``, ``temperature``, ``top_k`` or ``top_p`` is out of range.
+        ValueError: ``prompt`` has not two dimensions, or no row or no token;
+            ``max_new_tokens``, ``temperature``, ``top_k`` or ``top_p`` is out of range; or the
+            model's logits are NaN or all -inf.
 
     Source: Fan et al. (2018), top k; Holtzman et al. (2020), top p; chapter "Decoding".
     """
@@ -61,12 +62,16 @@ def sample(
     is_open = torch.ones(prompt.size(0), dtype=torch.bool, device=prompt.device)
     logits = model.advance(prompt)  # (batch, vocab_size)
     while True:
-        kept = logits / temperature
+        # The largest becomes 0, so that no temperature is too low.
+        kept = (logits - logits.amax(dim=-1, keepdim=True)) / temperature
         if top_k is not None:
             kept = keep_top_k(kept, top_k)
         if top_p is not None:
             kept = keep_top_p(kept, top_p)
-        token = torch.multinomial(kept.softmax(dim=-1), 1, generator=generator)  # (batch, 1)
+        # NaN would break the GPU here. Any token will do: cut_at_end refuses it in the end, as
+        # asking at each step would be to wait for the GPU.
+        probabilities = kept.softmax(dim=-1).nan_to_num(1.0)  # (batch, vocab_size)
+        token = torch.multinomial(probabilities, 1, generator=generator)  # (batch, 1)
         tokens.append(token)
         log_probabilities.append(logits.log_softmax(dim=-1).gather(1, token))
         if len(tokens) == max_new_tokens:

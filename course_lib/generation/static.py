@@ -1,4 +1,4 @@
-"""A decoder whose steps all look alike, so that a step can be compiled once and replayed.
+"""Static cache: a decoder whose steps all look alike, so that one is compiled and replayed.
 
 A ``GrowingCache`` gives longer keys at every step, and a compiler would have to start anew for
 each length. Here the buffers have their full length from the start, every query attends to all of
@@ -9,20 +9,16 @@ a graph of the GPU's (a CUDA graph) the whole step is said at once.
 Dimensions: batch; num_heads; new_len (tokens of this step); capacity (tokens at most); head_dim.
 """
 
-from collections.abc import Callable
-from typing import cast
-
 import torch
 from torch import Tensor
 
-from course_lib.layers.kv_cache import GrowingCache, KeysAndValues
-from course_lib.models.gpt import DecoderBlock, DecoderLM
+from course_lib.layers.kv_cache import KeysAndValues
+from course_lib.layers.masks import left_padding, left_padding_mask
+from course_lib.models.gpt import DecoderLM
 
 
 class StaticCache:
-    """The keys and values of one self-attention, in buffers that never move.
-
-    It stands where a ``GrowingCache`` would.
+    """The keys and values of one self-attention, in buffers that never move or grow.
 
     Args:
         shape: ``(batch, num_heads, capacity, head_dim)``.
@@ -31,8 +27,10 @@ class StaticCache:
     Attributes:
         keys: ``(batch, num_heads, capacity, head_dim)``.
         values: Likewise.
+        length: Number of tokens held. Whoever uses the cache counts them, since a step that counts
+            would not look like the one before.
         places: ``(new_len,)``, int64: where the next tokens are written.
-        length: Always 0: where tokens stand is told by ``places``.
+        final: None, as in ``GrowingCache``.
 
     Source: chapter "Caching keys and values".
     """
@@ -40,19 +38,20 @@ class StaticCache:
     def __init__(self, shape: tuple[int, int, int, int], like: Tensor) -> None:
         self.keys = torch.zeros(shape, dtype=like.dtype, device=like.device)
         self.values = torch.zeros_like(self.keys)
-        self.places = torch.zeros(1, dtype=torch.int64, device=like.device)
         self.length = 0
+        self.places = torch.zeros(1, dtype=torch.int64, device=like.device)
+        self.final = None
 
-    def update(self, project: Callable[[], KeysAndValues]) -> KeysAndValues:
+    def update(self, keys: Tensor, values: Tensor) -> KeysAndValues:
         """Write the keys and values of new tokens.
 
         Args:
-            project: Computes them: ``(batch, num_heads, new_len, head_dim)`` each.
+            keys: ``(batch, num_heads, new_len, head_dim)``.
+            values: ``(batch, num_heads, new_len, head_dim)``.
 
         Returns:
             All there is room for, ``(batch, num_heads, capacity, head_dim)`` each.
         """
-        keys, values = project()
         self.keys.index_copy_(2, self.places, keys)
         self.values.index_copy_(2, self.places, values)
         return self.keys, self.values
@@ -64,7 +63,9 @@ class StaticDecoder:
     Args:
         model: The model, in evaluation mode, with learned positions.
         batch: Number of sequences, the same throughout: for greedy search and for sampling.
-        capacity: Most tokens of a sequence, prompt included.
+        capacity: Most tokens of a sequence, prompt and its padding included.
+        pad_id: The token id with which short prompts are filled up on the left; None if all are
+            of one length.
         dtype: In which keys and values are kept, and the step is computed (autocast); the model's
             own if None.
         compiled: Compile the step for one new token; the first takes a minute. On a GPU it becomes
@@ -72,7 +73,7 @@ class StaticDecoder:
 
     Attributes:
         model: As given.
-        length: Number of tokens read.
+        length: Number of tokens read; set it to 0 to begin anew.
 
     Raises:
         ValueError: The model has no learned positions, or not ``capacity`` of them.
@@ -86,6 +87,7 @@ class StaticDecoder:
         *,
         batch: int,
         capacity: int,
+        pad_id: int | None = None,
         dtype: torch.dtype | None = None,
         compiled: bool = False,
     ) -> None:
@@ -97,12 +99,13 @@ class StaticDecoder:
             )
         self.model = model
         self.length = 0
-        self._batch, self._capacity = batch, capacity
+        self._batch, self._capacity, self._pad_id = batch, capacity, pad_id
         weight = model.embedding.weight
         like = torch.empty(0, dtype=dtype or weight.dtype, device=weight.device)
         head_dim = config.d_model // config.num_heads
         shape = (batch, config.num_heads, capacity, head_dim)
         self._caches = [StaticCache(shape, like) for _ in range(config.num_layers)]
+        self._padding: Tensor | None = None  # (batch,) where there is a pad_id
         self._autocast = torch.autocast(
             like.device.type, dtype=like.dtype, enabled=like.dtype != weight.dtype
         )
@@ -125,7 +128,8 @@ class StaticDecoder:
             Logits of the token after the last, ``(batch, vocab_size)``, float32 or float64.
 
         Raises:
-            ValueError: There is no room for them, or they are not of ``batch`` sequences.
+            ValueError: There is no room for them, they are not of ``batch`` sequences, or a prompt
+                is nothing but padding.
         """
         new_len = tokens.size(1)
         self._check_rows("tokens", tokens)
@@ -133,14 +137,16 @@ class StaticDecoder:
             raise ValueError(
                 f"there is room for {self._capacity} tokens, got {self.length + new_len}"
             )
+        if self.length == 0 and self._pad_id is not None:
+            self._padding = left_padding(tokens, self._pad_id)
         places = torch.arange(self.length, self.length + new_len, device=tokens.device)
-        self.length += new_len
         for cache in self._caches:
-            cache.places = places
+            cache.length, cache.places = self.length, places
+        self.length += new_len
         # Only steps of one token look alike; a prompt is read once.
         read = self._step if new_len == 1 else self._read
         with self._autocast:
-            logits = read(tokens, places)  # (batch, vocab_size)
+            logits = read(tokens, places, self._padding)  # (batch, vocab_size)
         # A replayed graph writes its results over those of the step before.
         return logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
 
@@ -157,6 +163,8 @@ class StaticDecoder:
         for cache in self._caches:
             cache.keys.copy_(cache.keys.index_select(0, indices))
             cache.values.copy_(cache.values.index_select(0, indices))
+        if self._padding is not None:
+            self._padding = self._padding.index_select(0, indices)
 
     def _check_rows(self, name: str, given: Tensor) -> None:
         if given.size(0) != self._batch:
@@ -165,11 +173,11 @@ class StaticDecoder:
                 "CachedDecoder's memory grows"
             )
 
-    def _read(self, tokens: Tensor, places: Tensor) -> Tensor:
-        assert self.model.positions is not None
-        x = self.model.embedding(tokens) + self.model.positions.weight[places]
-        # x: (batch, new_len, d_model)
+    def _read(self, tokens: Tensor, places: Tensor, padding: Tensor | None) -> Tensor:
         mask = (self._columns <= places[:, None])[None, None]  # (1, 1, new_len, capacity)
-        for layer, cache in zip(self.model.layers, self._caches, strict=True):
-            x = cast("DecoderBlock", layer)(x, mask, cache=cast("GrowingCache", cache))
-        return self.model.output_projection(self.model.norm(x)[:, -1])
+        if padding is not None:
+            mask = mask & left_padding_mask(padding, self._capacity)
+        hidden = self.model.read(
+            tokens, mask, offset=places[:1], padding=padding, caches=self._caches
+        )  # (batch, new_len, d_model)
+        return self.model.output_projection(hidden[:, -1])

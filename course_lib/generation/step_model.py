@@ -1,4 +1,4 @@
-"""What a decoding algorithm asks of a model: the next token's logits, one step after another.
+"""Step models: what a decoding algorithm asks of a model, one step after another.
 
 Dimensions: batch (sequences under way); new_len (tokens); vocab_size.
 """
@@ -22,7 +22,8 @@ class StepModel(Protocol):
 
         Args:
             tokens: ``(batch, new_len)``, int64, ``new_len`` at least 1: what comes next in each
-                sequence. The first call has the whole prompt, such as the start token.
+                sequence. The first call has the whole prompt, such as the start token; a model
+                that takes a ``pad_id`` counts the padding on its left.
 
         Returns:
             ``(batch, vocab_size)``, float32 or float64: the logits of the token after the last. A

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.layers.kv_cache import FixedCache, GrowingCache, KeysAndValues
+from course_lib.layers.kv_cache import AttentionCache
 from course_lib.layers.masks import check_mask
 from course_lib.layers.positional import RotaryPositions
 
@@ -193,17 +193,18 @@ class CachedAttention(MultiHeadAttention):
         mask: Tensor | None = None,
         *,
         return_weights: bool = False,
-        cache: GrowingCache | FixedCache | None = None,
+        cache: AttentionCache | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend from ``query`` to what the cache holds and to ``key`` and ``value``.
 
         Args:
             query: ``(batch, query_len, d_model)``.
-            key: ``(batch, new_len, d_model)``; a filled ``FixedCache`` leaves it unread.
+            key: ``(batch, new_len, d_model)``; left unread where ``cache.final`` has the keys.
             value: ``(batch, new_len, d_model)``, likewise.
             mask: As in ``MultiHeadAttention``; key_len counts the cached keys as well.
             return_weights: Also return the weights of each head.
-            cache: Keys and values of earlier steps; None if there were none.
+            cache: Keys and values of earlier steps; it takes in the new ones. None if there were
+                no earlier steps.
 
         Returns:
             The output ``(batch, query_len, d_model)``; with ``return_weights`` the pair of output
@@ -211,21 +212,24 @@ class CachedAttention(MultiHeadAttention):
 
         Raises:
             TypeError: ``mask`` is not boolean.
-            ValueError: ``mask`` has another shape, or the cache cannot take the new keys; see
-                ``GrowingCache.update``.
+            ValueError: ``mask`` has another shape; the cache cannot take the new keys; or it is one
+                of cross-attention, and the layer has rotary positions.
         """
-        offset = 0 if cache is None else cache.length  # position of the first query
-
-        def project() -> KeysAndValues:
+        queries = self._split_heads(self.query_projection(query))
+        offset = 0 if cache is None else cache.length  # position of the first new token
+        if cache is not None and cache.final is not None:
+            keys, values = cache.final
+        else:
             keys = self._split_heads(self.key_projection(key))
+            values = self._split_heads(self.value_projection(value))
             if self.rotary is not None:
                 keys = self.rotary(keys, offset=offset)
-            return keys, self._split_heads(self.value_projection(value))
-
-        queries = self._split_heads(self.query_projection(query))
+            if cache is not None:
+                keys, values = cache.update(keys, values)
         if self.rotary is not None:
+            if cache is not None and cache.final is not None:
+                raise ValueError("rotary positions are for self-attention, whose cache grows")
             queries = self.rotary(queries, offset=offset)
-        keys, values = project() if cache is None else cache.update(project)
         check_mask(mask, (*queries.shape[:-1], keys.size(-2)))
         attended = scaled_dot_product_attention(
             queries, keys, values, mask, return_weights=return_weights

@@ -1,24 +1,49 @@
-"""What attention may keep from step to step: the keys and values of the tokens so far.
+"""Key-value caches: the keys and values of the tokens so far, kept from step to step.
 
 A token's keys and values depend on that token and on what came before, never on what follows. So
-a model that writes one token after another need not compute them again: it appends those of the
-new token and attends with its one query.
+a model that writes one token after another need not compute them again.
 
-Two caches differ in what is remembered. A ``GrowingCache`` is for self-attention: each step adds
-its tokens. A ``FixedCache`` is for cross-attention: the encoder's output stays as it is, so its
-keys and values are computed at the first step alone. A ``KVCache`` holds both for every layer.
+Self-attention has a ``GrowingCache`` (``DynamicCache`` in Hugging Face's library), to which each
+step adds its tokens. Cross-attention has a ``FixedCache``, filled at the first step, since the
+encoder's output stays as it is. A ``KVCache`` holds both for every layer
+(``EncoderDecoderCache``).
 
 Dimensions: batch (rows); num_heads; length (tokens so far), new_len (tokens of this step);
 head_dim.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
 KeysAndValues = tuple[Tensor, Tensor]
 """Keys ``(batch, num_heads, length, head_dim)`` and values of the same shape."""
+
+
+class AttentionCache(Protocol):
+    """What one attention layer asks of its cache."""
+
+    @property
+    def length(self) -> int:
+        """Number of tokens held: the position of the next."""
+        ...
+
+    @property
+    def final(self) -> KeysAndValues | None:
+        """The keys and values, if no more will come; None while there are new ones to compute."""
+        ...
+
+    def update(self, keys: Tensor, values: Tensor) -> KeysAndValues:
+        """Add the keys and values of new tokens.
+
+        Args:
+            keys: ``(batch, num_heads, new_len, head_dim)``.
+            values: ``(batch, num_heads, new_len, head_dim)``.
+
+        Returns:
+            Those to attend to, of all tokens so far.
+        """
+        ...
 
 
 class GrowingCache:
@@ -33,6 +58,7 @@ class GrowingCache:
 
     Attributes:
         length: Number of tokens held.
+        final: None: there may always be a next token.
 
     Raises:
         ValueError: ``capacity`` is not positive.
@@ -44,31 +70,37 @@ class GrowingCache:
         if capacity < 1:
             raise ValueError(f"capacity must be at least 1, got {capacity}")
         self.length = 0
+        self.final = None
         self._capacity = capacity
         self._buffers: KeysAndValues | None = None  # (batch, num_heads, capacity, head_dim) each
 
-    def update(self, project: Callable[[], KeysAndValues]) -> KeysAndValues:
+    def update(self, keys: Tensor, values: Tensor) -> KeysAndValues:
         """Add the keys and values of new tokens.
 
         Args:
-            project: Computes them: ``(batch, num_heads, new_len, head_dim)`` each.
+            keys: ``(batch, num_heads, new_len, head_dim)``.
+            values: ``(batch, num_heads, new_len, head_dim)``.
 
         Returns:
             Keys and values of all tokens so far, ``(batch, num_heads, length, head_dim)`` each.
 
         Raises:
-            ValueError: They differ from those held in anything but new_len, or they ask for
-                gradients, which cannot flow through buffers that are written over.
+            ValueError: Keys and values differ in shape, or from those held in anything but new_len;
+                or they ask for gradients, which cannot flow through buffers that are written over.
         """
-        new_keys, new_values = project()
-        if new_keys.requires_grad or new_values.requires_grad:
+        if keys.requires_grad or values.requires_grad:
             raise ValueError("a cache passes no gradients on: use it under torch.no_grad()")
-        end = self.length + new_keys.size(2)
-        keys, values = self._with_room_for(end, new_keys, new_values)
-        keys[:, :, self.length : end] = new_keys
-        values[:, :, self.length : end] = new_values
+        if keys.shape != values.shape:
+            raise ValueError(
+                "keys and values must be of one shape, "
+                f"got {tuple(keys.shape)} and {tuple(values.shape)}"
+            )
+        end = self.length + keys.size(2)
+        all_keys, all_values = self._with_room_for(end, keys, values)
+        all_keys[:, :, self.length : end] = keys
+        all_values[:, :, self.length : end] = values
         self.length = end
-        return keys[:, :, :end], values[:, :, :end]  # (batch, num_heads, length, head_dim)
+        return all_keys[:, :, :end], all_values[:, :, :end]  # (batch, num_heads, length, head_dim)
 
     def reorder(self, indices: Tensor) -> None:
         """Make row i go on from what was row ``indices[i]``. An empty cache stays as it is.
@@ -118,25 +150,31 @@ class FixedCache:
 
     Attributes:
         length: Number of tokens held: 0, or those of the encoder's output.
+        final: Keys and values, ``(batch, num_heads, length, head_dim)`` each; None until they come.
 
     Source: Shazeer (2019), section 2.4; chapter "Caching keys and values".
     """
 
     def __init__(self) -> None:
-        self._held: KeysAndValues | None = None
+        self.final: KeysAndValues | None = None
 
-    def update(self, project: Callable[[], KeysAndValues]) -> KeysAndValues:
-        """Give the keys and values, computing them only if there are none yet.
+    def update(self, keys: Tensor, values: Tensor) -> KeysAndValues:
+        """Keep the keys and values, once and for all.
 
         Args:
-            project: Computes them: ``(batch, num_heads, length, head_dim)`` each.
+            keys: ``(batch, num_heads, length, head_dim)``.
+            values: ``(batch, num_heads, length, head_dim)``.
 
         Returns:
-            What ``project`` returned the first time.
+            The same, which are now ``final``.
+
+        Raises:
+            ValueError: There are some already.
         """
-        if self._held is None:
-            self._held = project()
-        return self._held
+        if self.final is not None:
+            raise ValueError("the cache is filled: read final, or call reset before a new source")
+        self.final = keys, values
+        return self.final
 
     def reorder(self, indices: Tensor) -> None:
         """Make row i go on from what was row ``indices[i]``. An empty cache stays as it is.
@@ -144,32 +182,27 @@ class FixedCache:
         Args:
             indices: ``(new batch,)``, int64; a row may be taken more than once or not at all.
         """
-        if self._held is not None:
-            keys, values = self._held
-            self._held = (keys.index_select(0, indices), values.index_select(0, indices))
+        if self.final is not None:
+            keys, values = self.final
+            self.final = (keys.index_select(0, indices), values.index_select(0, indices))
 
     def reset(self) -> None:
-        """Forget the tokens."""
-        self._held = None
+        """Forget all tokens."""
+        self.final = None
 
     @property
     def length(self) -> int:
         """Number of tokens held."""
-        return 0 if self._held is None else self._held[0].size(2)
+        return 0 if self.final is None else self.final[0].size(2)
 
     @property
     def num_bytes(self) -> int:
         """Bytes of memory that the keys and values take."""
-        return 0 if self._held is None else sum(tensor.nbytes for tensor in self._held)
+        return 0 if self.final is None else sum(tensor.nbytes for tensor in self.final)
 
 
 class LayerCache(NamedTuple):
-    """What one layer keeps.
-
-    Attributes:
-        self_attention: Grows with each step.
-        cross_attention: Filled at the first step; stays empty in a layer without cross-attention.
-    """
+    """What one layer keeps; ``cross_attention`` stays empty where a layer has none."""
 
     self_attention: GrowingCache
     cross_attention: FixedCache

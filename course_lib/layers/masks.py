@@ -90,3 +90,41 @@ def check_mask(mask: Tensor | None, shape: Sequence[int], *, min_dims: int | Non
             f"mask must have shape {tuple(shape)}{fewer}, each size this or 1, "
             f"got {tuple(mask.shape)}"
         )
+
+
+def left_padding(token_ids: Tensor, pad_id: int) -> Tensor:
+    """Count the padding with which each row begins.
+
+    Args:
+        token_ids: ``(batch, length)``, integers. After its first real token a row may hold the
+            padding id as a token like any other.
+        pad_id: The token id that fills rows up to a common length.
+
+    Returns:
+        Int64 ``(batch,)``, in tokens.
+
+    Raises:
+        ValueError: A row is nothing but padding.
+
+    Source: chapter "Caching keys and values".
+    """
+    padding = (token_ids == pad_id).long().cumprod(dim=1).sum(dim=1)  # (batch,)
+    if bool((padding == token_ids.size(1)).any()):
+        raise ValueError(f"each row must hold a token other than pad_id={pad_id}")
+    return padding
+
+
+def left_padding_mask(padding: Tensor, key_len: int) -> Tensor:
+    """Let every query attend to what stands after the padding at the beginning of its row.
+
+    Args:
+        padding: Int64 ``(batch,)``: with how many tokens of padding each row begins.
+        key_len: Number of keys (tokens), padding counted.
+
+    Returns:
+        Boolean ``(batch, 1, 1, key_len)``, True where the key is no padding.
+
+    Source: chapter "Caching keys and values".
+    """
+    places = torch.arange(key_len, device=padding.device)
+    return (places >= padding[:, None])[:, None, None, :]  # (batch, 1, 1, key_len)

@@ -154,26 +154,38 @@ class LearnedPositions(nn.Module):
         self.weight = nn.Parameter(torch.empty(max_length, d_model))
         nn.init.normal_(self.weight, std=0.02)
 
-    def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
+    def forward(
+        self, x: Tensor, *, offset: int | Tensor = 0, padding: Tensor | None = None
+    ) -> Tensor:
         """Add to each vector that of its position.
 
         Args:
             x: ``(batch, length, d_model)``.
-            offset: Position of the first token.
+            offset: Position of the first token; an int64 tensor ``(1,)`` where a compiled step
+                may not depend on the number, which then is not checked.
+            padding: ``(batch,)``, int64: with how many tokens of padding each row begins; its
+                positions count from the token after them. None if there are none.
 
         Returns:
             ``(batch, length, d_model)``.
 
         Raises:
-            ValueError: ``offset`` is negative, or a position is not below ``max_length``.
+            ValueError: ``offset`` is negative, or a position, padding counted, is not below
+                ``max_length``.
         """
-        _check_offset(offset)
         length, max_length = x.size(1), self.weight.size(0)
-        if offset + length > max_length:
-            raise ValueError(
-                f"positions end at max_length={max_length}, got a sequence of {offset + length}"
-            )
-        return x + self.weight[offset : offset + length]
+        if not isinstance(offset, Tensor):
+            _check_offset(offset)
+            if offset + length > max_length:
+                raise ValueError(
+                    f"positions end at max_length={max_length}, got a sequence of {offset + length}"
+                )
+            if padding is None:
+                return x + self.weight[offset : offset + length]
+        positions = offset + torch.arange(length, device=x.device)  # (length,)
+        if padding is not None:
+            positions = (positions - padding[:, None]).clamp(min=0)  # (batch, length)
+        return x + self.weight[positions]
 
 
 class RotaryPositions(nn.Module):

@@ -4,6 +4,7 @@ Dimensions: batch; length (tokens); d_model; d_ff; vocab_size; num_labels. Paddi
 sequence.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,8 +14,8 @@ from torch import Tensor, nn
 from course_lib.layers.attention import CachedAttention
 from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.feed_forward import FeedForward
-from course_lib.layers.kv_cache import GrowingCache, KVCache
-from course_lib.layers.masks import causal_mask
+from course_lib.layers.kv_cache import AttentionCache, KVCache
+from course_lib.layers.masks import causal_mask, left_padding_mask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions, RotaryPositions
 from course_lib.layers.residual import Residual, final_norm
@@ -98,7 +99,7 @@ class DecoderBlock(nn.Module):
         )
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, *, cache: GrowingCache | None = None
+        self, x: Tensor, mask: Tensor | None = None, *, cache: AttentionCache | None = None
     ) -> Tensor:
         """Let each token read what came before it.
 
@@ -159,28 +160,31 @@ class DecoderLM(nn.Module):
         self.output_projection.weight = self.embedding.weight
         self._initialise()
 
-    def forward(self, token_ids: Tensor, *, cache: KVCache | None = None) -> Tensor:
+    def forward(
+        self, token_ids: Tensor, *, padding: Tensor | None = None, cache: KVCache | None = None
+    ) -> Tensor:
         """Say for each token what comes next, given what came before it.
 
         Args:
-            token_ids: ``(batch, length)``; those after what the cache holds.
-            cache: Keys and values of earlier steps; None in training.
+            token_ids: As for ``hidden``.
+            padding: As for ``hidden``.
+            cache: As for ``hidden``.
 
         Returns:
             Logits ``(batch, length, vocab_size)``.
-
-        Raises:
-            IndexError: A token id is out of range.
-            TypeError: ``token_ids`` does not hold integers.
-            ValueError: ``token_ids`` is empty, no matrix, or goes on after ``max_length``.
         """
-        return self.output_projection(self.hidden(token_ids, cache=cache))
+        return self.output_projection(self.hidden(token_ids, padding=padding, cache=cache))
 
-    def hidden(self, token_ids: Tensor, *, cache: KVCache | None = None) -> Tensor:
+    def hidden(
+        self, token_ids: Tensor, *, padding: Tensor | None = None, cache: KVCache | None = None
+    ) -> Tensor:
         """Give the last layer's vectors, from which the logits are projected.
 
         Args:
             token_ids: ``(batch, length)``; those after what the cache holds.
+            padding: ``(batch,)``, int64: with how many tokens of padding each row begins, those in
+                the cache counted. Nobody attends to them, and positions count from the token after
+                them. None if there are none; padding at the end needs no mask.
             cache: Keys and values of earlier steps; None in training.
 
         Returns:
@@ -189,19 +193,50 @@ class DecoderLM(nn.Module):
         Raises:
             IndexError: A token id is out of range.
             TypeError: ``token_ids`` does not hold integers.
-            ValueError: ``token_ids`` is empty, no matrix, or goes on after ``max_length``.
+            ValueError: ``token_ids`` is empty, no matrix, or goes on after ``max_length`` (padding
+                counted); or the cache is of another number of layers.
         """
-        past = 0 if cache is None else cache.length
+        length, past, caches = token_ids.size(-1), 0, None
+        if cache is not None:
+            past, caches = cache.length, [layer.self_attention for layer in cache.layers]
+            if len(caches) != len(self.layers):
+                raise ValueError(f"the cache has {len(caches)} layers, got {len(self.layers)}")
+        mask = None  # a single new token may look at all there is
+        if length > 1:
+            mask = causal_mask(length, past + length, device=token_ids.device)
+        if padding is not None:
+            real = left_padding_mask(padding, past + length)
+            mask = real if mask is None else mask & real
+        return self.read(token_ids, mask, offset=past, padding=padding, caches=caches)
+
+    def read(
+        self,
+        token_ids: Tensor,
+        mask: Tensor | None,
+        *,
+        offset: int | Tensor,
+        padding: Tensor | None = None,
+        caches: Sequence[AttentionCache] | None = None,
+    ) -> Tensor:
+        """Compute ``hidden`` where the caller knows mask and offset, such as ``StaticDecoder``.
+
+        Args:
+            token_ids: ``(batch, length)``.
+            mask: Boolean, broadcastable to ``(batch, num_heads, length, key_len)``: who sees whom,
+                padding included; None if all see all.
+            offset: Position of the first token; a number, or int64 ``(1,)``.
+            padding: As for ``hidden``; here only positions ask for it.
+            caches: One for each layer.
+
+        Returns:
+            ``(batch, length, d_model)``.
+        """
         x = self.embedding(token_ids)  # (batch, length, d_model)
         if self.positions is not None:
-            x = self.positions(x, offset=past)
+            x = self.positions(x, offset=offset, padding=padding)
         x = self.dropout(x)
-        length = token_ids.size(1)
-        # A single new token may look at all there is: no mask.
-        mask = None if length == 1 else causal_mask(length, past + length, device=x.device)
         for number, layer in enumerate(self.layers):
-            layer_cache = None if cache is None else cache.layers[number].self_attention
-            x = layer(x, mask, cache=layer_cache)
+            x = layer(x, mask, cache=None if caches is None else caches[number])
         return self.norm(x)
 
     def _initialise(self) -> None:

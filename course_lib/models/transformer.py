@@ -199,8 +199,13 @@ class Transformer(nn.Module):
         Raises:
             IndexError: A token id is out of range.
             TypeError: ``tgt`` does not hold integers.
-            ValueError: ``tgt`` is empty, no matrix, or longer than learned positions reach.
+            ValueError: ``tgt`` is empty, no matrix, longer than learned positions reach, or of
+                another batch than ``memory``.
         """
+        if tgt.size(0) != memory.size(0):
+            raise ValueError(
+                f"tgt and memory must agree in batch, got {tgt.size(0)} and {memory.size(0)}"
+            )
         past = 0 if cache is None else cache.length
         embedded = self.dropout(self.tgt_positions(self.tgt_embedding(tgt), offset=past))
         tgt_len = tgt.size(1)

@@ -48,6 +48,7 @@ class GrowingCache:
         if capacity <= 0:
             raise ValueError("capacity")
         self.start_capacity = capacity
+        self.final = None
         self.reset()
 
     def reset(self):
@@ -55,9 +56,11 @@ class GrowingCache:
         self.value_buffer = None
         self.length = 0
 
-    def check(self, buffer, new):
+    def check(self, buffer, new, like):
         if new.requires_grad:
             raise ValueError("no gradients here")
+        if new.shape != like.shape:
+            raise ValueError("keys and values differ")
         if buffer is None:
             return
         same = buffer.shape[0] == new.shape[0] and buffer.shape[1] == new.shape[1]
@@ -74,10 +77,9 @@ class GrowingCache:
             bigger[:, :, position] = buffer[:, :, position]
         return bigger
 
-    def update(self, project):
-        keys, values = project()
-        self.check(self.key_buffer, keys)
-        self.check(self.value_buffer, values)
+    def update(self, keys, values):
+        self.check(self.key_buffer, keys, values)
+        self.check(self.value_buffer, values, keys)
         if self.key_buffer is None:
             empty = keys[:, :, :0]
             room = max(self.start_capacity, keys.shape[2])
@@ -112,24 +114,24 @@ class FixedCache:
         self.reset()
 
     def reset(self):
-        self.keys = self.values = None
+        self.final = None
         self.length = 0
         self.num_bytes = 0
 
-    def update(self, project):
-        if self.keys is None:
-            self.keys, self.values = project()
-            self.length = self.keys.shape[2]
-            self.count()
-        return self.keys, self.values
+    def update(self, keys, values):
+        if self.final is not None:
+            raise ValueError("filled already")
+        self.hold(keys, values)
+        return keys, values
 
-    def count(self):
-        self.num_bytes = sum(t.numel() * t.element_size() for t in (self.keys, self.values))
+    def hold(self, keys, values):
+        self.final = (keys, values)
+        self.length = keys.shape[2]
+        self.num_bytes = sum(t.numel() * t.element_size() for t in self.final)
 
     def reorder(self, indices):
-        if self.keys is not None:
-            self.keys, self.values = self.keys[indices], self.values[indices]
-            self.count()
+        if self.final is not None:
+            self.hold(self.final[0][indices], self.final[1][indices])
 ''',
     "CachedAttention": '''
 class CachedAttention(MultiHeadAttention):
@@ -148,13 +150,16 @@ class CachedAttention(MultiHeadAttention):
             raise TypeError("boolean masks only")
         past = cache.length if cache is not None else 0
         q = self.cut(query, self.query_projection, True, past)
-
-        def new():
-            return self.cut(key, self.key_projection, True, past), self.cut(
-                value, self.value_projection
-            )
-
-        k, v = cache.update(new) if cache is not None else new()
+        final = cache.final if cache is not None else None
+        if final is not None and self.rotary:
+            raise ValueError("no positions across texts")
+        if final is not None:
+            k, v = final
+        else:
+            k = self.cut(key, self.key_projection, True, past)
+            v = self.cut(value, self.value_projection)
+            if cache is not None:
+                k, v = cache.update(k, v)
         outputs, all_weights = [], []
         for head in range(self.num_heads):
             scores = q[:, head] @ k[:, head].mT / math.sqrt(q.shape[-1])
@@ -268,10 +273,9 @@ class GrowingCache:
     def __init__(self, *, capacity: int = 64) -> None:
         if capacity < 1:
             raise ValueError(f"capacity={capacity}")
-        self.length, self._room, self._both = 0, capacity, None
+        self.length, self.final, self._room, self._both = 0, None, capacity, None
 
-    def update(self, project):
-        keys, values = project()
+    def update(self, keys, values):
         for tensor in (keys, values):
             if tensor.requires_grad:
                 raise ValueError("gradients")
@@ -282,6 +286,8 @@ class GrowingCache:
                 )
                 if not fits or tensor.dtype is not held.dtype:
                     raise ValueError("shape or dtype")
+        if keys.shape != values.shape:
+            raise ValueError("keys and values")
         new = torch.stack([keys, values])
         end = self.length + new.size(3)
         if self._both is None:
@@ -311,9 +317,15 @@ class FixedCache:
     def __init__(self):
         self.held = ()
 
-    def update(self, project):
-        self.held = self.held or tuple(project())
-        return self.held
+    @property
+    def final(self):
+        return self.held or None
+
+    def update(self, *pair):
+        if self.held:
+            raise ValueError("once and for all")
+        self.held = pair
+        return pair
 
     def reorder(self, indices):
         self.held = tuple(tensor[indices] for tensor in self.held)
@@ -343,11 +355,14 @@ class CachedAttention(MultiHeadAttention):
         past = 0 if cache is None else cache.length
         turn = (lambda x: x) if self.rotary is None else (lambda x: self.rotary(x, offset=past))
         split = lambda x: x.unflatten(-1, (self.num_heads, -1)).movedim(-2, 1)
-        project = lambda: (
-            turn(split(self.key_projection(key))), split(self.value_projection(value))
-        )
         q = turn(split(self.query_projection(query)))
-        k, v = project() if cache is None else cache.update(project)
+        pair = getattr(cache, "final", None)
+        if pair is None:
+            pair = turn(split(self.key_projection(key))), split(self.value_projection(value))
+            pair = pair if cache is None else cache.update(*pair)
+        elif self.rotary is not None:
+            raise ValueError("rotary")
+        k, v = pair
         out, weights = scaled_dot_product_attention(q, k, v, mask, return_weights=True)
         out = self.output_projection(torch.einsum("bhqd->bqhd", out).flatten(2))
         return (out, weights) if return_weights else out
@@ -456,15 +471,16 @@ class GrowingCache:
     def __init__(self, *, capacity=64):
         if not capacity > 0:
             raise ValueError("capacity must be positive")
-        self.capacity = capacity
+        self.capacity, self.final = capacity, None
         self.rooms = [Room(capacity), Room(capacity)]
 
     @property
     def length(self):
         return self.rooms[0].used
 
-    def update(self, project):
-        pair = project()
+    def update(self, *pair):
+        if pair[0].shape != pair[1].shape:
+            raise ValueError("one shape, please")
         if any(new.requires_grad for new in pair):
             raise ValueError("detach, or use no_grad")
         if not all(room.fits(new) for room, new in zip(self.rooms, pair)):
@@ -487,12 +503,18 @@ class GrowingCache:
 class FixedCache(GrowingCache):
     """A growing cache that does not grow."""
 
-    def update(self, project):
-        if self.length == 0:
-            self.capacity = 1
-            self.reset()
-            return super().update(project)
-        return tuple(room.data.narrow(2, 0, room.used) for room in self.rooms)
+    def update(self, *pair):
+        if self.final is not None:
+            raise ValueError("full")
+        self.capacity = 1
+        self.reset()
+        self.final = super().update(*pair)
+        return self.final
+
+    def reorder(self, indices):
+        super().reorder(indices)
+        if self.final is not None:
+            self.final = tuple(room.data.narrow(2, 0, room.used) for room in self.rooms)
 ''',
     "CachedAttention": '''
 class CachedAttention(MultiHeadAttention):
@@ -502,18 +524,23 @@ class CachedAttention(MultiHeadAttention):
         super().__init__(d_model, num_heads, bias=bias)
         self.rotary = rotary
 
+    def new_pair(self, key, value, offset):
+        k = self._split_heads(self.key_projection(key))
+        v = self._split_heads(self.value_projection(value))
+        return (k if self.rotary is None else self.rotary(k, offset=offset)), v
+
     def forward(self, query, key, value, mask=None, *, return_weights=False, cache=None):
         offset = cache.length if cache else 0
         q = self._split_heads(self.query_projection(query))
-
-        def project():
-            k = self._split_heads(self.key_projection(key))
-            v = self._split_heads(self.value_projection(value))
-            return (k if self.rotary is None else self.rotary(k, offset=offset)), v
-
         if self.rotary is not None:
             q = self.rotary(q, offset=offset)
-        k, v = cache.update(project) if cache else project()
+        if cache and cache.final:
+            k, v = cache.final
+            if self.rotary is not None:
+                raise ValueError("rotary positions across texts")
+        else:
+            k, v = self.new_pair(key, value, offset)
+            k, v = cache.update(k, v) if cache else (k, v)
         if return_weights:
             attended, weights = scaled_dot_product_attention(q, k, v, mask, return_weights=True)
             return self.output_projection(self._join_heads(attended)), weights
@@ -738,12 +765,12 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
 DELIGHT = "that lay in the house that jack built ."
 
 EQUIVALENT = {
-    "_with_room_for(end, new_values, new_keys)": "keys and values have one shape",
+    "_with_room_for(end, values, keys)": "keys and values have one shape",
     "_new_like(old[1], indices.numel()), _new_like(old[1]": "likewise",
     "_new_like(old[-1], indices.numel())": "likewise",
     "_new_like(old[0], indices.numel()), _new_like(old[0]": "likewise",
-    "self._held[1].size(2)": "likewise",
-    "self._held[-1].size(2)": "likewise",
+    "self.final[1].size(2)": "likewise",
+    "self.final[-1].size(2)": "likewise",
     "zip(self._buffers, old)": "there are two of each",
     "zip(self._buffers, old, strict=False)": "likewise",
     "max(length, self._capacity)": "the same maximum",
@@ -767,14 +794,21 @@ EQUIVALENT = {
 
 # ---- the table of mistakes ----------------------------------------------------------------------
 
-RETURNED = "return keys[:, :, :end], values[:, :, :end]"
-FILL = "keys[:, :, self.length : end] = new_keys"
+RETURNED = "return all_keys[:, :, :end], all_values[:, :, :end]"
+FILL = "all_keys[:, :, self.length : end] = keys"
 DOUBLED = "capacity = max(2 * old_keys.size(2), length)"
 CHOSEN = "new[:, :, : self.length] = held[:, :, : self.length].index_select(0, indices)"
 MISFIT = "_rows_heads_width(held) != _rows_heads_width(new) or held.dtype != new.dtype"
-UPDATED = "keys, values = project() if cache is None else cache.update(project)"
+UPDATED = "                keys, values = cache.update(keys, values)\n"
+FILLED = 'raise ValueError("the cache is filled: read final, or call reset before a new source")'
+KEPT = "        self.final = keys, values\n"
+REORDERED = (
+    "            self.final = (keys.index_select(0, indices), values.index_select(0, indices))\n"
+)
+ASKED = "if cache is not None and cache.final is not None:\n            keys"
 LOOP = "            x = layer(x, mask, cache=None if caches is None else caches[number])\n"
-DRAW = "token = torch.multinomial(kept.softmax(dim=-1), 1, generator=generator)"
+DRAW = "token = torch.multinomial(probabilities, 1, generator=generator)"
+TEMPERED = "kept = (logits - logits.amax(dim=-1, keepdim=True)) / temperature"
 READ_ON = "        logits = model.advance(token)\n"
 OWN = "logits.log_softmax(dim=-1).gather(1, token)"
 BYTES = "2 * batch * length * num_layers * d_model * bytes_per_number"
@@ -790,25 +824,25 @@ MISTAKES: tuple[Submission, ...] = (
         "GrowingCache",
         (
             "the new tokens alone returned",
-            ((RETURNED, "return new_keys, new_values"),),
+            ((RETURNED, "return keys, values"),),
             "update reorder",
             "these are the new tokens alone",
         ),
         (
             "the spare room returned too",
-            ((RETURNED, "return keys, values"),),
+            ((RETURNED, "return all_keys, all_values"),),
             "update reorder edges",
             "cut off the spare room",
         ),
         (
             "new tokens at the beginning",
-            ((FILL, "keys[:, :, : new_keys.size(2)] = new_keys"),),
+            ((FILL, "all_keys[:, :, : keys.size(2)] = keys"),),
             "update reorder",
             "all tokens so far",
         ),
         (
             "keys and values swapped",
-            ((RETURNED, "return values[:, :, :end], keys[:, :, :end]"),),
+            ((RETURNED, "return all_values[:, :, :end], all_keys[:, :, :end]"),),
             "update reorder edges",
             "changed places",
         ),
@@ -816,8 +850,8 @@ MISTAKES: tuple[Submission, ...] = (
             "values never stored",
             (
                 (
-                    "        values[:, :, self.length : end] = new_values\n",
-                    "        values[:, :, self.length : end] = new_keys\n",
+                    "        all_values[:, :, self.length : end] = values\n",
+                    "        all_values[:, :, self.length : end] = keys\n",
                 ),
             ),
             "update reorder edges",
@@ -970,7 +1004,7 @@ MISTAKES: tuple[Submission, ...] = (
         ("any capacity will do", (("if capacity < 1:", "if False:"),), "edges", "no room at all"),
         (
             "gradients let through",
-            (("if new_keys.requires_grad or new_values.requires_grad:", "if False:"),),
+            (("if keys.requires_grad or values.requires_grad:", "if False:"),),
             "edges",
             "gradients can't flow",
         ),
@@ -978,8 +1012,8 @@ MISTAKES: tuple[Submission, ...] = (
             "gradients of the values let through",
             (
                 (
-                    "if new_keys.requires_grad or new_values.requires_grad:",
-                    "if new_keys.requires_grad:",
+                    "if keys.requires_grad or values.requires_grad:",
+                    "if keys.requires_grad:",
                 ),
             ),
             "edges",
@@ -992,6 +1026,18 @@ MISTAKES: tuple[Submission, ...] = (
             "another dtype",
         ),
         (
+            "more keys than values let through",
+            (("if keys.shape != values.shape:", "if False:"),),
+            "edges",
+            "a key for each value",
+        ),
+        (
+            "final left out",
+            (("        self.final = None\n", ""),),
+            {"GrowingCache": "update"},
+            "",
+        ),
+        (
             "fewer rows let through",
             ((MISFIT, "held.shape[1::2] != new.shape[1::2] or held.dtype != new.dtype"),),
             "edges",
@@ -1000,180 +1046,153 @@ MISTAKES: tuple[Submission, ...] = (
     ),
     *table(
         "FixedCache",
-        (
-            "computed each time",
-            (
+        *(
+            (what, edit, "once", hint)
+            for what, edit, hint in (
                 (
-                    "        if self._held is None:\n            self._held = project()",
-                    "        self._held = project()",
+                    "filled each time",
+                    (
+                        (
+                            "if self.final is not None:\n            raise",
+                            "if False:\n            raise",
+                        ),
+                    ),
+                    "what is held is final",
                 ),
-            ),
-            "once",
-            "ask first if any are held",
-        ),
-        (
-            "computed, then asked",
-            (
                 (
-                    "        if self._held is None:\n            self._held = project()",
-                    "        new = project()\n        self._held = self._held or new",
+                    "a second filling passed over in silence",
+                    ((FILLED, "return self.final"),),
+                    "what is held is final",
                 ),
-            ),
-            "once",
-            "ask first if any are held",
-        ),
-        (
-            "grows",
-            (
                 (
-                    "        return self._held\n\n    def reorder",
-                    "        self._held = tuple(torch.cat([t, t], dim=2) for t in "
-                    "self._held)\n        return self._held\n\n    def reorder",
+                    "filled, then refused",
+                    (
+                        (KEPT, ""),
+                        (
+                            "        if self.final is not None:\n            raise",
+                            "        had, self.final = self.final, (keys, values)\n"
+                            "        if had is not None:\n            raise",
+                        ),
+                    ),
+                    "a refused update changes nothing",
                 ),
-            ),
-            "once",
-            "nothing is added to it",
-        ),
-        (
-            "keys and values swapped",
-            (("            self._held = project()", "            self._held = project()[::-1]"),),
-            "once",
-            "keys and values swapped",
-        ),
-        (
-            "keys twice",
-            (
                 (
-                    "            self._held = project()",
-                    "            self._held = (project()[0],) * 2",
+                    "grows",
+                    (
+                        (
+                            KEPT,
+                            "        self.final = tuple(torch.cat([t, t], dim=2) for t in "
+                            "(keys, values))\n",
+                        ),
+                    ),
+                    "nothing is added to it",
                 ),
-            ),
-            "once",
-            "these are the keys once more",
-        ),
-        (
-            "reorder forgotten",
-            (
                 (
-                    "        if self._held is not None:\n            keys, values",
-                    "        if False:\n            keys, values",
+                    "keys and values swapped",
+                    ((KEPT, "        self.final = values, keys\n"),),
+                    "keys and values swapped",
                 ),
-            ),
-            "once",
-            "reorder keys and values",
-        ),
-        (
-            "reorder of the keys alone",
-            (
                 (
-                    "(keys.index_select(0, indices), values.index_select(0, indices))",
-                    "(keys.index_select(0, indices), values)",
+                    "keys twice",
+                    ((KEPT, "        self.final = keys, keys\n"),),
+                    "these are the keys once more",
                 ),
-            ),
-            "once",
-            "",
-        ),
-        (
-            "reorder of the heads",
-            (
                 (
-                    "(keys.index_select(0, indices), values.index_select(0, indices))",
-                    "(keys.index_select(1, indices), values.index_select(1, indices))",
+                    "given back, and not kept",
+                    ((KEPT + "        return self.final", "        return keys, values"),),
+                    "nothing is added to it",
                 ),
-            ),
-            "once",
-            "",
-        ),
-        (
-            "reorder forgets",
-            (
                 (
-                    "            self._held = (keys.index_select(0, indices), "
-                    "values.index_select(0, indices))",
-                    "            self._held = None",
+                    "kept, and not given back",
+                    ((KEPT + "        return self.final", KEPT),),
+                    "nothing is added to it",
                 ),
-            ),
-            "once",
-            "",
-        ),
-        (
-            "reorder of an empty cache fails",
-            (
                 (
-                    "        if self._held is not None:\n"
-                    "            keys, values = self._held\n"
-                    "            self._held",
-                    "        keys, values = self._held\n        self._held",
+                    "an empty tuple for nothing",
+                    (("self.final: KeysAndValues | None = None", "self.final = ()"),),
+                    "None, as long as there is nothing",
                 ),
-            ),
-            "once",
-            "",
-        ),
-        (
-            "reset does nothing",
-            (
+                ("reorder forgotten", ((REORDERED, ""),), "reorder keys and values"),
                 (
-                    '        """Forget the tokens."""\n        self._held = None',
-                    '        """Forget the tokens."""',
+                    "reorder of the keys alone",
+                    ((REORDERED, REORDERED.replace("values.index_select(0, indices)", "values")),),
+                    "",
                 ),
-            ),
-            "once",
-            "reset forgets what is held",
-        ),
-        (
-            "length of the heads",
-            (("self._held[0].size(2)", "self._held[0].size(1)"),),
-            "once",
-            "the number of tokens",
-        ),
-        (
-            "length of an empty cache fails",
-            (
                 (
-                    "return 0 if self._held is None else self._held[0].size(2)",
-                    "return self._held[0].size(2)",
+                    "reorder of the heads",
+                    ((REORDERED, REORDERED.replace("select(0", "select(1")),),
+                    "",
                 ),
-            ),
-            "once",
-            "",
-        ),
-        (
-            "bytes of the keys alone",
-            (("sum(tensor.nbytes for tensor in self._held)", "self._held[0].nbytes"),),
-            "once",
-            "",
-        ),
-        (
-            "state shared between caches",
-            (
+                ("reorder forgets", ((REORDERED, "            self.final = None\n"),), ""),
                 (
-                    "    def __init__(self) -> None:\n"
-                    "        self._held: KeysAndValues | None = None",
-                    "    _held = None\n\n    def __init__(self) -> None:\n        pass",
+                    "reorder of an empty cache fails",
+                    (
+                        (
+                            "        if self.final is not None:\n            keys, values",
+                            "        if True:\n            keys, values",
+                        ),
+                    ),
+                    "",
                 ),
-                ("            self._held = project()", "            FixedCache._held = project()"),
-            ),
-            "once",
-            "a new cache holds nothing",
+                (
+                    "reset does nothing",
+                    (
+                        (
+                            '        """Forget all tokens."""\n        self.final = None',
+                            '        """Forget all tokens."""',
+                        ),
+                    ),
+                    "reset forgets what is held",
+                ),
+                (
+                    "length of the heads",
+                    (("self.final[0].size(2)", "self.final[0].size(1)"),),
+                    "the number of tokens",
+                ),
+                (
+                    "length of an empty cache fails",
+                    (
+                        (
+                            "return 0 if self.final is None else self.final[0]",
+                            "return self.final[0]",
+                        ),
+                    ),
+                    "",
+                ),
+                (
+                    "bytes of the keys alone",
+                    (("sum(tensor.nbytes for tensor in self.final)", "self.final[0].nbytes"),),
+                    "",
+                ),
+                (
+                    "state shared between caches",
+                    (
+                        (
+                            "    def __init__(self) -> None:\n"
+                            "        self.final: KeysAndValues | None = None",
+                            "    final = None\n\n    def __init__(self) -> None:\n        pass",
+                        ),
+                        (KEPT, KEPT.replace("self", "FixedCache")),
+                    ),
+                    "a new cache holds nothing",
+                ),
+            )
         ),
     ),
     *table(
         "CachedAttention",
         (
             "the new tokens alone attended to",
-            (
-                (
-                    UPDATED,
-                    "keys, values = project()\n        if cache is not None:\n"
-                    "            cache.update(lambda: (keys, values))",
-                ),
-            ),
-            {"CachedAttention": "chunks rotary cross", "TextModel": "chunks separate"},
+            ((UPDATED, "                cache.update(keys, values)\n"),),
+            {"CachedAttention": "chunks rotary", "TextModel": "chunks separate"},
             "attend to what cache.update returns",
         ),
         (
             "the cache is not used",
-            ((UPDATED, "keys, values = project()"),),
+            (
+                (UPDATED, "                pass\n"),
+                (ASKED, "if False:\n            keys"),
+            ),
             {"CachedAttention": "chunks rotary work cross", "TextModel": "chunks"},
             "attend to what cache.update returns",
         ),
@@ -1219,12 +1238,9 @@ MISTAKES: tuple[Submission, ...] = (
         (
             "offset after the update",
             (
-                (f"        {UPDATED}\n", ""),
                 (
-                    "        queries = self._split_heads(self.query_projection(query))\n",
-                    f"        {UPDATED}\n"
-                    f"        offset = 0 if cache is None else cache.length\n"
-                    f"        queries = self._split_heads(self.query_projection(query))\n",
+                    UPDATED,
+                    UPDATED + "        offset = 0 if cache is None else cache.length\n",
                 ),
             ),
             "rotary",
@@ -1234,13 +1250,14 @@ MISTAKES: tuple[Submission, ...] = (
             "cached keys turned again",
             (
                 (
+                    "            if self.rotary is not None:\n"
                     "                keys = self.rotary(keys, offset=offset)\n",
-                    "                pass\n",
+                    "",
                 ),
                 (
-                    f"        {UPDATED}\n",
-                    f"        {UPDATED}\n        if self.rotary is not None:\n"
-                    f"            keys = self.rotary(keys, offset=offset)\n",
+                    "            queries = self.rotary(queries, offset=offset)\n",
+                    "            queries = self.rotary(queries, offset=offset)\n"
+                    "            keys = self.rotary(keys, offset=offset)\n",
                 ),
             ),
             "rotary",
@@ -1250,14 +1267,25 @@ MISTAKES: tuple[Submission, ...] = (
             "values turned too",
             (
                 (
-                    "return keys, self._split_heads(self.value_projection(value))",
-                    "values = self._split_heads(self.value_projection(value))\n"
-                    "            return keys, values if self.rotary is None else "
-                    "self.rotary(values, offset=offset)",
+                    "                keys = self.rotary(keys, offset=offset)\n",
+                    "                keys = self.rotary(keys, offset=offset)\n"
+                    "                values = self.rotary(values, offset=offset)\n",
                 ),
             ),
             "rotary",
             "values stay as they are",
+        ),
+        (
+            "rotary across texts let through",
+            (
+                (
+                    "            if cache is not None and cache.final is not None:\n"
+                    "                raise",
+                    "            if False:\n                raise",
+                ),
+            ),
+            "rotary",
+            "do not go together",
         ),
         (
             "rotary not used",
@@ -1292,39 +1320,30 @@ MISTAKES: tuple[Submission, ...] = (
             (
                 (
                     UPDATED,
-                    "if cache is None:\n            keys, values = project()\n"
-                    "        else:\n"
-                    "            keys, values = cache.update(lambda: (key[:, None], "
-                    "value[:, None]))\n"
-                    "            keys = self._split_heads(self.key_projection(keys[:, "
-                    "0]))\n            values = "
+                    "                keys, values = cache.update(key[:, None], value[:, None])\n"
+                    "                keys = self._split_heads(self.key_projection(keys[:, 0]))\n"
+                    "                values = "
                     "self._split_heads(self.value_projection(values[:, 0]))\n"
-                    "            if self.rotary is not None:\n"
-                    "                keys = self.rotary(keys)",
+                    "                if self.rotary is not None:\n"
+                    "                    keys = self.rotary(keys)\n",
                 ),
             ),
-            "work",
+            {"CachedAttention": "work cross"},
             "cut into heads",
         ),
         (
-            "keys projected outside of update",
-            (
-                (
-                    UPDATED,
-                    "keys, values = project()\n        if cache is not None:\n"
-                    "            keys, values = cache.update(project)",
-                ),
-            ),
+            "final not asked for",
+            ((ASKED, "if False:\n            keys"),),
             "cross",
-            "",
+            "cache.final",
         ),
         (
-            "keys projected before update is asked",
+            "keys projected before final is asked for",
             (
                 (
-                    f"        {UPDATED}\n",
-                    "        new = project()\n"
-                    "        keys, values = new if cache is None else cache.update(lambda: new)\n",
+                    f"        {ASKED}",
+                    "        new = self.key_projection(key), self.value_projection(value)\n"
+                    f"        {ASKED}",
                 ),
             ),
             "cross",
@@ -1334,12 +1353,12 @@ MISTAKES: tuple[Submission, ...] = (
             "everything computed anew behind the scenes",
             (
                 (
-                    f"        {UPDATED}\n",
-                    f"        {UPDATED}\n"
-                    f"        self.seen = query if offset == 0 else torch.cat([self.seen, "
-                    f"query], dim=1)\n        if cache is not None:\n"
-                    f"            MultiHeadAttention.forward(self, self.seen, self.seen, "
-                    f"self.seen)\n",
+                    UPDATED,
+                    f"{UPDATED}"
+                    "            self.seen = query if offset == 0 else torch.cat([self.seen, "
+                    "query], dim=1)\n            if cache is not None:\n"
+                    "                MultiHeadAttention.forward(self, self.seen, self.seen, "
+                    "self.seen)\n",
                 ),
             ),
             "work",
@@ -1544,7 +1563,7 @@ MISTAKES: tuple[Submission, ...] = (
         (
             "zero for what is ruled out",
             (("-math.inf)", "0.0)"),),
-            {"keep_top_k": "values edges", "sample": "end"},
+            {"keep_top_k": "values edges", "sample": "distribution end"},
             "0 is a logit like any other",
         ),
         (
@@ -1585,7 +1604,7 @@ MISTAKES: tuple[Submission, ...] = (
                     "logits.flatten().topk(min(k, logits.size(-1))).values[-1]",
                 ),
             ),
-            {"keep_top_k": "values edges", "sample": "end"},
+            "values edges",
             "all rows together",
         ),
         (
@@ -1714,7 +1733,7 @@ MISTAKES: tuple[Submission, ...] = (
         (
             "zero for what is ruled out",
             (("before >= p, -math.inf)", "before >= p, 0.0)"),),
-            {"keep_top_p": "values edges"},
+            {"keep_top_p": "values edges", "sample": "distribution"},
             "0 is a logit like any other",
         ),
         (
@@ -1821,13 +1840,13 @@ MISTAKES: tuple[Submission, ...] = (
         ),
         (
             "multiplied by the temperature",
-            (("kept = logits / temperature", "kept = logits * temperature"),),
+            ((TEMPERED, "kept = logits * temperature"),),
             "distribution",
             "the logits are multiplied by the temperature",
         ),
         (
             "no temperature",
-            (("kept = logits / temperature", "kept = logits"),),
+            ((TEMPERED, "kept = logits"),),
             "distribution",
             "the temperature is not used",
         ),
@@ -1861,8 +1880,8 @@ MISTAKES: tuple[Submission, ...] = (
         (
             "temperature last",
             (
-                ("kept = logits / temperature", "kept = logits"),
-                (DRAW, DRAW.replace("kept.softmax", "(kept / temperature).softmax")),
+                (TEMPERED, "kept = logits"),
+                ("kept.softmax", "(kept / temperature).softmax"),
             ),
             "distribution",
             "the temperature comes first",

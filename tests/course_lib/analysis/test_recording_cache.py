@@ -8,28 +8,30 @@ from course_lib.layers.kv_cache import FixedCache, GrowingCache
 from course_lib.layers.masks import causal_mask
 
 
-def project(length):
-    """Stand in for a layer's projections: always the same random keys and values."""
-    made = torch.randn(2, 3, length, 4), torch.randn(2, 3, length, 4)
-    return lambda: made
+def draw(length):
+    """Stand in for a layer's projections."""
+    return torch.randn(2, 3, length, 4), torch.randn(2, 3, length, 4)
 
 
 def test_it_holds_what_the_growing_cache_holds():
     torch.manual_seed(0)
     ours, theirs = RecordingCache(), GrowingCache(capacity=2)
     for length in (1, 3, 2):
-        new = project(length)
-        for mine, other in zip(ours.update(new), theirs.update(new), strict=True):
+        new = draw(length)
+        for mine, other in zip(ours.update(*new), theirs.update(*new), strict=True):
             assert torch.equal(mine, other)
         assert ours.length == theirs.length
+        assert ours.final is theirs.final is None
     assert ours.shapes == [((2, 3, n, 4),) * 2 for n in (1, 3, 2)]
 
 
-def test_a_fixed_one_computes_once_as_the_fixed_cache_does():
-    ours, theirs = RecordingCache(fixed=True), FixedCache()
-    for new in (project(5), project(2)):
-        for mine, other in zip(ours.update(new), theirs.update(new), strict=True):
-            assert torch.equal(mine, other)
+def test_what_a_fixed_one_gets_is_final_as_in_the_fixed_cache():
+    ours, theirs, new = RecordingCache(fixed=True), FixedCache(), draw(5)
+    assert ours.final is theirs.final is None
+    for cache in (ours, theirs):
+        for given in (cache.update(*new), cache.final):
+            for mine, other in zip(given, new, strict=True):
+                assert torch.equal(mine, other)
     assert ours.length == theirs.length == 5
     assert len(ours.shapes) == 1
 

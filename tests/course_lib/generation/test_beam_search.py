@@ -14,7 +14,7 @@ from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.recurrent_step import SteppedDecoder
 from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
-from tests.course_lib.language_tables import EOS, START, LanguageTable
+from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
 
 PENALTIES = [PowerPenalty(0.0), PowerPenalty(1.0), PowerPenalty(2.5), WuPenalty(0.6), WuPenalty(2)]
 with_each_penalty = pytest.mark.parametrize("penalty", PENALTIES, ids=str)
@@ -454,3 +454,74 @@ def test_what_can_not_be_said_is_no_result():
     )
     assert sorted(one.tokens for one in found) == sorted(sentences)
     assert all(one.finished and one.log_probability > -math.inf for one in found)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("logits", NO_DISTRIBUTIONS.values(), ids=NO_DISTRIBUTIONS)
+def test_logits_that_give_no_distribution_are_refused(logits, beam_size):
+    prompt = torch.zeros(2, 1, dtype=torch.int64)
+    for step in (1, 3):  # in the middle, and at the limit
+        model = breaking(logits, row=1 if step == 1 else -1, step=step)
+        with pytest.raises(ValueError, match=f"row 1, step {step}: the model's logits give no"):
+            beam_search(model, prompt, beam_size=beam_size, eos_id=None, max_new_tokens=3)
+
+
+def test_a_sequence_that_cannot_be_said_may_be_followed_by_anything():
+    """Of three beams only two can be filled; what the model gives for the third is no matter."""
+
+    def language_model(tokens):
+        logits = torch.tensor([0.5, 0.0, -math.inf, -math.inf]).expand(*tokens.shape, 4).clone()
+        logits[(tokens > 1).any(dim=1)] = math.nan
+        return logits
+
+    found = beam_search(
+        RecomputingModel(language_model),
+        torch.tensor([[0]]),
+        beam_size=3,
+        eos_id=3,
+        max_new_tokens=1,
+        num_results=3,
+    )[0]
+    assert [h.tokens for h in found] == [(0,), (1,)]
+    found = beam_search(
+        RecomputingModel(language_model),
+        torch.tensor([[0]]),
+        beam_size=3,
+        eos_id=3,
+        max_new_tokens=2,
+    )[0]
+    assert found[0].tokens == (0, 0)
+
+
+@pytest.mark.parametrize("vocab_size", [2, 5, 64, 3000])
+@pytest.mark.parametrize("eos_id", [None, 1])
+def test_one_beam_breaks_ties_as_greedy_does(vocab_size, eos_id):
+    """Logits of few values: at each step many tokens are equally probable."""
+    table = torch.randint(3, (vocab_size, vocab_size), generator=torch.Generator().manual_seed(1))
+    found = []
+    for search in (
+        greedy,
+        # No sequence that goes on past an end is better than the one that ends.
+        functools.partial(beam_search, beam_size=1, length_penalty=PowerPenalty(alpha=0.0)),
+    ):
+        model = RecomputingModel(lambda tokens: table[tokens].float())
+        prompt = torch.arange(min(vocab_size, 20))[:, None]
+        found.append(search(model, prompt, eos_id=eos_id, max_new_tokens=9))
+    assert [h.tokens for h in found[0]] == [h.tokens for (h,) in found[1]]
+
+
+def test_one_beam_sees_a_difference_that_the_sum_rounds_away():
+    """A step is less probable by one part in a million; the sum of a thousand ends in 1e-4."""
+    step = torch.tensor([0.0, 1e-6]).log_softmax(-1).repeat(1, 500)
+
+    def language_model(tokens):
+        return step.expand(*tokens.shape, 1000)
+
+    for search in (
+        lambda *args, **limits: greedy(*args, **limits)[0],
+        lambda *args, **limits: beam_search(*args, **limits, beam_size=1)[0][0],
+    ):
+        found = search(
+            RecomputingModel(language_model), torch.tensor([[0]]), eos_id=None, max_new_tokens=150
+        )
+        assert found.tokens == (1,) * 150

@@ -8,7 +8,7 @@ from course_lib.generation.diagnosis import Fault, diagnose, score_sequences
 from course_lib.generation.greedy_search import greedy
 from course_lib.generation.length_penalty import PowerPenalty
 from course_lib.generation.recomputing import RecomputingModel
-from tests.course_lib.language_tables import EOS, START, LanguageTable
+from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
 
 PROMPT = torch.tensor([[START, 2]])
 TOTAL = PowerPenalty(0.0)
@@ -134,3 +134,10 @@ def test_refuses_what_goes_on_after_the_end():
         diagnose(
             LanguageTable(3).begin(), PROMPT, output=[1, EOS, 2], reference=[1, EOS], eos_id=EOS
         )
+
+
+@pytest.mark.parametrize("logits", NO_DISTRIBUTIONS.values(), ids=NO_DISTRIBUTIONS)
+def test_logits_that_give_no_distribution_are_refused(logits):
+    model = breaking(logits, row=-1, step=2)
+    with pytest.raises(ValueError, match="step 2: the model's logits give no distribution"):
+        score_sequences(model, torch.tensor([[0]]), [[1, 2], [0, 1]], eos_id=None)

@@ -10,7 +10,7 @@ from course_lib.generation.hypothesis import Hypothesis
 from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.recurrent_step import SteppedDecoder
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
-from tests.course_lib.language_tables import EOS, START, LanguageTable
+from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
 
 
 def by_hand(language: LanguageTable, prompt: list[int], limit: int) -> tuple[int, ...]:
@@ -149,3 +149,24 @@ def test_refuses_to_write_nothing():
 def test_recomputing_model_has_nothing_to_reorder_at_first():
     with pytest.raises(ValueError, match="advance must be called"):
         LanguageTable(3).begin().reorder(torch.tensor([0]))
+
+
+@pytest.mark.parametrize("logits", NO_DISTRIBUTIONS.values(), ids=NO_DISTRIBUTIONS)
+def test_logits_that_give_no_distribution_are_refused(logits):
+    model, prompt = breaking(logits, row=1, step=2), torch.zeros(2, 1, dtype=torch.int64)
+    with pytest.raises(ValueError, match="row 1, step 2: the model's logits give no distribution"):
+        greedy(model, prompt, eos_id=None, max_new_tokens=3)
+
+
+def test_what_comes_after_the_end_may_be_anything():
+    def language_model(tokens):
+        ended = (tokens == 2).any(dim=1)
+        logits = torch.tensor([0.0, 0.0, 1.0]).expand(*tokens.shape, 3).clone()
+        logits[~ended, :, 2] = -1.0 if tokens.size(1) < 3 else 1.0
+        logits[ended & (tokens.size(1) > 2)] = math.nan
+        return logits
+
+    found = greedy(
+        RecomputingModel(language_model), torch.tensor([[0, 2], [0, 0]]), eos_id=2, max_new_tokens=3
+    )
+    assert [h.tokens for h in found] == [(2,), (0, 2)]

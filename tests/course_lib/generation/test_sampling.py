@@ -12,7 +12,7 @@ from transformers.generation.logits_process import TopKLogitsWarper, TopPLogitsW
 
 from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.sampling import keep_top_k, keep_top_p, sample
-from tests.course_lib.language_tables import EOS, START, LanguageTable
+from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
 
 LOGITS = torch.tensor([0.3, -1.0, 1.2, 0.0, 2.0, -0.4], dtype=torch.float64)
 DRAWS = 20_000
@@ -223,3 +223,26 @@ def test_errors(option, value, name):
     }
     with pytest.raises(ValueError, match=name):
         sample(LanguageTable(3).begin(), **(arguments | {option: value}))
+
+
+@pytest.mark.parametrize("logits", NO_DISTRIBUTIONS.values(), ids=NO_DISTRIBUTIONS)
+@pytest.mark.parametrize("options", [{}, {"top_k": 2}, {"top_p": 0.9}], ids=str)
+def test_logits_that_give_no_distribution_are_refused(logits, options):
+    model, prompt = breaking(logits, row=0, step=2), torch.zeros(2, 1, dtype=torch.int64)
+    dice = torch.Generator().manual_seed(0)
+    with pytest.raises(ValueError, match="row 0, step 2: the model's logits give no distribution"):
+        sample(model, prompt, eos_id=None, max_new_tokens=3, generator=dice, **options)
+
+
+def test_no_temperature_is_too_low():
+    model = RecomputingModel(lambda tokens: torch.tensor([-2.0, 5.0, 1.0]).expand(*tokens.shape, 3))
+    dice = torch.Generator().manual_seed(0)
+    found = sample(
+        model,
+        torch.zeros(1, 1, dtype=torch.int64),
+        eos_id=None,
+        max_new_tokens=5,
+        generator=dice,
+        temperature=1e-42,
+    )
+    assert found[0].tokens == (1,) * 5

@@ -213,6 +213,23 @@ def test_layer_returns_weights_over_all_that_is_cached():
     assert_equal(weights, whole_weights[:, :, 3:])
 
 
+@torch.no_grad()
+def test_a_rotary_layer_refuses_the_cache_of_cross_attention():
+    layer = CachedAttention(D_MODEL, HEADS, rotary=RotaryPositions(HEAD_DIM))
+    query, memory, cache = torch.randn(2, 1, D_MODEL), torch.randn(2, 5, D_MODEL), FixedCache()
+    for _ in range(2):  # filling it, and filled
+        with pytest.raises(ValueError, match="rotary positions are for self-attention"):
+            layer(query, memory, memory, cache=cache)
+
+
+@torch.no_grad()
+def test_a_cache_of_another_number_of_layers_is_refused():
+    cache = KVCache(LAYERS + 1)
+    with pytest.raises(ValueError, match=f"the cache has {LAYERS + 1} layers, got {LAYERS}"):
+        build_decoder()(IDS, cache=cache)
+    assert cache.length == 0
+
+
 def test_layer_passes_its_settings_on():
     assert CachedAttention(D_MODEL, HEADS, bias=False).query_projection.bias is None
     with pytest.raises(ValueError, match="d_model=12 must be divisible by num_heads=5"):
@@ -233,7 +250,7 @@ def draw(length, *, batch=2, dtype=torch.float32):
 def test_growing_cache_appends():
     cache, pieces = GrowingCache(capacity=1), [draw(n) for n in (2, 1, 1, 4, 1)]
     for count, piece in enumerate(pieces, start=1):
-        keys, values = cache.update(lambda piece=piece: piece)
+        keys, values = cache.update(*piece)
         assert torch.equal(keys, torch.cat([k for k, _ in pieces[:count]], dim=2))
         assert torch.equal(values, torch.cat([v for _, v in pieces[:count]], dim=2))
         assert cache.length == keys.size(2)
@@ -244,7 +261,7 @@ def count_replacements(steps: int, capacity: int) -> tuple[int, int]:
     cache, place, moves, moved = GrowingCache(capacity=capacity), None, 0, 0
     for _ in range(steps):
         before = cache.length
-        keys, _ = cache.update(lambda: draw(1))
+        keys, _ = cache.update(*draw(1))
         if place is not None and keys.data_ptr() != place:
             moves, moved = moves + 1, moved + before
         place = keys.data_ptr()
@@ -264,15 +281,15 @@ def test_bytes_are_those_of_the_buffers():
     cache = GrowingCache(capacity=8)
     assert cache.num_bytes == 0
     for _ in range(8):
-        cache.update(lambda: draw(1))
+        cache.update(*draw(1))
         assert cache.num_bytes == 8 * one_token
-    cache.update(lambda: draw(1))
+    cache.update(*draw(1))
     assert cache.num_bytes == 16 * one_token
-    cache.update(lambda: draw(30))
+    cache.update(*draw(30))
     assert cache.num_bytes == 39 * one_token
     fixed = FixedCache()
     assert fixed.num_bytes == 0
-    fixed.update(lambda: draw(5))
+    fixed.update(*draw(5))
     assert fixed.num_bytes == 5 * one_token
 
 
@@ -285,15 +302,15 @@ def test_bytes_of_a_model_are_those_of_its_layers():
     assert steps.cache.num_bytes == LAYERS * per_token * (16 + SRC.size(1))
 
 
-def test_fixed_cache_computes_once():
+def test_fixed_cache_is_filled_once():
     cache, first = FixedCache(), draw(4)
-    assert cache.length == 0
-    assert cache.update(lambda: first) is first
-
-    def fail():
-        raise AssertionError("computed again")
-
-    assert cache.update(fail) is first
+    assert (cache.length, cache.final) == (0, None)
+    for given, held in zip(cache.update(*first), first, strict=True):
+        assert given is held
+    with pytest.raises(ValueError, match="the cache is filled: read final, or call reset"):
+        cache.update(*draw(2))
+    assert cache.final[0] is first[0]
+    assert cache.final[1] is first[1]
     assert cache.length == 4
 
 
@@ -313,16 +330,16 @@ def test_keys_and_values_of_the_source_are_computed_once():
 def test_reorder_and_reset(build):
     cache, first = build(), draw(3)
     cache.reorder(torch.tensor([1, 0]))  # nothing to reorder yet
-    cache.update(lambda: first)
+    cache.update(*first)
     cache.reorder(torch.tensor([1, 1, 0]))
     assert cache.length == 3
-    keys, values = cache.update(lambda: draw(0, batch=3))
+    keys, values = cache.final or cache.update(*draw(0, batch=3))
     assert torch.equal(keys, first[0][[1, 1, 0]])
     assert torch.equal(values, first[1][[1, 1, 0]])
     cache.reset()
     assert (cache.length, cache.num_bytes) == (0, 0)
     again = draw(2, batch=1)
-    assert torch.equal(cache.update(lambda: again)[0], again[0])
+    assert torch.equal(cache.update(*again)[0], again[0])
 
 
 @torch.no_grad()
@@ -345,17 +362,24 @@ def test_a_reset_cache_starts_anew():
 )
 def test_other_rows_or_dtypes_are_refused(other, message):
     cache = GrowingCache()
-    cache.update(lambda: draw(2))
+    cache.update(*draw(2))
     with pytest.raises(ValueError, match=message):
-        cache.update(other)
+        cache.update(*other())
     assert cache.length == 2
 
 
 def test_values_of_another_form_are_refused():
     cache = GrowingCache()
-    cache.update(lambda: draw(2))
-    with pytest.raises(ValueError, match=r"got \(1, 3, 4\)"):
-        cache.update(lambda: (draw(1)[0], draw(1, batch=1)[1]))
+    cache.update(*draw(2))
+    (keys, values), (longer, _) = draw(1), draw(3)
+    for misfit in ((keys, values[:1]), (longer, values)):
+        with pytest.raises(
+            ValueError, match=r"of one shape, got \(2, 3, ., 4\) and \(., 3, 1, 4\)"
+        ):
+            cache.update(*misfit)
+    with pytest.raises(ValueError, match=r"got \(2, 3, 4\) of torch.float64"):
+        cache.update(keys, values.double())
+    assert cache.length == 2
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -363,7 +387,7 @@ def test_gradients_are_refused(which):
     pair = draw(1)
     pair[which].requires_grad_()
     with pytest.raises(ValueError, match=r"use it under torch\.no_grad\(\)"):
-        GrowingCache().update(lambda: pair)
+        GrowingCache().update(*pair)
 
 
 @pytest.mark.parametrize(

@@ -508,3 +508,14 @@ def test_bad_batches_are_refused():
 def test_same_seed_same_model_same_result():
     first, second = (build(random_weights=False) for _ in range(2))
     assert torch.equal(first(SRC, TGT), second(SRC, TGT))
+
+
+@pytest.mark.parametrize(("rows", "sources"), [(3, 1), (1, 3), (2, 3)])
+def test_a_memory_of_another_batch_is_refused(rows, sources):
+    memory, tgt = torch.zeros(sources, 4, 8), torch.ones(rows, 2, dtype=torch.int64)
+    model = Transformer(
+        TransformerConfig(src_vocab_size=5, tgt_vocab_size=5, d_model=8, num_heads=2, d_ff=8)
+    )
+    message = f"tgt and memory must agree in batch, got {rows} and {sources}"
+    with pytest.raises(ValueError, match=message):
+        model.hidden(tgt, memory)
