@@ -1378,10 +1378,10 @@ LAYER_MISTAKES = tuple(
         (
             "other names",
             (
-                ("self.weight = ", "self.weight = "),
+                ("self.weight = ", "self.gain = "),
                 (
                     "return F.layer_norm(x, self.weight.shape, self.weight,",
-                    "return F.layer_norm(x, self.weight.shape, self.weight,",
+                    "return F.layer_norm(x, self.gain.shape, self.gain,",
                 ),
             ),
             "",
