@@ -1182,7 +1182,7 @@ FEED_FORWARD_MISTAKES = (
         "FeedForward",
         (("nn.Dropout(dropout)", "nn.Dropout(0.1)"),),
         lost="values dropout",
-        hint="dropout is 0 unless it is given",
+        hint="no dropout unless given",
     ),
 )
 
