@@ -1446,7 +1446,7 @@ MISTAKES: tuple[Submission, ...] = (
             (
                 (
                     "causal_mask(length, past + length, device=x.device)",
-                    "torch.ones(length, past + length, dtype=torch.bool, device=x.device).tril()",
+                    "causal_mask(past + length, device=x.device)[..., :length, :]",
                 ),
             ),
             "chunks",
