@@ -3,7 +3,13 @@
 import pytest
 import torch
 
-from course_lib.layers.masks import causal_mask, check_mask, padding_mask
+from course_lib.layers.masks import (
+    causal_mask,
+    check_mask,
+    left_padding,
+    left_padding_mask,
+    padding_mask,
+)
 
 PAD = 0
 
@@ -115,3 +121,18 @@ def test_a_mask_that_is_not_boolean_is_refused(dtype):
 
 def test_no_mask_fits_everything():
     check_mask(None, (2, 3))
+
+
+def test_left_padding_is_counted_up_to_the_first_real_token():
+    ids = torch.tensor([[0, 0, 3, 0], [5, 0, 0, 0], [0, 1, 1, 1]])
+    assert left_padding(ids, 0).tolist() == [2, 0, 1]
+    assert left_padding(ids + 7, 7).tolist() == [2, 0, 1]
+    with pytest.raises(ValueError, match="each row must hold a token other than pad_id=1"):
+        left_padding(torch.tensor([[1, 2], [1, 1]]), 1)
+
+
+def test_left_padding_mask_hides_the_beginning_of_each_row():
+    mask = left_padding_mask(torch.tensor([2, 0, 1]), 4)
+    expected = [[False, False, True, True], [True] * 4, [False, True, True, True]]
+    assert mask.shape == (3, 1, 1, 4)
+    assert mask[:, 0, 0].tolist() == expected

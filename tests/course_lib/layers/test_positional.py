@@ -234,3 +234,18 @@ def test_negative_offsets_are_refused(build):
 def test_bad_sizes_are_refused(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+def test_learned_positions_count_from_the_first_token_after_the_padding():
+    positions, x = LearnedPositions(10, WIDTH), torch.zeros(3, 4, WIDTH)
+    padding = torch.tensor([0, 2, 4])
+    for offset, rows in (
+        (0, [[0, 1, 2, 3], [0, 0, 0, 1], [0, 0, 0, 0]]),
+        (3, [[3, 4, 5, 6], [1, 2, 3, 4], [0, 0, 1, 2]]),
+    ):
+        for given in (offset, torch.tensor([offset])):
+            actual = positions(x, offset=given, padding=padding)
+            assert torch.equal(actual, positions.weight[torch.tensor(rows)])
+            assert torch.equal(positions(x, offset=given), positions(x, offset=offset))
+    with pytest.raises(ValueError, match="positions end at max_length=10, got a sequence of 11"):
+        positions(x, offset=7, padding=padding)
