@@ -1,4 +1,4 @@
-"""What layers cost, as formulas: parameters, floating-point operations, bytes.
+"""Complexity of layers as formulas: parameters, floating-point operations, bytes.
 
 Operations are those of the matrix products of one forward pass, a multiplication with its addition
 counted as two. All else (softmax, norms, biases) grows more slowly with the width. A backward pass
