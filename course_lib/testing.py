@@ -1,9 +1,7 @@
-"""The checks that visible tests, hidden tests and the library's own tests share.
+"""Assertions on tensors, shared by visible tests, hidden tests and the library's own.
 
 A check that fails raises ``CheckFailure``. Its ``summary`` names the mistake in words, shapes and
 dtypes alone, so that it may be shown to a student whose test is hidden; ``detail`` adds values.
-
-Dimensions are those of the tensors given.
 """
 
 import math

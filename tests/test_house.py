@@ -381,6 +381,25 @@ def test_readme_counts_no_more_submissions_than_there_are() -> None:
     assert sum(len(table) for table in tables) > int(small.replace(",", ""))
 
 
+def test_pages_name_only_modules_and_names_that_exist() -> None:
+    named = {
+        (file, full)
+        for file in project_files()
+        if re.fullmatch(r"(book|autograder|benchmarks|examples/\w+)/[\w-]+\.md|README\.md", file)
+        for full in re.findall(r"\bcourse_lib(?:\.[A-Za-z]\w*)+", (ROOT / file).read_text("utf-8"))
+    }
+    assert len(named) > 100
+    assert not [(file, full) for file, full in sorted(named) if not _exists(full)]
+
+
+def _exists(full: str) -> bool:
+    path, _, name = full.replace(".", "/").rpartition("/")
+    if (ROOT / path / name).is_dir() or (ROOT / path / f"{name}.py").is_file():
+        return True
+    module = ROOT / f"{path}.py"
+    return module.is_file() and name in re.findall(r"\w+", module.read_text(encoding="utf-8"))
+
+
 # ---- what is shipped ----
 
 

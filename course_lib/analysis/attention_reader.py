@@ -1,4 +1,4 @@
-"""The smallest model that reads with attention: embed, attend once, name a token.
+"""A one-layer attention model: embed, attend once, name a token.
 
 Dimensions: batch; query_len and key_len (tokens); d_model; vocab_size.
 """

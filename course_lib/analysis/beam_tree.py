@@ -1,4 +1,4 @@
-"""What a beam search looked at: every sequence in play, and the candidates that fell out.
+"""Beam search trees: every sequence in play, and the candidates that fell out.
 
 Dimensions: rows (sequences in play); vocab_size.
 """

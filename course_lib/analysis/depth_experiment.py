@@ -1,4 +1,4 @@
-"""One experiment on depth: the same layers, stacked in four ways, and what flows through them.
+"""Signal propagation in depth: the same layers, stacked in four ways, and what flows through them.
 
 Dimensions: batch; length (tokens); d_model; num_layers, each an attention and a feed-forward layer,
 so twice as many sublayers.

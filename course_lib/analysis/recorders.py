@@ -1,6 +1,6 @@
-"""See where a model looked: the weights of all its attention layers, while it runs.
+"""Recorders: attention weights, keys and values, and gradients, as a model or its training runs.
 
-No layer stores its weights. This asks each for them and lets them go with the block.
+No layer keeps such things itself. A recorder stands where a hook, a cache or an optimizer would.
 """
 
 import math

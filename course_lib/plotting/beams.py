@@ -1,4 +1,4 @@
-"""The figure of a beam search: a tree that grows to the right."""
+"""Beam search trees: from the prompt at the left to the results at the right."""
 
 from collections.abc import Sequence
 

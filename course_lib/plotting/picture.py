@@ -1,4 +1,4 @@
-"""Figures as vector graphics inside the page: its own letters, its theme's colours.
+"""SVG from matplotlib figures, for the page they stand in: its font, its theme's colours.
 
 Each role that a thing can play in the course, a query, a mask, the truth, has one colour and one
 dash pattern, from the first chapter to the last.

@@ -1,4 +1,4 @@
-"""The figure of position vectors: a row for each position, a column for each dimension."""
+"""Heatmaps of position encodings: a row for each position, a column for each dimension."""
 
 import numpy as np
 from matplotlib.colors import to_rgb

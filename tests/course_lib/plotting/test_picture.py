@@ -1,0 +1,74 @@
+"""Are the pictures whole, accessible, the same in every build, and in the page's colours?"""
+
+import re
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import pytest
+
+from course_lib.plotting.picture import COLORS, LINE_STYLES
+from tests.course_lib.plotting.examples import PICTURES, attention, curves, parse
+
+for_each_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES.keys())
+
+
+@for_each_picture
+def test_picture_is_well_formed_and_says_what_it_shows(draw):
+    picture = draw()
+    root = parse(picture)
+    assert root.attrib["role"] == "img"
+    assert root.attrib["aria-label"] == picture.alt != ""
+    assert picture._repr_html_() == picture.svg
+
+
+@for_each_picture
+def test_picture_follows_the_theme(draw):
+    svg = draw().svg
+    assert "currentColor" in svg
+    fixed = set(re.findall(r"(?<!, )#[0-9a-f]{6}", svg))  # a colour that is no fallback of a role's
+    assert not fixed
+    assert "<style" not in svg  # would hold for the whole page
+    assert "font-family: inherit" in svg
+    assert "http" not in svg
+
+
+@for_each_picture
+def test_picture_is_the_same_in_every_build_and_minds_no_global_setting(draw):
+    first = draw().svg
+    with mpl.rc_context({"font.size": 40, "axes.facecolor": "red"}):
+        assert draw().svg == first
+
+
+@for_each_picture
+def test_ids_are_the_pictures_own_and_every_reference_is_met(draw):
+    svg = draw().svg
+    ids = re.findall(r' id="([^"]*)"', svg)
+    references = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
+    assert references == set(ids)
+    other = set(re.findall(r' id="([^"]*)"', curves(y_label="another").svg))
+    assert not set(ids) & other
+
+
+def test_every_role_has_a_colour_and_dashes():
+    roles = {"query", "key", "value", "mask", "encoder", "decoder", "truth", "prediction"}
+    assert set(COLORS) == set(LINE_STYLES) == roles
+    assert len(set(COLORS.values())) == len(COLORS)
+
+
+def test_alt_text_is_escaped():
+    assert 'aria-label="q &lt; k &amp; &quot;v&quot;"' in attention(alt='q < k & "v"').svg
+
+
+def test_saved_picture_is_a_file_of_its_own(tmp_path):
+    path = tmp_path / "picture.svg"
+    attention().save(path)
+    text = path.read_text()
+    assert ElementTree.parse(path).getroot().tag.endswith("svg")
+    assert "var(" not in text
+    assert "currentColor" not in text
+    assert COLORS["query"] in text
+
+
+def test_a_picture_without_words_is_refused():
+    with pytest.raises(ValueError, match="alt must say what the figure shows"):
+        attention(alt=" ")
