@@ -1110,7 +1110,7 @@ for p in (-0.5, 0, 1.0001):
 # - Temperature first, then the top k, then the top p of what is left.
 # - The hypotheses are made by `cut_at_end`, which is there: give it the tokens and the
 #   log-probabilities, `(batch, len)` each. These are the *model's own*, as if nothing had been
-#   ruled out.
+#   ruled out. It also refuses what is NaN; the tests give you sound logits.
 
 # %% solution="sample" of="course_lib.generation.sampling"
 

@@ -789,6 +789,11 @@ EQUIVALENT = {
     "descending=True, stable=False": "likewise",
     "falling.masked_fill_(before": "in place, but on a tensor that nothing else holds",
     "softmax(dim=--1)": "the last of two dimensions",
+    "amax(dim=--1": "likewise",
+    "amax(keepdim=True)": "what is taken off all logits of a row changes no probability",
+    "logits + logits.amax": "likewise",
+    "nan_to_num(2.0)": "tells where logits are NaN alone",
+    "nan_to_num(0.5)": "likewise",
     "token[:, -1] != eos_id": "one token a row",
 }
 
