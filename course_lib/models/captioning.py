@@ -107,8 +107,5 @@ class CaptionModel(nn.Module):
         Returns:
             Logits ``(batch, tgt_len, vocab_size)``, at position t those of the token after
             ``tgt[:, t]``.
-
-        Raises:
-            ValueError: As the encoder and the decoder.
         """
         return self.decoder(tgt, self.encoder(pictures))

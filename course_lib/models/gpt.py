@@ -111,9 +111,6 @@ class DecoderBlock(nn.Module):
 
         Returns:
             ``(batch, length, d_model)``.
-
-        Raises:
-            TypeError: ``mask`` is not boolean.
         """
         x = self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask, cache=cache))
         return self.feed_forward_residual(x, self.feed_forward)
@@ -294,11 +291,6 @@ class SequenceClassifier(nn.Module):
 
         Returns:
             Logits ``(batch, num_labels)``.
-
-        Raises:
-            IndexError: A token id is out of range.
-            TypeError: ``token_ids`` does not hold integers.
-            ValueError: ``token_ids`` is empty, no matrix, or longer than ``max_length``.
         """
         hidden = self.decoder.hidden(token_ids)  # (batch, length, d_model)
         places = torch.arange(token_ids.size(1), device=token_ids.device)

@@ -75,11 +75,6 @@ class NeuralLanguageModel(nn.Module):
         Returns:
             Logits ``(batch, length, vocab_size)``, at position t those of the token after
             ``tokens[:, t]``.
-
-        Raises:
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
-            TypeError: ``tokens`` does not hold integers.
-            ValueError: ``tokens`` is empty, or no matrix.
         """
         e = self.embedding(tokens)  # (batch, length, d_embedding)
         start = self.embedding.weight[self.bos_id].expand(e.size(0), self.context_size - 1, -1)

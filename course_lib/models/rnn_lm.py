@@ -60,11 +60,6 @@ class RecurrentLanguageModel(nn.Module):
         Returns:
             Logits ``(batch, length, vocab_size)``, at position t those of the token after
             ``tokens[:, t]``.
-
-        Raises:
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
-            TypeError: ``tokens`` does not hold integers.
-            ValueError: ``tokens`` is empty, or no matrix.
         """
         logits, _ = self.read(tokens)
         return logits
@@ -80,11 +75,6 @@ class RecurrentLanguageModel(nn.Module):
         Returns:
             Logits ``(batch, length, vocab_size)``, as of ``forward``; and the state after the last
             token, ``(num_layers, batch, d_hidden)``, an LSTM's a pair of such tensors.
-
-        Raises:
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
-            TypeError: ``tokens`` does not hold integers.
-            ValueError: ``tokens`` is empty or no matrix, or ``state`` has another shape.
         """
         hidden, state = self.recurrent(self.embedding(tokens), state)  # (batch, length, d_hidden)
         return self.output(hidden), state

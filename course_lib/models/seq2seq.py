@@ -191,10 +191,6 @@ class RecurrentDecoder(nn.Module):
         Returns:
             Logits ``(batch, tgt_len, vocab_size)``, at position t those of the token after
             ``tgt[:, t]``.
-
-        Raises:
-            ValueError: ``tgt`` is empty, or its batch is not that of ``encoded``.
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
         """
         logits, _ = self.step(tgt, self.start(encoded))
         return logits
@@ -224,10 +220,6 @@ class RecurrentDecoder(nn.Module):
 
         Returns:
             Logits ``(batch, new_len, vocab_size)``, each of the token after; and the new state.
-
-        Raises:
-            ValueError: ``tgt`` is empty, or its batch is not that of ``state``.
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
         """
         if tgt.size(0) != state.context.size(0):
             raise ValueError(
@@ -271,8 +263,5 @@ class Seq2Seq(nn.Module):
         Returns:
             Logits ``(batch, tgt_len, vocab_size)``, at position t those of the token after
             ``tgt[:, t]``.
-
-        Raises:
-            ValueError: As the encoder and the decoder.
         """
         return self.decoder(tgt, self.encoder(src, lengths))

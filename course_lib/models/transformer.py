@@ -167,11 +167,6 @@ class Transformer(nn.Module):
         Returns:
             The memory ``(batch, src_len, d_model)``, and its mask, boolean
             ``(batch, 1, 1, src_len)``, True where the source is no padding.
-
-        Raises:
-            IndexError: A token id is out of range.
-            TypeError: ``src`` does not hold integers.
-            ValueError: ``src`` is empty, no matrix, or longer than learned positions reach.
         """
         embedded = self.dropout(self.src_positions(self.src_embedding(src)))
         mask = padding_mask(src, self.config.pad_id)  # (batch, 1, 1, src_len)

@@ -41,9 +41,6 @@ class SkipGram(nn.Module):
 
         Returns:
             Logits ``(batch, vocab_size)``, for the softmax over all words.
-
-        Raises:
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
         """
         return self.embedding(words) @ self.output.weight.T  # (batch, vocab_size)
 
@@ -56,9 +53,6 @@ class SkipGram(nn.Module):
 
         Returns:
             Logits ``(batch, num_candidates)``.
-
-        Raises:
-            IndexError: A token id is not from 0 to ``vocab_size - 1``.
         """
         return _dot_products(self.embedding(words), self.output(candidates))
 
