@@ -149,8 +149,7 @@ lint: $(INSTALLED) ## ruff, mypy, pydoclint, codespell
 	.venv/bin/codespell
 
 proof: $(INSTALLED) bubblewrap $(STAMPS)/release ## the long proofs of the judge and its checks: an hour and a half
-	COURSE_WHOLE_TABLES=1 $(PY) -m pytest tests/homework/test_judged_classes.py
-	COURSE_WHOLE_TABLES=1 $(PY) -m pytest tests/homework/test_every_homework.py -k every_seed
+	$(PY) -m pytest -m proof -n $(JOBS) --dist worksteal
 	$(foreach homework,$(basename $(notdir $(HOMEWORK_SOURCES))),$(PY) -m tests.homework.mutants $(homework) &&) true
 	FUZZ_CASES=2000 $(PY) -m pytest tests/autograder/judging/test_fuzz.py
 	$(PY) -m tests.autograder.class_run.kills 30

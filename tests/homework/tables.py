@@ -8,13 +8,10 @@
 - ``DELIGHT``: what the last cell prints once the homework is solved.
 - ``EQUIVALENT``: for each mutant that no test can tell from the solution, a piece of the line that
   it leads to, and the reason; see ``mutants.py``. May be missing.
-- ``SEEDS``: with how many seeds the solved notebook is tried where that takes long; 20 if missing,
-  and with ``COURSE_WHOLE_TABLES=1``.
 - ``SECONDS``: how long a check may take in the judge; 15 if missing.
 """
 
 import importlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -41,7 +38,6 @@ class Table:
         mistakes: As ``MISTAKES``.
         delight: As ``DELIGHT``.
         equivalent: As ``EQUIVALENT``.
-        seeds: As ``SEEDS``.
         seconds: As ``SECONDS``.
     """
 
@@ -50,7 +46,6 @@ class Table:
     mistakes: tuple[Submission, ...]
     delight: str
     equivalent: Mapping[str, str]
-    seeds: int
     seconds: float
 
     @property
@@ -70,14 +65,12 @@ def load_table(homework_id: str) -> Table:
     if not Path(__file__).with_name(f"{name}.py").is_file():
         raise HomeworkError(f"{homework_id} has no sample class")
     module = importlib.import_module(f"{__package__}.{name}")
-    whole = bool(os.environ.get("COURSE_WHOLE_TABLES"))
     return Table(
         homework_id=homework_id,
         sample_class=module.SAMPLE_CLASS,
         mistakes=getattr(module, "MISTAKES", ()),
         delight=getattr(module, "DELIGHT", ""),
         equivalent=getattr(module, "EQUIVALENT", {}),
-        seeds=20 if whole else getattr(module, "SEEDS", 20),
         seconds=getattr(module, "SECONDS", 15.0),
     )
 

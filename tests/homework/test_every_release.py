@@ -177,6 +177,7 @@ assert pathlib.Path(course_lib.__file__).parents[1] == pathlib.Path.cwd()
 """
 
 
+@pytest.mark.proof
 def test_the_released_notebook_runs_top_to_bottom_once_solved(made):
     homework_id = made.homework.id
     path = made.folder / f"{homework_id}.ipynb"

@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.proof
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("sandbox")
 def test_a_class_leaves_nothing_behind():

@@ -141,6 +141,7 @@ def network_namespaces(count: int):
             subprocess.run(["ip", *arguments], check=False, capture_output=True)
 
 
+@pytest.mark.proof
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("sandbox")
 def test_two_workers_in_networks_of_their_own(tmp_path):

@@ -16,6 +16,7 @@ from tests.autograder.small_course import HOMEWORK, write_class, write_course
 KILLS = 6
 
 
+@pytest.mark.proof
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("sandbox")
 def test_killed_runs_end_as_undisturbed_ones(tmp_path):

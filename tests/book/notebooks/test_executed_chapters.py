@@ -14,7 +14,8 @@ import pytest
 from jupyter_cache import get_cache
 
 ROOT = Path(__file__).parents[3]
-STABLE = ("bleu", "masking", "self-attention")
+PROOF = pytest.mark.proof
+STABLE = ("bleu", *(pytest.param(name, marks=PROOF) for name in ("masking", "self-attention")))
 NBVAL = ("-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider", "--nbval-current-env")
 
 
