@@ -34,9 +34,10 @@ from autograder.gradebook.graded_notebook import (
     transplant,
     write_outcomes,
 )
-from autograder.gradebook.rows import Autograded, GradebookRows, create_tables
+from autograder.gradebook.rows import Autograded, GradebookRows
 from autograder.homework_source.homework import read_source_notebook
 from autograder.homework_source.nbgrader_settings import configure
+from autograder.homework_source.nbgrader_tables import create_tables
 from autograder.homework_source.source import build_source_notebook
 from autograder.judging.results import SubmissionResult
 

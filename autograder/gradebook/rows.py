@@ -7,11 +7,8 @@ students that are written together are one transaction: all of their rows are th
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import nbgrader
-from alembic.script import ScriptDirectory
 from nbformat import NotebookNode
 from nbgrader.api import (
     Base,
@@ -24,37 +21,9 @@ from nbgrader.api import (
     new_uuid,
 )
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
-from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.orm import selectinload
 
 NO_RESPONSE = "No response."  # nbgrader's words for an answer that was left as it was
-
-
-def create_tables(db_url: str) -> None:
-    """Make the tables of an empty database, all or none: nbgrader would make them one by one.
-
-    Args:
-        db_url: SQLAlchemy address.
-
-    Raises:
-        SQLAlchemyError: The database can't be reached or written.
-    """
-    engine = create_engine(db_url)
-    try:
-        with engine.begin() as connection:
-            if engine.dialect.name == "sqlite":  # Python's driver begins no transaction for tables
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            if inspect(connection).get_table_names():
-                return
-            Base.metadata.create_all(connection)
-            migrations = ScriptDirectory(str(Path(nbgrader.__file__).parent / "alembic"))
-            version = {"version": migrations.get_current_head()}
-            connection.execute(
-                text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL);")
-            )
-            connection.execute(text("INSERT INTO alembic_version VALUES (:version)"), version)
-    finally:
-        engine.dispose()
 
 
 @dataclass(frozen=True, kw_only=True)

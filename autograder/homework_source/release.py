@@ -15,6 +15,7 @@ from traitlets.config import Config
 
 from autograder.homework_source.homework import Homework, HomeworkError, read_source_notebook
 from autograder.homework_source.nbgrader_settings import configure
+from autograder.homework_source.nbgrader_tables import create_tables
 from autograder.homework_source.source import build_source_notebook
 from autograder.homework_source.student_edition import write_student_edition
 
@@ -140,6 +141,7 @@ def _student_notebook(source: Path, course: Path) -> Path:
     configure(config)
     config.CourseDirectory.root = str(course)
     config.CourseDirectory.db_url = f"sqlite:///{course / 'gradebook.db'}"
+    create_tables(config.CourseDirectory.db_url)
     config.CourseDirectory.assignment_id = name
     complaints = _Complaints()
     log = logging.Logger("release")  # of its own: not joined to what the caller logs
