@@ -1187,7 +1187,7 @@ FEED_FORWARD_MISTAKES = (
         "FeedForward",
         (("nn.Dropout(dropout)", "nn.Dropout(0.1)"),),
         lost="values dropout",
-        hint="no dropout unless given",
+        hint="dropout is 0 unless it is given",
     ),
 )
 
