@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from functools import cache
 
 import nbformat
 import pytest
@@ -66,30 +67,55 @@ def secrets(made: Release) -> list[str]:
 
 def public_texts(homework_id: str) -> list[str]:
     """What of course_lib is for everyone, found without the code that makes the student edition."""
-    asked: dict[str, set[str]] = {}
+    library = ROOT / "course_lib"
+    texts = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path.read_text("utf-8")
+        for path in library.glob("**/*.py")
+    }
+    withheld: dict[str, set[str]] = {module: set() for module in texts}
     for source in (ROOT / "solutions").glob("hw*.py"):
         for cell in read_source(source) if source.stem >= homework_id else ():
             if cell.of:
-                asked.setdefault(cell.of.removeprefix("course_lib."), set()).add(cell.grade_id)
-    library = ROOT / "course_lib"
-    texts = {
-        ".".join(path.relative_to(library).with_suffix("").parts): path.read_text("utf-8")
-        for path in library.glob("**/*.py")
+                withheld[cell.of].add(cell.grade_id)
+    while any(_withhold_more(module, text, withheld) for module, text in texts.items()):
+        pass
+    return [part for module, text in texts.items() for part in _kept(text, withheld[module])]
+
+
+def _withhold_more(module: str, text: str, withheld: dict[str, set[str]]) -> bool:
+    """Withhold what of a module names something withheld; say whether there was any."""
+    before = len(withheld[module])
+    for origin, names in re.findall(r"^from (course_lib[\w.]*) import (\([^)]*\)|.*)$", text, re.M):
+        withheld[module] |= set(re.findall(r"\w+", names)) & withheld.get(origin, set())
+    for name, words in _words_of_definitions(text).items():
+        if words & withheld[module]:
+            withheld[module].add(name)
+    return len(withheld[module]) > before
+
+
+@cache
+def _words_of_definitions(text: str) -> dict[str, frozenset[str]]:
+    lines = text.split("\n")
+    return {
+        node.name: frozenset(
+            re.findall(r"\w+", "\n".join(lines[node.lineno - 1 : node.end_lineno]))
+        )
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
-    withheld = set(asked)
-    while more := {m for m in texts.keys() - withheld if imports_one_of(texts[m], withheld)}:
-        withheld |= more
-    public = [text for module, text in texts.items() if module not in withheld]
-    for module, names in asked.items():
-        public += list(_kept(texts[module], names))
-    return public
 
 
 def _kept(text: str, withheld: set[str]) -> set[str]:
-    """The definitions that stay, and the private ones that they use."""
+    """The definitions that stay, the private ones that they use, and what a module imports."""
+    nodes = ast.parse(text).body
+    imports = {
+        ast.get_source_segment(text, node) or ""
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
     definitions = {
         node.name: ast.get_source_segment(text, node) or ""
-        for node in ast.parse(text).body
+        for node in nodes
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name not in withheld
     }
     kept = {name for name in definitions if not name.startswith("_")}
@@ -99,11 +125,7 @@ def _kept(text: str, withheld: set[str]) -> set[str]:
         if any(re.search(rf"\b{name}\b", definitions[user]) for user in kept)
     }:
         kept |= more
-    return {definitions[name] for name in kept}
-
-
-def imports_one_of(text: str, modules: set[str]) -> bool:
-    return bool(re.search(rf"^from course_lib\.({'|'.join(modules)}) import", text, re.MULTILINE))
+    return imports | {definitions[name] for name in kept}
 
 
 def test_no_byte_of_a_solution_or_hidden_test_is_released(made):
