@@ -1,5 +1,6 @@
-"""The code that readers see fits its column on a small laptop."""
+"""The code that readers see fits its column on a small laptop, and is found by its words."""
 
+import re
 from pathlib import Path
 
 import jupytext
@@ -23,3 +24,11 @@ def test_no_line_of_code_is_cut(chapter):
         if len(line) > COLUMNS
     ]
     assert wide == []
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_included_code_is_cut_at_words_not_at_numbers_of_lines(chapter):
+    """A docstring that grows by a line must not shift what a chapter shows."""
+    text = (BOOK / f"{chapter}.md").read_text(encoding="utf-8")
+    included = re.findall(r"^```\{literalinclude\}.*\n((?::.*\n)*)", text, re.MULTILINE)
+    assert not [options for options in included if ":lines:" in options]
