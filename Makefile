@@ -15,6 +15,7 @@ BOOK_URL ?= # the address of the published book's chapters, for links in feedbac
 PORT ?= 8000
 PYTHON ?= # which Python makes .venv; the first fitting one if empty
 JOBS ?= 2 # test processes
+SINCE ?= HEAD # check tests what was edited since this commit
 
 # ---- where things lie ----
 
@@ -139,7 +140,12 @@ portable: $(INSTALLED) ## read the chapters with Jupyter Book 2's parser
 
 # ---- upkeep ----
 
-.PHONY: lint proof bench map lock
+.PHONY: check lint proof bench map lock
+check: $(INSTALLED) ## lint, then the tests beside what you edited (SINCE=main: since there)
+	@$(MAKE) lint
+	@$(say) "Tests of what was edited since $(SINCE)"
+	$(PY) -m pytest -q $$($(PY) scripts/changed_tests.py '$(SINCE)')
+
 lint: $(INSTALLED) ## ruff, mypy, pydoclint, codespell
 	@$(say) "Code quality"
 	.venv/bin/ruff check .

@@ -214,7 +214,7 @@ class BertModel(nn.Module):
             token_ids: ``(batch, length)``, int64 or int32, each row beginning with ``[CLS]``.
             segment_ids: ``(batch, length)``: 0 for the first sentence, 1 for the second; all 0 if
                 None.
-            mask: Boolean, broadcastable to ``(batch, num_heads, length, length)``; if None,
+            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, length or 1)``; if None,
                 everything but ``pad_id`` may be attended to.
 
         Returns:

@@ -131,7 +131,7 @@ class BertForPreTraining(nn.Module):
             token_ids: ``(batch, length)``, some of them masked; see ``mask_tokens``.
             segment_ids: ``(batch, length)``: 0 for the first sentence, 1 for the second; all 0 if
                 None.
-            mask: Boolean, broadcastable to ``(batch, num_heads, length, length)``; if None,
+            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, length or 1)``; if None,
                 everything but ``pad_id`` may be attended to.
 
         Returns:
@@ -213,7 +213,7 @@ class BertForSequenceClassification(nn.Module):
         Args:
             token_ids: ``(batch, length)``, each row beginning with ``[CLS]``.
             segment_ids: ``(batch, length)``; all 0 if None.
-            mask: Boolean, broadcastable to ``(batch, num_heads, length, length)``; if None,
+            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, length or 1)``; if None,
                 everything but ``pad_id`` may be attended to.
 
         Returns:
@@ -262,7 +262,7 @@ class BertForTokenClassification(nn.Module):
         Args:
             token_ids: ``(batch, length)``.
             segment_ids: ``(batch, length)``; all 0 if None.
-            mask: Boolean, broadcastable to ``(batch, num_heads, length, length)``; if None,
+            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, length or 1)``; if None,
                 everything but ``pad_id`` may be attended to.
 
         Returns:

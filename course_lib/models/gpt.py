@@ -105,7 +105,7 @@ class DecoderBlock(nn.Module):
 
         Args:
             x: ``(batch, length, d_model)``.
-            mask: Boolean, broadcastable to ``(batch, num_heads, length, key_len)``; key_len is
+            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, key_len or 1)``; key_len is
                 length and what the cache holds.
             cache: Keys and values of earlier steps; None in training.
 
@@ -219,8 +219,8 @@ class DecoderLM(nn.Module):
 
         Args:
             token_ids: ``(batch, length)``.
-            mask: Boolean, broadcastable to ``(batch, num_heads, length, key_len)``: who sees whom,
-                padding included; None if all see all.
+            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, key_len or 1)``: who sees
+                whom, padding included; None if all see all.
             offset: Position of the first token; a number, or int64 ``(1,)``.
             padding: As for ``hidden``; here only positions ask for it.
             caches: One for each layer.

@@ -185,7 +185,7 @@ class Transformer(nn.Module):
         Args:
             tgt: ``(batch, tgt_len)``, target token ids; those after what the cache holds.
             memory: ``(batch, src_len, d_model)``, what ``encode`` returned.
-            memory_mask: Boolean, broadcastable to ``(batch, num_heads, tgt_len, src_len)``.
+            memory_mask: Boolean ``(batch or 1, num_heads or 1, tgt_len or 1, src_len or 1)``.
             cache: Keys and values of earlier steps; None in training.
 
         Returns:

@@ -48,7 +48,7 @@ def running(folder: Path, *options: str, host: str = "127.0.0.1", into=((), ()))
         with (folder / f"{name}.log").open("wb") as log:
             started.append(
                 subprocess.Popen(
-                    [*enter, sys.executable, "-m", f"distributed.cli.dask_{name.split('-')[0]}",
+                    ["setpriv", "--pdeathsig", "KILL", *enter, sys.executable, "-m", f"distributed.cli.dask_{name.split('-')[0]}",
                      *arguments, *options],
                     cwd=own, env=os.environ | {"TMPDIR": str(own), "PYTHONPATH": str(ROOT)},
                     stdout=log, stderr=log,
@@ -74,7 +74,7 @@ def grade(folder: Path, cluster: Cluster) -> dict[str, float]:
     write_course(folder / "course")
     marks = write_class(folder / "course", folder / "class", 10)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster_module, "_CONNECT_SECONDS", 600)  # they have only just been started
+        patch.setattr(cluster_module, "_CONNECT_SECONDS", 120)  # they have only just been started
         results = grade_class(
             HOMEWORK,
             folder / "class",
@@ -114,14 +114,16 @@ def network_namespaces(count: int):
     """Namespaces that are joined by a bridge; yields its address and how to enter each."""
     tag = f"t{os.getpid() % 100000}"
 
-    def ip(*arguments: str) -> None:
-        subprocess.run(["ip", *arguments], check=True, capture_output=True)
+    def ip(*arguments: str) -> str:
+        return subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True).stdout
 
+    taken = ip("-o", "-4", "address", "show")  # a run that was killed leaves its bridge behind
+    subnet = next(net for net in (f"10.213.{n}" for n in range(256)) if f" {net}." not in taken)
     made: list[list[str]] = []
     try:
         ip("link", "add", f"{tag}b", "type", "bridge")
         made.append(["link", "del", f"{tag}b"])
-        ip("address", "add", "10.213.7.1/24", "dev", f"{tag}b")
+        ip("address", "add", f"{subnet}.1/24", "dev", f"{tag}b")
         ip("link", "set", f"{tag}b", "up")
         entries = []
         for n in range(count):
@@ -131,11 +133,11 @@ def network_namespaces(count: int):
             ip("link", "add", f"{tag}o{n}", "type", "veth", "peer", "name", "inner", "netns",
                f"{tag}n{n}")  # fmt: skip
             ip("link", "set", f"{tag}o{n}", "master", f"{tag}b", "up")
-            ip(*inside, "address", "add", f"10.213.7.{n + 2}/24", "dev", "inner")
+            ip(*inside, "address", "add", f"{subnet}.{n + 2}/24", "dev", "inner")
             ip(*inside, "link", "set", "inner", "up")
             ip(*inside, "link", "set", "lo", "up")
             entries.append(("ip", "netns", "exec", f"{tag}n{n}"))
-        yield "10.213.7.1", entries
+        yield f"{subnet}.1", entries
     finally:
         for arguments in reversed(made):
             subprocess.run(["ip", *arguments], check=False, capture_output=True)

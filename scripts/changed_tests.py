@@ -1,0 +1,60 @@
+"""Print the tests that stand beside what was edited, as arguments for pytest.
+
+A module's tests are at the same place under ``tests/``: those of ``course_lib/layers/masks.py`` in
+``tests/course_lib/layers/test_masks.py``, or else in that folder. What an edit breaks further away
+is for ``make test`` to find.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+MIRRORS = {"course_lib": "course_lib", "autograder": "autograder", "book/_ext/course_book": "book"}
+HOUSE = "tests/test_house.py"
+"""Who may import whom; quick, and any edit may break it."""
+
+
+def edited(since: str) -> list[Path]:
+    """List the files that differ from a commit, new ones included.
+
+    Args:
+        since: The commit.
+    """
+    listed = ""
+    for options in (
+        ["diff", "--name-only", "--diff-filter=d", since],
+        ["ls-files", "--others", "--exclude-standard"],
+    ):
+        listed += subprocess.run(  # noqa: S603
+            ["git", *options], check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
+    return [Path(line) for line in listed.splitlines()]
+
+
+def tests_of(path: Path) -> list[str]:
+    """Name the tests that stand beside a file.
+
+    Args:
+        path: From the repository's root.
+
+    Returns:
+        What pytest takes: files or folders; empty for a file that has none.
+    """
+    if path.parts[0] == "tests":
+        return [str(path)] if path.name.startswith("test_") else []
+    if path.parts[0] == "scripts":
+        return [str(found) for found in [Path("tests", f"test_{path.name}")] if found.exists()]
+    for source, tests in MIRRORS.items():
+        if path.is_relative_to(source):
+            folder = Path("tests", tests, path.relative_to(source).parent)
+            own = sorted(folder.glob(f"test_{path.stem}*.py"))
+            while not folder.is_dir():
+                folder = folder.parent
+            room = [] if folder == Path("tests", tests) else [str(folder)]
+            return [str(found) for found in own] or room
+    return []
+
+
+if __name__ == "__main__":
+    found = {test for path in edited(sys.argv[1]) for test in tests_of(path)}
+    print(*sorted(found | {HOUSE}))
