@@ -25,9 +25,9 @@ def edited(since: str) -> list[Path]:
         ["diff", "--name-only", "--diff-filter=d", since],
         ["ls-files", "--others", "--exclude-standard"],
     ):
-        listed += subprocess.run(  # noqa: S603
-            ["git", *options], check=True, stdout=subprocess.PIPE, text=True
-        ).stdout
+        git = ["git", *options]
+        done = subprocess.run(git, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        listed += done.stdout
     return [Path(line) for line in listed.splitlines()]
 
 
