@@ -79,6 +79,7 @@ from course_lib.testing import (
 from course_lib.training.loop import build_optimizer
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
+torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
 
 # %% [markdown]
 # ## Part 1: the encoder

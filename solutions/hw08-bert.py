@@ -83,6 +83,7 @@ from course_lib.tokenization.vocabulary import BERT_SPECIALS, Vocabulary
 from course_lib.tokenization.wordpiece import CONTINUATION
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
+torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
 
 
 def new_generator():
