@@ -1,7 +1,7 @@
 """Each homework's submissions under the judge, in the sandbox: exactly the marks of its table.
 
-The sample class, and some of the other mistakes, which all run in one process elsewhere. ``make
-proof`` has the judge grade them all, a quarter of an hour on two cores.
+One sample class, which has every way to fail, and some of each table: all of them run elsewhere, in
+one process. ``make proof`` has the judge grade them all, a quarter of an hour on two cores.
 """
 
 import pytest
@@ -19,20 +19,23 @@ from tests.homework.tables import (
     tabled_homeworks,
 )
 
-SOME = 12  # mistakes beyond the sample class, spread over the table
+SAMPLE = "hw03-self-attention"  # whose sample class is graded whole
+EVERY = 16  # of so many others one is graded every day
 
 
-def some(table):
-    """Return the submissions to grade every day."""
-    return table.sample_class + table.mistakes[:: max(1, -(-len(table.mistakes) // SOME))]
+def of_every_day(homework_id, table):
+    """Return the submissions that ``make test`` grades."""
+    if homework_id == SAMPLE:
+        return table.sample_class + table.mistakes[::EVERY]
+    return table.submissions[::EVERY]
 
 
-def graded(homework_id, students, folder, seconds):
+def graded(homework_id, students, folder, cluster, seconds):
     """Grade a class, with so many seconds for a check."""
     homework = load_homework(homework_id)
     write_class(students, homework, released_notebook(homework_id), folder)
-    limits, two = TimeLimits(check_seconds=seconds), Cluster(workers=2)
-    results = grade_class(homework_id, folder, root=ROOT, limits=limits, cluster=two)
+    limits = TimeLimits(check_seconds=seconds)
+    results = grade_class(homework_id, folder, root=ROOT, limits=limits, cluster=cluster)
     return {result.student: result for result in results}
 
 
@@ -42,13 +45,15 @@ def graded(homework_id, students, folder, seconds):
 def test_the_judge_gives_every_submission_its_marks(homework_id, whole, tmp_path):
     homework, table = load_homework(homework_id), load_table(homework_id)
     nobody = nothing_written(homework)
-    students = (*(table.submissions if whole else some(table)), nobody)
+    students = (*(table.submissions if whole else of_every_day(homework_id, table)), nobody)
     # Those that only run out of time wait for nothing but their limit: theirs is short.
     endless = [student for student in students if student.status is Status.TIMEOUT]
     others = [student for student in students if student.status is not Status.TIMEOUT]
-    by_name = graded(homework_id, others, tmp_path / "others", table.seconds)
-    if endless:
-        by_name |= graded(homework_id, endless, tmp_path / "endless", 2.0)
+    with Cluster(workers=2).connect(2) as client:
+        both = Cluster(scheduler=client.scheduler.address)
+        by_name = graded(homework_id, others, tmp_path / "others", both, table.seconds)
+        if endless:
+            by_name |= graded(homework_id, endless, tmp_path / "endless", both, 2.0)
     for student in students:
         result = by_name[student.student]
         lost = [c for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)]
