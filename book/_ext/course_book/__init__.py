@@ -38,6 +38,7 @@ from course_book.site import (
     page_dates,
     previews,
     published,
+    unfinished,
 )
 
 
@@ -51,7 +52,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         The extension's metadata.
     """
     parts = (
-        *(book_digests, kernels, outputs_cache, side_by_side),
+        *(unfinished, book_digests, kernels, outputs_cache, side_by_side),
         *(formulas, joined_formulas, citation_years, glossary_terms),
         *(choice_directives, interactive, assets, exercises),
         *(course_map, api, schedule, homework_table, status),
