@@ -73,7 +73,7 @@ def _lines(
     row_of = {row.module: row for row in rows}
     for module in modules:
         yield from (f"## {module}", "", "```{eval-rst}", f".. automodule:: course_lib.{module}")
-        yield from ("   :members:", "   :ignore-module-all:", "   :no-value:", "```", "")
+        yield from ("   :members:", "   :ignore-module-all:", "```", "")
         row = row_of.get(module)
         if row and row.chapter in titles:
             written = f" Written by you in homework `{row.homework}`." if row.homework else ""
