@@ -1,8 +1,8 @@
 """Build the book with the newest Sphinx and MyST: ``python -m scripts.newest_sphinx``.
 
-Jupyter Book 1 keeps us at Sphinx 7, but writes a configuration that any Sphinx reads. With it, and in
-an environment of its own, the same chapters are built here, so that the day on which they no longer
-would be is known. What they compute comes from the book's last build: no chapter runs again.
+Jupyter Book 1 keeps us at Sphinx 7, but writes a configuration that any Sphinx reads. With it, in an
+environment of its own, the same chapters are built here, so that we learn on which day they no longer
+are. Their outputs come from the book's last build: no chapter runs again.
 """
 
 import os
@@ -76,7 +76,7 @@ def main() -> int:
     """
     outputs = ROOT / "build" / "book" / "_build" / "chapter-outputs"
     if not outputs.is_dir():
-        raise SystemExit("newest_sphinx: takes what chapters compute from a build. First: make book")
+        raise SystemExit("newest_sphinx: takes chapters' outputs from a build. First: make book")
     python = make_environment(BUILD / "venv")
     write_project(BUILD / "source")
     for stale in ("chapter-outputs", "doctrees", "html"):
