@@ -1,8 +1,8 @@
 """Build the book with the newest Sphinx and MyST: ``python -m scripts.newest_sphinx``.
 
-Jupyter Book 1 keeps us at Sphinx 7, but writes a configuration that any Sphinx reads. With it, in an
-environment of its own, the same chapters are built here, so that we learn on which day they no longer
-are. Their outputs come from the book's last build: no chapter runs again.
+Jupyter Book 1 keeps us at Sphinx 7, but writes a configuration that any Sphinx reads. With it, in
+an environment of its own, the same chapters are built here, so that we learn on which day they no
+longer are. Their outputs come from the book's last build: no chapter runs again.
 """
 
 import os
