@@ -1,5 +1,6 @@
 """Chapters run again exactly when something changes that their outputs depend on."""
 
+import importlib.metadata
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from course_book.figures.assets import figure_assets
+from course_book.notebooks.outputs_cache import surroundings
 
 ROOT = Path(__file__).parents[3]
 PAGE = """---
@@ -105,6 +107,13 @@ def test_an_edit_runs_the_chapters_that_use_it_again_and_no_other(book):
     }
     assert pages == {"index", "second"}
     assert len(list((book / "out").glob("chapter-outputs/*/*"))) == 2  # the old outputs are gone
+
+
+def test_every_chapter_depends_on_its_kernel_and_on_versions():
+    around = surroundings()
+    assert any("IPYTHONDIR" in text for text in around)
+    assert f"torch {importlib.metadata.version('torch')}" in around
+    assert f"python {sys.version.split()[0]}" in around
 
 
 @pytest.mark.skipif(os.cpu_count() == 1, reason="one core runs one chapter after the other")

@@ -23,6 +23,13 @@ PACKAGES = ("torch", "numpy", "matplotlib", "sacrebleu", "transformers")
 """Packages whose version may change what a chapter shows."""
 
 
+def surroundings() -> list[str]:
+    """Return what every chapter depends on: how its kernel is set up, and the versions within."""
+    setup = Path(kernels.__file__).read_text("utf-8")
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    return [setup, f"python {platform.python_version()}", *versions]
+
+
 def output_folders(env: BuildEnvironment) -> dict[str, str]:
     """Return where the outputs of each chapter lie.
 
@@ -40,13 +47,10 @@ def _name_folders(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
     root, caches = Path(app.srcdir), _caches(app)
-    used = UsedFiles(root)
-    setup = Path(kernels.__file__).read_text("utf-8")
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
-    others = [setup, platform.python_version(), *versions]
+    used, around = UsedFiles(root), surroundings()
     before = output_folders(env)
     now = {
-        page: str(caches / page / digest_of_files(used.of(cells), root, others))
+        page: str(caches / page / digest_of_files(used.of(cells), root, around))
         for page, cells in _chapters(env)
     }
     env.course_output_folders = now  # type: ignore[attr-defined]  # kept with the environment
