@@ -69,7 +69,7 @@ test: $(INSTALLED) test-packages lint $(SITE)/index.html $(STAMPS)/release ## li
 
 # ---- the book ----
 
-.PHONY: book serve pdf
+.PHONY: book serve pdf newest
 book: $(SITE)/index.html ## build the book into build/book/_build/html
 
 pdf: $(SITE)/index.html ## print the book, all of it, into build/book/book.pdf
@@ -84,6 +84,9 @@ serve: ## show the built book on http://localhost:8000 (PORT=8000)
 	    exit 2; fi
 	@echo 'The book: http://localhost:$(PORT)/ (Ctrl-C ends it)'
 	@exec $(PY) -m http.server $(PORT) --bind 127.0.0.1 --directory $(SITE)
+
+newest: $(SITE)/index.html ## build the book with the newest Sphinx and MyST, each week
+	$(PY) -m scripts.newest_sphinx
 
 $(SITE)/index.html: $(INSTALLED) $(CHAPTERS) $(LIBRARY) $(HOMEWORK_SOURCES) autograder/STAFF.md
 	@$(say) "Building the book"

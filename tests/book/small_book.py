@@ -36,19 +36,16 @@ loss
 }
 
 
-def build_small_book(
+def write_small_book(
     folder: Path, *, base: str = "", repository: str = "", **services: str
-) -> Path:
-    """Build the book, its code not run.
+) -> None:
+    """Write the book, whose code is not run.
 
     Args:
         folder: Where; must not exist.
         base: Address of the site.
         repository: Address of the repository.
         services: Addresses of ``launch_buttons``.
-
-    Returns:
-        The folder of the built pages.
     """
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     config["html"]["baseurl"] = base
@@ -66,7 +63,32 @@ def build_small_book(
     (folder / "_toc.yml").write_text(yaml.safe_dump(toc))
     for name, text in PAGES.items():
         (folder / "book" / f"{name}.md").write_text(text)
+
+
+def run_jupyter_book(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Build a book as it lies there, warnings being errors."""
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-n"]
-    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1800)
+    return subprocess.run(
+        [*command, *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        start_new_session=True,  # a group of processes that can be killed as one
+    )
+
+
+def build_small_book(folder: Path, **published: str) -> Path:
+    """Write the book and build it.
+
+    Args:
+        folder: Where; must not exist.
+        published: As for ``write_small_book``.
+
+    Returns:
+        The folder of the built pages.
+    """
+    write_small_book(folder, **published)
+    built = run_jupyter_book(folder)
     assert built.returncode == 0, built.stderr[-5000:]
     return folder / "_build" / "html"

@@ -12,7 +12,7 @@ MAY_IMPORT = {
     "directives": set(),
     "figures": set(),
     "markup": set(),
-    "notebooks": {"directives", "markup"},
+    "notebooks": {"directives", "markup", "site"},
     "site": set(),
 }
 SHARED_BY_FIGURES = {"figure_data", "html_table", "json_checks"}

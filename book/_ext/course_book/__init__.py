@@ -1,7 +1,7 @@
 """The book's own Sphinx extension: quizzes, live figures, an offline site, honest caching.
 
 ``figures``, ``directives``, ``markup`` and ``site`` stand side by side; ``notebooks`` imports
-``directives`` and ``markup``.
+the last three.
 """
 
 from typing import Any
@@ -24,8 +24,22 @@ from course_book.markup import (
     glossary_terms,
     joined_formulas,
 )
-from course_book.notebooks import chapter_notebooks, execution, launch, side_by_side
-from course_book.site import accessible_html, offline, page_dates, previews, published
+from course_book.notebooks import (
+    chapter_notebooks,
+    kernels,
+    launch,
+    outputs_cache,
+    side_by_side,
+)
+from course_book.site import (
+    accessible_html,
+    book_digests,
+    offline,
+    page_dates,
+    previews,
+    published,
+    unfinished,
+)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -38,7 +52,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
         The extension's metadata.
     """
     parts = (
-        *(execution, side_by_side, formulas, joined_formulas, citation_years, glossary_terms),
+        *(unfinished, book_digests, kernels, outputs_cache, side_by_side),
+        *(formulas, joined_formulas, citation_years, glossary_terms),
         *(choice_directives, interactive, assets, exercises),
         *(course_map, api, schedule, homework_table, status),
         *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 from course_book.directives.api import (
     hide_first_colon,
     link_chapter,
@@ -84,6 +85,18 @@ def test_every_public_name_of_a_module_has_its_entry(site, page):
             if made_here and (inspect.isclass(thing) or inspect.isfunction(thing)):
                 expected = f'id="{module.__name__}.{name}"'
                 assert (expected in html) is not name.startswith("_"), expected
+
+
+def test_constants_are_described_without_their_values(site):
+    signatures = [
+        signature.get_text()
+        for page in PAGES
+        for signature in BeautifulSoup((site / "book" / f"{page}.html").read_text(), "lxml").select(
+            "dl.py.data > dt, dl.py.attribute > dt"
+        )
+    ]
+    assert len(signatures) > 20
+    assert not [signature for signature in signatures if "=" in signature]
 
 
 def test_titles_are_those_of_the_chapters():

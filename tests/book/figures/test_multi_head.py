@@ -69,8 +69,9 @@ def test_the_table_says_what_is_left_without_a_head():
     assert row in MultiHead.from_json(DATA).table()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def figure(chromium, served):
+    """The figure, on one page for all tests: each leaves all heads on, and the first sentence."""
     address = f"{served}/book/multi-head-attention.html"
     with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
         yield watched.page.locator("[data-course-figure=multi-head]").first
@@ -91,14 +92,18 @@ def answers(data, sentence, on):
 @pytest.mark.parametrize("off", [(), (0,), (1,), (2, 3), (0, 1, 2, 3)])
 def test_the_answers_are_those_of_the_heads_that_are_on(figure, off):
     data = json.loads(figure.page.locator("#multi-head-data").text_content())
-    for head in off:
-        figure.get_by_role("button", name=f"head {head + 1}", exact=True).click()
+    switches = [figure.get_by_role("button", name=f"head {n + 1}", exact=True) for n in off]
+    for switch in switches:
+        switch.click()
     on = [head for head in range(4) if head not in off]
     for number, sentence in enumerate(data["sentences"]):
         figure.get_by_label("Sentence").select_option(str(number))
         shown = figure.locator(":is(.heads-right, .heads-wrong)").all_text_contents()
         expected = list(answers(data, sentence, on))
         assert [text[2:].replace("%", "") for text in shown] == expected
+    for switch in switches:
+        switch.click()
+    figure.get_by_label("Sentence").select_option("0")
 
 
 @pytest.mark.browser

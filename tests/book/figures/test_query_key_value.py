@@ -13,8 +13,9 @@ pytestmark = pytest.mark.browser
 CHAPTER = "book/self-attention.html"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def figure(chromium, served):
+    """The figure, on one page for all tests: each leaves the divisor as it was."""
     with opened(
         chromium, f"{served}/{CHAPTER}", viewport={"width": 1280, "height": 900}
     ) as watched:

@@ -73,7 +73,7 @@ def _lines(
     row_of = {row.module: row for row in rows}
     for module in modules:
         yield from (f"## {module}", "", "```{eval-rst}", f".. automodule:: course_lib.{module}")
-        yield from ("   :members:", "   :ignore-module-all:", "   :no-value:", "```", "")
+        yield from ("   :members:", "   :ignore-module-all:", "```", "")
         row = row_of.get(module)
         if row and row.chapter in titles:
             written = f" Written by you in homework `{row.homework}`." if row.homework else ""
@@ -91,6 +91,8 @@ class CourseApiDirective(SphinxDirective):
         from course_lib.course_map import COURSE_MAP  # found only once the extension is set up
 
         folder = Path(self.env.srcdir) / "course_lib"
+        for file in folder.rglob("*.py"):  # docstrings are inherited, and name each other's things
+            self.env.note_dependency(str(file))
         try:
             modules = [m for room in self.arguments[0].split() for m in room_modules(folder, room)]
         except ValueError as problem:
@@ -158,8 +160,10 @@ def _titles_in_book(env: BuildEnvironment) -> dict[str, str]:
     return {name: titles[name] for name in titles if f"book/{name}" in env.found_docs}
 
 
-def _find_titles(app: Sphinx, config: Config) -> None:
+def _find_names(app: Sphinx, config: Config) -> None:
     config.course_titles = chapter_titles(Path(app.srcdir) / "book")
+    library = Path(app.srcdir) / "course_lib"
+    config.course_modules = sorted(str(file.relative_to(library)) for file in library.rglob("*.py"))
 
 
 def _shorten(
@@ -186,8 +190,10 @@ def setup(app: Sphinx) -> None:
     app.setup_extension("sphinx.ext.autodoc")
     app.setup_extension("sphinx.ext.napoleon")
     app.add_directive("course-api", CourseApiDirective)
-    app.add_config_value("course_titles", {}, "env", types=[dict])  # a new title is read everywhere
-    app.connect("config-inited", _find_titles)
+    # A new title, or module, is read everywhere.
+    app.add_config_value("course_titles", {}, "env", types=[dict])
+    app.add_config_value("course_modules", [], "env", types=[list])
+    app.connect("config-inited", _find_names)
     app.connect("autodoc-skip-member", _skip_fields)
     app.connect("autodoc-process-signature", _shorten)
     app.connect("autodoc-process-docstring", _prepare, priority=400)  # before napoleon, at 500

@@ -128,6 +128,7 @@ class ScheduleDirective(SphinxDirective):
         """Return the table."""
         from course_lib.course_map import COURSE_MAP  # found only once the extension is set up
 
+        self.env.note_dependency(str(Path(self.env.srcdir) / "course_lib" / "course_map.py"))
         book = Path(self.env.srcdir) / "book"
         in_book = self.env.found_docs  # a file that the table of contents leaves out makes no page
         titles = {

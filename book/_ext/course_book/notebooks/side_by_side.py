@@ -24,6 +24,8 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging as sphinx_logging
 from sphinx.util.display import status_iterator
 
+from course_book.notebooks.outputs_cache import output_folders
+
 MOST = 8
 """Chapters that run at once at most: each takes some hundred megabytes."""
 
@@ -39,18 +41,17 @@ class _ChapterLogger(logging.LoggerAdapter[sphinx_logging.SphinxLoggerAdapter]):
 
 
 def _clients(env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, NotebookClientBase]]:
-    config = env.mystnb_config  # type: ignore[attr-defined]  # myst-nb's
-    cache = get_cache(config.execution_cache_path)
-    for page in pages:
+    folders = output_folders(env)
+    for page in sorted(folders.keys() & pages):
         path = Path(env.doc2path(page))
         text = path.read_text("utf-8")
-        myst = env.myst_config  # type: ignore[attr-defined]  # myst-nb's
+        myst, config = env.myst_config, env.mystnb_config  # type: ignore[attr-defined]  # myst-nb's
+        config = config.copy(execution_cache_path=folders[page])
         reader = create_nb_reader(str(path), myst, config, text)
-        if reader is None:
-            continue
+        assert reader is not None, f"{page} has code cells"
         notebook = reader.read(text)
         try:
-            cache.match_cache_notebook(notebook)  # also makes the cache, which threads then share
+            get_cache(folders[page]).match_cache_notebook(notebook)
         except KeyError:
             logger = _ChapterLogger(sphinx_logging.getLogger(__name__), {"location": page})
             yield page, create_client(notebook, str(path), config, logger, reader.read_fmt)

@@ -1,5 +1,6 @@
 """Chapters run again exactly when something changes that their outputs depend on."""
 
+import importlib.metadata
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from course_book.figures.assets import figure_assets
-from course_book.notebooks.execution import library_digest
+from course_book.notebooks.outputs_cache import surroundings
 
 ROOT = Path(__file__).parents[3]
 PAGE = """---
@@ -33,7 +34,8 @@ print("the answer is", ANSWER, "by", sys.prefix)
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
     (tmp_path / "course_lib").mkdir()
-    (tmp_path / "course_lib" / "answer.py").write_text("ANSWER = 41\n")
+    (tmp_path / "course_lib" / "answer.py").write_text("from .number import NUMBER as ANSWER\n")
+    (tmp_path / "course_lib" / "number.py").write_text("NUMBER = 41\n")
     (tmp_path / "index.md").write_text(PAGE)
     return tmp_path
 
@@ -80,21 +82,38 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_a_change_of_the_library_runs_the_chapter_again(book):
+def test_an_edit_runs_the_chapters_that_use_it_again_and_no_other(book):
+    """The answer goes by another module to the first chapter, and not at all to the second."""
+    other = PAGE.replace("from course_lib.answer import ANSWER", "ANSWER = 7")
+    (book / "second.md").write_text(other)
+    with (book / "index.md").open("a") as index:
+        index.write("\n```{toctree}\nsecond\n```\n")
     html, log = build(book)
     assert f"the answer is 41 by {sys.prefix}" in html
-    assert "running chapters... [100%] index" in log
+    assert "running chapters... [100%]" in log
     assert "IPKernelApp" not in log
 
     _, log = build(book)
     assert "running chapters" not in log
 
-    (book / "course_lib" / "answer.py").write_text("ANSWER = 42\n")
+    (book / "course_lib" / "number.py").write_text("NUMBER = 42\n")
     html, log = build(book)
     assert "the answer is 42" in html
     assert "running chapters... [100%] index" in log
+    assert "reading sources... [100%] index" in log
     assert "Executing notebook" not in log  # found in the cache when its page was read
-    assert len(list((book / "out" / "chapter-outputs").iterdir())) == 1
+    pages = {
+        database.parent.parent.name for database in (book / "out").glob("chapter-outputs/*/*/*.db")
+    }
+    assert pages == {"index", "second"}
+    assert len(list((book / "out").glob("chapter-outputs/*/*"))) == 2  # the old outputs are gone
+
+
+def test_every_chapter_depends_on_its_kernel_and_on_versions():
+    around = surroundings()
+    assert any("IPYTHONDIR" in text for text in around)
+    assert f"torch {importlib.metadata.version('torch')}" in around
+    assert f"python {sys.version.split()[0]}" in around
 
 
 @pytest.mark.skipif(os.cpu_count() == 1, reason="one core runs one chapter after the other")
@@ -145,30 +164,6 @@ def test_an_interrupted_build_leaves_no_kernel(book):
     building.communicate(timeout=600)
     assert building.returncode != 0
     until(lambda: not is_running(int((book / "kernel").read_text())))
-
-
-def test_the_digest_knows_names_and_contents(tmp_path):
-    library, runs = tmp_path / "course_lib", tmp_path / "runs"
-    library.mkdir()
-    first = library / "one.py"
-    first.write_text("x = 1")
-    digests = [library_digest(library, runs)]
-    first.write_text("x = 2")
-    digests.append(library_digest(library, runs))
-    first.rename(library / "two.py")
-    digests.append(library_digest(library, runs))
-    runs.mkdir()
-    (runs / "summary.json").write_text("{}")
-    digests.append(library_digest(library, runs))
-    (library / "__pycache__").mkdir()
-    (library / "__pycache__" / "two.cpython-311.pyc").write_bytes(b"x")
-    assert len(set(digests)) == 4
-    assert library_digest(library, runs) == digests[-1]
-
-
-def test_a_missing_library_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="course_lib not found at"):
-        library_digest(tmp_path / "course_lib", tmp_path / "runs")
 
 
 def test_a_change_of_styles_or_scripts_reaches_the_built_site(site):

@@ -1,0 +1,68 @@
+"""What a failed or killed build leaves counts as nothing, and the next build is whole."""
+
+import json
+
+import pytest
+import yaml
+
+from tests.book.small_book import PAGES, run_jupyter_book, write_small_book
+
+KILLER = """
+import os, signal
+from pathlib import Path
+
+def setup(app):
+    if Path("kill").exists():
+        app.connect("html-page-context", kill_at_the_last_page)
+
+def kill_at_the_last_page(app, pagename, *others):
+    if pagename == "book/intro":
+        os.killpg(0, signal.SIGKILL)  # KaTeX's server too, which else would outlive it
+"""
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """The small book, with an extension that can kill a build in the middle of writing."""
+    book = tmp_path_factory.mktemp("unfinished") / "book"
+    write_small_book(book)
+    config = yaml.safe_load((book / "_config.yml").read_text())
+    config["sphinx"]["local_extensions"]["killer"] = "."
+    config["sphinx"]["config"]["extensions"].append("killer")
+    (book / "_config.yml").write_text(yaml.safe_dump(config))
+    (book / "killer.py").write_text(KILLER)
+    return book
+
+
+def is_whole(book):
+    site = book / "_build" / "html"
+    index = (site / "searchindex.js").read_text()
+    words = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
+    found = sorted(words["docnames"])
+    return found == sorted(f"book/{name}" for name in PAGES) and (site / "index.html").is_file()
+
+
+def test_after_a_killed_build_the_next_is_whole(book):
+    (book / "kill").touch()
+    assert run_jupyter_book(book).returncode == -9
+    (book / "kill").unlink()
+    assert run_jupyter_book(book).returncode == 0
+    assert is_whole(book)
+
+    (book / "kill").touch()
+    (book / "book" / "intro.md").write_text(f"{PAGES['intro']}\nOne more line.\n")
+    assert run_jupyter_book(book).returncode == -9
+    assert not (book / "_build" / "html" / "index.html").exists()
+    (book / "kill").unlink()
+
+
+def test_a_failed_build_fails_again_until_its_reason_is_gone(book):
+    intro = book / "book" / "intro.md"
+    intro.write_text(PAGES["intro"] + "\nSee {doc}`missing`.\n")
+    for _ in range(2):
+        failed = run_jupyter_book(book, "--keep-going")
+        assert failed.returncode != 0
+        assert "unknown document" in failed.stderr
+    intro.write_text(PAGES["intro"])
+    assert run_jupyter_book(book).returncode == 0
+    assert is_whole(book)
