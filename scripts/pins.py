@@ -1,98 +1,113 @@
-"""Rewrite requirements.txt with the versions that this environment has: ``make lock``.
+"""Write requirements/: ``make pins``, or ``make pins NEWEST=1`` to take newer versions.
 
-The upper part of the file is written by hand: the direct requirements, grouped by purpose. Only
-their versions are refreshed. The lower part, what they need in turn, is made anew. To add a
-requirement: install it, write its name into a group, run ``make lock``.
+What is needed is written in pyproject.toml. One resolution serves every Python and platform named
+there, and all groups; versions that are pinned already are kept where they still fit. Each file
+holds what the files that it includes do not. PyTorch stands in ``requirements/torch.txt``, by hand
+and without hashes, as each of its builds has its own; its CUDA packages come along with that build.
 """
 
 import re
-from importlib.metadata import PackageNotFoundError, distribution
+import subprocess
+import sys
+import tempfile
+import tomllib
 from pathlib import Path
 
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.specifiers import SpecifierSet
 
-REQUIREMENTS = Path(__file__).parent.parent / "requirements.txt"
-MARKER = "# ---- what they need in turn (written by `make lock`) ----"
-GPU_PACKAGES = ("nvidia-", "cuda-", "triton")
-"""What torch brings along on some platforms only: torch itself says which, so no pin here."""
+ROOT = Path(__file__).parent.parent
+REQUIREMENTS = ROOT / "requirements"
+INCLUDES = {"course": (), "judge": ("course",), "book": ("course",), "test": ("judge", "book")}
+"""The groups, and for each the groups whose files its own file begins with."""
 
-
-def direct_requirements(text: str) -> list[str]:
-    """Return the names above the marker, as written, in order.
-
-    Args:
-        text: The content of requirements.txt.
-
-    Returns:
-        Names without versions, such as ``jupyter-book``.
-    """
-    upper = text.split(MARKER)[0]
-    return re.findall(r"^([A-Za-z0-9][A-Za-z0-9._-]*)", upper, flags=re.MULTILINE)
+_TORCH_BRINGS = ("torch", "triton", "cuda-", "nvidia-")
+_HEADER = "# Written by `make pins` from pyproject.toml. PyTorch is installed first: -r torch.txt\n"
 
 
-def installed_closure(names: list[str]) -> dict[str, str]:
-    """Follow the requirements of installed packages to the end.
+def entries(text: str) -> dict[str, str]:
+    """Split a requirements file.
 
     Args:
-        names: The packages to start from.
+        text: Its content.
 
     Returns:
-        Pins such as ``torch==2.13.0``, by normalised name, the starting packages included. A local
-        version (``+cpu``) is left out: it names a build, not a release.
-
-    Raises:
-        SystemExit: A package that is needed is not installed.
+        Each requirement's lines, hashes included, by ``name==version ; marker``.
     """
-    pins: dict[str, str] = {}
-    waiting = [(name, frozenset[str]()) for name in names]
-    seen = set(waiting)
-    while waiting:
-        name, extras = waiting.pop()
-        try:
-            package = distribution(name)
-        except PackageNotFoundError:
-            raise SystemExit(f"lock: {name} is not installed; pip install it first") from None
-        version = package.version.partition("+")[0]
-        pins[canonicalize_name(name)] = f"{package.metadata['Name']}=={version}"
-        for line in package.requires or ():
-            need = Requirement(line)
-            if need.name.startswith(GPU_PACKAGES):
-                continue
-            wanted = any(
-                need.marker is None or need.marker.evaluate({"extra": extra})
-                for extra in extras | {""}
-            )
-            step = (canonicalize_name(need.name), frozenset(need.extras))
-            if wanted and step not in seen:
-                seen.add(step)
-                waiting.append(step)
-    return pins
+    found = re.findall(r"^[a-z0-9][^\n]*\n(?:    [^\n]*\n)*", text, flags=re.MULTILINE)
+    return {entry.partition(" \\\n")[0].rstrip(): entry for entry in found}
 
 
-def lock(text: str) -> str:
-    """Return requirements.txt with fresh versions.
+def lowest_python(pyproject: str) -> str:
+    """Return the oldest Python that pyproject.toml allows, such as ``3.11.2``.
 
     Args:
-        text: The content of requirements.txt.
+        pyproject: The file's content.
+    """
+    allowed = SpecifierSet(tomllib.loads(pyproject)["project"]["requires-python"])
+    return next(part.version for part in allowed if part.operator == ">=")
+
+
+def resolve(group: str, constraints: Path, *arguments: str) -> str:
+    """Let uv choose versions for one group.
+
+    Args:
+        group: One of ``INCLUDES``.
+        constraints: A requirements file that its versions must agree with.
+        arguments: More options for uv.
 
     Returns:
-        The new content.
-
-    Raises:
-        SystemExit: The file lacks the marker, or a package is not installed.
+        A requirements file with everything that the group needs, hashes included.
     """
-    if MARKER not in text:
-        raise SystemExit(f"lock: requirements.txt has no line {MARKER!r}")
-    direct = direct_requirements(text)
-    pins = installed_closure(direct)
-    upper = text.split(MARKER)[0]
-    for name in direct:
-        version = pins.pop(canonicalize_name(name)).partition("==")[2]
-        line = rf"^{re.escape(name)}(==\S+)?(?=\s|$)"
-        upper = re.sub(line, f"{name}=={version}", upper, flags=re.MULTILINE)
-    return upper + "\n".join([MARKER, *sorted(pins.values(), key=str.lower)]) + "\n"
+    pyproject = ROOT / "pyproject.toml"
+    command = [
+        sys.executable, "-m", "uv", "pip", "compile", str(pyproject), "--extra", "recipes",
+        *([] if group == "course" else ["--group", f"{pyproject}:{group}"]),
+        "--constraints", str(constraints), "--universal", "--fork-strategy", "fewest",
+        "--python-version", lowest_python(pyproject.read_text(encoding="utf-8")),
+        "--generate-hashes", "--no-annotate", "--no-header", *arguments,
+    ]  # fmt: skip
+    done = subprocess.run(  # noqa: S603 -- the command is ours
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit("pins: uv found no versions that fit, see above")
+    return done.stdout
+
+
+def main(*, newest: bool) -> None:
+    """Write the file of each group.
+
+    Args:
+        newest: Whether to replace the versions that are pinned by the newest that fit.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        whole = Path(name) / "whole.txt"  # uv prefers the versions that it finds in its output
+        old = "" if newest else "".join(map(pinned, INCLUDES))
+        whole.write_text("".join(entries(old).values()), encoding="utf-8")
+        resolve("test", REQUIREMENTS / "torch.txt", "--output-file", str(whole))
+        held: dict[str, set[str]] = {}
+        for group, included in INCLUDES.items():
+            needed = {
+                pin: entry
+                for pin, entry in entries(resolve(group, whole)).items()
+                if not pin.startswith(_TORCH_BRINGS)
+            }
+            held[group] = set(needed)
+            elsewhere = set[str]().union(*(held[other] for other in included))
+            text = _HEADER + "".join(f"-r {other}.txt\n" for other in included)
+            text += "".join(entry for pin, entry in needed.items() if pin not in elsewhere)
+            (REQUIREMENTS / f"{group}.txt").write_text(text, encoding="utf-8")
+
+
+def pinned(group: str) -> str:
+    """Return the content of a group's file; empty if there is none yet.
+
+    Args:
+        group: One of ``INCLUDES``.
+    """
+    path = REQUIREMENTS / f"{group}.txt"
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 if __name__ == "__main__":
-    REQUIREMENTS.write_text(lock(REQUIREMENTS.read_text()))
+    main(newest=sys.argv[1:] == ["--newest"])
