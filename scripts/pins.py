@@ -86,6 +86,7 @@ def main(*, newest: bool) -> None:
         whole.write_text("".join(entries(old).values()), encoding="utf-8")
         resolve("test", REQUIREMENTS / "torch.txt", "--output-file", str(whole))
         held: dict[str, set[str]] = {}
+        texts: dict[str, str] = {}
         for group, included in INCLUDES.items():
             needed = {
                 pin: entry
@@ -94,9 +95,10 @@ def main(*, newest: bool) -> None:
             }
             held[group] = set(needed)
             elsewhere = set[str]().union(*(held[other] for other in included))
-            text = _HEADER + "".join(f"-r {other}.txt\n" for other in included)
-            text += "".join(entry for pin, entry in needed.items() if pin not in elsewhere)
-            (REQUIREMENTS / f"{group}.txt").write_text(text, encoding="utf-8")
+            own = (entry for pin, entry in needed.items() if pin not in elsewhere)
+            texts[group] = "".join([_HEADER, *(f"-r {other}.txt\n" for other in included), *own])
+    for group, text in texts.items():
+        (REQUIREMENTS / f"{group}.txt").write_text(text, encoding="utf-8")
 
 
 def pinned(group: str) -> str:
