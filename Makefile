@@ -144,11 +144,13 @@ notebooks: $(SITE)/index.html $(TEST) ## run every chapter's notebook, as reader
 portable: $(TEST) ## read the chapters with Jupyter Book 2's parser
 	$(PY) -m scripts.portable
 
-# An environment of its own: the pins play no part in it.
+# An environment of its own, in which of all pins PyTorch's alone holds: which build, one chooses there.
 newest: bubblewrap ## the library and the judge on the newest versions that pyproject.toml allows
 	$(MAKE) VENV=build/newest build/newest/bin/python
 	build/newest/bin/python -m pip install --quiet --upgrade pip
-	build/newest/bin/python -m pip install --upgrade --group test --editable '.[recipes]'
+	build/newest/bin/python -m pip install --requirement requirements/torch.txt
+	build/newest/bin/python -m pip install --upgrade --upgrade-strategy eager \
+	    --constraint requirements/torch.txt --group test --editable '.[recipes]'
 	build/newest/bin/python -m pip list
 	build/newest/bin/python -m autograder doctor
 	build/newest/bin/python -m pytest -n $(JOBS) --dist worksteal tests/course_lib tests/autograder
