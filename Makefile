@@ -5,6 +5,7 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+.NOTPARALLEL: # two pips would be in each other's way; what runs in parallel, JOBS says
 
 # ---- what can be chosen on the command line ----
 
@@ -14,14 +15,20 @@ OUT ?= build/grades/$(HW)
 BOOK_URL ?= # the address of the published book's chapters, for links in feedback
 PORT ?= 8000
 PYTHON ?= # which Python makes .venv; the first fitting one if empty
+GROUPS ?= test # what `make install` installs, of course, judge, book and test; the last is everything
 JOBS ?= 2 # test processes
 SINCE ?= HEAD # check tests what was edited since this commit
+NEWEST ?=
 
 # ---- where things lie ----
 
-PY := .venv/bin/python
+VENV := .venv
+PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --disable-pip-version-check
-INSTALLED := .venv/.installed
+# One stamp for each group of requirements: a target installs no more than it needs.
+JUDGE := $(VENV)/.judge
+BOOK := $(VENV)/.book
+TEST := $(VENV)/.test
 SITE := build/book/_build/html
 STAMPS := build/stamps
 COURSE_HW := hw03-self-attention
@@ -54,7 +61,7 @@ endef
 # ---- two commands ----
 
 .PHONY: course
-course: $(INSTALLED) bubblewrap $(SITE)/index.html $(STAMPS)/grades ## everything: install, book, homework, a sample class graded
+course: $(BOOK) $(JUDGE) bubblewrap $(SITE)/index.html $(STAMPS)/grades ## everything: install, book, homework, a sample class graded
 	@$(say) "The sample class"
 	@cat $(STAMPS)/grades
 	@printf '  %-11s%s\n' \
@@ -63,16 +70,16 @@ course: $(INSTALLED) bubblewrap $(SITE)/index.html $(STAMPS)/grades ## everythin
 	    class '$(CLASS)/, what they handed in'
 
 .PHONY: test
-test: $(INSTALLED) test-packages lint $(SITE)/index.html $(STAMPS)/release ## lint, then all tests
+test: $(TEST) test-packages lint $(SITE)/index.html $(STAMPS)/release ## lint, then all tests
 	@$(say) "Tests"
 	$(PY) -m pytest -n $(JOBS) --dist worksteal
 
 # ---- the book ----
 
-.PHONY: book serve pdf newest
+.PHONY: book serve pdf
 book: $(SITE)/index.html ## build the book into build/book/_build/html
 
-pdf: $(SITE)/index.html ## print the book, all of it, into build/book/book.pdf
+pdf: $(SITE)/index.html $(TEST) ## print the book, all of it, into build/book/book.pdf
 	$(PY) -m scripts.print_book build/book/book.pdf
 
 serve: ## show the built book on http://localhost:8000 (PORT=8000)
@@ -85,22 +92,19 @@ serve: ## show the built book on http://localhost:8000 (PORT=8000)
 	@echo 'The book: http://localhost:$(PORT)/ (Ctrl-C ends it)'
 	@exec $(PY) -m http.server $(PORT) --bind 127.0.0.1 --directory $(SITE)
 
-newest: $(SITE)/index.html ## build the book with the newest Sphinx and MyST, each week
-	$(PY) -m scripts.newest_sphinx
-
-$(SITE)/index.html: $(INSTALLED) $(CHAPTERS) $(LIBRARY) $(HOMEWORK_SOURCES) autograder/STAFF.md
+$(SITE)/index.html: $(BOOK) $(CHAPTERS) $(LIBRARY) $(HOMEWORK_SOURCES) autograder/STAFF.md
 	@$(say) "Building the book"
-	.venv/bin/jupyter-book build . --path-output build/book -W -n --keep-going
+	$(VENV)/bin/jupyter-book build . --path-output build/book -W -n --keep-going
 	@touch $@
 
 # ---- homework ----
 
 .PHONY: release grade
-release: homework-named $(INSTALLED) ## make what students get, and try it (HW=hw03)
+release: homework-named $(JUDGE) ## make what students get, and try it (HW=hw03)
 	$(PY) -m autograder release '$(HW)'
 	@$(PY) -m scripts.try_homework '$(HW)'
 
-grade: homework-named submissions-named $(INSTALLED) bubblewrap ## grade a class (HW=hw03 SUBMISSIONS=folder [OUT=build/grades/hw03])
+grade: homework-named submissions-named $(JUDGE) bubblewrap ## grade a class (HW=hw03 SUBMISSIONS=folder [OUT=build/grades/hw03])
 	$(PY) -m autograder grade '$(HW)' --submissions '$(SUBMISSIONS)' --out '$(OUT)' \
 	    $(if $(BOOK_URL),--book-url '$(BOOK_URL)')
 
@@ -112,7 +116,7 @@ submissions-named:
 	@test -n '$(SUBMISSIONS)' || { \
 	    echo 'Which class? For instance: make grade HW=$(HW) SUBMISSIONS=folder' >&2; exit 2; }
 
-$(STAMPS)/release: $(INSTALLED) $(LIBRARY) $(GRADER) $(HOMEWORK_SOURCES) | $(STAMPS)
+$(STAMPS)/release: $(JUDGE) $(LIBRARY) $(GRADER) $(HOMEWORK_SOURCES) | $(STAMPS)
 	@$(say) "Releasing every homework"
 	printf '%s\n' $(basename $(notdir $(HOMEWORK_SOURCES))) | xargs -n 1 -P $(JOBS) $(PY) -m autograder release
 	@touch $@
@@ -131,49 +135,62 @@ $(STAMPS)/grades: $(STAMPS)/class $(GRADER) | $(STAMPS)
 
 # ---- what is checked by hand and once a week ----
 
-.PHONY: links notebooks portable
+.PHONY: links notebooks portable newest newest-book
 links: $(SITE)/index.html ## ask every address that the book names whether it is there
-	.venv/bin/jupyter-book build . --path-output build/book --builder custom --custom-builder linkcheck
+	$(VENV)/bin/jupyter-book build . --path-output build/book --builder custom --custom-builder linkcheck
 
-notebooks: $(SITE)/index.html ## run every chapter's notebook, as readers download it
+notebooks: $(SITE)/index.html $(TEST) ## run every chapter's notebook, as readers download it
 	$(PY) -m tests.book.run_notebooks
 
-portable: $(INSTALLED) ## read the chapters with Jupyter Book 2's parser
+portable: $(TEST) ## read the chapters with Jupyter Book 2's parser
 	$(PY) -m scripts.portable
+
+# An environment of its own, in which of all pins PyTorch's alone holds: which build, one chooses there.
+newest: bubblewrap ## the library and the judge on the newest versions that pyproject.toml allows
+	$(MAKE) VENV=build/newest build/newest/bin/python
+	build/newest/bin/python -m pip install --quiet --upgrade pip
+	build/newest/bin/python -m pip install --requirement requirements/torch.txt
+	build/newest/bin/python -m pip install --upgrade --upgrade-strategy eager \
+	    --constraint requirements/torch.txt --group test --editable '.[recipes]'
+	build/newest/bin/python -m pip list
+	build/newest/bin/python -m autograder doctor
+	build/newest/bin/python -m pytest -n $(JOBS) --dist worksteal tests/course_lib tests/autograder
+
+newest-book: $(SITE)/index.html ## the book with the newest Sphinx and MyST
+	$(PY) -m scripts.newest_sphinx
 
 # ---- upkeep ----
 
-.PHONY: check lint proof bench map lock
-check: $(INSTALLED) ## lint, then the tests beside what you edited (SINCE=main: since there)
-	@$(MAKE) lint
+.PHONY: check lint proof bench map pins
+check: lint ## lint, then the tests beside what you edited (SINCE=main: since there)
 	@$(say) "Tests of what was edited since $(SINCE)"
 	$(PY) -m pytest -q $$($(PY) scripts/changed_tests.py '$(SINCE)')
 
-lint: $(INSTALLED) ## ruff, mypy, pydoclint, codespell
+lint: $(TEST) ## ruff, mypy, pydoclint, codespell
 	@$(say) "Code quality"
-	.venv/bin/ruff check .
-	.venv/bin/ruff format --check .
-	.venv/bin/mypy
-	.venv/bin/pydoclint --quiet course_lib
-	.venv/bin/codespell
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/pydoclint --quiet course_lib
+	$(VENV)/bin/codespell
 
-proof: $(INSTALLED) bubblewrap $(STAMPS)/release ## the long proofs of the judge and its checks: an hour and a half
+proof: $(TEST) bubblewrap $(STAMPS)/release ## the long proofs of the judge and its checks: an hour and a half
 	$(PY) -m pytest -m proof -n $(JOBS) --dist worksteal
 	$(foreach homework,$(basename $(notdir $(HOMEWORK_SOURCES))),$(PY) -m tests.homework.mutants $(homework) &&) true
 	FUZZ_CASES=2000 $(PY) -m pytest tests/autograder/judging/test_fuzz.py
 	$(PY) -m tests.autograder.class_run.kills 30
 
-bench: $(INSTALLED) bubblewrap ## each benchmark, side by side with its peer
+bench: $(TEST) bubblewrap ## each benchmark, side by side with its peer
 	$(PY) -m benchmarks
 	$(PY) -m benchmarks.autograder
 	$(PY) -m benchmarks.scale
 	$(PY) -m benchmarks.class_of_1000
 
-map: $(INSTALLED) ## write the table of chapters into README.md
+map: $(TEST) ## write the table of chapters into README.md
 	$(PY) -m scripts.course_map
 
-lock: $(INSTALLED) ## pin in requirements.txt what .venv has
-	$(PY) scripts/lock.py
+pins: $(TEST) ## write exact versions into requirements/ (NEWEST=1: the newest that fit)
+	$(PY) -m scripts.pins $(if $(NEWEST),--newest)
 
 .PHONY: clean distclean
 clean: ## remove what was built
@@ -181,31 +198,44 @@ clean: ## remove what was built
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
 distclean: clean ## remove .venv too
-	rm -rf .venv
+	rm -rf $(VENV)
 
 # ---- what it all stands on ----
 
-$(INSTALLED): requirements.txt pyproject.toml
-	@fits='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'; \
-	found=; \
-	for python in $(or $(PYTHON),python3.11 python3.12 python3.13 python3); do \
-	    if "$$python" -c "$$fits" 2>/dev/null; then found=$$python; break; fi; \
-	done; \
-	if [ -z "$$found" ]; then \
-	    printf '%s\n' 'No Python 3.11, 3.12 or 3.13 found$(if $(PYTHON), under PYTHON=$(PYTHON)).' \
-	        'Debian or Ubuntu: sudo apt-get install python3 python3-venv' \
-	        'Or name one:      make $(or $(MAKECMDGOALS),course) PYTHON=/path/to/python3.11' >&2; \
-	    exit 2; \
-	fi; \
-	version=$$("$$found" -c 'import sys; print("python%d.%d" % sys.version_info[:2])'); \
-	if ! "$$found" -c 'import ensurepip, venv' 2>/dev/null; then \
-	    $(call system_package,$$version-venv,it makes the environment in .venv); \
-	fi; \
-	$(say) "Installing into .venv ($$version)"; \
-	[ -x $(PY) ] && $(PY) -c "$$fits" 2>/dev/null || "$$found" -m venv --clear .venv
-	$(PIP) --requirement requirements.txt | sed '/already satisfied/d'
+.PHONY: install
+install: $(GROUPS:%=$(VENV)/.%) $(VENV)/.project ## install all that is needed into .venv, or a part (GROUPS=judge)
+
+$(VENV)/.torch: $(PY)
+$(VENV)/.course: $(VENV)/.torch
+$(VENV)/.project: $(VENV)/.course pyproject.toml
 	PYTHONWARNINGS=ignore $(PIP) --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+$(JUDGE) $(BOOK): $(VENV)/.project
+$(TEST): $(JUDGE) $(BOOK)
+
+$(VENV)/.%: requirements/%.txt
+	@$(say) "Installing into $(VENV): $*"
+	$(PIP) --requirement $< | sed '/already satisfied/d'
+	@touch $@
+
+$(PY):
+	@fits='import sys; print("%d.%d.%d" % sys.version_info[:3]); sys.exit(not (3, 11, 2) <= sys.version_info[:3] < (3, 15))'; \
+	found=; others=; \
+	for python in $(or $(PYTHON),python3.11 python3.12 python3.13 python3.14 python3); do \
+	    if version=$$("$$python" -c "$$fits" 2>/dev/null); then found=$$python; break; fi; \
+	    others="$$others$${version:+; $$python is $$version}"; \
+	done; \
+	if [ -z "$$found" ]; then \
+	    printf '%s\n' "No Python from 3.11.2 to 3.14 found$(if $(PYTHON), under PYTHON=$(PYTHON))$$others." \
+	        'Debian or Ubuntu: sudo apt-get install python3 python3-venv' \
+	        'Or name one:      make $(or $(MAKECMDGOALS),course) PYTHON=/path/to/python3.14' >&2; \
+	    exit 2; \
+	fi; \
+	if ! "$$found" -c 'import ensurepip, venv' 2>/dev/null; then \
+	    $(call system_package,python$${version%.*}-venv,it makes the environment in $(VENV)); \
+	fi; \
+	$(say) "Making $(VENV) (Python $$version)"; \
+	"$$found" -m venv --clear $(VENV)
 
 $(STAMPS):
 	@mkdir -p $@
@@ -224,4 +254,4 @@ test-packages:
 help:
 	@echo 'From Seq2Seq to Transformers and BERT: a book, a library and judged homework'
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -1,25 +1,24 @@
-"""The house rules: the map is true, the pins are exact, each package imports only what it may."""
+"""The house rules: the map is true, the wheel is whole, packages import only what they may."""
 
 import ast
 import importlib
+import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from packaging.utils import canonicalize_name
 
 from course_lib.course_map import COURSE_MAP
 from scripts.course_map import with_table
-from scripts.lock import direct_requirements, installed_closure, lock
 from tests.homework.tables import load_table, tabled_homeworks
 from tests.homework.test_hostile import GROUPS
 
@@ -282,56 +281,6 @@ def test_the_map_names_the_first_homework_that_asks_for_a_module() -> None:
     assert asked == {module: on_map.get(module) for module in asked}
 
 
-# ---- requirements ----
-
-
-def requirement_lines() -> list[str]:
-    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-def test_requirements_are_exact_pins() -> None:
-    pin = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==\d[A-Za-z0-9.]*(  # .+)?")
-    assert not [line for line in requirement_lines() if not pin.fullmatch(line)]
-
-
-def test_requirements_fit_every_platform() -> None:
-    names = [line.split("==")[0].lower() for line in requirement_lines()]
-    assert not [name for name in names if name.startswith(("nvidia", "cuda", "triton"))]
-    assert len(names) == len(set(names))
-    assert "torch==2.13.0" in requirement_lines()
-
-
-def test_requirements_name_all_that_the_direct_ones_need() -> None:
-    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
-    pinned = {canonicalize_name(line.split("==")[0]) for line in requirement_lines()}
-    assert installed_closure(direct_requirements(text)).keys() <= pinned
-
-
-def test_requirements_name_all_that_the_code_imports() -> None:
-    pinned = {canonicalize_name(line.split("==")[0]) for line in requirement_lines()}
-    sold_by = packages_distributions()
-    missing = {
-        f"{name} imports {module}"
-        for name in project_files()
-        if name.endswith(".py") and name.startswith(("course_lib/", "autograder/", "tests/"))
-        for module in {full.split(".")[0] for full in imported_names(ROOT / name)}
-        if module not in sys.stdlib_module_names and module not in OUR_PACKAGES
-        if not pinned & {canonicalize_name(seller) for seller in sold_by.get(module, ())}
-    }
-    assert not missing, missing
-
-
-def test_lock_keeps_the_groups_and_refuses_a_file_without_its_marker() -> None:
-    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
-    stale = text.replace("torch==2.13.0", "torch==1.0.0").rsplit("\n", 3)[0] + "\n"
-    assert lock(stale) == lock(text)
-    assert "torch==2.13.0" in lock(stale)
-    assert direct_requirements(lock(stale)) == direct_requirements(text)
-    with pytest.raises(SystemExit, match="has no line"):
-        lock("torch==2.13.0\n")
-
-
 # ---- README ----
 
 
@@ -404,8 +353,8 @@ def _exists(full: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """The names in the wheel and in the sdist, built from a copy of the project."""
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the sdist, built from a copy of the project."""
     copy = tmp_path_factory.mktemp("copy")
     for name in project_files():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -416,8 +365,14 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     )
     (copy / "shipped").mkdir()
     subprocess.run([sys.executable, "-c", program], cwd=copy, check=True, capture_output=True)
-    (wheel,) = copy.glob("shipped/*.whl")
-    (sdist,) = copy.glob("shipped/*.tar.gz")
+    return copy / "shipped"
+
+
+@pytest.fixture(scope="module")
+def shipped_names(shipped: Path) -> dict[str, list[str]]:
+    """The names in the wheel and in the sdist."""
+    (wheel,) = shipped.glob("*.whl")
+    (sdist,) = shipped.glob("*.tar.gz")
     return {
         "wheel": zipfile.ZipFile(wheel).namelist(),
         "sdist": [name.partition("/")[2] for name in tarfile.open(sdist).getnames()],
@@ -425,19 +380,65 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_nothing_shipped_holds_a_solution_or_a_homework_test(
-    kind: str, shipped: dict[str, list[str]]
+def test_the_library_is_shipped_whole_and_no_homework(
+    kind: str, shipped_names: dict[str, list[str]]
 ) -> None:
-    withheld = ("solutions/", "assignments/", "tests/homework/", "dist/", "build/")
-    assert not [name for name in shipped[kind] if name.startswith(withheld)]
+    ours = {name for name in project_files() if name.startswith("course_lib/")}
+    assert not ours - set(shipped_names[kind])
+    withheld = ("solutions/", "assignments/", "tests/homework/", "autograder/", "dist/", "build/")
+    assert not [name for name in shipped_names[kind] if name.startswith(withheld)]
 
 
-@pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_both_packages_are_shipped_whole(kind: str, shipped: dict[str, list[str]]) -> None:
-    ours = {name for name in project_files() if name.startswith(("course_lib/", "autograder/"))}
-    assert not ours - set(shipped[kind])
+def test_the_wheel_holds_the_library_alone(shipped_names: dict[str, list[str]]) -> None:
+    others = [name for name in shipped_names["wheel"] if not name.startswith("course_lib/")]
+    assert others
+    assert all(".dist-info/" in name for name in others)
 
 
-def test_both_licences_are_shipped(shipped: dict[str, list[str]]) -> None:
-    assert [name for name in shipped["wheel"] if name.endswith("licenses/LICENSE")]
-    assert [name for name in shipped["wheel"] if name.endswith("LICENSES/CC-BY-4.0.txt")]
+def test_both_licences_are_shipped(shipped_names: dict[str, list[str]]) -> None:
+    assert [name for name in shipped_names["wheel"] if name.endswith("licenses/LICENSE")]
+    assert [name for name in shipped_names["wheel"] if name.endswith("LICENSES/CC-BY-4.0.txt")]
+
+
+IMPORT_ALL = """
+import importlib, pkgutil, course_lib
+names = [m.name for m in pkgutil.walk_packages(course_lib.__path__, "course_lib.")]
+for name in names:
+    if not name.endswith("__main__"):
+        importlib.import_module(name)
+print(len(names), course_lib.__file__)
+"""
+
+
+def test_every_module_of_the_wheel_is_imported_where_nothing_else_of_the_course_is(
+    shipped: Path, tmp_path: Path
+) -> None:
+    (wheel,) = shipped.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    # -S: no path file leads to the project.
+    packages = os.pathsep.join([str(tmp_path), sysconfig.get_path("purelib")])
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", IMPORT_ALL], cwd=tmp_path, capture_output=True, text=True,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": packages},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    count, place = done.stdout.split()
+    assert int(count) > 100
+    assert Path(place).is_relative_to(tmp_path)
+
+
+@pytest.mark.proof
+def test_the_wheel_is_installed_with_the_pins_of_its_group_alone(
+    shipped: Path, tmp_path: Path
+) -> None:
+    (wheel,) = shipped.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path)], check=True)
+    python = tmp_path / "bin" / "python"
+    for arguments in (
+        ["-r", str(ROOT / "requirements" / "torch.txt")],
+        ["-r", str(ROOT / "requirements" / "course.txt")],
+        ["--no-index", f"{wheel}[recipes]"],
+    ):
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *arguments], check=True)
+    subprocess.run([python, "-m", "pip", "check"], check=True)
+    subprocess.run([python, "-c", IMPORT_ALL], cwd=tmp_path, check=True)

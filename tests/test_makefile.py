@@ -64,7 +64,8 @@ def test_make_alone_lists_every_public_target_with_a_line() -> None:
         "grade",
         "bench",
         "lint",
-        "lock",
+        "pins",
+        "install",
         "clean",
         "distclean",
     ]
@@ -133,13 +134,56 @@ def has_ended(process: subprocess.Popen[bytes]) -> bool:
     return bool(os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
 
 
+def environment_in(folder: Path) -> list[str]:
+    """Ask for an environment in a folder, and for nothing to be installed into it."""
+    return [f"VENV={folder / 'venv'}", str(folder / "venv" / "bin" / "python")]
+
+
 def test_no_fitting_python_is_said_and_nothing_is_made(tmp_path: Path) -> None:
-    stamp = tmp_path / "installed"
-    result = make(f"INSTALLED={stamp}", str(stamp), "PYTHON=/no/such/python")
+    result = make(*environment_in(tmp_path), "PYTHON=/no/such/python")
     assert result.returncode == 2
-    assert "No Python 3.11, 3.12 or 3.13 found under PYTHON=/no/such/python" in result.stderr
+    assert "No Python from 3.11.2 to 3.14 found under PYTHON=/no/such/python." in result.stderr
     assert "apt-get install python3 python3-venv" in result.stderr
-    assert not stamp.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("version", ["3.10.12", "3.11.0", "3.11.1", "3.15.0"])
+def test_a_python_that_is_too_old_or_too_new_is_named(version: str, tmp_path: Path) -> None:
+    python = tmp_path / "python-unfit"
+    numbers = ", ".join(version.split("."))
+    pretends = f"import sys; sys.version_info = ({numbers}, 'final', 0);"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{pretends} $2"\n')
+    python.chmod(0o755)
+    result = make(*environment_in(tmp_path), f"PYTHON={python}")
+    assert result.returncode == 2
+    assert f"found under PYTHON={python}; {python} is {version}." in result.stderr
+    assert not (tmp_path / "venv").exists()
+
+
+def test_the_first_python_that_fits_makes_the_environment(tmp_path: Path) -> None:
+    result = make(*environment_in(tmp_path), f"PYTHON={sys.executable}")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "venv" / "bin" / "pip").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "groups"),
+    [
+        (["grade", "HW=hw03", "SUBMISSIONS=class"], "torch course judge"),
+        (["release", "HW=hw03"], "torch course judge"),
+        (["book"], "torch course book"),
+        (["install", "GROUPS=course"], "torch course"),
+        (["install", "GROUPS=judge book"], "torch course judge book"),
+        (["install"], "torch course judge book test"),
+        (["lint"], "torch course judge book test"),
+    ],
+)
+def test_a_target_installs_the_groups_that_it_needs(
+    arguments: list[str], groups: str, tmp_path: Path
+) -> None:
+    planned = make("--dry-run", f"VENV={tmp_path}", f"SITE={tmp_path}", *arguments).stdout
+    assert re.findall(r"--requirement requirements/(\w+)\.txt", planned) == groups.split()
+    assert planned.count("--editable .") == 1
 
 
 @pytest.fixture
@@ -173,9 +217,8 @@ def test_a_python_that_cannot_make_environments_is_said(
     refuses = 'case "$*" in *ensurepip*) exit 1;; esac'
     python.write_text(f'#!/bin/sh\n{refuses}\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    stamp = tmp_path / "installed"
-    result = make_as(ordinary_user, f"INSTALLED={stamp}", str(stamp), f"PYTHON={python}")
+    result = make_as(ordinary_user, *environment_in(tmp_path), f"PYTHON={python}")
     package = f"python3.{sys.version_info.minor}-venv"
     assert result.returncode == 2
     assert f"    sudo apt-get install {package}\n" in result.stderr
-    assert not stamp.exists()
+    assert not (tmp_path / "venv").exists()

@@ -1,10 +1,12 @@
 """python -m autograder doctor."""
 
+import contextlib
 import importlib.metadata
 import os
 import re
 import shutil
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +19,9 @@ from autograder.cli.bad_input import ROOT
 from autograder.cli.options import DatabaseToTry, Scheduler, TlsCa, TlsCert, TlsKey
 from autograder.cli.terminal import output
 
-_PACKAGES = (
-    "torch", "nbgrader", "jupyter-book", "distributed", "safetensors", "SQLAlchemy", "psycopg"
-)  # fmt: skip
+_OLDEST_PYTHON, _NEWEST_PYTHON = (3, 11, 2), (3, 14)
+_PACKAGES = ("torch", "nbgrader", "distributed", "safetensors", "sqlalchemy", "psycopg")
+_INSTALL = "make install GROUPS=judge"
 _NEEDED_GIB = 2.0
 
 
@@ -92,25 +94,22 @@ def examine(root: Path, *, db_url: str = "") -> list[Finding]:
 
 def _python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
-    fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
-    mend = "" if fits else "make the environment anew: make distclean course PYTHON=python3.11"
+    fits = sys.version_info[:3] >= _OLDEST_PYTHON and sys.version_info[:2] <= _NEWEST_PYTHON
+    mend = f"make the environment anew: make distclean; {_INSTALL} PYTHON=python3.14"
+    mend = "" if fits else mend
     return Finding(subject="Python", state="ok" if fits else "missing", found=version, mend=mend)
 
 
 def _packages(root: Path) -> list[Finding]:
     """Compare what is installed with the pins."""
-    pins: dict[str, str] = {}
-    requirements = root / "requirements.txt"
-    if requirements.is_file():
-        found = re.findall(r"^([\w.-]+)==([^\s;]+)", requirements.read_text("utf-8"), re.MULTILINE)
-        pins = dict(found)
+    files = sorted((root / "requirements").glob("*.txt"))
+    pins = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", "".join(map(_text, files)), re.MULTILINE))
     findings = []
     for name in _PACKAGES:
         try:
             version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            mend = "python -m pip install -r requirements.txt"
-            findings.append(Finding(subject=name, state="missing", found="", mend=mend))
+            findings.append(Finding(subject=name, state="missing", found="", mend=_INSTALL))
             continue
         release = version.split("+")[0]  # torch's build tag is no other version
         pin = pins.get(name, release)
@@ -120,20 +119,35 @@ def _packages(root: Path) -> list[Finding]:
                 subject=name,
                 state="ok" if same else "without",
                 found=version,
-                mend="" if same else f"tested with {pin}: python -m pip install {name}=={pin}",
+                mend="" if same else f"tested with {pin}: {_INSTALL}",
             )
         )
     return findings
 
 
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 def _sandbox() -> Finding:
-    from autograder.sandbox.sandbox import SandboxError, check_sandbox
+    """Run one cell as grading does."""
+    from autograder.judging.student_process import StudentProcess
+    from autograder.sandbox.sandbox import Sandbox, SandboxError, check_sandbox
+    from autograder.sandbox.worker.isolation import Limits
 
     try:
         check_sandbox()
+        with tempfile.TemporaryDirectory() as library:
+            (Path(library) / "course_lib").mkdir()
+            with contextlib.closing(Sandbox(Path(library), limits=Limits())) as sandbox:
+                process = StudentProcess(sandbox, seconds=60.0, submission_seconds=60.0)
+                failure = process.run_cell("a cell", "import torch; torch.ones(2).sum()")
     except SandboxError as error:
-        return Finding(subject="sandbox", state="missing", found="", mend=str(error))
-    return Finding(subject="sandbox", state="ok", found="bubblewrap works")
+        *_, reason = str(error).splitlines()  # below a worker's traceback stands what it was
+        return Finding(subject="sandbox", state="missing", found="", mend=reason)
+    if failure:
+        return Finding(subject="sandbox", state="missing", found="", mend=failure.message)
+    return Finding(subject="sandbox", state="ok", found="a cell ran in it")
 
 
 def _gpu() -> Finding:
@@ -161,8 +175,7 @@ def _database(root: Path, db_url: str) -> Finding:
         return Finding(subject="database", state="missing", found="", mend=str(error))
     configure(Config())  # puts this environment's programs on $PATH
     if not shutil.which("alembic"):
-        mend = "python -m pip install -r requirements.txt"
-        return Finding(subject="database", state="missing", found="no alembic", mend=mend)
+        return Finding(subject="database", state="missing", found="no alembic", mend=_INSTALL)
     where = "answers" if db_url else "a file where grading writes"
     return Finding(subject="database", state="ok", found=f"{found}, {where}")
 

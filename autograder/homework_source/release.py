@@ -30,7 +30,7 @@ The notebook `{homework}.ipynb` says what to do; it is worth {points:g} points.
 
 ## Begin
 
-You need Python 3.11, 3.12 or 3.13. In a terminal, in this folder:
+You need Python 3.11, 3.12, 3.13 or 3.14. In a terminal, in this folder:
 
 ```
 python3 -m venv .venv

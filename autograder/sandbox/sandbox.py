@@ -182,17 +182,18 @@ class Sandbox:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         mode = "isolated" if self._isolated else "open"
-        python = [sys.executable, "-m", "worker.zygote", str(fd), mode]
+        python = [_python(), "-m", "worker.zygote", str(fd), mode]
         if not self._isolated:
             self._scratch = tempfile.TemporaryDirectory(prefix="worker-")
             scratch = Path(self._scratch.name)
             (scratch / "worker").symlink_to(_WORKER_PACKAGE)
             (scratch / "course_lib").symlink_to((self._library / "course_lib").resolve())
-            return python, {**environment, "PYTHONPATH": str(scratch), "HOME": str(scratch)}
+            environment |= {"PYTHONPATH": _import_path(str(scratch)), "HOME": str(scratch)}
+            return python, environment
         bubblewrap = shutil.which("bwrap")
         if bubblewrap is None:
             raise SandboxError(f"bubblewrap is not installed; install it with: {_INSTALL}")
-        environment["PYTHONPATH"] = "/grading"
+        environment["PYTHONPATH"] = _import_path("/grading")
         # The last mount is made read-only: whatever one worker could write, the next could read.
         sealed = [arg for path in ("/dev", "/") for arg in ("--remount-ro", path)]
         begin, become = _enter(bubblewrap)
@@ -226,19 +227,31 @@ def check_sandbox() -> None:
     command = [
         *begin, *_system_mounts(), *_python_mounts(), *_course_covers(),
         *_readable_mount(str(_WORKER_PACKAGE), "/grading/worker"),
-        "--setenv", "PYTHONPATH", "/grading",
-        "--", *become, sys.executable, "-c", trial,
+        "--setenv", "PYTHONPATH", _import_path("/grading"), "--", *become,
     ]  # fmt: skip
+    refused = _refusal([*command, _python(), "-c", trial])
+    if not refused:
+        return
+    alone = [*command, _python(), "-c", ""]
+    if not _refusal([*command, "true"]) and (reason := _refusal(alone)):
+        raise SandboxError(
+            f"Python does not start in the sandbox ({reason}), which shows it {sys.prefix} and "
+            f"{sys.base_prefix}; make a plain environment: make distclean install GROUPS=judge"
+        )
+    raise SandboxError(
+        f"bubblewrap does not work here ({refused}). Unprivileged user namespaces may be off; "
+        "allow them with: sudo sysctl -w kernel.unprivileged_userns_clone=1 "
+        "kernel.apparmor_restrict_unprivileged_userns=0"
+    )
+
+
+def _refusal(command: list[str]) -> str:
+    """Return why a command failed, in its own last words; empty if it did not."""
     done = subprocess.run(  # noqa: S603 -- the command is ours
         command, capture_output=True, text=True, timeout=60, check=False
     )
-    if done.returncode != 0:
-        reason = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no reason given"
-        raise SandboxError(
-            f"bubblewrap does not work here ({reason}). Unprivileged user namespaces may be off; "
-            "allow them with: sudo sysctl -w kernel.unprivileged_userns_clone=1 "
-            "kernel.apparmor_restrict_unprivileged_userns=0"
-        )
+    words = done.stderr.strip().splitlines() or ["no reason given"]
+    return words[-1] if done.returncode else ""
 
 
 def _enter(program: str) -> tuple[list[str], list[str]]:
@@ -273,12 +286,49 @@ def _system_mounts() -> list[str]:
 
 
 def _python_folders() -> set[Path]:
-    return {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()}
+    """Return the folders that this Python runs and imports packages from, without links."""
+    places = (sys.prefix, sys.base_prefix, *_package_folders())
+    folders = {Path(place).resolve() for place in places}
+    return {folder for folder in folders if folders.isdisjoint(folder.parents)}
+
+
+def _package_folders() -> list[str]:
+    """Return where packages are installed that this Python imports, first looked at first.
+
+    Other places that it imports from, such as the folder it was started in, are not for workers.
+    """
+    places = [Path(place).resolve() for place in sys.path]
+    return [str(place) for place in places if any(place.glob("*.dist-info"))]
+
+
+def _import_path(first: str) -> str:
+    """Return a worker's $PYTHONPATH: what its Python would not find by itself comes last.
+
+    That is packages of the user's own and those that $PYTHONPATH leads to here.
+    """
+    own = [Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix)]
+    joined = [
+        place
+        for place in _package_folders()
+        if not any(Path(place).is_relative_to(prefix) for prefix in own)
+    ]
+    return os.pathsep.join([first, *joined])
+
+
+def _python() -> str:
+    """Return this Python's program; its environment may be a link, which a worker would not see."""
+    program = Path(sys.executable)
+    return str(program.parent.resolve() / program.name)
 
 
 def _python_mounts() -> list[str]:
     outside = sorted(str(p) for p in _python_folders() if not p.is_relative_to("/usr"))
-    return [argument for prefix in outside for argument in _readable_mount(prefix, prefix)]
+    mounts = [argument for prefix in outside for argument in _readable_mount(prefix, prefix)]
+    base = Path(sys.base_prefix)
+    if not any(base.is_relative_to(shown) for shown in ("/usr", *outside)):
+        # The environment's program is a link that goes by this name.
+        mounts += [*_folders_above(base), "--symlink", str(base.resolve()), str(base)]
+    return mounts
 
 
 def _course_covers() -> list[str]:
@@ -319,9 +369,12 @@ def _course_folders() -> set[Path]:
 
 def _readable_mount(source: str, target: str) -> list[str]:
     """Mount a folder read-only; everyone may pass through the folders on the way to it."""
-    on_the_way = [str(folder) for folder in reversed(Path(target).parents)][1:]
-    folders = [arg for folder in on_the_way for arg in ("--perms", "0755", "--dir", folder)]
-    return [*folders, "--ro-bind", source, target]
+    return [*_folders_above(Path(target)), "--ro-bind", source, target]
+
+
+def _folders_above(target: Path) -> list[str]:
+    on_the_way = [str(folder) for folder in reversed(target.parents)][1:]
+    return [arg for folder in on_the_way for arg in ("--perms", "0755", "--dir", folder)]
 
 
 def _gpu_mounts() -> list[str]:

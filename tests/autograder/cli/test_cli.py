@@ -353,8 +353,29 @@ def test_doctor_says_how_to_mend(monkeypatch):
     outcome = run("doctor")
     assert outcome.exit_code == 1
     assert "sudo apt-get" in outcome.stdout
-    assert "pip install -r requirements.txt" in outcome.stdout
+    assert "make install GROUPS=judge" in outcome.stdout
     assert "can't run here yet" in outcome.stdout
+
+
+def test_doctor_is_not_content_before_a_cell_has_run(monkeypatch):
+    def dies(*_, **__):
+        raise SandboxError("the sandbox did not start: Traceback\nNo module named 'psutil'")
+
+    monkeypatch.setattr("autograder.sandbox.sandbox.check_sandbox", lambda: None)
+    monkeypatch.setattr("autograder.sandbox.sandbox.Sandbox", dies)
+    found = doctor._sandbox()
+    assert (found.state, found.mend) == ("missing", "No module named 'psutil'")
+
+
+@pytest.mark.parametrize(
+    ("version", "state"),
+    [((3, 11, 1), "missing"), ((3, 11, 2), "ok"), ((3, 14, 9), "ok"), ((3, 15, 0), "missing")],
+)
+def test_doctor_looks_at_python(monkeypatch, version, state):
+    monkeypatch.setattr(sys, "version_info", version)
+    found = doctor._python()
+    assert (found.state, found.found) == (state, ".".join(map(str, version)))
+    assert bool(found.mend) == (state == "missing")
 
 
 @pytest.mark.parametrize(
@@ -371,10 +392,11 @@ def test_doctor_looks_at_what_it_is_told(arguments, words):
 
 
 def test_doctor_compares_versions_with_the_pins(tmp_path):
-    (tmp_path / "requirements.txt").write_text("nbgrader==0.0.1\n")
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "judge.txt").write_text("nbgrader==0.0.1 \\\n    --hash=x\n")
     found = {finding.subject: finding for finding in doctor.examine(tmp_path)}
     assert found["nbgrader"].state == "without"
-    assert "nbgrader==0.0.1" in found["nbgrader"].mend
+    assert "tested with 0.0.1" in found["nbgrader"].mend
     assert found["torch"].state == "ok"
 
 

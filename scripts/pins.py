@@ -1,0 +1,115 @@
+"""Write requirements/: ``make pins``, or ``make pins NEWEST=1`` to take newer versions.
+
+What is needed is written in pyproject.toml. One resolution serves every Python and platform named
+there, and all groups; versions that are pinned already are kept where they still fit. Each file
+holds what the files that it includes do not. PyTorch stands in ``requirements/torch.txt``, by hand
+and without hashes, as each of its builds has its own; its CUDA packages come along with that build.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).parent.parent
+REQUIREMENTS = ROOT / "requirements"
+INCLUDES = {"course": (), "judge": ("course",), "book": ("course",), "test": ("judge", "book")}
+"""The groups, and for each the groups whose files its own file begins with."""
+
+_TORCH_BRINGS = ("torch", "triton", "cuda-", "nvidia-")
+_HEADER = "# Written by `make pins` from pyproject.toml. PyTorch is installed first: -r torch.txt\n"
+
+
+def entries(text: str) -> dict[str, str]:
+    """Split a requirements file.
+
+    Args:
+        text: Its content.
+
+    Returns:
+        Each requirement's lines, hashes included, by ``name==version ; marker``.
+    """
+    found = re.findall(r"^[a-z0-9][^\n]*\n(?:    [^\n]*\n)*", text, flags=re.MULTILINE)
+    return {entry.partition(" \\\n")[0].rstrip(): entry for entry in found}
+
+
+def lowest_python(pyproject: str) -> str:
+    """Return the oldest Python that pyproject.toml allows, such as ``3.11.2``.
+
+    Args:
+        pyproject: The file's content.
+    """
+    allowed = SpecifierSet(tomllib.loads(pyproject)["project"]["requires-python"])
+    return next(part.version for part in allowed if part.operator == ">=")
+
+
+def resolve(group: str, constraints: Path, *arguments: str) -> str:
+    """Let uv choose versions for one group.
+
+    Args:
+        group: One of ``INCLUDES``.
+        constraints: A requirements file that its versions must agree with.
+        arguments: More options for uv.
+
+    Returns:
+        A requirements file with everything that the group needs, hashes included.
+    """
+    pyproject = ROOT / "pyproject.toml"
+    command = [
+        sys.executable, "-m", "uv", "pip", "compile", str(pyproject), "--extra", "recipes",
+        *([] if group == "course" else ["--group", f"{pyproject}:{group}"]),
+        "--constraints", str(constraints), "--universal", "--fork-strategy", "fewest",
+        "--python-version", lowest_python(pyproject.read_text(encoding="utf-8")),
+        "--generate-hashes", "--no-annotate", "--no-header", *arguments,
+    ]  # fmt: skip
+    done = subprocess.run(  # noqa: S603 -- the command is ours
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit("pins: uv found no versions that fit, see above")
+    return done.stdout
+
+
+def main(*, newest: bool) -> None:
+    """Write the file of each group.
+
+    Args:
+        newest: Whether to replace the versions that are pinned by the newest that fit.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        whole = Path(name) / "whole.txt"  # uv prefers the versions that it finds in its output
+        old = "" if newest else "".join(map(pinned, INCLUDES))
+        whole.write_text("".join(entries(old).values()), encoding="utf-8")
+        resolve("test", REQUIREMENTS / "torch.txt", "--output-file", str(whole))
+        held: dict[str, set[str]] = {}
+        texts: dict[str, str] = {}
+        for group, included in INCLUDES.items():
+            needed = {
+                pin: entry
+                for pin, entry in entries(resolve(group, whole)).items()
+                if not pin.startswith(_TORCH_BRINGS)
+            }
+            held[group] = set(needed)
+            elsewhere = set[str]().union(*(held[other] for other in included))
+            own = (entry for pin, entry in needed.items() if pin not in elsewhere)
+            texts[group] = "".join([_HEADER, *(f"-r {other}.txt\n" for other in included), *own])
+    for group, text in texts.items():
+        (REQUIREMENTS / f"{group}.txt").write_text(text, encoding="utf-8")
+
+
+def pinned(group: str) -> str:
+    """Return the content of a group's file; empty if there is none yet.
+
+    Args:
+        group: One of ``INCLUDES``.
+    """
+    path = REQUIREMENTS / f"{group}.txt"
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+if __name__ == "__main__":
+    main(newest=sys.argv[1:] == ["--newest"])

@@ -1,0 +1,110 @@
+"""Python environments that are more than one plain folder: workers find what the judge finds."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from autograder.sandbox import sandbox as sandbox_module
+from autograder.sandbox.sandbox import SandboxError, check_sandbox
+
+pytestmark = pytest.mark.sandbox
+
+ROOT = Path(__file__).parents[3]
+PACKAGES = sysconfig.get_path("purelib")
+WORK = """
+import contextlib, sys
+from pathlib import Path
+from autograder.judging.student_process import StudentProcess
+from autograder.sandbox.sandbox import Sandbox, check_sandbox
+from autograder.sandbox.worker.isolation import Limits
+
+check_sandbox()
+with contextlib.closing(Sandbox(Path(sys.argv[1]), limits=Limits())) as sandbox:
+    process = StudentProcess(sandbox, seconds=60, submission_seconds=60)
+    print(process.run_cell("a cell", sys.argv[2]))
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _working_sandbox(sandbox):
+    """Skip where there is none, fail in CI."""
+
+
+@pytest.fixture
+def tree():
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:  # a worker has a /tmp of its own
+        folder = Path(name).resolve()
+        folder.chmod(0o755)
+        (folder / "library" / "course_lib").mkdir(parents=True)
+        yield folder
+
+
+def install_extra(folder: Path) -> Path:
+    """Write a package as pip leaves it."""
+    (folder / "extra-1.dist-info").mkdir(parents=True)
+    (folder / "extra.py").write_text("found = True")
+    return folder
+
+
+def run_cell(python: Path, source: str, tree: Path, **environment: str) -> str:
+    """Let that Python's judge run a cell; returns ``None``, or what went wrong."""
+    done = subprocess.run(
+        [python, "-c", WORK, tree / "library", source], cwd=ROOT, capture_output=True, text=True,
+        env={"PATH": os.environ["PATH"], "HOME": str(tree), **environment}, timeout=600,
+    )  # fmt: skip
+    return done.stdout.strip() or done.stderr
+
+
+def test_an_environment_may_be_a_link_of_a_linked_python_and_joined_to_others(tree):
+    (tree / "python").symlink_to(sys.base_prefix)
+    base = tree / "python" / "bin" / Path(os.path.realpath(sys.executable)).name
+    subprocess.run([base, "-m", "venv", "--without-pip", tree / "environment"], check=True)
+    extra = install_extra(tree / "more" / "site-packages")
+    joins = next((tree / "environment").glob("lib/python3*/site-packages")) / "joined.pth"
+    joins.write_text(f"{PACKAGES}\n{extra}\n")
+    (tree / "course").mkdir()
+    (tree / "course" / ".venv").symlink_to(tree / "environment")
+    python = tree / "course" / ".venv" / "bin" / "python"
+    assert run_cell(python, "import extra, torch; assert extra.found", tree) == "None"
+
+
+def test_packages_that_pythonpath_leads_to_are_there_and_other_places_are_not(tree):
+    extra = install_extra(tree / "more" / "site-packages")
+    (tree / "handed-in").mkdir()
+    (tree / "handed-in" / "ada.ipynb").touch()
+    source = (
+        "import extra, os, sys; assert extra.found\n"
+        f"assert not os.path.exists({str(tree / 'handed-in')!r})\n"
+        f"assert {str(tree / 'handed-in')!r} not in sys.path"
+    )
+    shown = os.pathsep.join(map(str, (extra, tree / "handed-in")))
+    assert run_cell(Path(sys.executable), source, tree, PYTHONPATH=shown) == "None"
+
+
+def test_a_course_in_a_linked_environment_is_covered(tree, monkeypatch):
+    """As where the library's wheel was installed: its solutions lie beside torch."""
+    (tree / "environment" / "course_lib").mkdir(parents=True)
+    (tree / "link").symlink_to(tree / "environment")
+    monkeypatch.setattr(sys, "prefix", str(tree / "link"))
+    monkeypatch.syspath_prepend(tree / "link")
+    mounts = sandbox_module._python_mounts()
+    covers = sandbox_module._course_covers()
+    assert str(tree / "environment") in mounts
+    assert str(tree / "link") not in mounts
+    assert str(tree / "environment" / "course_lib") in covers
+
+
+def test_a_python_that_does_not_start_is_not_blamed_on_the_kernel(tree, monkeypatch):
+    alone = tree / "hidden" / "bin" / "python"
+    alone.parent.mkdir(parents=True)
+    alone.symlink_to(sys.executable)
+    monkeypatch.setattr(sys, "executable", str(alone))
+    with pytest.raises(SandboxError, match="Python does not start in the sandbox") as told:
+        check_sandbox()
+    assert "namespaces" not in str(told.value)
+    assert "No such file" in str(told.value)

@@ -1,0 +1,211 @@
+"""The pins in requirements/: exact, hashed, true to the project, fit for each Python it names."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from importlib.metadata import distribution, packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from autograder.cli import doctor
+from scripts.pins import INCLUDES, entries, lowest_python
+from tests.test_house import OUR_PACKAGES, imported_names, project_files
+
+ROOT = Path(__file__).parent.parent
+PYTHONS = ("3.11.2", "3.12.0", "3.13.0", "3.14.0")
+"""The oldest of each release that must do."""
+
+TORCH = "torch==2.13.0"
+NEEDS = {"course_lib": "course", "autograder": "judge", "book": "book"}
+"""Which group must hold all that a folder's code imports; ``test`` for every other folder."""
+
+
+@cache
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def own_entries(group: str) -> dict[str, str]:
+    return entries((ROOT / "requirements" / f"{group}.txt").read_text(encoding="utf-8"))
+
+
+@cache
+def pins(group: str) -> dict[str, tuple[str, str]]:
+    """Version and marker of everything that a group's file installs, by normalised name."""
+    found = {}
+    for other in INCLUDES[group]:
+        found |= pins(other)
+    for pin in own_entries(group):
+        requirement, _, marker = pin.partition(" ; ")
+        name, _, version = requirement.partition("==")
+        found[name] = (version, marker)
+    return found
+
+
+def requirements_of(group: str) -> list[Requirement]:
+    """What pyproject.toml says that a group needs."""
+    if group == "course":
+        extra = project()["project"]["optional-dependencies"]["recipes"]
+        return [Requirement(line) for line in (*project()["project"]["dependencies"], *extra)]
+    lines = project()["dependency-groups"][group]
+    return [Requirement(line) for line in lines if isinstance(line, str)]
+
+
+# ---- the Pythons ----
+
+
+def test_every_place_names_the_same_pythons() -> None:
+    read = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "README.md")}
+    allowed = SpecifierSet(project()["project"]["requires-python"])
+    assert allowed == SpecifierSet(">=3.11.2,<3.15")
+    assert all(python in allowed for python in PYTHONS)
+    assert "(3, 11, 2) <= sys.version_info[:3] < (3, 15)" in read["Makefile"]
+    assert "Python 3.11.2 to 3.14" in " ".join(read["README.md"].split())
+    assert (doctor._OLDEST_PYTHON, doctor._NEWEST_PYTHON) == ((3, 11, 2), (3, 14))
+    workflow = (ROOT / ".github" / "workflows" / "course.yml").read_text(encoding="utf-8")
+    tried = re.findall(r"\{ python: \"([\d.]+)\"", workflow)
+    assert tried == [python.rpartition(".")[0] for python in PYTHONS]
+
+
+def test_the_oldest_python_is_read_from_the_project() -> None:
+    assert lowest_python('[project]\nrequires-python = "<3.15,>=3.11.2"') == "3.11.2"
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_each_pin_admits_each_python(python: str) -> None:
+    """By what the packages themselves say, so that this can't look at those of other systems."""
+    environment = {"python_full_version": python, "python_version": python.rpartition(".")[0]}
+    checked = refused = 0
+    for name, (version, marker) in pins("test").items():
+        here = not marker or Marker(marker).evaluate()
+        if not here or (marker and not Marker(marker).evaluate(environment)):
+            continue
+        package = distribution(name)
+        assert package.version == version, f"{name} is not what is pinned: make install"
+        checked += 1
+        refused += python not in SpecifierSet(package.metadata.get("Requires-Python", ""))
+    assert (refused, checked > 150) == (0, True)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize(
+    "platform", ["x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin"]
+)
+def test_each_python_and_platform_has_a_wheel_of_each_pin(
+    python: str, platform: str, tmp_path: Path
+) -> None:
+    for arguments in (["--require-hashes", "-r", "requirements.txt"], ["--no-deps", TORCH]):
+        command = [
+            sys.executable, "-m", "uv", "pip", "install", "--dry-run", "--target", str(tmp_path),
+            "--python-version", python, "--python-platform", platform,
+            "--only-binary", ":all:", *arguments,
+        ]  # fmt: skip
+        environment = os.environ | {"MACOSX_DEPLOYMENT_TARGET": "14.0"}  # torch's oldest macOS
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600
+        )
+        assert done.returncode == 0, done.stderr
+
+
+# ---- the files ----
+
+
+@pytest.mark.parametrize("group", INCLUDES)
+def test_a_file_holds_exact_pins_with_hashes_and_names_no_index(group: str) -> None:
+    text = (ROOT / "requirements" / f"{group}.txt").read_text(encoding="utf-8")
+    pin = re.compile(
+        r"[a-z0-9][a-z0-9-]*==\d[a-z0-9.]*( ; [^\\\n]+)?"
+        r"( \\\n    --hash=sha256:[0-9a-f]{64})+\n"
+    )
+    found = own_entries(group)
+    assert len(found) > 10
+    assert not [entry for entry in found.values() if not pin.fullmatch(entry)]
+    head = text.partition(next(iter(found.values())))[0].splitlines()[1:]
+    assert head == [f"-r {other}.txt" for other in INCLUDES[group]]
+    assert "://" not in text
+
+
+def test_requirements_txt_is_all_of_them() -> None:
+    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    assert re.findall(r"^[^#\n].*", text, flags=re.MULTILINE) == ["-r requirements/test.txt"]
+    assert set(project()["dependency-groups"]) == set(INCLUDES) - {"course"}
+
+
+def test_groups_agree_on_versions() -> None:
+    found = {pin for group in INCLUDES for pin in map(_without_marker, own_entries(group))}
+    names = [pin.partition("==")[0] for pin in found]
+    assert len(names) == len(set(names))
+
+
+def _without_marker(pin: str) -> str:
+    return pin.partition(" ; ")[0]
+
+
+def test_torch_is_pinned_alone_and_what_it_needs_with_the_course() -> None:
+    text = (ROOT / "requirements" / "torch.txt").read_text(encoding="utf-8")
+    assert re.findall(r"^[^#\n].*", text, flags=re.MULTILINE) == [TORCH]
+    needed = {
+        canonicalize_name(need.name)
+        for need in map(Requirement, distribution("torch").requires or ())
+        if not need.name.startswith(("nvidia-", "cuda-", "triton"))
+        if need.marker is None or need.marker.evaluate({"extra": ""})
+    }
+    assert needed
+    assert needed <= pins("course").keys()
+    assert not [n for n in pins("test") if n.startswith(("torch", "nvidia-", "cuda-", "triton"))]
+
+
+def test_nothing_that_is_pinned_brings_another_torch() -> None:
+    asking = [
+        name
+        for name, (_, marker) in pins("test").items()
+        if not marker or Marker(marker).evaluate()
+        for need in map(Requirement, distribution(name).requires or ())
+        if need.name == "torch" and (not need.marker or need.marker.evaluate({"extra": ""}))
+    ]
+    assert not asking
+
+
+# ---- what is needed ----
+
+
+@pytest.mark.parametrize("group", INCLUDES)
+def test_pins_fit_what_the_project_asks_for(group: str) -> None:
+    pinned = pins(group) | {"torch": (TORCH.partition("==")[2], "")}
+    for need in requirements_of(group):
+        name = canonicalize_name(need.name)
+        assert name in pinned, f"make pins: {need.name} is not pinned"
+        assert pinned[name][0] in need.specifier, f"make pins: {need} is not what is pinned"
+
+
+@pytest.mark.parametrize("group", INCLUDES)
+def test_a_group_holds_all_that_its_code_imports(group: str) -> None:
+    pinned = {"torch", *pins(group)}
+    sold_by = packages_distributions()
+    missing = {
+        f"{name} imports {module}"
+        for name in project_files()
+        if name.endswith(".py") and not name.startswith(("solutions/", "examples/", "assignments/"))
+        if NEEDS.get(name.split("/")[0], "test") == group
+        for module in {full.split(".")[0] for full in imported_names(ROOT / name)}
+        if module not in sys.stdlib_module_names and module not in (*OUR_PACKAGES, "figures")
+        if not pinned & {canonicalize_name(seller) for seller in sold_by.get(module, ())}
+    }
+    assert not missing, missing
+
+
+def test_entries_of_a_requirements_file_are_kept_whole() -> None:
+    text = "# a comment\n-r course.txt\na==1 ; x == 'y' \\\n    --hash=sha256:0\nb==2\n"
+    assert entries(text) == {
+        "a==1 ; x == 'y'": "a==1 ; x == 'y' \\\n    --hash=sha256:0\n",
+        "b==2": "b==2\n",
+    }
