@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import nbformat
 import numpy as np
 from copydetect.utils import filter_code
 
-from autograder.homework_source.homework import CellKind, Homework, read_source_notebook
+from autograder.homework_source.homework import CellKind, Homework, HomeworkError
 from autograder.judging.results import Flag, FlagKind, SubmissionResult
 from autograder.judging.submission import SubmissionError, read_submission
 
@@ -108,6 +109,9 @@ def flag_similar(
 
     Returns:
         The results, in the same order; marks and other flags are as they were.
+
+    Raises:
+        HomeworkError: ``released`` is no notebook.
     """
     name = f"{homework.id}.ipynb"
     solutions = {
@@ -115,7 +119,7 @@ def flag_similar(
         for result in results
         if not result.error
     }
-    stubs = {cell.grade_id: cell.source for cell in read_source_notebook(released).cells}
+    stubs = _released_cells(released)
     flags: dict[str, list[Flag]] = {}
     for pair in find_similar(solutions, stubs):
         for one, other in (
@@ -134,6 +138,14 @@ def flag_similar(
         )
         for result in results
     ]
+
+
+def _released_cells(notebook: Path) -> dict[str, str]:
+    try:
+        cells = nbformat.read(notebook, as_version=4).cells
+    except (OSError, ValueError, nbformat.reader.NotJSONError) as error:
+        raise HomeworkError(f"{notebook} cannot be read as a notebook: {error}") from error
+    return {c.metadata.nbgrader.grade_id: c.source for c in cells if "nbgrader" in c.metadata}
 
 
 def _solution_cells(notebook: Path, homework: Homework) -> dict[str, str]:

@@ -9,12 +9,12 @@ import random
 import re
 import time
 import traceback
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
+from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import Cell
 from autograder.judging.limit_hints import limit_hint
 from autograder.judging.results import UNUSABLE, UNWRITTEN, CheckResult, Status
@@ -23,7 +23,6 @@ from autograder.sandbox.sandbox import SandboxError
 from autograder.sandbox.worker.peer import RemoteError
 from course_lib.testing import CheckFailure
 
-_HIDDEN = re.compile(r"^\s*### (BEGIN|END) HIDDEN TESTS", re.MULTILINE)
 _DECIMAL = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+")
 _CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
 _MAX_MESSAGE = 400
@@ -123,7 +122,8 @@ def _describe_score(score: float, points: float) -> dict[str, Any]:
 
 
 def _explain(error: Exception, cell: Cell, file: str) -> dict[str, Any]:
-    hidden = _line(error, file) in set(_hidden_lines(cell.source))
+    line = _line(error, file)
+    hidden = any(line in region for region in regions(cell))
     if isinstance(error, CheckFailure):
         detail = "" if hidden else error.detail
         message = "\n".join(_cut(part) for part in (error.summary, detail) if part)
@@ -172,12 +172,3 @@ def _line(error: BaseException, file: str) -> int:
     """Return the line of the cell at which it stopped; 0 if it never began."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     return (frames[-1].lineno or 0) if frames else 0
-
-
-def _hidden_lines(source: str) -> Iterator[int]:
-    inside = False
-    for number, line in enumerate(source.splitlines(), start=1):
-        marker = _HIDDEN.match(line)
-        inside = marker.group(1) == "BEGIN" if marker else inside
-        if inside:
-            yield number

@@ -9,7 +9,9 @@ import nbformat
 import psutil
 import pytest
 
-from autograder.class_run.course import Course, open_judge
+from autograder.class_run.course import Course
+from autograder.class_run.judges import Judges
+from autograder.class_run.options import GradingOptions
 from autograder.homework_source.homework import CellKind
 from autograder.judging.judge import TimeLimits
 from autograder.judging.results import Status, SubmissionResult
@@ -33,7 +35,8 @@ HONEST = Submission(student="honest", what="as solved")
 def judge():
     limits = TimeLimits(check_seconds=1.0, submission_seconds=60.0)
     small = Limits(memory_mb=1024, scratch_mb=16, open_files=64, processes=64)
-    return open_judge(Course.load(HOMEWORK, ROOT), limits=limits, worker_limits=small)
+    course = Course.load(load_homework(HOMEWORK), ROOT)
+    return Judges().open(course, GradingOptions(limits=limits, worker_limits=small))
 
 
 def handed_in(submission: Submission, forge=None) -> bytes:
