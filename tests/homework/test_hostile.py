@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import re
 from functools import cache
 
 import nbformat
@@ -12,6 +11,7 @@ import pytest
 from autograder.class_run.course import Course
 from autograder.class_run.judges import Judges
 from autograder.class_run.options import GradingOptions
+from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import CellKind
 from autograder.judging.judge import TimeLimits
 from autograder.judging.results import Status, SubmissionResult
@@ -60,11 +60,13 @@ def told(result: SubmissionResult) -> str:
 def secrets() -> set[str]:
     """Lines of hidden tests that stand nowhere in what the student has."""
     cells = [cell for cell in load_homework(HOMEWORK).cells if cell.kind is CellKind.TEST]
-    hidden = "\n".join(
-        re.findall(r"BEGIN HIDDEN TESTS\n(.*?)### END", c.source, re.S)[0] for c in cells
-    )
     public = "\n".join(cell.source for cell in read_released(HOMEWORK).cells)
-    lines = {line.strip() for line in hidden.split("\n")}
+    lines = {
+        line.strip()
+        for cell in cells
+        for region in regions(cell)
+        for line in cell.source.split("\n")[region.start : region.stop - 2]
+    }
     return {line for line in lines if len(line) > 25 and line not in public and "hint=" not in line}
 
 
