@@ -22,10 +22,11 @@ from typing import Any
 from nbgrader.api import Gradebook
 
 from autograder.class_run.cluster import Cluster
+from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
-from autograder.gradebook.gradebook import GradebookRecorder, record_in_gradebook
-from autograder.homework_source.source import build_source_notebook
-from autograder.judging.judge import TimeLimits
+from autograder.gradebook.gradebook import GradebookRecorder
+from autograder.homework_source.instructors_notebook import instructors_notebook
+from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
 
 ROOT = Path(__file__).parents[1]
@@ -56,7 +57,7 @@ def write_class(folder: Path, count: int) -> None:
         folder: Where to, laid out as nbgrader's ``submitted``.
         count: How many.
     """
-    solved = json.loads(build_source_notebook(HOMEWORK, ROOT).read_text())
+    solved = json.loads(instructors_notebook(load_homework(HOMEWORK, ROOT)))
     for number in range(count):
         for cell in solved["cells"]:
             if cell["metadata"].get("course", {}).get("kind") == "solution":
@@ -71,7 +72,7 @@ def time_nbgrader(submissions: Path, course: Path) -> Timing:
     shutil.copytree(submissions, course / "submitted")
     source = course / "source" / HOMEWORK / f"{HOMEWORK}.ipynb"
     source.parent.mkdir(parents=True)
-    shutil.copy(build_source_notebook(HOMEWORK, ROOT), source)
+    source.write_text(instructors_notebook(load_homework(HOMEWORK, ROOT)))
     (course / "nbgrader_config.py").write_text("")
     # nbgrader runs alembic by its bare name, which only an activated environment would find.
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
@@ -105,25 +106,27 @@ def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
 def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[str, Any]:
     """Grade, and say how long that took since the time ``began``, and with what."""
     first: list[float] = []
-    with GradebookRecorder(submissions, HOMEWORK, root=ROOT, course_folder=course) as recorder:
+    homework = load_homework(HOMEWORK, ROOT)
+    with GradebookRecorder(submissions, homework, course_folder=course) as recorder:
 
         def take(result: SubmissionResult) -> None:
             first.append(time.time() - began - result.seconds)
             recorder.record(result)
 
         results = grade_class(
-            HOMEWORK,
+            homework,
             submissions,
+            GradingOptions(cluster=Cluster(workers=workers)),
             root=ROOT,
-            limits=TimeLimits(),
-            cluster=Cluster(workers=workers),
             on_result=take,
         )
         graded = time.time()
     seconds = time.time() - began
     again = time.perf_counter()
     alone = course.with_name(f"{course.name}-again")
-    record_in_gradebook(results, submissions, HOMEWORK, root=ROOT, course_folder=alone)
+    with GradebookRecorder(submissions, homework, course_folder=alone) as recorder:
+        for result in results:
+            recorder.record(result)
     checks = sum(check.seconds for result in results for check in result.checks)
     spent = {
         "until the first is begun: Python, Dask, PyTorch, sandbox": first[0],

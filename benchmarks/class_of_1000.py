@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder.class_run.cluster import Cluster
+from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore
 from autograder.class_run.run import grade_class
 from autograder.gradebook.gradebook import GradebookRecorder
@@ -145,7 +145,7 @@ def _measure(folder: Path, scratch: Path, count: int, time_limit: float) -> None
     write_big_class(folder / "class", count)
     before, started, watch = footprint(scratch), time.monotonic(), Watch(count, scratch)
     with GradebookRecorder(
-        folder / "class", HOMEWORK, root=ROOT, course_folder=folder / "nbgrader"
+        folder / "class", load_homework(HOMEWORK), course_folder=folder / "nbgrader"
     ) as recorder:
 
         def take(result: SubmissionResult) -> None:
@@ -153,11 +153,10 @@ def _measure(folder: Path, scratch: Path, count: int, time_limit: float) -> None
             watch(result)
 
         results = grade_class(
-            HOMEWORK,
+            load_homework(HOMEWORK),
             folder / "class",
+            GradingOptions(limits=TimeLimits(check_seconds=time_limit, submission_seconds=60.0)),
             root=ROOT,
-            limits=TimeLimits(check_seconds=time_limit, submission_seconds=60.0),
-            cluster=Cluster(),
             store=ResultStore(folder / "results"),
             on_result=take,
         )

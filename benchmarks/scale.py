@@ -18,10 +18,12 @@ from typing import Any
 
 from autograder.class_run import run as class_run
 from autograder.class_run.cluster import Cluster
-from autograder.class_run.course import Course, open_judge
+from autograder.class_run.course import Course
+from autograder.class_run.judges import Judges
+from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore
 from autograder.gradebook.gradebook import GradebookRecorder
-from autograder.judging.judge import TimeLimits
+from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
 from benchmarks.autograder import HOMEWORK, ROOT, write_class
 
@@ -33,7 +35,7 @@ class SimulatedCluster(Cluster):
     """Workers that share this process."""
 
     @contextlib.contextmanager
-    def connect(self, most: int) -> Iterator[Any]:
+    def connect(self, most: int, device: str = "cpu") -> Iterator[Any]:
         """Start as many threads as were asked for."""
         from distributed import Client, LocalCluster
 
@@ -49,7 +51,7 @@ class SimulatedCluster(Cluster):
 
 def measure_judge(notebook: bytes, course: Course) -> tuple[SubmissionResult, float]:
     """Return a result, and the seconds that grading it takes once the judge is warm."""
-    judge = open_judge(course, limits=TimeLimits())
+    judge = Judges().open(course, GradingOptions())
     results = [judge.grade(notebook, "student") for _ in range(8)]
     return results[-1], sorted(result.seconds for result in results[2:])[3]
 
@@ -58,7 +60,7 @@ def measure_writer(folder: Path, result: SubmissionResult, count: int) -> float:
     """Return the seconds that the one writer takes for a result, its notebooks included."""
     times: list[float] = []
     with GradebookRecorder(
-        folder / "class", HOMEWORK, root=ROOT, course_folder=folder / "nbgrader",
+        folder / "class", load_homework(HOMEWORK, ROOT), course_folder=folder / "nbgrader",
         on_recorded=lambda student: times.append(time.perf_counter()),
     ) as recorder:  # fmt: skip
         for student in sorted(path.name for path in (folder / "class").iterdir())[:count]:
@@ -81,8 +83,8 @@ def measure_scheduler(
     original, class_run._grade_one = class_run._grade_one, sleep
     try:
         notebooks = {f"student-{n}": (notebook, None) for n in range(count)}
-        cluster, ended = SimulatedCluster(workers=MACHINES * CORES), []
-        for graded, made_from in class_run._grade_in_parallel(course, notebooks, cluster, {}):
+        options, ended = GradingOptions(cluster=SimulatedCluster(workers=MACHINES * CORES)), []
+        for graded, made_from in class_run._grade_in_parallel(course, notebooks, options):
             store.keep(graded, made_from)
             ended.append(time.perf_counter())
     finally:
@@ -102,7 +104,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_class(folder / "class", arguments.recorded)
-        course = Course.load(HOMEWORK, ROOT)
+        course = Course.load(load_homework(HOMEWORK, ROOT), ROOT)
         notebook = next((folder / "class").rglob("*.ipynb")).read_bytes()
         result, grading = measure_judge(notebook, course)
         writing = measure_writer(folder, result, arguments.recorded)

@@ -28,8 +28,6 @@ class Cluster:
         scheduler: Address of a running Dask scheduler, ``tcp://host:port`` or ``tls://host:port``;
             empty starts workers on this machine.
         workers: How many to start on this machine; as many as cores, or GPUs, if None.
-        device: ``cpu`` or ``cuda``; with ``cuda`` each submission takes one unit of the Dask
-            resource ``GPU``, so that a GPU serves one worker at a time.
         ca_file: Certificate of the authority that signed the scheduler's, for ``tls://``.
         cert_file: This client's certificate, for ``tls://``.
         key_file: Its key, for ``tls://``.
@@ -40,7 +38,6 @@ class Cluster:
 
     scheduler: str = ""
     workers: int | None = None
-    device: str = "cpu"
     ca_file: Path | None = None
     cert_file: Path | None = None
     key_file: Path | None = None
@@ -53,17 +50,13 @@ class Cluster:
         if self.scheduler.startswith("tls://") and None in certificates:
             raise ValueError("a tls:// scheduler needs ca_file, cert_file and key_file")
 
-    @property
-    def resources(self) -> dict[str, float]:
-        """What each submission takes of its worker."""
-        return {"GPU": 1} if self.device == "cuda" else {}
-
     @contextmanager
-    def connect(self, most: int) -> Iterator[Any]:
+    def connect(self, most: int, device: str = "cpu") -> Iterator[Any]:
         """Connect to a scheduler that has a worker, or start one with its workers.
 
         Args:
             most: Submissions to grade: no more workers than that are started.
+            device: What they run on: ``cpu`` or ``cuda``.
 
         Yields:
             A ``distributed.Client``.
@@ -87,43 +80,55 @@ class Cluster:
                     f"no Dask scheduler answers at {self.scheduler}; start one with: dask scheduler"
                 ) from error
             with client:
-                self._wait_for_a_worker(client)
+                self._wait_for_a_worker(client, resources_of(device))
                 yield client
             return
-        with _local_cluster(min(self._local_workers(), most), self.resources) as client:
+        count = min(self.workers or _usual_workers(device), most)
+        with _local_cluster(count, resources_of(device)) as client:
             yield client
 
-    def _wait_for_a_worker(self, client: Any) -> None:
+    def _wait_for_a_worker(self, client: Any, needed: dict[str, float]) -> None:
         """Wait for the first: without one, Dask would wait for ever and say nothing."""
         gives_up = time.monotonic() + _CONNECT_SECONDS
         while True:
             workers = client.scheduler_info(n_workers=-1)["workers"].values()
-            if any(self._can_grade(worker) for worker in workers):
+            if any(_can_grade(worker, needed) for worker in workers):
                 return
             if time.monotonic() > gives_up:
                 break
             time.sleep(_PAUSE_SECONDS)
-        offered = " that offers a GPU" if self.resources else ""
-        option = " --resources GPU=1" if self.resources else ""
+        offered = " that offers a GPU" if needed else ""
+        option = " --resources GPU=1" if needed else ""
         raise ClusterError(
             f"no worker{offered} joined {self.scheduler} within {_CONNECT_SECONDS} seconds; run "
             "again when a job that waits in a queue has begun, or start one with: "
             f"dask worker {self.scheduler} --nthreads 1{option}"
         )
 
-    def _can_grade(self, worker: dict[str, Any]) -> bool:
-        offers = worker["resources"]
-        enough = all(offers.get(name, 0) >= need for name, need in self.resources.items())
-        return enough and worker["status"] == "running"
 
-    def _local_workers(self) -> int:
-        if self.workers:
-            return self.workers
-        if self.device == "cuda":
-            import torch
+def resources_of(device: str) -> dict[str, float]:
+    """Return what each submission takes of its worker's Dask resources.
 
-            return max(torch.cuda.device_count(), 1)
-        return os.cpu_count() or 1
+    Args:
+        device: ``cpu`` or ``cuda``.
+
+    Returns:
+        For ``cuda`` one unit of ``GPU``, so that a GPU serves one worker at a time.
+    """
+    return {"GPU": 1} if device == "cuda" else {}
+
+
+def _can_grade(worker: dict[str, Any], needed: dict[str, float]) -> bool:
+    enough = all(worker["resources"].get(name, 0) >= need for name, need in needed.items())
+    return enough and worker["status"] == "running"
+
+
+def _usual_workers(device: str) -> int:
+    if device == "cuda":
+        import torch
+
+        return max(torch.cuda.device_count(), 1)
+    return os.cpu_count() or 1
 
 
 def prepare_local_workers() -> None:

@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterator, Sized
 from pathlib import Path
 from typing import Any
 
-from autograder.class_run.cluster import Cluster, ClusterError
-from autograder.class_run.course import Course, installed_reference, open_judge
+from autograder.class_run.cluster import ClusterError, resources_of
+from autograder.class_run.course import Course, installed_reference
+from autograder.class_run.judges import Judges
+from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint
 from autograder.homework_source.homework import Homework
-from autograder.judging.judge import Judge, TimeLimits, ungraded
+from autograder.judging.judge import Judge, ungraded
 from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 from autograder.sandbox.sandbox import SandboxError, check_sandbox
-from autograder.sandbox.worker.isolation import Limits
 
 _TRIES = 3
 _PAUSE_SECONDS = 0.5
@@ -36,34 +37,23 @@ class _UnreadableError(ValueError):
 
 
 def grade_class(
-    homework_id: str,
+    homework: Homework,
     submissions: Path,
+    options: GradingOptions,
     *,
     root: Path,
-    limits: TimeLimits,
-    worker_limits: Limits | None = None,
-    cluster: Cluster | None = None,
-    isolated: bool = True,
-    seed: int | None = None,
     store: ResultStore | None = None,
-    force: bool = False,
     on_start: Callable[[int], None] = lambda count: None,
     on_result: Callable[[SubmissionResult], None] = lambda result: None,
 ) -> list[SubmissionResult]:
     """Grade every submission in a folder.
 
     Args:
-        homework_id: Such as ``hw03-self-attention``.
+        homework: The homework.
         submissions: Folder laid out as nbgrader's: ``<student>/<homework>/<homework>.ipynb``.
+        options: How to grade.
         root: The project's folder.
-        limits: How long students' code may run.
-        worker_limits: What a student's process may use; the defaults if None.
-        cluster: Where to grade; workers on this machine, one for each core, if None.
-        isolated: False runs students' code without protection.
-        seed: Draws the hidden inputs; if None, a fresh one for each submission, or the one that
-            ``store`` has for the same notebook and another version of the tests.
         store: Keeps each result as it comes, and gives back those of an earlier run.
-        force: Grade again also what ``store`` holds.
         on_start: Called with the number of submissions before the first is graded.
         on_result: Called with each result as it comes, in this process.
 
@@ -78,11 +68,10 @@ def grade_class(
         HomeworkError: The homework's source is not well formed.
         OSError: A result can't be kept, on a full disk, say. Those kept before it stay.
     """
-    notebooks = find_submissions(submissions.resolve(), homework_id)
-    cluster = cluster or Cluster()
-    if isolated and not cluster.scheduler:  # elsewhere, each worker finds out for itself
+    notebooks = find_submissions(submissions.resolve(), homework.id)
+    if options.isolated and not options.cluster.scheduler:  # else each worker finds out for itself
         check_sandbox()
-    course = Course.load(homework_id, root)
+    course = Course.load(homework, root)
     on_start(len(notebooks))
     missing: dict[str, tuple[Path, int | None]] = {}
     results: list[SubmissionResult] = []
@@ -97,21 +86,15 @@ def grade_class(
         except _UnreadableError as error:
             tell(ungraded(course.homework, student, str(error)))
             continue
-        known, drawn = None, seed
-        if store and not force:
-            known = _find_kept(store, student, made_from, isolated)
-            drawn = store.find_seed(student, made_from) if seed is None else seed
+        known, seed = None, options.seed
+        if store and not options.force:
+            known = _find_kept(store, student, made_from, options.isolated)
+            seed = store.find_seed(student, made_from) if seed is None else seed
         if known:
             tell(known)
         else:
-            missing[student] = (path, drawn)
-    settings = {
-        "limits": limits,
-        "worker_limits": worker_limits,
-        "isolated": isolated,
-        "device": cluster.device,
-    }
-    for result, made_from in _grade_in_parallel(course, missing, cluster, settings):
+            missing[student] = (path, seed)
+    for result, made_from in _grade_in_parallel(course, missing, options):
         if store and made_from:
             store.keep(result, made_from)
         tell(result)
@@ -189,15 +172,14 @@ def _why_refused(path: Path) -> str:
 def _grade_in_parallel(
     course: Course,
     notebooks: dict[str, tuple[Path, int | None]],
-    cluster: Cluster,
-    settings: dict[str, Any],
+    options: GradingOptions,
 ) -> Iterator[tuple[SubmissionResult, str]]:
     """Yield results as they come, each with its fingerprint; empty for one that must be redone."""
     if not notebooks:
         return
     from distributed import as_completed
 
-    with cluster.connect(len(notebooks)) as client:
+    with options.cluster.connect(len(notebooks), options.device) as client:
         shared = client.scatter(course, broadcast=True)
         underway: dict[Any, tuple[str, str]] = {}
         vanished: list[SubmissionResult] = []
@@ -210,8 +192,8 @@ def _grade_in_parallel(
                     vanished.append(ungraded(course.homework, student, str(error)))
                     continue
                 future = client.submit(
-                    _grade_one, shared, notebook, student, seed, settings,
-                    pure=False, resources=cluster.resources,
+                    _grade_one, shared, notebook, student, seed, options,
+                    pure=False, resources=resources_of(options.device),
                 )  # fmt: skip
                 underway[future] = (student, fingerprint(course, notebook))
                 yield future
@@ -258,9 +240,9 @@ class _Room:
 
 
 def _grade_one(
-    course: Course, notebook: bytes, student: str, seed: int | None, settings: dict[str, Any]
+    course: Course, notebook: bytes, student: str, seed: int | None, options: GradingOptions
 ) -> dict[str, Any]:
-    """Grade one submission; runs in a Dask worker, whose judge is kept for the next.
+    """Grade one submission; runs in a Dask worker, which keeps its judges for the next.
 
     A process of the student's that crashed may have been ended from outside: by a kill, or by a
     machine short of memory. Such a submission is graded once more, with the same inputs.
@@ -274,20 +256,27 @@ def _grade_one(
             f"the worker on {socket.gethostname()} has another version of course_lib installed: "
             "its marks would not be ours. Install the same one there"
         )
-    if settings["device"] == "cuda" and not torch.cuda.device_count():
+    if options.device == "cuda" and not torch.cuda.device_count():
         raise ClusterError(
             f"the worker on {socket.gethostname()} offers a GPU, and torch can use none there; see "
             "with nvidia-smi what it has, or start it without --resources GPU=1"
         )
     seed = secrets.randbits(62) if seed is None else seed
     with _turn:
-        judge = open_judge(course, **settings, scratch=Path(get_worker().local_directory))
+        judge = _judges_of(get_worker()).open(course, options)
         result = _grade_patiently(judge, notebook, student, seed)
         ended = [check.status for check in result.checks]
         ended += [failure.status for failure in result.cell_failures]
         if Status.CRASH in ended:
             result = _grade_patiently(judge, notebook, student, seed)
     return result.to_json()
+
+
+def _judges_of(worker: Any) -> Judges:
+    """Return the judges that a Dask worker keeps as long as it lives."""
+    if not hasattr(worker, "judges"):
+        worker.judges = Judges(scratch=Path(worker.local_directory))
+    return worker.judges
 
 
 def _grade_patiently(judge: Judge, notebook: bytes, student: str, seed: int) -> SubmissionResult:

@@ -1,21 +1,25 @@
 """Finds near-identical submissions, for a TA to look at. It never changes a mark.
 
-copydetect reduces code to what renaming, comments and layout can't hide; that is cut into
-overlapping pieces. Two submissions are compared by the pieces that both have. Left out are pieces
+Code is reduced to what renaming, comments and layout can't hide; that is cut into overlapping
+pieces. Two submissions are compared by the pieces that both have. Left out are pieces
 of the stub that was handed out, and those that many have: that much alike the exercise makes them.
 """
 
+import builtins
 import dataclasses
+import keyword
+import token
+import tokenize
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import nbformat
 import numpy as np
-from copydetect.utils import filter_code
 
-from autograder.homework_source.homework import CellKind, Homework, read_source_notebook
+from autograder.homework_source.homework import CellKind, Homework, HomeworkError
 from autograder.judging.results import Flag, FlagKind, SubmissionResult
 from autograder.judging.submission import SubmissionError, read_submission
 
@@ -23,13 +27,16 @@ SHARE = 0.9
 """Two submissions that have this share of the shorter one's pieces in common are reported."""
 
 _PIECE = 25  # characters of reduced code: about a line
-_LONGEST_TEXT = 10_000  # characters that pygments gets at a time
-_LONGEST_LINE = 1_000  # characters that are looked at
+_LONGEST_LINE = 1_000  # characters that are looked at: some Pythons take very long for long lines
 _SAMPLED = 4  # one piece of so many is looked at
 _FEWEST_PIECES = 20  # less than a few lines of one's own prove nothing
 _COMMON_TO = 10  # submissions with the same piece: then it is the exercise's
 _COMMON_SHARE = 0.05  # likewise, of a large class
 _BLOCK = 8192  # pieces compared at a time, so that memory does not grow with them
+_TEXTS = (token.STRING, getattr(token, "FSTRING_MIDDLE", token.STRING))  # the last since 3.12
+_LAYOUT = (
+    token.COMMENT, token.NL, token.NEWLINE, token.INDENT, token.DEDENT, token.ENDMARKER,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +115,9 @@ def flag_similar(
 
     Returns:
         The results, in the same order; marks and other flags are as they were.
+
+    Raises:
+        HomeworkError: ``released`` is no notebook.
     """
     name = f"{homework.id}.ipynb"
     solutions = {
@@ -115,7 +125,7 @@ def flag_similar(
         for result in results
         if not result.error
     }
-    stubs = {cell.grade_id: cell.source for cell in read_source_notebook(released).cells}
+    stubs = _released_cells(released)
     flags: dict[str, list[Flag]] = {}
     for pair in find_similar(solutions, stubs):
         for one, other in (
@@ -136,6 +146,14 @@ def flag_similar(
     ]
 
 
+def _released_cells(notebook: Path) -> dict[str, str]:
+    try:
+        cells = nbformat.read(notebook, as_version=4).cells
+    except (OSError, ValueError, nbformat.reader.NotJSONError) as error:
+        raise HomeworkError(f"{notebook} cannot be read as a notebook: {error}") from error
+    return {c.metadata.nbgrader.grade_id: c.source for c in cells if "nbgrader" in c.metadata}
+
+
 def _solution_cells(notebook: Path, homework: Homework) -> dict[str, str]:
     try:
         steps = read_submission(notebook.read_bytes(), homework).steps
@@ -146,22 +164,36 @@ def _solution_cells(notebook: Path, homework: Homework) -> dict[str, str]:
 
 def _cut(source: str) -> frozenset[int]:
     """Return checksums of the pieces, of a sample that is the same for equal pieces."""
-    texts = (filter_code(text, "cell.py", "python")[0] for text in _quick_to_read(source))
-    reduced = "".join(texts).encode()
+    reduced = "".join(_reduced(source)).encode()
     starts = range(len(reduced) - _PIECE + 1)
     sums = (zlib.crc32(reduced[start : start + _PIECE]) for start in starts)
     return frozenset(checksum for checksum in sums if checksum % _SAMPLED == 0)
 
 
-def _quick_to_read(source: str) -> list[str]:
-    """Cut a cell so that pygments, which can take hours for one, reads all of it in seconds.
+def _reduced(source: str) -> Iterator[str]:
+    """Yield each token, or a letter for what could be called or said otherwise."""
+    before = ""
+    for found in _tokens(source):
+        if found.type == token.NAME and not keyword.iskeyword(found.string):
+            given = before != "." and hasattr(builtins, found.string)
+            letter = {"def": "F", "class": "O"}.get(before, "V")
+            yield found.string if given else letter
+        elif found.type in _TEXTS:
+            yield "S"
+        elif found.type not in _LAYOUT:
+            yield found.string
+        before = found.string
 
-    Its time grows with the square of a run of blank lines, or of escapes or brackets in a string.
-    Nothing is left out but blank lines and ends of lines: a copy must not hide behind a long text.
-    """
-    lines = (line[:_LONGEST_LINE] for line in source.splitlines() if line.strip())
-    code = "\n".join(lines)
-    return [code[at : at + _LONGEST_TEXT] for at in range(0, len(code), _LONGEST_TEXT)]
+
+def _tokens(source: str) -> Iterator[tokenize.TokenInfo]:
+    """Yield the tokens of what is Python, and go on after a line that is none."""
+    lines = (line[:_LONGEST_LINE] + "\n" for line in source.splitlines())
+    while True:
+        try:
+            yield from tokenize.generate_tokens(lambda: next(lines, ""))
+        except (tokenize.TokenError, SyntaxError):
+            continue
+        return
 
 
 def _count_shared(own: Sequence[frozenset[int]], pieces: Sequence[int]) -> np.ndarray:

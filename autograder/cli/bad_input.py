@@ -2,14 +2,10 @@
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 
 import typer
 
 from autograder.clean_text import one_line
-
-# The project's folder: the one that holds solutions/.
-ROOT = Path(__file__).parents[2]
 
 
 class BadInputError(ValueError):

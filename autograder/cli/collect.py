@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
+from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.project import ROOT
 from autograder.cli.terminal import StepProgress, output, print_collection
 from autograder.collecting.collect import collect as collect_class
 from autograder.collecting.handed_in import SourceError

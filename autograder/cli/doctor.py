@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.clean_text import one_line
-from autograder.cli.bad_input import ROOT
 from autograder.cli.options import DatabaseToTry, Scheduler, TlsCa, TlsCert, TlsKey
+from autograder.cli.project import ROOT
 from autograder.cli.terminal import output
 
 _OLDEST_PYTHON, _NEWEST_PYTHON = (3, 11, 2), (3, 14)

@@ -11,10 +11,9 @@ import typer
 from autograder.atomic_write import staging, write_atomically
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.grading import usable_database
-from autograder.cli.listed import listed
 from autograder.cli.options import DatabaseUrl, Graded, HomeworkName
 from autograder.cli.stored import stored_results
-from autograder.cli.terminal import output
+from autograder.cli.terminal import listed, output
 from autograder.collecting.roster import Roster, RosterError, read_roster
 from autograder.gradebook.hand_grades import Standing, read_standings
 from autograder.homework_source.homework import HomeworkError

@@ -4,7 +4,14 @@ from typing import Annotated
 
 import typer
 
-from autograder.cli.grading import grade_and_record, make_plan, tell_where, write_everything
+from autograder.cli.grading import (
+    grade_and_record,
+    make_cluster,
+    make_options,
+    make_plan,
+    tell_where,
+    write_everything,
+)
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import (
     BookUrl,
@@ -78,13 +85,13 @@ def grade(
         Exit: With code 2, if an argument can't be used, and nothing is written then; with code
             1, if nbgrader refused to record a grade, or somebody's grading was interrupted.
     """
-    plan = make_plan(
-        homework=homework, submissions=submissions, out=out, workers=workers,
-        time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, scheduler=scheduler,
-        tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key, db=db, book_url=book_url,
+    plan = make_plan(homework, submissions, out, db=db, book_url=book_url)
+    options = make_options(
+        make_cluster(scheduler, workers, tls_ca, tls_cert, tls_key),
+        time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, force=force,
     )  # fmt: skip
     with alone_in(plan.out):
-        results, refused = grade_and_record(plan, force=force)
+        results, refused = grade_and_record(plan, options)
         write_everything(plan, results)
     print_grades(results, output())
     tell_where(plan, results, refused)

@@ -4,6 +4,7 @@ import contextlib
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,18 +14,14 @@ from autograder.atomic_write import staging
 from autograder.class_run.regrade import Change
 from autograder.class_run.result_store import ResultStore
 from autograder.clean_text import one_line
-from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
-from autograder.cli.listed import listed
+from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.options import Device
-from autograder.cli.terminal import StepProgress, output
+from autograder.cli.project import ROOT
+from autograder.cli.terminal import StepProgress, listed, output
 from autograder.homework_source.book_headings import with_headings
-from autograder.homework_source.homework import (
-    HomeworkError,
-    read_source_notebook,
-    resolve_homework,
-)
+from autograder.homework_source.homework import Homework, HomeworkError, resolve_homework
 from autograder.homework_source.nbgrader_settings import SettingsError
-from autograder.homework_source.source import build_source_notebook
+from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
 from autograder.reports.class_outputs import write_outputs
 from autograder.reports.feedback import check_book_url
@@ -32,22 +29,17 @@ from autograder.sandbox.sandbox import SandboxError
 
 if TYPE_CHECKING:
     from autograder.class_run.cluster import Cluster
-    from autograder.gradebook.preprocessor import TrustedJudge
+    from autograder.class_run.options import GradingOptions
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A grading that can begin: its arguments were checked.
+    """What to grade, and where to write: checked, so that grading can begin.
 
     Attributes:
         homework_id: Such as ``hw03-self-attention``.
         submissions: The class's folder.
         out: Where to write.
-        cluster: Where to grade.
-        configured: The limits of nbgrader_config.py.
-        time_limit: Seconds that one check or one cell may take; as configured if None.
-        sandbox: False runs students' code without protection.
-        seed: Draws the hidden inputs; a fresh one for each submission if None.
         db_url: The gradebook's database; a file in ``out`` if empty.
         book_url: Address of the folder with the book's chapters; may be empty.
     """
@@ -55,13 +47,13 @@ class Plan:
     homework_id: str
     submissions: Path
     out: Path
-    cluster: "Cluster"
-    configured: "TrustedJudge"
-    time_limit: float | None
-    sandbox: bool
-    seed: int | None
     db_url: str
     book_url: str
+
+    @cached_property
+    def homework(self) -> Homework:
+        """The homework, read when it is first asked for."""
+        return load_homework(self.homework_id, ROOT)
 
     @property
     def store(self) -> ResultStore:
@@ -69,26 +61,15 @@ class Plan:
         return ResultStore(self.out / "results" / self.homework_id)
 
 
-def make_plan(
-    *,
-    homework: str,
-    submissions: Path,
-    out: Path,
-    workers: int | None,
-    time_limit: float | None,
-    sandbox: bool,
-    device: Device,
-    seed: int | None,
-    scheduler: str,
-    tls_ca: Path | None,
-    tls_cert: Path | None,
-    tls_key: Path | None,
-    db: str,
-    book_url: str,
-) -> Plan:
+def make_plan(homework: str, submissions: Path, out: Path, *, db: str, book_url: str) -> Plan:
     """Refuse what can't work, before anything is graded or written.
 
-    The arguments are the command's options.
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+        submissions: The class's folder.
+        out: Where to write.
+        db: The gradebook's database; a file in ``out`` if empty and nbgrader_config.py names none.
+        book_url: Address of the folder with the book's chapters; may be empty.
 
     Returns:
         The plan.
@@ -96,53 +77,104 @@ def make_plan(
     Raises:
         Exit: With code 2, if an argument can't be used.
     """
-    with told_in_one_line(HomeworkError, SandboxError):
+    with told_in_one_line(HomeworkError):
         homework_id = resolve_homework(homework, ROOT)
         _check_places(submissions, out)
         try:
             check_book_url(book_url)
         except ValueError as error:
             raise BadInputError(f"--book-url: {error}") from error
-        if not scheduler:  # elsewhere, each worker finds out for itself
-            _check_device(device)
         db_url = usable_database(db)
+    return Plan(
+        homework_id=homework_id, submissions=submissions, out=out, db_url=db_url, book_url=book_url
+    )
+
+
+def make_cluster(
+    scheduler: str, workers: int | None, ca: Path | None, cert: Path | None, key: Path | None
+) -> "Cluster":
+    """Say where to grade, and begin to start the workers if that is here.
+
+    Args:
+        scheduler: Address of a running Dask scheduler; empty for workers on this machine.
+        workers: How many to start on this machine; as many as cores if None.
+        ca: Certificate of the authority, for a ``tls://`` scheduler.
+        cert: This client's certificate, likewise.
+        key: Its key, likewise.
+
+    Returns:
+        Where to grade.
+
+    Raises:
+        Exit: With code 2, if an argument can't be used.
+    """
     from autograder.class_run.cluster import Cluster, prepare_local_workers
 
     with told_in_one_line(ValueError):
         cluster = Cluster(
-            scheduler=scheduler,
-            workers=workers,
-            device=device.value,
-            ca_file=tls_ca,
-            cert_file=tls_cert,
-            key_file=tls_key,
+            scheduler=scheduler, workers=workers, ca_file=ca, cert_file=cert, key_file=key
         )
     if not scheduler:
         prepare_local_workers()
+    return cluster
+
+
+def make_options(
+    cluster: "Cluster",
+    *,
+    time_limit: float | None,
+    sandbox: bool,
+    device: Device,
+    seed: int | None = None,
+    force: bool = False,
+) -> "GradingOptions":
+    """Put together how to grade: what was asked for, and what nbgrader_config.py says.
+
+    Args:
+        cluster: Where to grade.
+        time_limit: Seconds that one check or one cell may take; as configured if None.
+        sandbox: False runs students' code without protection.
+        device: Where the layers run.
+        seed: Draws the hidden inputs, and everything is graded again; a fresh one for each
+            submission if None.
+        force: Grade again also what an earlier run has graded.
+
+    Returns:
+        The options.
+
+    Raises:
+        Exit: With code 2, if one can't be used, or nbgrader_config.py can't be read.
+    """
+    from autograder.class_run.options import GradingOptions
     from autograder.gradebook.preprocessor import configured_judge
+    from autograder.judging.judge import TimeLimits
+    from autograder.sandbox.time_limit import PATIENCE
 
     with told_in_one_line(SettingsError):
+        if not cluster.scheduler:  # elsewhere, each worker finds out for itself
+            _check_device(device)
         configured = configured_judge(ROOT)
-    return Plan(
-        homework_id=homework_id,
-        submissions=submissions,
-        out=out,
+    check_seconds = time_limit or configured.check_seconds
+    return GradingOptions(
+        limits=TimeLimits(
+            check_seconds=check_seconds,
+            submission_seconds=max(PATIENCE * check_seconds, configured.submission_seconds),
+        ),
+        worker_limits=configured.worker_limits,
+        isolated=sandbox,
+        device=device.value,
         cluster=cluster,
-        configured=configured,
-        time_limit=time_limit,
-        sandbox=sandbox,
         seed=seed,
-        db_url=db_url,
-        book_url=book_url,
+        force=force or seed is not None,
     )
 
 
-def grade_and_record(plan: Plan, *, force: bool = False) -> tuple[list[SubmissionResult], str]:
+def grade_and_record(plan: Plan, options: "GradingOptions") -> tuple[list[SubmissionResult], str]:
     """Grade what is not graded yet, and write results into nbgrader's gradebook as they come.
 
     Args:
-        plan: What to grade, where and how.
-        force: Grade again also what an earlier run has graded.
+        plan: What to grade, and where to write.
+        options: How to grade.
 
     Returns:
         One result for each student; and what nbgrader refused, in a line, empty if nothing.
@@ -155,21 +187,18 @@ def grade_and_record(plan: Plan, *, force: bool = False) -> tuple[list[Submissio
 
     results: list[SubmissionResult] = []
     course_folder = plan.out / "nbgrader"
+    with told_in_one_line(HomeworkError):
+        recorder = GradebookRecorder(
+            plan.submissions, plan.homework, course_folder=course_folder, db_url=plan.db_url
+        )
     try:
         with contextlib.ExitStack() as recording:
-            recorder = GradebookRecorder(
-                plan.submissions,
-                plan.homework_id,
-                root=ROOT,
-                course_folder=course_folder,
-                db_url=plan.db_url,
-            )
 
             def begin() -> None:  # not before grading can begin: nothing is written if it can't
                 recording.enter_context(recorder)
                 write_course_config(course_folder, ROOT, plan.db_url)
 
-            results = _grade(plan, begin, recorder.record, force=force)
+            results = _grade(plan, options, begin, recorder.record)
     except GradebookError as error:
         return results, one_line(str(error).strip().rpartition("\n")[2], 1000)
     return results, ""
@@ -177,21 +206,13 @@ def grade_and_record(plan: Plan, *, force: bool = False) -> tuple[list[Submissio
 
 def _grade(
     plan: Plan,
+    options: "GradingOptions",
     begin: Callable[[], None],
     record: Callable[[SubmissionResult], None],
-    *,
-    force: bool,
 ) -> list[SubmissionResult]:
     from autograder.class_run.cluster import ClusterError
     from autograder.class_run.run import SubmissionsError, grade_class
-    from autograder.judging.judge import TimeLimits
-    from autograder.sandbox.time_limit import PATIENCE
 
-    check_seconds = plan.time_limit or plan.configured.check_seconds
-    limits = TimeLimits(
-        check_seconds=check_seconds,
-        submission_seconds=max(PATIENCE * check_seconds, plan.configured.submission_seconds),
-    )
     with (
         # OSError: a disk that is full, say
         told_in_one_line(HomeworkError, SandboxError, SubmissionsError, ClusterError, OSError),
@@ -207,16 +228,11 @@ def _grade(
             progress.advance(result.student)
 
         results = grade_class(
-            plan.homework_id,
+            plan.homework,
             plan.submissions,
+            options,
             root=ROOT,
-            limits=limits,
-            worker_limits=plan.configured.worker_limits,
-            cluster=plan.cluster,
-            isolated=plan.sandbox,
-            seed=plan.seed,
             store=plan.store,
-            force=force or plan.seed is not None,
             on_start=on_start,
             on_result=on_result,
         )
@@ -234,9 +250,8 @@ def _keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[Submissio
     for result in results:
         if result.error:  # kept for the report, yet graded again by the next run
             plan.store.keep(result, made_from="")
-    homework = read_source_notebook(build_source_notebook(plan.homework_id, ROOT))
-    released = ROOT / "assignments" / homework.id / f"{homework.id}.ipynb"
-    flagged = flag_similar(results, plan.submissions, homework, released)
+    released = ROOT / "assignments" / plan.homework_id / f"{plan.homework_id}.ipynb"
+    flagged = flag_similar(results, plan.submissions, plan.homework, released)
     for result, was in zip(flagged, results, strict=True):
         if result != was:  # for ``report``, which reads what is kept
             plan.store.amend(result)
@@ -256,9 +271,8 @@ def write_everything(
     Raises:
         Exit: With code 2, if something can't be written.
     """
-    with told_in_one_line(HomeworkError):
-        graded = read_source_notebook(build_source_notebook(plan.homework_id, ROOT))
-        graded = with_headings(graded, ROOT)
+    graded = with_headings(plan.homework, ROOT)
+    with told_in_one_line():
         try:
             with staging(plan.out) as stage:
                 write_outputs(

@@ -1,7 +1,14 @@
 """python -m autograder regrade."""
 
 from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.grading import grade_and_record, make_plan, tell_where, write_everything
+from autograder.cli.grading import (
+    grade_and_record,
+    make_cluster,
+    make_options,
+    make_plan,
+    tell_where,
+    write_everything,
+)
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import (
     BookUrl,
@@ -62,17 +69,17 @@ def regrade(
     """
     from autograder.class_run.regrade import compare
 
-    plan = make_plan(
-        homework=homework, submissions=submissions, out=out, workers=workers,
-        time_limit=time_limit, sandbox=sandbox, device=device, seed=None, scheduler=scheduler,
-        tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key, db=db, book_url=book_url,
+    plan = make_plan(homework, submissions, out, db=db, book_url=book_url)
+    options = make_options(
+        make_cluster(scheduler, workers, tls_ca, tls_cert, tls_key),
+        time_limit=time_limit, sandbox=sandbox, device=device,
     )  # fmt: skip
     with alone_in(plan.out):
         with told_in_one_line(OSError):
             if not plan.store.read_all():
                 raise BadInputError(f"{out} holds no results of {plan.homework_id}: grade it first")
             earlier = plan.store.keep_copy()
-        results, refused = grade_and_record(plan)
+        results, refused = grade_and_record(plan, options)
         interrupted = {result.student for result in results if result.interrupted}
         compared = compare(earlier.read_all(), results)
         changes = [change for change in compared if change.student not in interrupted]

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from autograder.cli.bad_input import ROOT, told_in_one_line
+from autograder.cli.bad_input import told_in_one_line
+from autograder.cli.project import ROOT
 
 
 def release(

@@ -4,18 +4,14 @@ from pathlib import Path
 
 from autograder.atomic_write import staging, write_atomically
 from autograder.class_run.result_store import ResultStore
-from autograder.cli.bad_input import ROOT, BadInputError, told_in_one_line
+from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import BookUrl, Graded, HomeworkName
+from autograder.cli.project import ROOT
 from autograder.cli.terminal import StepProgress, output
 from autograder.homework_source.book_headings import with_headings
-from autograder.homework_source.homework import (
-    Homework,
-    HomeworkError,
-    read_source_notebook,
-    resolve_homework,
-)
-from autograder.homework_source.source import build_source_notebook
+from autograder.homework_source.homework import Homework, HomeworkError, resolve_homework
+from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
 from autograder.reports.class_outputs import write_feedback
 from autograder.reports.feedback import check_book_url
@@ -89,5 +85,4 @@ def stored_results(homework: str, out: Path) -> tuple[list[SubmissionResult], Ho
     results = ResultStore(out / "results" / homework_id).read_all()
     if not results:
         raise BadInputError(f"{out} holds no results of {homework_id}: grade it first")
-    graded = read_source_notebook(build_source_notebook(homework_id, ROOT))
-    return results, with_headings(graded, ROOT)
+    return results, with_headings(load_homework(homework_id, ROOT), ROOT)

@@ -23,6 +23,7 @@ from autograder.reports.status_words import STATUS_WORDS, format_points, format_
 
 _MAX_ROWS = 60
 _ENOUGH = 3  # submissions that lose a check alike before the check is suspected
+_MOST_LISTED = 10  # students named in a line
 _URGENT = {Outcome.PROBLEM: "bold red", Outcome.KEPT: "yellow", Outcome.MISSING: "dim"}
 _PIPE_WIDTH = 110  # where nobody tells how wide the page is: a log, a file
 _PLAIN_LINES = 20  # most lines of progress in a log
@@ -46,6 +47,16 @@ def output() -> Console:
     """
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     return Console(markup=False, emoji=False, highlight=False, width=width)
+
+
+def listed(students: Sequence[str]) -> str:
+    """Return their ids, the first few of many.
+
+    Args:
+        students: At least one.
+    """
+    more = f" and {len(students) - _MOST_LISTED} more" if len(students) > _MOST_LISTED else ""
+    return ", ".join(one_line(student, 80) for student in students[:_MOST_LISTED]) + more
 
 
 class StepProgress:

@@ -4,11 +4,8 @@ One thread of one process writes, while others grade. What it leaves is, row by 
 file, what ``nbgrader autograde`` would leave.
 """
 
-import io
-import logging
 import threading
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,27 +15,21 @@ from types import TracebackType
 from typing import TypeVar
 
 import nbformat
-from nbconvert.writers import FilesWriter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
-from nbgrader.converters import GenerateAssignment
-from nbgrader.converters.base import NbGraderException
-from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import parse_utc
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
-from traitlets.config import Config
 
 from autograder.atomic_write import write_atomically
+from autograder.gradebook.database import gradebook_url
 from autograder.gradebook.graded_notebook import (
     restore_instructors_cells,
     transplant,
     write_outcomes,
 )
 from autograder.gradebook.rows import Autograded, GradebookRows
-from autograder.homework_source.homework import read_source_notebook
-from autograder.homework_source.nbgrader_settings import configure
-from autograder.homework_source.nbgrader_tables import create_tables
-from autograder.homework_source.source import build_source_notebook
+from autograder.homework_source.generated_assignment import generate_assignment
+from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.judging.results import SubmissionResult
 
 _PATIENCE_SECONDS = 60.0  # how long a database may be locked or away
@@ -76,8 +67,7 @@ class GradebookRecorder:
 
     Args:
         submissions: Where the notebooks were handed in, laid out as nbgrader's.
-        homework_id: Such as ``hw03-self-attention``.
-        root: The project's folder.
+        homework: The homework.
         course_folder: nbgrader's course folder; made if it is not there.
         db_url: SQLAlchemy address of the database, such as ``postgresql://host/gradebook``;
             ``gradebook.db`` in the course folder if empty.
@@ -91,18 +81,16 @@ class GradebookRecorder:
     def __init__(
         self,
         submissions: Path,
-        homework_id: str,
+        homework: Homework,
         *,
-        root: Path,
         course_folder: Path,
         db_url: str = "",
         on_recorded: Callable[[str], None] = lambda student: None,
     ) -> None:
         self._submissions = submissions.resolve()
-        self._homework_id = homework_id
-        self._root = root.resolve()
+        self._homework = homework
         self._course = course_folder.resolve()
-        self._db_url = db_url or f"sqlite:///{self._course / 'gradebook.db'}"
+        self._db_url = gradebook_url(self._course, db_url)
         self._on_recorded = on_recorded
         self._refused: dict[str, str] = {}
         self._room = threading.BoundedSemaphore(_MOST_WAITING)
@@ -143,32 +131,17 @@ class GradebookRecorder:
 
     def _open(self) -> None:
         try:
-            self._make_homework()
+            released = self._patiently(
+                lambda: generate_assignment(self._homework, self._course, self._db_url)
+            )
+            self._rows = self._patiently(
+                lambda: GradebookRows(Gradebook(self._db_url), self._homework.id)
+            )
+            self._released = nbformat.read(released, as_version=4)
+        except HomeworkError as error:
+            raise GradebookError(str(error)) from error
         except (OSError, SQLAlchemyError) as error:
             raise GradebookError(f"the gradebook can't be used: {error}") from error
-
-    def _make_homework(self) -> None:
-        source = build_source_notebook(self._homework_id, self._root)
-        self._homework = read_source_notebook(source)
-        target = self._course / "source" / self._homework_id / source.name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(source.read_bytes())
-        self._patiently(lambda: create_tables(self._db_url))
-        self._patiently(lambda: _generate_assignment(self._config()))
-        self._rows = self._patiently(
-            lambda: GradebookRows(Gradebook(self._db_url), self._homework_id)
-        )
-        released = self._course / "release" / self._homework_id / source.name
-        self._released = nbformat.read(released, as_version=4)
-
-    def _config(self) -> Config:
-        config = Config()
-        configure(config)
-        config.CourseDirectory.root = str(self._course)
-        config.CourseDirectory.db_url = self._db_url
-        config.CourseDirectory.assignment_id = self._homework_id
-        config.CourseDirectory.student_id = "."
-        return config
 
     def _close(self) -> None:
         if self._opened.exception() is None:
@@ -205,8 +178,8 @@ class GradebookRecorder:
             raise GradebookError("nbgrader takes *, ?, [ and + in a student's id for a pattern")
         if any(sign in student for sign in "<>&\"'`\\"):
             raise GradebookError("formgrader shows a student's id as HTML: it must hold none")
-        name = f"{self._homework_id}.ipynb"
-        handed_in = self._submissions / student / self._homework_id
+        name = f"{self._homework.id}.ipynb"
+        handed_in = self._submissions / student / self._homework.id
         if result.error:
             notebook = nbformat.from_dict(self._released)
         else:
@@ -235,7 +208,7 @@ class GradebookRecorder:
 
     def _write_files(self, ready: _Ready) -> None:
         copy, graded = (self._place(step, ready.student) for step in ("submitted", "autograded"))
-        name = f"{self._homework_id}.ipynb"
+        name = f"{self._homework.id}.ipynb"
         autograded = nbformat.writes(ready.autograded.notebook) + "\n"
         files = {copy / name: ready.submitted, graded / name: autograded}
         if ready.timestamp:
@@ -248,7 +221,7 @@ class GradebookRecorder:
                     path.chmod(0o444)  # as nbgrader leaves it
 
     def _place(self, step: str, student: str) -> Path:
-        return self._course / step / student / self._homework_id
+        return self._course / step / student / self._homework.id
 
     def _patiently(self, do: Callable[[], _T]) -> _T:
         """Do it, again and again while the database is locked or away; not for ever."""
@@ -264,72 +237,6 @@ class GradebookRecorder:
             else:
                 self._away_since = None
                 return done
-
-
-def record_in_gradebook(
-    results: Sequence[SubmissionResult],
-    submissions: Path,
-    homework_id: str,
-    *,
-    root: Path,
-    course_folder: Path,
-    db_url: str = "",
-    on_recorded: Callable[[str], None] = lambda student: None,
-) -> None:
-    """Record results that are all there already; see ``GradebookRecorder``.
-
-    Args:
-        results: The class's results.
-        submissions: Where the notebooks were handed in, laid out as nbgrader's.
-        homework_id: Such as ``hw03-self-attention``.
-        root: The project's folder.
-        course_folder: nbgrader's course folder; made if it is not there.
-        db_url: SQLAlchemy address of the database; ``gradebook.db`` in the course folder if empty.
-        on_recorded: Called with each student's id when it is recorded.
-
-    Raises:
-        GradebookError: Some are not in the gradebook; the message names them.
-    """
-    with GradebookRecorder(
-        submissions,
-        homework_id,
-        root=root,
-        course_folder=course_folder,
-        db_url=db_url,
-        on_recorded=on_recorded,
-    ) as recorder:
-        for result in results:
-            recorder.record(result)
-
-
-class _AssignmentGenerator(GenerateAssignment):
-    """nbgrader's, but for its change of the working directory: other threads are at work."""
-
-    def start(self) -> None:
-        self.init_notebooks()
-        self.writer = FilesWriter(parent=self, config=self.config)
-        self.exporter = self.exporter_class(parent=self, config=self.config)
-        for preprocessor in self.preprocessors:
-            self.exporter.register_preprocessor(preprocessor)
-        self.convert_notebooks()
-
-
-def _generate_assignment(config: Config) -> None:
-    """Write the released notebook and its cells' rows."""
-    said = io.StringIO()
-    log = logging.Logger("gradebook")  # of its own: not joined to what the caller logs
-    log.addHandler(logging.StreamHandler(said))
-    generator = _AssignmentGenerator(
-        coursedir=CourseDirectory(config=config, log=log), config=config, log=log, force=True
-    )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
-            generator.start()
-    except (NbGraderException, SystemExit) as error:
-        raise GradebookError(
-            f"nbgrader refuses the homework: {said.getvalue() or error}"
-        ) from error
 
 
 def _read_timestamp(folder: Path) -> str:

@@ -14,13 +14,16 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Float, Int, TraitError, Unicode
 from traitlets.config import Config
 
-from autograder.class_run.course import Course, open_judge
+from autograder.class_run.course import Course
+from autograder.class_run.judges import Judges
+from autograder.class_run.options import GradingOptions
 from autograder.gradebook.graded_notebook import write_outcomes
 from autograder.homework_source.nbgrader_settings import (
     CONFIG_FILE,
     SettingsError,
     project_settings,
 )
+from autograder.homework_source.source import load_homework
 from autograder.judging.judge import TimeLimits
 from autograder.judging.results import SubmissionResult
 from autograder.sandbox.worker.isolation import Limits
@@ -60,6 +63,8 @@ class TrustedJudge(NbGraderPreprocessor):
     isolated = Bool(True, help="Run students' code inside the sandbox").tag(config=True)
     device = Unicode("cpu", help="cpu or cuda").tag(config=True)
 
+    _judges = Judges()  # of all preprocessors: nbgrader makes one for each notebook
+
     def preprocess(
         self, notebook: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
@@ -72,19 +77,20 @@ class TrustedJudge(NbGraderPreprocessor):
         Returns:
             The notebook with outputs in its test cells, and the resources.
         """
-        course = Course.load(resources["nbgrader"]["assignment"], Path(self.root))
+        root = Path(self.root)
+        course = Course.load(load_homework(resources["nbgrader"]["assignment"], root), root)
         result = self._grade(course, notebook, resources["nbgrader"]["student"])
         write_outcomes(notebook, result, course.homework)
         return notebook, resources
 
     def _grade(self, course: Course, notebook: NotebookNode, student: str) -> SubmissionResult:
-        judge = open_judge(
-            course,
+        options = GradingOptions(
             limits=self.time_limits,
             worker_limits=self.worker_limits,
             isolated=self.isolated,
             device=self.device,
         )
+        judge = self._judges.open(course, options)
         return judge.grade(nbformat.writes(notebook).encode(), student)
 
     @property

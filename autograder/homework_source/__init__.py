@@ -1,4 +1,4 @@
 """The instructor's side of a homework: its source, what students get of it, its model in memory.
 
-Imports ``atomic_write`` alone.
+Imports ``sandbox.worker``, for what Python says of a text.
 """

@@ -1,33 +1,76 @@
-"""The text of a code cell without what does not count for who reads it; every line stays."""
+"""What a cell says to whom: nbgrader's regions, the text that students get, what Python reads."""
 
 import re
 
-_HIDDEN_TESTS = re.compile(
-    r"^[ \t]*### BEGIN HIDDEN TESTS.*?^[ \t]*### END HIDDEN TESTS[^\n]*", re.M | re.S
-)
+from autograder.homework_source.homework import Cell, CellKind, HomeworkError
+
+# nbgrader's own delimiters, as lines.
+BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
+BEGIN_HIDDEN_TESTS, END_HIDDEN_TESTS = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
+
+_DELIMITERS = {
+    CellKind.SOLUTION: (BEGIN_SOLUTION, END_SOLUTION),
+    CellKind.WRITTEN: (BEGIN_SOLUTION, END_SOLUTION),
+    CellKind.TEST: (BEGIN_HIDDEN_TESTS, END_HIDDEN_TESTS),
+}
+_ANY_DELIMITER = re.compile(r"\b(BEGIN|END) (SOLUTION|HIDDEN TESTS|MARK SCHEME)\b")
+_MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
+
+
+def regions(cell: Cell) -> list[range]:
+    """Find what nbgrader takes out for students: solutions of an answer, a test's hidden part.
+
+    Args:
+        cell: A cell of a homework.
+
+    Returns:
+        The lines of each region, from 1, with those of its delimiters.
+
+    Raises:
+        HomeworkError: A delimiter stands where nbgrader would not understand it.
+    """
+    begin, end = _DELIMITERS.get(cell.kind, ("", ""))
+    found: list[range] = []
+    opened = 0
+    for number, text in enumerate(cell.source.split("\n"), start=1):
+        if not _ANY_DELIMITER.search(text):
+            continue
+        line, where = text.strip(), cell.place(number)
+        if line not in (begin, end):
+            fitting = f"'{begin}' or '{end}'" if begin else "no marker"
+            raise HomeworkError(f"{where}: {line!r} in a {cell.kind} cell; expected {fitting}")
+        if line == begin and opened:
+            raise HomeworkError(f"{where}: '{begin}' inside the one opened at {cell.place(opened)}")
+        if line == begin:
+            opened = number
+        elif not opened:
+            raise HomeworkError(f"{where}: '{end}' without a '{begin}' before it")
+        else:
+            found.append(range(opened, number + 1))
+            opened = 0
+    if opened:
+        raise HomeworkError(f"{cell.place(opened)}: '{begin}' without an '{end}' in its cell")
+    return found
+
+
+def students_text(cell: Cell) -> str:
+    """Return what students get of a cell; every line stays where it is.
+
+    Args:
+        cell: A cell of a homework.
+
+    Returns:
+        Its text, with ``pass`` for a solution and nothing for hidden tests, as nbgrader leaves
+        them: a stub, and nothing.
+    """
+    lines = cell.source.split("\n")
+    for region in regions(cell):
+        first = lines[region.start - 1]
+        stub = "" if cell.kind is CellKind.TEST else first.replace(first.lstrip(), "pass")
+        lines[region.start - 1 : region.stop - 1] = [stub, *[""] * (len(region) - 1)]
+    return "\n".join(lines)
 
 
 def without_magics(source: str) -> str:
-    """Return what of a cell is Python, and not IPython's own.
-
-    Args:
-        source: The cell's text.
-
-    Returns:
-        It, with an empty line for each magic.
-    """
-    return "\n".join(
-        "" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines()
-    )
-
-
-def without_hidden_tests(source: str) -> str:
-    """Return what students get of a test cell.
-
-    Args:
-        source: The cell's text.
-
-    Returns:
-        It, with an empty line for each line of a hidden part.
-    """
-    return _HIDDEN_TESTS.sub(lambda found: "\n" * found.group().count("\n"), source)
+    """Return what of a cell is Python, and not IPython's own: ``pass`` stands for each magic."""
+    return _MAGIC.sub(r"\1pass", source)

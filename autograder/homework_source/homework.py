@@ -1,13 +1,9 @@
-"""A homework as the judge sees it: the cells of the instructor's notebook, by kind."""
+"""A homework, and its cells by kind."""
 
 import enum
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import nbformat
-from nbformat import NotebookNode
 
 
 class HomeworkError(ValueError):
@@ -27,11 +23,11 @@ class CellKind(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One cell of the instructor's notebook.
+    """One cell of a homework.
 
     Attributes:
         kind: What it is for.
-        grade_id: Its name in the notebook, unique; empty for text.
+        grade_id: Its name, unique; empty for text.
         source: Its whole text, solutions and hidden tests included.
         points: What it is worth; 0 for a cell that is not graded.
         exercise: grade_id of the solution cell that a test belongs to; empty otherwise.
@@ -39,6 +35,8 @@ class Cell:
         read: Where in the book to read on, as ``chapter#anchor``; may be empty.
         forbids: For a solution, the full names that it may not lead to, such as
             ``torch.nn.LayerNorm``: with one of them the checks of the exercise are lost.
+        of: For a solution that course_lib holds, the module; else empty.
+        where: File and line of its ``# %%``, for messages: no part of what it is.
     """
 
     kind: CellKind
@@ -49,11 +47,18 @@ class Cell:
     title: str = ""
     read: str = ""
     forbids: tuple[str, ...] = ()
+    of: str = ""
+    where: str = field(default="", compare=False, repr=False)
+
+    def place(self, line: int) -> str:
+        """Return the file and the line there of a line of the text, which is counted from 1."""
+        path, _, header = self.where.rpartition(":")
+        return f"{path}:{int(header or 0) + line}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Homework:
-    """The instructor's notebook.
+    """A homework, as its source says.
 
     Attributes:
         id: Name of the nbgrader assignment and of the notebook, such as ``hw03-self-attention``.
@@ -97,59 +102,3 @@ def resolve_homework(name: str, root: Path) -> str:
             problem += f": its file must be solutions/hwNN-name.py, not {misnamed[0]}"
         raise HomeworkError(f"{problem}; known: {', '.join(known) or 'none in ' + str(root)}")
     return found[0]
-
-
-def read_source_notebook(path: Path) -> Homework:
-    """Read the instructor's notebook.
-
-    Args:
-        path: The notebook that ``source.build_source_notebook`` wrote.
-
-    Returns:
-        The homework.
-
-    Raises:
-        HomeworkError: It is no notebook, or two cells share a grade_id.
-    """
-    try:
-        notebook = nbformat.read(path, as_version=4)
-    except (OSError, ValueError, nbformat.reader.NotJSONError) as error:
-        raise HomeworkError(f"{path} cannot be read as a notebook: {error}") from error
-    cells = tuple(_read_cell(cell) for cell in notebook.cells)
-    seen: set[str] = set()
-    for cell in cells:
-        if cell.grade_id in seen:
-            raise HomeworkError(f"{path}: two cells have the grade_id {cell.grade_id!r}")
-        seen |= {cell.grade_id} - {""}
-    return Homework(id=path.stem, title=_first_heading(cells) or path.stem, cells=cells)
-
-
-def _read_cell(cell: NotebookNode) -> Cell:
-    ours = cell.metadata.get("course", {})
-    nbgrader = cell.metadata.get("nbgrader", {})
-    kind = CellKind(ours.get("kind", CellKind.TEXT))
-    title = _first_comment(cell.source) if kind is CellKind.TEST else _heading(cell.source)
-    return Cell(
-        kind=kind,
-        grade_id=nbgrader.get("grade_id", ""),
-        source=cell.source,
-        points=float(nbgrader.get("points", 0) or 0),
-        exercise=ours.get("exercise", ""),
-        title=title or nbgrader.get("grade_id", ""),
-        read=ours.get("read", ""),
-        forbids=tuple(ours.get("forbids", ())),
-    )
-
-
-def _first_comment(source: str) -> str:
-    first = source.lstrip().partition("\n")[0]
-    return first.lstrip("# ").strip() if first.startswith("#") else ""
-
-
-def _heading(source: str) -> str:
-    match = re.search(r"^#+ +(?!(?:BEGIN|END) SOLUTION\b)(.+)$", source, re.MULTILINE)
-    return match.group(1).strip() if match else ""
-
-
-def _first_heading(cells: tuple[Cell, ...]) -> str:
-    return next((_heading(c.source) for c in cells if _heading(c.source)), "")

@@ -6,10 +6,9 @@ import inspect
 import textwrap
 from types import ModuleType
 
+from autograder.homework_source.cell_text import BEGIN_SOLUTION, END_SOLUTION
 from autograder.homework_source.homework import HomeworkError
-
-BEGIN_SOLUTION = "### BEGIN SOLUTION"
-END_SOLUTION = "### END SOLUTION"
+from autograder.sandbox.worker.definitions import names_of
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -131,12 +130,12 @@ def _private_helpers(module: ModuleType, source: str) -> list[str]:
     """Return the module's private functions and constants that the source leads to, in order."""
     text = inspect.getsource(module)
     helpers = {
-        name: statement for statement in ast.parse(text).body for name in _defined_names(statement)
+        name: statement for statement in ast.parse(text).body for name in names_of(statement)[0]
     }
     wanted: set[str] = set()
-    waiting: list[ast.AST] = [ast.parse(source)]
+    waiting = ast.parse(source).body
     while waiting:
-        used = {n.id for n in ast.walk(waiting.pop()) if isinstance(n, ast.Name)}
+        _, used = names_of(waiting.pop())
         new = {n for n in used if _is_private(n) and n in helpers} - wanted
         wanted |= new
         waiting += [helpers[name] for name in new]
@@ -146,16 +145,6 @@ def _private_helpers(module: ModuleType, source: str) -> list[str]:
         for name in wanted
     }
     return ["\n".join(lines[first - 1 : last]) for first, last in sorted(spans)]
-
-
-def _defined_names(statement: ast.stmt) -> list[str]:
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return [statement.name]
-    if isinstance(statement, ast.Assign):
-        return [target.id for target in statement.targets if isinstance(target, ast.Name)]
-    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-        return [statement.target.id]
-    return []
 
 
 def _is_private(name: str) -> bool:

@@ -1,6 +1,5 @@
 """What students get: made from a homework's source, whole or not at all."""
 
-import logging
 import shutil
 import tempfile
 import zipfile
@@ -8,15 +7,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from nbgrader.converters import GenerateAssignment
-from nbgrader.converters.base import NbGraderException
-from nbgrader.coursedir import CourseDirectory
-from traitlets.config import Config
-
-from autograder.homework_source.homework import Homework, HomeworkError, read_source_notebook
-from autograder.homework_source.nbgrader_settings import configure
-from autograder.homework_source.nbgrader_tables import create_tables
-from autograder.homework_source.source import build_source_notebook
+from autograder.homework_source.generated_assignment import generate_assignment
+from autograder.homework_source.homework import Homework
+from autograder.homework_source.source import load_homework
 from autograder.homework_source.student_edition import write_student_edition
 
 STUDENT_PACKAGES = ("torch", "numpy", "matplotlib", "safetensors", "tqdm", "jupyterlab")
@@ -65,8 +58,8 @@ class Release:
     """Where the pieces of a release are.
 
     Attributes:
-        homework: The instructor's notebook that it was made from.
-        source: That notebook's file, solutions and hidden tests included.
+        homework: What it was made from.
+        source: The instructor's notebook, solutions and hidden tests included.
         assignment: The student notebook, committed with the project.
         edition: Folder that holds the student edition of ``course_lib``, for the judge's workers.
         folder: What students download.
@@ -91,33 +84,33 @@ def release(homework_id: str, root: Path) -> Release:
         root: The project's folder.
 
     Returns:
-        Where the pieces are: ``assignments/<id>/<id>.ipynb``, ``build/student/<id>/``, and
-        ``dist/hwNN/`` and ``dist/hwNN.zip``.
+        Where the pieces are: ``assignments/<id>/<id>.ipynb``, ``build/source/<id>/<id>.ipynb``,
+        ``build/student/<id>/``, and ``dist/hwNN/`` and ``dist/hwNN.zip``.
 
     Raises:
         HomeworkError: There is no such homework, its source is not well formed, or nbgrader
             refuses it.
     """
     root = root.resolve()  # nbgrader changes the working directory
-    source = build_source_notebook(homework_id, root)
-    homework = read_source_notebook(source)
-    number = homework.id.split("-")[0]
+    homework = load_homework(homework_id, root)
+    number, name = homework.id.split("-")[0], f"{homework.id}.ipynb"
     made = Release(
         homework=homework,
-        source=source,
-        assignment=root / "assignments" / homework.id / f"{homework.id}.ipynb",
+        source=root / "build" / "source" / homework.id / name,
+        assignment=root / "assignments" / homework.id / name,
         edition=root / "build" / "student" / homework.id,
         folder=root / "dist" / number,
         archive=root / "dist" / f"{number}.zip",
     )
+    (root / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".release-", dir=root / "build") as stage_name:
-        stage = Path(stage_name)
+        stage, course = Path(stage_name), Path(stage_name, "course")
         folder, edition = stage / "folder", stage / "edition"
         folder.mkdir()
-        notebook = _student_notebook(source, stage / "course")
+        notebook = generate_assignment(homework, course, f"sqlite:///{course / 'gradebook.db'}")
         write_student_edition(homework.id, root, edition)
         shutil.copytree(edition, folder, dirs_exist_ok=True)
-        shutil.copyfile(notebook, folder / notebook.name)
+        shutil.copyfile(notebook, folder / name)
         (folder / "README.md").write_text(_readme(homework), encoding="utf-8")
         (folder / "requirements.txt").write_text(_requirements(), encoding="utf-8")
         _write_archive(folder, stage / "archive.zip", homework.id)
@@ -126,48 +119,11 @@ def release(homework_id: str, root: Path) -> Release:
             (edition, made.edition),
             (folder, made.folder),
             (stage / "archive.zip", made.archive),
+            (course / "source" / homework.id / name, made.source),
             (notebook, made.assignment),
         ):
             _put(new, old)
     return made
-
-
-def _student_notebook(source: Path, course: Path) -> Path:
-    """Let nbgrader make the student notebook, in a course folder of its own."""
-    name = source.stem
-    (course / "source" / name).mkdir(parents=True)
-    shutil.copyfile(source, course / "source" / name / source.name)
-    config = Config()
-    configure(config)
-    config.CourseDirectory.root = str(course)
-    config.CourseDirectory.db_url = f"sqlite:///{course / 'gradebook.db'}"
-    create_tables(config.CourseDirectory.db_url)
-    config.CourseDirectory.assignment_id = name
-    complaints = _Complaints()
-    log = logging.Logger("release")  # of its own: not joined to what the caller logs
-    log.addHandler(complaints)
-    converter = GenerateAssignment(
-        coursedir=CourseDirectory(config=config, log=log), config=config, log=log
-    )
-    try:
-        converter.start()
-    except (NbGraderException, SystemExit) as error:
-        reason = "; ".join([*complaints.messages, str(error)])
-        raise HomeworkError(f"nbgrader refuses {source}: {reason}") from error
-    return course / "release" / name / source.name
-
-
-class _Complaints(logging.Handler):
-    """Keeps what nbgrader has to say, and shows none of it."""
-
-    def __init__(self) -> None:
-        super().__init__(level=logging.ERROR)
-        self.messages: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep a message, but for tracebacks: they are nbgrader's own."""
-        message = record.getMessage()
-        self.messages += [] if message.startswith("Traceback") else [message]
 
 
 def _readme(homework: Homework) -> str:

@@ -7,6 +7,7 @@ which homework asks for it.
 """
 
 import ast
+import functools
 import json
 import re
 import shutil
@@ -14,8 +15,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.homework_source.homework import CellKind, HomeworkError, resolve_homework
-from autograder.homework_source.source import SourceCell, read_source
+from autograder.homework_source.cell_text import students_text, without_magics
+from autograder.homework_source.homework import Cell, CellKind, HomeworkError, resolve_homework
+from autograder.homework_source.source import read_source
+from autograder.sandbox.worker.definitions import names_of
 
 PACKAGE = "course_lib"
 RECIPES = "recipes"  # whole runs, with needs of their own; they hold nothing that homework asks for
@@ -121,7 +124,7 @@ def withhold(text: str, names: set[str]) -> str:
         HomeworkError: The module does not define one of the names.
     """
     body = ast.parse(text).body
-    missing = names - {name for node in body for name in _bound_names(node)}
+    missing = names - {n for node in body for n in _imported_names(node) | _defined_names(node)}
     if missing:
         raise HomeworkError(f"course_lib does not define {', '.join(sorted(missing))}")
     removed = [node for node in body if names & _defined_names(node)]
@@ -140,10 +143,10 @@ def withhold(text: str, names: set[str]) -> str:
             while first > 1 and not lines[first - 2].strip():
                 first -= 1
             lines[first - 1 : last] = []
-        elif isinstance(node, ast.Import | ast.ImportFrom) and idle & _bound_names(node):
+        elif isinstance(node, ast.Import | ast.ImportFrom) and idle & _imported_names(node):
             node.names = [a for a in node.names if (a.asname or a.name).split(".")[0] not in idle]
             lines[first - 1 : last] = [ast.unparse(node)] if node.names else []
-        elif "__all__" in _bound_names(node) and isinstance(node, ast.Assign):
+        elif "__all__" in _defined_names(node) and isinstance(node, ast.Assign):
             listed = [name for name in ast.literal_eval(node.value) if name not in names]
             lines[first - 1 : last] = ["__all__ = " + json.dumps(listed)]
     return "\n".join(lines).strip() + "\n"
@@ -161,7 +164,7 @@ def _asked_for(homework: str, root: Path) -> Withheld:
     return asked
 
 
-def _layers(cell: SourceCell) -> list[tuple[str, str]]:
+def _layers(cell: Cell) -> list[tuple[str, str]]:
     """Return, as (module, name), what course_lib has of an exercise.
 
     That is what it is made from, and what it forbids: the solution by another name.
@@ -209,20 +212,13 @@ def _check_notebook(homework: str, root: Path, withheld: Withheld) -> None:
                 )
 
 
-def _shown_to_students(cell: SourceCell) -> ast.Module:
-    hidden = re.compile(r"^ *### BEGIN (HIDDEN TESTS|SOLUTION)$.*?^ *### END \1$", re.M | re.S)
-    magic = re.compile(r"^( *)[%!].*$", re.M)
-    shown = magic.sub(r"\1pass", hidden.sub(lambda found: _stub(found.group()), cell.source))
+def _shown_to_students(cell: Cell) -> ast.Module:
     try:
-        return ast.parse(shown)
+        return ast.parse(without_magics(students_text(cell)))
     except SyntaxError as error:
         raise HomeworkError(
             f"{cell.where}: line {error.lineno} of the cell: {error.msg}"
         ) from error
-
-
-def _stub(region: str) -> str:
-    return region[: len(region) - len(region.lstrip())] + "pass"
 
 
 def _imports(nodes: Iterable[ast.AST], module: str) -> list[tuple[str, str, str]]:
@@ -267,23 +263,19 @@ def _span(node: ast.stmt, lines: list[str]) -> tuple[int, int]:
     return first, node.end_lineno or node.lineno
 
 
-def _defined_names(node: ast.stmt) -> set[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {node.name}
-    if isinstance(node, ast.Assign):
-        return {target.id for target in node.targets if isinstance(target, ast.Name)}
-    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-        return {node.target.id}
-    return set()
+def _imported_names(node: ast.stmt) -> set[str]:
+    names = node.names if isinstance(node, ast.Import | ast.ImportFrom) else []
+    return {(alias.asname or alias.name).split(".")[0] for alias in names}
 
 
-def _bound_names(node: ast.stmt) -> set[str]:
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-    return _defined_names(node)
+@functools.lru_cache(maxsize=2_000)  # asked for again and again
+def _defined_names(node: ast.stmt) -> frozenset[str]:
+    defined, _ = names_of(node)
+    return frozenset(defined)
 
 
 def _used_names(node: ast.stmt) -> set[str]:
+    """Return the names of others that stand in a definition, in annotations too."""
     read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     return read - _defined_names(node)
 

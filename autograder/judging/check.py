@@ -9,25 +9,43 @@ import random
 import re
 import time
 import traceback
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
+from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import Cell
-from autograder.judging.limit_hints import limit_hint
 from autograder.judging.results import UNUSABLE, UNWRITTEN, CheckResult, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.sandbox.sandbox import SandboxError
 from autograder.sandbox.worker.peer import RemoteError
 from course_lib.testing import CheckFailure
 
-_HIDDEN = re.compile(r"^\s*### (BEGIN|END) HIDDEN TESTS", re.MULTILINE)
 _DECIMAL = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+")
 _CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
 _MAX_MESSAGE = 400
 _MAX_WORDS = 4_000  # of a check's own message
+# What an exception says when a limit is behind it, and how to stay inside it.
+_LIMIT_HINTS = (
+    (
+        r"MemoryError|not enough memory|can't allocate memory|Cannot allocate memory",
+        "The limit on memory was reached. Is a tensor much larger than the task needs, or does a "
+        "list keep every step?",
+    ),
+    (
+        r"\[Errno 28\]|\[Errno 27\]|No space left|File too large",
+        "The limit on disk space was reached. Nothing needs to be written to files here.",
+    ),
+    (
+        r"\[Errno 11\]|can't start new thread|BlockingIOError",
+        "The limit on processes and threads was reached. Nothing needs to be started here.",
+    ),
+    (
+        r"\[Errno 24\]|Too many open files",
+        "The limit on open files was reached. Close what you open: use a with block.",
+    ),
+)
 
 
 class CheckNamespace(dict[str, Any]):
@@ -123,7 +141,8 @@ def _describe_score(score: float, points: float) -> dict[str, Any]:
 
 
 def _explain(error: Exception, cell: Cell, file: str) -> dict[str, Any]:
-    hidden = _line(error, file) in set(_hidden_lines(cell.source))
+    line = _line(error, file)
+    hidden = any(line in region for region in regions(cell))
     if isinstance(error, CheckFailure):
         detail = "" if hidden else error.detail
         message = "\n".join(_cut(part) for part in (error.summary, detail) if part)
@@ -150,9 +169,13 @@ def _explain_remote(error: RemoteError, cell: Cell, hidden: bool) -> dict[str, A
     return {
         "status": Status.ERROR,
         "message": f"Your code raised {error.type_name}: {message}",
-        "hint": limit_hint(error.type_name, error.message),
+        "hint": _limit_hint(f"{error.type_name}: {error.message}"),
         "traceback": error.traceback,
     }
+
+
+def _limit_hint(raised: str) -> str:
+    return next((hint for pattern, hint in _LIMIT_HINTS if re.search(pattern, raised)), "")
 
 
 def _unwritten(error: RemoteError, cell: Cell) -> str:
@@ -172,12 +195,3 @@ def _line(error: BaseException, file: str) -> int:
     """Return the line of the cell at which it stopped; 0 if it never began."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     return (frames[-1].lineno or 0) if frames else 0
-
-
-def _hidden_lines(source: str) -> Iterator[int]:
-    inside = False
-    for number, line in enumerate(source.splitlines(), start=1):
-        marker = _HIDDEN.match(line)
-        inside = marker.group(1) == "BEGIN" if marker else inside
-        if inside:
-            yield number

@@ -9,7 +9,7 @@ from typing import Any
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
-from autograder.homework_source.cell_text import without_hidden_tests
+from autograder.homework_source.cell_text import students_text
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.results import Flag, FlagKind
 
@@ -31,7 +31,7 @@ def changed_cell(official: Cell, source: str, metadata: Mapping[str, Any]) -> It
     locked = official.kind in (CellKind.TEST, CellKind.SETUP)
     if locked and _bare(source) not in (
         _bare(official.source),
-        _bare(without_hidden_tests(official.source)),
+        _bare(students_text(official)),
     ):
         yield _forged(official, f"its text was changed{_perhaps_earlier(source, metadata)}")
     nbgrader = metadata["nbgrader"]  # it has a grade_id

@@ -1,15 +1,19 @@
 """Grades one submission: the student's code in its process, the test cells here."""
 
+import contextlib
+import os
 import secrets
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from autograder.homework_source.cell_text import without_magics
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.check import derive_seed, run_check
-from autograder.judging.delegation import Reading, read_code, recorded_flags, rules_of
+from autograder.judging.delegation import recorded_flags, rules_of
 from autograder.judging.outputs import MAX_BYTES, check_shown
+from autograder.judging.reading import Reading, read_code
 from autograder.judging.results import (
     CellFailure,
     CellOutput,
@@ -45,15 +49,23 @@ class Judge:
         sandbox: Gives out processes for students' code.
         limits: How long students' code may run.
         isolated: Whether ``sandbox`` is one; told to the report.
+        device: Where the tests put their tensors: ``cpu`` or ``cuda``.
     """
 
     def __init__(
-        self, homework: Homework, sandbox: Sandbox, *, limits: TimeLimits, isolated: bool = True
+        self,
+        homework: Homework,
+        sandbox: Sandbox,
+        *,
+        limits: TimeLimits,
+        isolated: bool = True,
+        device: str = "cpu",
     ) -> None:
         self._homework = homework
         self._sandbox = sandbox
         self._limits = limits
         self._isolated = isolated
+        self._device = device
         rules = rules_of(homework).values()
         self._watched = sorted({name for names in rules for name in names})
 
@@ -87,6 +99,7 @@ class Judge:
                 reading,
                 seconds=self._limits.check_seconds,
                 characters=self._sandbox.limits.output_characters,
+                device=self._device,
                 seed=derive_seed(seed, student),
             )
             for step in submission.steps:
@@ -138,6 +151,7 @@ class _Run:
         *,
         seconds: float,
         characters: int,
+        device: str,
         seed: int,
     ) -> None:
         self._lost = reading.lost
@@ -145,6 +159,7 @@ class _Run:
         self._process = process
         self._seconds = seconds
         self._characters = characters
+        self._device = device
         self._seed = seed
         self._trusted: dict[str, Any] = {"__name__": "__check__"}
         self.results: dict[str, CheckResult] = {}
@@ -167,7 +182,8 @@ class _Run:
             return
         if step.kind is CellKind.SETUP:
             code = compile(without_magics(step.source), f"<setup {step.label}>", "exec")
-            exec(code, self._trusted)  # noqa: S102 -- the instructor's own code
+            with _course_device(self._device):
+                exec(code, self._trusted)  # noqa: S102 -- the instructor's own code
         failure = self._process.run_cell(step.label, step.source)
         if failure is not None:
             self.failures[step.label] = failure
@@ -176,6 +192,19 @@ class _Run:
             self.outputs += check_shown(
                 step.label, self._process.take_shown(), characters=self._characters, room=room
             )
+
+
+@contextlib.contextmanager
+def _course_device(device: str) -> Iterator[None]:
+    """Tell setup cells where the tests put their tensors, here as in the student's process."""
+    before = os.environ.get("COURSE_DEVICE")
+    os.environ["COURSE_DEVICE"] = device
+    try:
+        yield
+    finally:
+        del os.environ["COURSE_DEVICE"]
+        if before is not None:
+            os.environ["COURSE_DEVICE"] = before
 
 
 def _first_of(failures: tuple[CellFailure, ...]) -> tuple[CellFailure, ...]:

@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from autograder.homework_source.source import build_source_notebook
+from autograder.homework_source.instructors_notebook import instructors_notebook
+from autograder.homework_source.source import load_homework
 
 HOMEWORK = "hw00-doubling"
 SOURCE = '''
@@ -78,7 +79,7 @@ def write_class(root: Path, folder: Path, count: int) -> dict[str, float]:
     Returns:
         The points that each student is to get.
     """
-    notebook = json.loads(build_source_notebook(HOMEWORK, root).read_text())
+    notebook = json.loads(instructors_notebook(load_homework(HOMEWORK, root)))
     marks = {}
     for number in range(count):
         answer, points = ANSWERS[number % len(ANSWERS)]

@@ -20,8 +20,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.homework_source.homework import Homework, HomeworkError, read_source_notebook
-from autograder.homework_source.source import build_source_notebook
+from autograder.homework_source import source
+from autograder.homework_source.homework import Homework, HomeworkError
+from autograder.homework_source.instructors_notebook import instructors_notebook
 
 from .submissions import Submission
 
@@ -83,8 +84,13 @@ def tabled_homeworks() -> list[str]:
 
 @cache
 def load_homework(homework_id: str) -> Homework:
-    """Build and read the instructor's notebook."""
-    return read_source_notebook(build_source_notebook(homework_id, ROOT))
+    """Read a homework."""
+    return source.load_homework(homework_id, ROOT)
+
+
+def solved_notebook(homework_id: str) -> bytes:
+    """Return the instructor's notebook, as a student might hand it in."""
+    return instructors_notebook(load_homework(homework_id)).encode()
 
 
 def released_notebook(homework_id: str) -> Path:

@@ -14,6 +14,7 @@ import textwrap
 import pytest
 import torch
 
+from autograder.homework_source.cell_text import BEGIN_HIDDEN_TESTS
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import Status
 from course_lib.course_map import COURSE_MAP
@@ -137,7 +138,7 @@ def test_the_hidden_part_alone_finds_the_same(homework, submission):
 
 
 def visible_part_silenced(source: str) -> str:
-    visible, marker, hidden = source.partition("### BEGIN HIDDEN TESTS")
+    visible, marker, hidden = source.partition(BEGIN_HIDDEN_TESTS)
     assert marker, f"a check without a hidden part:\n{source}"
     silenced = [
         "with _suppress(Exception):\n" + textwrap.indent(ast.unparse(statement), "    ")

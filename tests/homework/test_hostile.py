@@ -2,14 +2,16 @@
 
 import importlib
 import json
-import re
 from functools import cache
 
 import nbformat
 import psutil
 import pytest
 
-from autograder.class_run.course import Course, open_judge
+from autograder.class_run.course import Course
+from autograder.class_run.judges import Judges
+from autograder.class_run.options import GradingOptions
+from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import CellKind
 from autograder.judging.judge import TimeLimits
 from autograder.judging.results import Status, SubmissionResult
@@ -33,7 +35,8 @@ HONEST = Submission(student="honest", what="as solved")
 def judge():
     limits = TimeLimits(check_seconds=1.0, submission_seconds=60.0)
     small = Limits(memory_mb=1024, scratch_mb=16, open_files=64, processes=64)
-    return open_judge(Course.load(HOMEWORK, ROOT), limits=limits, worker_limits=small)
+    course = Course.load(load_homework(HOMEWORK), ROOT)
+    return Judges().open(course, GradingOptions(limits=limits, worker_limits=small))
 
 
 def handed_in(submission: Submission, forge=None) -> bytes:
@@ -57,11 +60,13 @@ def told(result: SubmissionResult) -> str:
 def secrets() -> set[str]:
     """Lines of hidden tests that stand nowhere in what the student has."""
     cells = [cell for cell in load_homework(HOMEWORK).cells if cell.kind is CellKind.TEST]
-    hidden = "\n".join(
-        re.findall(r"BEGIN HIDDEN TESTS\n(.*?)### END", c.source, re.S)[0] for c in cells
-    )
     public = "\n".join(cell.source for cell in read_released(HOMEWORK).cells)
-    lines = {line.strip() for line in hidden.split("\n")}
+    lines = {
+        line.strip()
+        for cell in cells
+        for region in regions(cell)
+        for line in cell.source.split("\n")[region.start : region.stop - 2]
+    }
     return {line for line in lines if len(line) > 25 and line not in public and "hint=" not in line}
 
 

@@ -7,6 +7,7 @@ one process. ``make proof`` has the judge grade them all, a quarter of an hour o
 import pytest
 
 from autograder.class_run.cluster import Cluster
+from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
 from autograder.judging.judge import TimeLimits
 from autograder.judging.results import Status
@@ -34,8 +35,8 @@ def graded(homework_id, students, folder, cluster, seconds):
     """Grade a class, with so many seconds for a check."""
     homework = load_homework(homework_id)
     write_class(students, homework, released_notebook(homework_id), folder)
-    limits = TimeLimits(check_seconds=seconds)
-    results = grade_class(homework_id, folder, root=ROOT, limits=limits, cluster=cluster)
+    options = GradingOptions(limits=TimeLimits(check_seconds=seconds), cluster=cluster)
+    results = grade_class(homework, folder, options, root=ROOT)
     return {result.student: result for result in results}
 
 

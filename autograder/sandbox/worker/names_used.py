@@ -6,12 +6,12 @@ that brings the parser down does no harm: in a worker, before any of the student
 """
 
 import ast
-import dis
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from types import CodeType
 
 from IPython.core.inputtransformer2 import TransformerManager
+
+from .definitions import names_of
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -48,6 +48,11 @@ class Statement:
     reads: set[str] = field(default_factory=set)
     uses: list[Use] = field(default_factory=list)
     texts: list[tuple[str, str, int]] = field(default_factory=list)
+
+
+def is_below(name: str, roots: Sequence[str]) -> bool:
+    """Whether a full name is one of these, or an attribute of one of these."""
+    return any(name == root or name.startswith(f"{root}.") for root in roots)
 
 
 class Notebook:
@@ -91,10 +96,8 @@ class Notebook:
         known.update(imports)
         reader = _Reader(known, self._stars, label, offset)
         reader.visit(node)
-        code = _compile(node)
         found = reader.found
-        found.reads = {name for part in _parts(code) for name in _names(part, "LOAD")}
-        defined = {name for part in _parts(code) for name in _names(part, "STORE", part is code)}
+        defined, found.reads = names_of(node)
         found.binds = defined | set(_changed(node))
         alias = reader.resolve(node.value) if isinstance(node, ast.Assign) else None
         for name in defined if local else defined - imports.keys():
@@ -209,31 +212,6 @@ def _if_python(source: str, offset: int) -> Iterator[tuple[str, int]]:
     except SyntaxError:
         return
     yield source, offset
-
-
-def _compile(node: ast.stmt) -> CodeType:
-    module = ast.Module([node], [])
-    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as IPython does
-    code = compile(module, "", "exec", flags=flags, dont_inherit=True)
-    assert isinstance(code, CodeType)
-    return code
-
-
-def _parts(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and those of all functions and classes in it."""
-    waiting = [code]
-    while waiting:
-        current = waiting.pop()
-        yield current
-        waiting += [constant for constant in current.co_consts if isinstance(constant, CodeType)]
-
-
-def _names(code: CodeType, verb: str, top: bool = True) -> Iterator[str]:
-    """Yield the names that a code object loads from, or stores to, the global ones."""
-    wanted = {f"{verb}_GLOBAL", *([f"{verb}_NAME"] if top else [])}
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in wanted:
-            yield str(instruction.argval)
 
 
 def _changed(node: ast.stmt) -> Iterator[str]:

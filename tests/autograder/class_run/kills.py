@@ -35,21 +35,25 @@ _SECONDS = 120
 def grade(folder: Path, scheduler: str) -> None:
     """Grade the class in a folder: what the command line does, without its reports."""
     from autograder.class_run.cluster import Cluster
+    from autograder.class_run.options import GradingOptions
     from autograder.class_run.result_store import ResultStore
     from autograder.class_run.run import grade_class
     from autograder.gradebook.gradebook import GradebookRecorder
+    from autograder.homework_source.source import load_homework
     from autograder.judging.judge import TimeLimits
 
     course, submissions = folder.parent / "course", folder.parent / "class"
-    with GradebookRecorder(
-        submissions, HOMEWORK, root=course, course_folder=folder / "nbgrader"
-    ) as recorder:
+    homework = load_homework(HOMEWORK, course)
+    options = GradingOptions(
+        limits=TimeLimits(check_seconds=20.0, submission_seconds=60.0),
+        cluster=Cluster(scheduler=scheduler, workers=2),
+    )
+    with GradebookRecorder(submissions, homework, course_folder=folder / "nbgrader") as recorder:
         results = grade_class(
-            HOMEWORK,
+            homework,
             submissions,
+            options,
             root=course,
-            limits=TimeLimits(check_seconds=20.0, submission_seconds=60.0),
-            cluster=Cluster(scheduler=scheduler, workers=2),
             store=ResultStore(folder / "results"),
             on_result=recorder.record,
         )

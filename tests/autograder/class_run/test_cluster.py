@@ -13,7 +13,9 @@ import pytest
 from autograder.class_run import cluster as cluster_module
 from autograder.class_run.cluster import Cluster, ClusterError
 from autograder.class_run.course import Course
+from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
+from autograder.homework_source.source import load_homework
 from autograder.judging.judge import TimeLimits
 from tests.autograder.conftest import ROOT
 from tests.autograder.small_course import HOMEWORK, write_class, write_course
@@ -75,12 +77,12 @@ def grade(folder: Path, cluster: Cluster) -> dict[str, float]:
     marks = write_class(folder / "course", folder / "class", 10)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cluster_module, "_CONNECT_SECONDS", 120)  # they have only just been started
+        limits = TimeLimits(check_seconds=10.0, submission_seconds=600.0)
         results = grade_class(
-            HOMEWORK,
+            load_homework(HOMEWORK, folder / "course"),
             folder / "class",
+            GradingOptions(limits=limits, cluster=cluster),
             root=folder / "course",
-            limits=TimeLimits(check_seconds=10.0, submission_seconds=600.0),
-            cluster=cluster,
         )
     assert {result.student: result.score for result in results} == marks
     assert all(result.sandboxed for result in results)
@@ -161,8 +163,8 @@ def test_two_workers_in_networks_of_their_own(tmp_path):
 def test_a_worker_with_another_course_lib_grades_nothing(tmp_path, monkeypatch):
     original = Course.load.__func__
 
-    def load(cls, homework_id, root):
-        course = original(cls, homework_id, root)
+    def load(cls, homework, root):
+        course = original(cls, homework, root)
         return Course(**vars(course) | {"reference": "another"})
 
     monkeypatch.setattr(Course, "load", classmethod(load))

@@ -5,12 +5,12 @@ import resource
 import pytest
 
 from autograder.gradebook import gradebook as gradebook_module
-from autograder.gradebook.gradebook import GradebookError, record_in_gradebook
-from autograder.homework_source.homework import read_source_notebook
-from autograder.homework_source.source import build_source_notebook
+from autograder.gradebook.gradebook import GradebookError
+from autograder.homework_source.source import load_homework
 from autograder.judging.judge import ungraded
 from tests.autograder.class_run.kills import kill
 from tests.autograder.gradebook.gradebook_contents import gradebook_contents
+from tests.autograder.gradebook.recording import record_in_gradebook
 from tests.autograder.small_course import HOMEWORK, write_class, write_course
 
 KILLS = 6
@@ -28,7 +28,7 @@ def test_killed_runs_end_as_undisturbed_ones(tmp_path):
 def recorded_class(tmp_path):
     write_course(tmp_path / "course")
     write_class(tmp_path / "course", tmp_path / "class", 8)
-    homework = read_source_notebook(build_source_notebook(HOMEWORK, tmp_path / "course"))
+    homework = load_homework(HOMEWORK, tmp_path / "course")
     results = [ungraded(homework, f"student-{n:04d}", "not run") for n in range(8)]
 
     def record(folder: str, **options) -> dict:
@@ -36,8 +36,7 @@ def recorded_class(tmp_path):
         record_in_gradebook(
             results,
             tmp_path / "class",
-            HOMEWORK,
-            root=tmp_path / "course",
+            homework,
             course_folder=course,
             **options,
         )

@@ -14,6 +14,7 @@ from autograder.class_run import cluster as cluster_module
 from autograder.class_run import run as class_run
 from autograder.class_run.cluster import Cluster, ClusterError
 from autograder.class_run.course import Course
+from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint
 from autograder.class_run.run import SubmissionsError, find_submissions, grade_class
 from autograder.judging.judge import TimeLimits, ungraded
@@ -29,7 +30,7 @@ def course(monkeypatch):
     files = ("course_lib/__init__.py", "course_lib/testing.py")
     library = {name: (ROOT / name).read_text() for name in files}
     small = Course(homework=DOUBLE, library=library)
-    monkeypatch.setattr(Course, "load", classmethod(lambda cls, homework_id, root: small))
+    monkeypatch.setattr(Course, "load", classmethod(lambda cls, homework, root: small))
 
 
 def hand_in(folder: Path, student: str, data: bytes) -> Path:
@@ -39,10 +40,10 @@ def hand_in(folder: Path, student: str, data: bytes) -> Path:
     return path
 
 
-def grade(folder, **options):
+def grade(folder, *, store=None, on_result=lambda result: None, **options):
     limits = TimeLimits(check_seconds=5.0, submission_seconds=600.0)
-    options = {"cluster": Cluster(workers=1)} | options
-    return grade_class(DOUBLE.id, folder, root=ROOT, limits=limits, **options)
+    options = GradingOptions(**{"limits": limits, "cluster": Cluster(workers=1)} | options)
+    return grade_class(DOUBLE, folder, options, root=ROOT, store=store, on_result=on_result)
 
 
 @pytest.mark.sandbox
@@ -251,7 +252,7 @@ def test_workers_that_join_late_get_the_course_and_as_much_to_do(tmp_path, monke
     ):
         monkeypatch.setattr(Cluster, "connect", lambda *given: contextlib.nullcontext(client))
         course = Course(homework=DOUBLE, library={})
-        results = class_run._grade_in_parallel(course, notebooks, Cluster(), {})
+        results = class_run._grade_in_parallel(course, notebooks, GradingOptions())
         first = next(results)
         running.scale(12)
         client.wait_for_workers(12, timeout=600)
@@ -278,9 +279,9 @@ def test_without_a_worker_that_can_grade_it_is_told_how_to_start_one(
     monkeypatch.setattr(cluster_module, "time", hurried)
     seen = []
     with LocalCluster(n_workers=workers, dashboard_address=None, protocol="tcp://") as running:
-        cluster = Cluster(scheduler=running.scheduler_address, device=device)
+        cluster = Cluster(scheduler=running.scheduler_address)
         with pytest.raises(ClusterError, match=words):
-            grade(tmp_path, cluster=cluster, isolated=False, on_result=seen.append)
+            grade(tmp_path, cluster=cluster, device=device, isolated=False, on_result=seen.append)
     assert not seen
 
 
@@ -291,12 +292,7 @@ def test_a_worker_without_the_gpu_that_it_offers_costs_nobody_points(tmp_path):
     hand_in(tmp_path, "ada", RIGHT)
     seen = []
     with pytest.raises(ClusterError, match=r"the worker on \S+ offers a GPU, and torch can use"):
-        grade(
-            tmp_path,
-            cluster=Cluster(workers=1, device="cuda"),
-            isolated=False,
-            on_result=seen.append,
-        )
+        grade(tmp_path, device="cuda", isolated=False, on_result=seen.append)
     assert not seen
 
 

@@ -8,11 +8,9 @@ import pytest
 
 from autograder.class_run.similarity import find_similar, flag_similar
 from autograder.homework_source.homework import CellKind
-from autograder.homework_source.source import build_source_notebook
 from autograder.judging.judge import ungraded
 from autograder.judging.results import FlagKind
-from tests.autograder.conftest import ROOT
-from tests.homework.tables import load_homework, released_notebook
+from tests.homework.tables import load_homework, released_notebook, solved_notebook
 from tests.processor_time import limited_to
 
 HOMEWORK = "hw03-self-attention"
@@ -106,7 +104,7 @@ def test_a_notebook_that_has_gone_is_like_nobodys(tmp_path):
 def test_a_class_is_flagged_and_no_mark_changes(tmp_path):
     homework = load_homework(HOMEWORK)
     released = released_notebook(HOMEWORK)
-    solved = json.loads(build_source_notebook(HOMEWORK, ROOT).read_text())
+    solved = json.loads(solved_notebook(HOMEWORK))
     results = []
     for student, seed in (("ada", 1), ("bo", 2), ("cy", 1)):
         for cell in solved["cells"]:

@@ -125,7 +125,7 @@ def test_a_gpu_is_the_workers_affair_where_a_scheduler_grades(
         "--device", "cuda", "--scheduler", "tcp://127.0.0.1:8786",
     )  # fmt: skip
     assert outcome.exit_code == 0, outcome.output
-    assert graded[0][2]["cluster"].device == "cuda"
+    assert graded[0][1].device == "cuda"
 
 
 def test_without_bubblewrap_nothing_starts(submissions, tmp_path, monkeypatch):
@@ -198,8 +198,8 @@ def graded(monkeypatch):
     """Grading stands still here: a class that is graded already takes its place."""
     calls = []
 
-    def grade_class(homework_id, submissions, *, on_start, on_result, **options):
-        calls.append((homework_id, submissions, options))
+    def grade_class(homework, submissions, options, *, on_start, on_result, **rest):
+        calls.append((submissions, options))
         results = make_class()
         on_start(len(results))
         for made in results:
@@ -209,7 +209,7 @@ def graded(monkeypatch):
     monkeypatch.setattr(class_run, "grade_class", grade_class)
     monkeypatch.setattr(gradebook, "GradebookRecorder", Recorder)
     monkeypatch.setattr(similarity, "flag_similar", lambda results, *rest: results)
-    monkeypatch.setattr(grading, "read_source_notebook", lambda path: HOMEWORK)
+    monkeypatch.setattr(grading, "load_homework", lambda *given: HOMEWORK)
     return calls
 
 
@@ -234,12 +234,12 @@ def test_grades_writes_everything_and_says_where(graded, submissions, tmp_path):
         "--time-limit", 900, "--no-sandbox", "--seed", 7, "--book-url", "https://example.org",
     )  # fmt: skip
     assert outcome.exit_code == 0, outcome.output
-    assert graded[0][:2] == (HW, submissions)
-    options = graded[0][2]
-    assert (options["cluster"].workers, options["isolated"], options["seed"]) == (3, False, 7)
-    assert options["cluster"].device == "cpu"
-    assert options["limits"].check_seconds == 900
-    assert options["limits"].submission_seconds == 3600
+    ((given, options),) = graded
+    assert given == submissions
+    assert (options.cluster.workers, options.isolated, options.seed) == (3, False, 7)
+    assert options.device == "cpu"
+    assert options.limits.check_seconds == 900
+    assert options.limits.submission_seconds == 3600
     assert "TrustedJudge.root" in (out / "nbgrader" / "nbgrader_config.py").read_text()
     for name in ("grades.csv", "report.html", "feedback/ben/hw00-double.html"):
         assert (out / name).stat().st_size > 100

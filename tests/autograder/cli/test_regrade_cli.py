@@ -38,10 +38,10 @@ def grade(tmp_path, monkeypatch):
     (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
     monkeypatch.setattr(gradebook, "GradebookRecorder", lambda *rest, **options: Recorder())
     monkeypatch.setattr(similarity, "flag_similar", flag_similar)
-    monkeypatch.setattr(grading, "read_source_notebook", lambda path: HOMEWORK)
+    monkeypatch.setattr(grading, "load_homework", lambda *given: HOMEWORK)
 
     def run(command, results, *, killed_after=None):
-        def grade_class(homework_id, submissions, *, store, **options):
+        def grade_class(homework, submissions, options, *, store, **rest):
             graded = []
             for number, made in enumerate(results):
                 if number == killed_after:

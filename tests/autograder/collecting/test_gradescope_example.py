@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.homework_source.source import build_source_notebook
 from tests.autograder.conftest import ROOT
+from tests.homework.tables import solved_notebook
 
 EXAMPLE = ROOT / "examples" / "gradescope"
 HOMEWORK = "hw03-self-attention"
@@ -39,7 +39,7 @@ def run(tmp_path):
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("sandbox")
 def test_a_submission_is_graded(run):
-    solved = build_source_notebook(HOMEWORK, ROOT).read_bytes()
+    solved = solved_notebook(HOMEWORK)
     made = run({f"{HOMEWORK}.ipynb": solved, "notes.txt": b"x"})
     automatic = [test for test in made["tests"] if "status" in test]
     assert {test["status"] for test in automatic} == {"passed"}

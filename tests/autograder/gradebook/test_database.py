@@ -12,14 +12,14 @@ from autograder.gradebook.database import (
     gradebook_url,
     without_password,
 )
-from autograder.gradebook.gradebook import record_in_gradebook
-from autograder.homework_source.homework import CellKind, read_source_notebook
-from autograder.homework_source.source import build_source_notebook
+from autograder.homework_source.homework import CellKind
 from autograder.judging.judge import ungraded
 from autograder.judging.results import Status
 from tests.autograder.conftest import ROOT
 from tests.autograder.gradebook.private_postgres import missing_postgres, running_postgres
+from tests.autograder.gradebook.recording import record_in_gradebook
 from tests.autograder.gradebook.test_gradebook import HOMEWORK, hand_in, result_of
+from tests.homework.tables import load_homework, solved_notebook
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +28,6 @@ def postgres():
         pytest.skip(missing)
     with running_postgres() as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def source():
-    return build_source_notebook(HOMEWORK, ROOT)
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "postgresql+psycopg"])
@@ -65,9 +60,9 @@ def rows(db_url: str) -> list[tuple]:
         )  # fmt: skip
 
 
-def test_grades_are_recorded_and_manual_ones_stay(tmp_path, db_url, source):
-    homework = read_source_notebook(source)
-    for student, data in (("zoë", source.read_bytes()), ("bo", b"{not a notebook")):
+def test_grades_are_recorded_and_manual_ones_stay(tmp_path, db_url):
+    homework = load_homework(HOMEWORK)
+    for student, data in (("zoë", solved_notebook(HOMEWORK)), ("bo", b"{not a notebook")):
         hand_in(tmp_path / "class", student, data)
     results = [
         ungraded(homework, "bo", "The file is not a notebook."),
@@ -76,7 +71,7 @@ def test_grades_are_recorded_and_manual_ones_stay(tmp_path, db_url, source):
 
     def record():
         record_in_gradebook(
-            results, tmp_path / "class", HOMEWORK, root=ROOT,
+            results, tmp_path / "class", homework,
             course_folder=tmp_path / "nbgrader", db_url=db_url,
         )  # fmt: skip
 

@@ -10,15 +10,16 @@ from nbgrader.utils import compute_checksum
 from playwright.sync_api import sync_playwright
 
 from autograder.gradebook.course_config import write_course_config
-from autograder.gradebook.gradebook import GradebookError, record_in_gradebook
+from autograder.gradebook.gradebook import GradebookError
 from autograder.gradebook.inert_markup import inert_markup, make_inert
-from autograder.homework_source.homework import CellKind, read_source_notebook
-from autograder.homework_source.source import build_source_notebook
+from autograder.homework_source.homework import CellKind
 from autograder.judging.results import CellOutput, Status, SubmissionResult
 from tests.autograder.conftest import ROOT, notebook
 from tests.autograder.gradebook.formgrader import running_formgrader
+from tests.autograder.gradebook.recording import record_in_gradebook
 from tests.autograder.gradebook.test_gradebook import HOMEWORK, hand_in, result_of
 from tests.autograder.judging.test_outputs import PNG
+from tests.homework.tables import load_homework, solved_notebook
 
 ATTACK = "fetch('/api/contents/stolen',{method:'PUT'});window.attacked=1;alert(1)"
 MARKUP = f"""<script>{ATTACK}</script> <img src=x onerror="{ATTACK}"> <svg/onload="{ATTACK}">
@@ -41,8 +42,7 @@ def saying(text: str, result: SubmissionResult) -> SubmissionResult:
 def course(tmp_path_factory):
     """A course with an honest student and one who attacks every page."""
     folder = tmp_path_factory.mktemp("graded")
-    source = build_source_notebook(HOMEWORK, ROOT)
-    homework = read_source_notebook(source)
+    homework = load_homework(HOMEWORK)
     written = next(c.grade_id for c in homework.checks if c.kind is CellKind.WRITTEN)
     solution = next(c.grade_id for c in homework.cells if c.kind is CellKind.SOLUTION)
     hostile = json.loads(notebook((solution, f"# {MARKUP}"), f"print({MARKUP!r})"))
@@ -53,15 +53,13 @@ def course(tmp_path_factory):
         {"cell_type": "markdown", "metadata": {}, "source": MARKUP},
     ]
     hostile["metadata"] = {"title": MARKUP, "widgets": {"x": MARKUP}}
-    hand_in(folder / "class", "ada", source.read_bytes())
+    hand_in(folder / "class", "ada", solved_notebook(HOMEWORK))
     hand_in(folder / "class", "eve", json.dumps(hostile).encode())
     results = [
         result_of(homework, "ada", {0: (Status.FAIL, 0.0)}),
         saying(MARKUP, result_of(homework, "eve", {0: (Status.FAIL, 0.0)})),
     ]
-    record_in_gradebook(
-        results, folder / "class", HOMEWORK, root=ROOT, course_folder=folder / "nbgrader"
-    )
+    record_in_gradebook(results, folder / "class", homework, course_folder=folder / "nbgrader")
     write_course_config(folder / "nbgrader", ROOT)
     return folder / "nbgrader"
 
@@ -155,12 +153,12 @@ def test_what_a_student_wrote_is_shown_and_runs_nowhere(formgrader, page, course
 
 @pytest.mark.parametrize("name", ["<img src=x>", 'a"b', "a'b", "a&b", "a`b"])
 def test_a_name_that_formgrader_would_take_for_markup_is_refused(tmp_path, name):
-    source = build_source_notebook(HOMEWORK, ROOT)
-    hand_in(tmp_path / "class", name, source.read_bytes())
-    result = result_of(read_source_notebook(source), name, {})
+    homework = load_homework(HOMEWORK)
+    hand_in(tmp_path / "class", name, solved_notebook(HOMEWORK))
+    result = result_of(homework, name, {})
     with pytest.raises(GradebookError, match="shows a student's id as HTML"):
         record_in_gradebook(
-            [result], tmp_path / "class", HOMEWORK, root=ROOT, course_folder=tmp_path / "course"
+            [result], tmp_path / "class", homework, course_folder=tmp_path / "course"
         )
 
 

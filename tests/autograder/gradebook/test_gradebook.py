@@ -18,29 +18,32 @@ from sqlalchemy.exc import DataError
 from traitlets.config import Config
 
 from autograder.gradebook import gradebook as gradebook_module
-from autograder.gradebook.gradebook import GradebookError, record_in_gradebook
+from autograder.gradebook.gradebook import GradebookError
 from autograder.gradebook.graded_notebook import transplant
 from autograder.gradebook.preprocessor import TrustedJudge
 from autograder.gradebook.rows import GradebookRows
-from autograder.homework_source.homework import CellKind, read_source_notebook
+from autograder.homework_source.homework import CellKind
 from autograder.homework_source.nbgrader_settings import configure
-from autograder.homework_source.source import build_source_notebook
 from autograder.judging.judge import ungraded
 from autograder.judging.results import CheckResult, Status, SubmissionResult
 from tests.autograder.conftest import ROOT, notebook
 from tests.autograder.gradebook.gradebook_contents import gradebook_contents
+from tests.autograder.gradebook.recording import record_in_gradebook
+from tests.homework.tables import load_homework, solved_notebook
 
 HOMEWORK = "hw03-self-attention"
 
 
 @pytest.fixture(scope="module")
-def source() -> Path:
-    return build_source_notebook(HOMEWORK, ROOT)
+def source(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("source") / f"{HOMEWORK}.ipynb"
+    path.write_bytes(solved_notebook(HOMEWORK))
+    return path
 
 
 @pytest.fixture(scope="module")
-def homework(source):
-    return read_source_notebook(source)
+def homework():
+    return load_homework(HOMEWORK)
 
 
 def hand_in(folder: Path, student: str, data: bytes) -> None:
@@ -80,8 +83,8 @@ def test_results_reach_the_gradebook_and_manual_grades_stay(tmp_path, homework, 
         ungraded(homework, "bo", "The file is not a notebook."),
     ]
     seen = []
-    options = {"root": ROOT, "course_folder": course, "on_recorded": seen.append}
-    record_in_gradebook(results, submissions, HOMEWORK, **options)
+    options = {"course_folder": course, "on_recorded": seen.append}
+    record_in_gradebook(results, submissions, homework, **options)
     assert seen == ["ada", "bo"]
     automatic = sum(c.points for c in homework.checks if c.kind is CellKind.TEST)
     assert scores(course) == {"ada": automatic - 1.5, "bo": 0.0}
@@ -92,7 +95,7 @@ def test_results_reach_the_gradebook_and_manual_grades_stay(tmp_path, homework, 
         assert grade.needs_manual_grade
         grade.manual_score = 2.0
         gradebook.db.commit()
-    record_in_gradebook(results, submissions, HOMEWORK, **options)
+    record_in_gradebook(results, submissions, homework, **options)
     assert scores(course) == {"ada": automatic + 0.5, "bo": 0.0}
 
 
@@ -102,7 +105,7 @@ def test_a_time_that_is_none_costs_nobody_the_record(tmp_path, homework, source,
     hand_in(submissions, "ada", source.read_bytes())
     (submissions / "ada" / HOMEWORK / "timestamp.txt").write_text(time)
     result = result_of(homework, "ada", {})
-    record_in_gradebook([result], submissions, HOMEWORK, root=ROOT, course_folder=course)
+    record_in_gradebook([result], submissions, homework, course_folder=course)
     assert scores(course) == {"ada": result.score}
 
 
@@ -111,8 +114,8 @@ def test_a_folder_that_cannot_be_written_is_told_as_the_gradebooks(tmp_path, hom
     (tmp_path / "nbgrader").write_text("no folder")
     with pytest.raises(GradebookError, match=r"can't be used: .*nbgrader"):
         record_in_gradebook(
-            [result_of(homework, "ada", {})], tmp_path / "submitted", HOMEWORK,
-            root=ROOT, course_folder=tmp_path / "nbgrader",
+            [result_of(homework, "ada", {})], tmp_path / "submitted", homework,
+            course_folder=tmp_path / "nbgrader",
         )  # fmt: skip
 
 
@@ -145,7 +148,7 @@ def files(folder: Path) -> dict[str, tuple[str, int]]:
 def test_rows_and_files_are_what_nbgrader_autograde_writes(tmp_path, homework, source, monkeypatch):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     results = small_class(tmp_path / "class", homework, source)
-    record_in_gradebook(results, tmp_path / "class", HOMEWORK, root=ROOT, course_folder=ours)
+    record_in_gradebook(results, tmp_path / "class", homework, course_folder=ours)
 
     found = {result.student: result for result in results}
     monkeypatch.setattr(TrustedJudge, "_grade", lambda self, *given: found[given[-1]])
@@ -169,12 +172,12 @@ def test_rows_and_files_are_what_nbgrader_autograde_writes(tmp_path, homework, s
 
 def test_recording_again_changes_nothing_not_even_what_a_ta_has_seen(tmp_path, homework, source):
     ada, *_ = small_class(tmp_path / "class", homework, source)
-    options = {"root": ROOT, "course_folder": tmp_path / "course"}
+    options = {"course_folder": tmp_path / "course"}
     url = f"sqlite:///{tmp_path}/course/gradebook.db"
     written = next(c.grade_id for c in homework.checks if c.kind is CellKind.WRITTEN)
 
     def record(result):
-        record_in_gradebook([result], tmp_path / "class", HOMEWORK, **options)
+        record_in_gradebook([result], tmp_path / "class", homework, **options)
         with Gradebook(url) as gradebook:
             return gradebook.find_grade(written, HOMEWORK, HOMEWORK, "ada").needs_manual_grade
 
@@ -224,9 +227,9 @@ def test_a_gradebook_that_is_locked_for_a_while(
 ):
     monkeypatch.setattr(gradebook_module, "_PATIENCE_SECONDS", patience)
     url = f"sqlite:///{tmp_path}/course/gradebook.db?timeout=0.1"
-    options = {"root": ROOT, "course_folder": tmp_path / "course", "db_url": url}
+    options = {"course_folder": tmp_path / "course", "db_url": url}
     results = small_class(tmp_path / "class", homework, source)
-    record_in_gradebook(results[:1], tmp_path / "class", HOMEWORK, **options)
+    record_in_gradebook(results[:1], tmp_path / "class", homework, **options)
 
     holder = sqlite3.connect(tmp_path / "course" / "gradebook.db", check_same_thread=False)
     holder.execute("BEGIN EXCLUSIVE")
@@ -234,15 +237,15 @@ def test_a_gradebook_that_is_locked_for_a_while(
     release.start()
     try:
         if seconds < patience:
-            record_in_gradebook(results, tmp_path / "class", HOMEWORK, **options)
+            record_in_gradebook(results, tmp_path / "class", homework, **options)
         else:
             with pytest.raises(GradebookError, match="locked"):
-                record_in_gradebook(results, tmp_path / "class", HOMEWORK, **options)
+                record_in_gradebook(results, tmp_path / "class", homework, **options)
     finally:
         release.cancel()
         holder.rollback()
         holder.close()
-    record_in_gradebook(results, tmp_path / "class", HOMEWORK, **options)
+    record_in_gradebook(results, tmp_path / "class", homework, **options)
     assert set(scores(tmp_path / "course")) == {"ada", "bo", "cy"}
 
 
@@ -253,7 +256,7 @@ def test_a_student_whom_nbgrader_refuses_stops_nobody_else(tmp_path, homework, s
         hand_in(submissions, student, source.read_bytes())
         results.append(result_of(homework, student, {}))
     with pytest.raises(GradebookError, match=r"not recorded: a\*; a\*: nbgrader takes"):
-        record_in_gradebook(results, submissions, HOMEWORK, root=ROOT, course_folder=course)
+        record_in_gradebook(results, submissions, homework, course_folder=course)
     assert scores(course)["bo"] == sum(c.points for c in homework.checks[:-1])
 
 
@@ -276,7 +279,7 @@ def test_a_student_whom_the_database_refuses_stops_nobody_who_was_written_along(
     results = small_class(tmp_path / "class", homework, source)
     with pytest.raises(GradebookError, match=r"not recorded: bo; bo: .*too long"):
         record_in_gradebook(
-            results, tmp_path / "class", HOMEWORK, root=ROOT, course_folder=tmp_path / "course"
+            results, tmp_path / "class", homework, course_folder=tmp_path / "course"
         )
     assert set(scores(tmp_path / "course")) == {"ada", "cy"}
     assert max(together) > 1  # they did go together first

@@ -11,8 +11,10 @@ import nbformat
 import pytest
 from nbgrader.nbgraderformat import MetadataValidator
 
+from autograder.homework_source import generated_assignment
 from autograder.homework_source import release as release_module
 from autograder.homework_source.homework import HomeworkError
+from autograder.homework_source.instructors_notebook import instructors_notebook
 from autograder.homework_source.release import STUDENT_PACKAGES, release
 
 ROOT = Path(__file__).parents[3]
@@ -221,16 +223,13 @@ def test_a_failure_leaves_the_earlier_release(tmp_path, monkeypatch, step):
 
 def test_what_nbgrader_refuses_is_reported_in_its_words(tmp_path, monkeypatch):
     small_root(tmp_path)
-    build = release_module.build_source_notebook
 
-    def with_a_stray_region(homework_id, root):
-        path = build(homework_id, root)
-        notebook = nbformat.read(path, as_version=4)
+    def with_a_stray_region(homework):
+        notebook = nbformat.reads(instructors_notebook(homework), as_version=4)
         notebook.cells[0].source += "\n### BEGIN SOLUTION\nx\n### END SOLUTION"
-        nbformat.write(notebook, path)
-        return path
+        return nbformat.writes(notebook)
 
-    monkeypatch.setattr(release_module, "build_source_notebook", with_a_stray_region)
+    monkeypatch.setattr(generated_assignment, "instructors_notebook", with_a_stray_region)
     with pytest.raises(HomeworkError, match=r"nbgrader refuses .*hw01-small\.ipynb") as refused:
         release("hw01", tmp_path)
     assert "Solution region detected in a non-solution cell" in str(refused.value)

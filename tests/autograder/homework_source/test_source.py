@@ -6,9 +6,10 @@ import nbformat
 import pytest
 from nbgrader.nbgraderformat import MetadataValidator
 
-from autograder.homework_source.homework import CellKind, HomeworkError, read_source_notebook
+from autograder.homework_source.homework import CellKind, HomeworkError
+from autograder.homework_source.instructors_notebook import instructors_notebook
 from autograder.homework_source.marked_reference import mark_solution, marked_source
-from autograder.homework_source.source import build_source_notebook, read_source
+from autograder.homework_source.source import load_homework, read_source
 
 GOOD = '''\
 # %% [markdown]
@@ -149,14 +150,17 @@ def write(root, text, name="hw01-small"):
 def refusal(root, text):
     path = write(root, text)
     with pytest.raises(HomeworkError) as refused:
-        build_source_notebook("hw01", root)
-    assert not (root / "build").exists()
+        load_homework("hw01", root)
     return str(refused.value).replace(str(path), "FILE")
+
+
+def notebook_of(root):
+    return nbformat.reads(instructors_notebook(load_homework("hw01", root)), as_version=4)
 
 
 def test_cells_get_their_kind_name_points_and_place_to_read(root):
     write(root, GOOD)
-    homework = read_source_notebook(build_source_notebook("hw01", root))
+    homework = load_homework("hw01", root)
     assert (homework.id, homework.title) == ("hw01-small", "A small homework")
     assert [(str(c.kind), c.grade_id, c.points, c.exercise, c.read) for c in homework.cells] == [
         ("text", "", 0, "", ""),
@@ -173,14 +177,14 @@ def test_cells_get_their_kind_name_points_and_place_to_read(root):
 
 def test_a_question_without_a_heading_is_not_called_after_its_markers(root):
     write(root, GOOD)
-    homework = read_source_notebook(build_source_notebook("hw01", root))
+    homework = load_homework("hw01", root)
     (question,) = (check for check in homework.checks if check.grade_id == "why")
     assert question.title == "why"  # its name
 
 
 def test_nbgrader_finds_the_notebook_valid(root):
     write(root, GOOD)
-    notebook = nbformat.read(build_source_notebook("hw01", root), as_version=4)
+    notebook = notebook_of(root)
     nbformat.validate(notebook)
     MetadataValidator().validate_nb(notebook)
     by_name = {c.metadata.nbgrader.grade_id: c for c in notebook.cells if "nbgrader" in c.metadata}
@@ -193,8 +197,8 @@ def test_nbgrader_finds_the_notebook_valid(root):
 
 def test_the_same_source_gives_the_same_bytes(root):
     write(root, GOOD)
-    first = build_source_notebook("hw01", root).read_bytes()
-    assert build_source_notebook("hw01-small", root).read_bytes() == first
+    first = instructors_notebook(load_homework("hw01", root))
+    assert instructors_notebook(load_homework("hw01-small", root)) == first
     ids = [cell["id"] for cell in json.loads(first)["cells"]]
     assert ids[:3] == ["text-00", "imports", "double"]
 
@@ -210,17 +214,17 @@ def test_an_exercise_with_a_prefix_in_common_takes_the_longest(root):
 
 def test_the_notebook_runs_when_its_cells_are_joined(root):
     write(root, GOOD)
-    homework = read_source_notebook(build_source_notebook("hw01", root))
+    homework = load_homework("hw01", root)
     code = [c for c in homework.cells if c.kind not in (CellKind.TEXT, CellKind.WRITTEN)]
     exec("\n".join(c.source for c in code), {})
 
 
 def test_links_to_the_book_become_addresses_or_plain_words(root):
     write(root, GOOD)
-    notebook = nbformat.read(build_source_notebook("hw01", root), as_version=4)
+    notebook = notebook_of(root)
     assert "Read *the chapter*." in notebook.cells[0].source
     (root / "pyproject.toml").write_text('[project.urls]\nBook = "https://book.example/"\n')
-    notebook = nbformat.read(build_source_notebook("hw01", root), as_version=4)
+    notebook = notebook_of(root)
     assert "[the chapter](https://book.example/small.html#start)" in notebook.cells[0].source
 
 
@@ -230,7 +234,7 @@ def test_a_rule_reaches_the_judge_with_what_course_lib_holds(root):
         "Read [", "No `nn.LayerNorm`, no mul! ["
     )
     write(root, text)
-    homework = read_source_notebook(build_source_notebook("hw01", root))
+    homework = load_homework("hw01", root)
     rules = {c.grade_id: c.forbids for c in homework.cells if c.kind is CellKind.SOLUTION}
     assert rules == {
         "double": ("torch.nn.LayerNorm", "torch.mul"),
@@ -311,13 +315,13 @@ def test_lines_are_right_after_a_string_that_looks_like_a_cell(root):
 
 def test_an_unknown_homework_and_an_unreadable_source_are_refused(root):
     with pytest.raises(HomeworkError, match="no homework 'hw01'; known: none"):
-        build_source_notebook("hw01", root)
+        load_homework("hw01", root)
     write(root, GOOD)
     with pytest.raises(HomeworkError, match="known: hw01-small"):
-        build_source_notebook("hw02", root)
+        load_homework("hw02", root)
     (root / "solutions" / "hw01-small.py").write_bytes(b"# %% \xff\xfe")
     with pytest.raises(HomeworkError, match="cannot be read"):
-        build_source_notebook("hw01", root)
+        load_homework("hw01", root)
 
 
 def test_private_helpers_of_the_module_come_inside_the_markers(root):

@@ -4,8 +4,8 @@ import textwrap
 
 import pytest
 
-from autograder.homework_source.homework import HomeworkError, read_source_notebook
-from autograder.homework_source.source import build_source_notebook
+from autograder.homework_source.homework import HomeworkError
+from autograder.homework_source.source import load_homework
 
 HIDDEN = """\
 ### BEGIN HIDDEN TESTS
@@ -34,7 +34,7 @@ def build(tmp_path):
         assert GOOD.count(old) == 1
         (tmp_path / "solutions").mkdir()
         (tmp_path / "solutions" / "hw01-small.py").write_text(GOOD.replace(old, new))
-        return build_source_notebook("hw01", tmp_path)
+        return load_homework("hw01", tmp_path)
 
     return with_source
 
@@ -53,7 +53,6 @@ def test_code_that_is_no_python_is_refused_with_its_line(build, tmp_path, old, n
     with pytest.raises(HomeworkError) as refused:
         build(old, new)
     assert str(refused.value).startswith(f"{tmp_path / 'solutions' / 'hw01-small.py'}:{message}")
-    assert not (tmp_path / "build").exists()
 
 
 def test_a_test_that_needs_its_hidden_part_is_refused(build):
@@ -66,5 +65,5 @@ def test_a_test_that_needs_its_hidden_part_is_refused(build):
 
 
 def test_magics_of_a_setup_cell_are_no_fault(build):
-    notebook = build("import math", "# %matplotlib inline\nimport math\n!true")
-    assert read_source_notebook(notebook).cells[0].source.startswith("%matplotlib")
+    homework = build("import math", "# %matplotlib inline\nimport math\n!true")
+    assert homework.cells[0].source.startswith("%matplotlib")

@@ -135,7 +135,7 @@ def graded(tmp_path, monkeypatch):
     store = ResultStore(tmp_path / "out" / "results" / HW)
     for made in make_class():
         store.keep(made, made_from="")
-    monkeypatch.setattr(stored, "read_source_notebook", lambda path: HOMEWORK)
+    monkeypatch.setattr(stored, "load_homework", lambda *given: HOMEWORK)
     return tmp_path / "out"
 
 

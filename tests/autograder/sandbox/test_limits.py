@@ -2,7 +2,9 @@
 
 import pytest
 
-from autograder.class_run.course import Course, open_judge
+from autograder.class_run.course import Course
+from autograder.class_run.judges import Judges
+from autograder.class_run.options import GradingOptions
 from autograder.gradebook.preprocessor import configured_judge
 from autograder.judging.judge import Judge, TimeLimits
 from autograder.judging.results import Status
@@ -19,7 +21,9 @@ def judge(request):
     library = {name: (ROOT / name).read_text() for name in files}
     course = Course(homework=DOUBLE, library=library)
     limits = TimeLimits(check_seconds=2.0, submission_seconds=600.0)
-    return open_judge(course, limits=limits, worker_limits=SMALL)
+    judges = Judges()
+    yield judges.open(course, GradingOptions(limits=limits, worker_limits=SMALL))
+    judges.close()
 
 
 @pytest.mark.sandbox

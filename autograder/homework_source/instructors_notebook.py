@@ -1,0 +1,61 @@
+"""The notebook that nbgrader is given: every solution and every hidden test in it."""
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.homework_source.homework import Cell, CellKind, Homework
+
+_METADATA = {
+    "kernelspec": {
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+        "name": "python3",
+    },
+    "language_info": {"name": "python"},
+}
+
+
+def instructors_notebook(homework: Homework) -> str:
+    """Return the instructor's notebook as the text of a file.
+
+    Args:
+        homework: The homework; the same gives the same text.
+
+    Returns:
+        JSON, with a line break at its end.
+    """
+    cells = [_notebook_cell(cell, index) for index, cell in enumerate(homework.cells)]
+    return nbformat.writes(nbformat.v4.new_notebook(metadata=_METADATA, cells=cells)) + "\n"
+
+
+def _notebook_cell(cell: Cell, index: int) -> NotebookNode:
+    if cell.kind in (CellKind.TEXT, CellKind.WRITTEN):
+        made = nbformat.v4.new_markdown_cell(cell.source)
+    else:
+        made = nbformat.v4.new_code_cell(cell.source)
+    made.id = cell.grade_id or f"text-{index:02d}"
+    if cell.kind is CellKind.TEXT:
+        return made
+    graded = cell.kind in (CellKind.TEST, CellKind.WRITTEN)
+    answered = cell.kind in (CellKind.SOLUTION, CellKind.WRITTEN)
+    made.metadata["nbgrader"] = {
+        "grade": graded,
+        "grade_id": cell.grade_id,
+        "locked": not answered,
+        "schema_version": 3,
+        "solution": answered,
+        "task": False,
+        **({"points": _as_written(cell.points)} if graded else {}),
+    }
+    ours = {
+        "kind": str(cell.kind),
+        "exercise": cell.exercise,
+        "read": cell.read,
+        "forbids": list(cell.forbids),
+    }
+    made.metadata["course"] = {key: value for key, value in ours.items() if value}
+    return made
+
+
+def _as_written(points: float) -> float:
+    return int(points) if points.is_integer() else points

@@ -1,0 +1,69 @@
+"""Finds where an exercise's code leads to what the exercise forbids, by whatever path or name."""
+
+import re
+from collections.abc import Sequence
+
+from .names_used import Notebook, Statement, Use, is_below
+
+# What torch adds to the name of one thing: _native_layer_norm, _thnn_fused_gru_cell.
+_AFFIXES = ("", "forward", "fused", "fwd", "loss", "native", "quantized", "thnn")
+
+
+def find_breaches(exercise: str, names: Sequence[str], notebook: Notebook) -> dict[str, Use]:
+    """Find the places where an exercise's object leads to forbidden names.
+
+    Args:
+        exercise: The object's name.
+        names: The full names that it must not lead to.
+        notebook: What was read.
+
+    Returns:
+        For each name that it does lead to, the first place.
+    """
+    found: dict[str, Use] = {}
+    whole = notebook.imported.get(exercise)
+    uses = [whole] if whole else []
+    for statement in _led_to(exercise, notebook.statements):
+        uses += statement.uses
+    for use in uses:
+        named = [name for name in names if _is_in(use.name, name)]
+        for name in named or [name for name in names if _is_kin(use.name, name)][:1]:
+            found.setdefault(name, use)
+    return found
+
+
+def _led_to(name: str, statements: Sequence[Statement]) -> list[Statement]:
+    """Return the statements that define an object, and those that define what they read."""
+    led: list[Statement] = []
+    waiting, seen = [name], {name}
+    while waiting:
+        wanted = waiting.pop(0)
+        for statement in statements:
+            if wanted in statement.binds and statement not in led:
+                led.append(statement)
+                waiting += sorted(statement.reads - seen)
+                seen |= statement.reads
+    return led
+
+
+def _is_in(used: str, forbidden: str) -> bool:
+    """Whether a used name is the forbidden one, by whatever path: torch.nn.modules..., .forward."""
+    parts = used.split(".")
+    return parts[0] == forbidden.partition(".")[0] and forbidden.rpartition(".")[2] in parts
+
+
+def _is_kin(used: str, forbidden: str) -> bool:
+    """Whether a used name is torch's other name for the forbidden thing."""
+    if not (is_below(used, ["torch"]) and is_below(forbidden, ["torch"])):
+        return False
+    return _kernel(forbidden.rpartition(".")[2]) in map(_kernel, used.split("."))
+
+
+def _kernel(name: str) -> str:
+    """Return what torch's names for one thing share: ``LayerNorm``, ``native_layer_norm``.
+
+    A name of one word is too common to go by: ``torch.nn.utils.rnn`` is no RNN.
+    """
+    words = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_")
+    words = [word for word in words if word not in _AFFIXES]
+    return "_".join(words) if len(words) > 1 else name

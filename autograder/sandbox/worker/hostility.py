@@ -1,0 +1,39 @@
+"""Finds in a student's code what no solution has business with."""
+
+from collections.abc import Sequence
+
+from .names_used import Statement, is_below
+
+# Where an assignment changes what others stand on.
+_NOT_THEIRS = ("torch", "builtins", "course_lib", "IPython", "sys", "unittest", "numpy")
+_SETTINGS = ("torch.backends", "sys.path", "sys.argv")
+_PRYING = (
+    "ctypes", "gc.get_objects", "gc.get_referrers", "inspect.currentframe", "inspect.stack",
+    "os._exit", "os.abort", "os.fork", "os.kill", "socket", "subprocess", "sys._getframe",
+    "sys.displayhook", "sys.settrace", "torch.ops", "torch._C", "torch._VF", "worker",
+)  # fmt: skip
+_PRYING_TEXTS = ("gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD")
+
+
+def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str, int]]:
+    """Look for what changes the ground that others stand on, and for what pries.
+
+    Args:
+        statements: What was read.
+
+    Returns:
+        ``changes`` or ``pries``, a name, a cell's label and a line: the first place of each name.
+    """
+    found: dict[str, tuple[str, str, str, int]] = {}
+    for statement in statements:
+        for use in statement.uses:
+            changes = use.changes and not is_below(use.name, _SETTINGS)
+            if changes and is_below(use.name, _NOT_THEIRS):
+                found.setdefault(use.name, ("changes", use.name, use.cell, use.line))
+            elif is_below(use.name, _PRYING):
+                found.setdefault(use.name, ("pries", use.name, use.cell, use.line))
+        for text, cell, line in statement.texts:
+            for word in _PRYING_TEXTS:
+                if word in text:
+                    found.setdefault(word, ("pries", word, cell, line))
+    return list(found.values())

@@ -1,0 +1,18 @@
+"""Results that are all there already, in the gradebook."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from autograder.gradebook.gradebook import GradebookRecorder
+from autograder.homework_source.homework import Homework
+from autograder.judging.results import SubmissionResult
+
+
+def record_in_gradebook(
+    results: Sequence[SubmissionResult], submissions: Path, homework: Homework, **options: Any
+) -> None:
+    """Record results; ``options`` as ``GradebookRecorder``."""
+    with GradebookRecorder(submissions, homework, **options) as recorder:
+        for result in results:
+            recorder.record(result)
