@@ -50,8 +50,8 @@ def running(folder: Path, *options: str, host: str = "127.0.0.1", into=((), ()))
         with (folder / f"{name}.log").open("wb") as log:
             started.append(
                 subprocess.Popen(
-                    ["setpriv", "--pdeathsig", "KILL", *enter, sys.executable, "-m", f"distributed.cli.dask_{name.split('-')[0]}",
-                     *arguments, *options],
+                    ["setpriv", "--pdeathsig", "KILL", *enter, sys.executable, "-m",
+                     f"distributed.cli.dask_{name.split('-')[0]}", *arguments, *options],
                     cwd=own, env=os.environ | {"TMPDIR": str(own), "PYTHONPATH": str(ROOT)},
                     stdout=log, stderr=log,
                 )
