@@ -2,7 +2,8 @@
 
 Jupyter Book 1 keeps us at Sphinx 7, but writes a configuration that any Sphinx reads. With it, in
 an environment of its own, the same chapters are built here, so that we learn on which day they no
-longer are. Their outputs come from the book's last build: no chapter runs again.
+longer are. Outputs of the book's last build are used again, except of chapters whose cells the
+newer MyST reads otherwise: those run.
 """
 
 import os
