@@ -107,14 +107,7 @@ class Cluster:
 
 
 def resources_of(device: str) -> dict[str, float]:
-    """Return what each submission takes of its worker's Dask resources.
-
-    Args:
-        device: ``cpu`` or ``cuda``.
-
-    Returns:
-        For ``cuda`` one unit of ``GPU``, so that a GPU serves one worker at a time.
-    """
+    """Return what a submission takes of its worker, so that a GPU serves one at a time."""
     return {"GPU": 1} if device == "cuda" else {}
 
 

@@ -34,9 +34,6 @@ _COMMON_TO = 10  # submissions with the same piece: then it is the exercise's
 _COMMON_SHARE = 0.05  # likewise, of a large class
 _BLOCK = 8192  # pieces compared at a time, so that memory does not grow with them
 _TEXTS = (token.STRING, getattr(token, "FSTRING_MIDDLE", token.STRING))  # the last since 3.12
-_LAYOUT = (
-    token.COMMENT, token.NL, token.NEWLINE, token.INDENT, token.DEDENT, token.ENDMARKER,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +177,7 @@ def _reduced(source: str) -> Iterator[str]:
             yield found.string if given else letter
         elif found.type in _TEXTS:
             yield "S"
-        elif found.type not in _LAYOUT:
+        elif found.type in (token.NAME, token.OP, token.NUMBER):  # a NAME: a keyword
             yield found.string
         before = found.string
 

@@ -63,23 +63,7 @@ def grade(
 ) -> None:
     """Grade a class and write what comes of it.
 
-    Args:
-        homework: Its number, such as ``hw03``, or its id.
-        submissions: Folder laid out as nbgrader's.
-        out: Folder for grades.csv, report.html, marks.log, feedback and nbgrader's course.
-        workers: Submissions at a time; as many as cores if None.
-        time_limit: Seconds that one check or one cell may take; as configured if None.
-        sandbox: False runs students' code without protection.
-        device: Where the layers run.
-        seed: Draws the hidden inputs, and everything is graded again; a fresh one for each
-            submission if None.
-        scheduler: Address of a running Dask scheduler; empty grades on this machine.
-        tls_ca: Certificate of the authority, for a ``tls://`` scheduler.
-        tls_cert: This client's certificate, likewise.
-        tls_key: Its key, likewise.
-        force: Grade again also what an earlier run into ``out`` has graded.
-        db: The gradebook's database; a file in ``out`` if empty and nbgrader_config.py names none.
-        book_url: Address of the folder with the book's chapters; without it they are only named.
+    The arguments are the command's options, described where they are declared.
 
     Raises:
         Exit: With code 2, if an argument can't be used, and nothing is written then; with code

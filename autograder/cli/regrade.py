@@ -48,20 +48,7 @@ def regrade(
 
     A run that is killed may be run again: it still compares with the marks from before it.
 
-    Args:
-        homework: Its number, such as ``hw03``, or its id.
-        submissions: Folder laid out as nbgrader's.
-        out: Where the class was graded into.
-        workers: Submissions at a time; as many as cores if None.
-        time_limit: Seconds that one check or one cell may take; as configured if None.
-        sandbox: False runs students' code without protection.
-        device: Where the layers run.
-        scheduler: Address of a running Dask scheduler; empty grades on this machine.
-        tls_ca: Certificate of the authority, for a ``tls://`` scheduler.
-        tls_cert: This client's certificate, likewise.
-        tls_key: Its key, likewise.
-        db: The gradebook's database; a file in ``out`` if empty and nbgrader_config.py names none.
-        book_url: Address of the folder with the book's chapters; without it they are only named.
+    The arguments are the command's options, described where they are declared.
 
     Raises:
         Exit: With code 2, if an argument can't be used, and nothing is written then; with code

@@ -6,7 +6,8 @@ import nbformat
 import pytest
 from nbgrader.nbgraderformat import MetadataValidator
 
-from autograder.homework_source.homework import CellKind, HomeworkError
+from autograder.homework_source.cell_text import students_text
+from autograder.homework_source.homework import Cell, CellKind, HomeworkError
 from autograder.homework_source.instructors_notebook import instructors_notebook
 from autograder.homework_source.marked_reference import mark_solution, marked_source
 from autograder.homework_source.source import load_homework, read_source
@@ -173,6 +174,12 @@ def test_cells_get_their_kind_name_points_and_place_to_read(root):
         ("demo", "fun", 0, "", ""),
     ]
     assert homework.checks[0].title == "It doubles"
+
+
+def test_what_students_see_of_an_answer_is_python_and_stays_on_its_lines():
+    source = "def f():\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION\nx = 1"
+    cell = Cell(kind=CellKind.SOLUTION, grade_id="f", source=source)
+    assert students_text(cell) == "def f():\n    pass\n\n\nx = 1"
 
 
 def test_a_question_without_a_heading_is_not_called_after_its_markers(root):
