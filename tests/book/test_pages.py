@@ -229,6 +229,7 @@ def test_formulas_are_rendered_without_scripts(chromium, served):
     ) as watched:
         formula = watched.page.locator(".katex-display .katex-html").first
         assert formula.is_visible()
+        watched.page.wait_for_load_state("networkidle")  # fonts come after what is set in them
         loaded = [url for url in watched.weights if url.endswith(".woff2")]
     assert loaded
     assert all("/_static/katex/fonts/" in url for url in loaded)

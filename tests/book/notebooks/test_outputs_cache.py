@@ -34,6 +34,7 @@ print("the answer is", ANSWER, "by", sys.prefix)
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
     (tmp_path / "course_lib").mkdir()
+    (tmp_path / "course_lib" / "__init__.py").touch()  # else the real one would go before it
     (tmp_path / "course_lib" / "answer.py").write_text("from .number import NUMBER as ANSWER\n")
     (tmp_path / "course_lib" / "number.py").write_text("NUMBER = 41\n")
     (tmp_path / "index.md").write_text(PAGE)
