@@ -72,7 +72,7 @@ course: $(BOOK) $(JUDGE) bubblewrap $(SITE)/index.html $(STAMPS)/grades ## every
 .PHONY: test
 test: $(TEST) test-packages lint $(SITE)/index.html $(STAMPS)/release ## lint, then all tests
 	@$(say) "Tests"
-	$(PY) -m pytest -n $(JOBS) --dist worksteal
+	$(PY) -m pytest -n $(JOBS) --dist worksteal --durations=40 --durations-min=3
 
 # ---- the book ----
 
