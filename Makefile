@@ -164,7 +164,7 @@ newest-book: $(SITE)/index.html ## the book with the newest Sphinx and MyST
 .PHONY: check lint proof bench map pins
 check: lint ## lint, then the tests beside what you edited (SINCE=main: since there)
 	@$(say) "Tests of what was edited since $(SINCE)"
-	$(PY) -m pytest -q $$($(PY) scripts/changed_tests.py '$(SINCE)')
+	tests=$$($(PY) scripts/changed_tests.py $(SINCE)); $(PY) -m pytest -q $$tests
 
 lint: $(TEST) ## ruff, mypy, pydoclint, codespell
 	@$(say) "Code quality"
