@@ -32,6 +32,23 @@ def make(*arguments: str, path: str | None = None) -> subprocess.CompletedProces
     )
 
 
+@pytest.mark.parametrize(("since", "known"), [("HEAD", True), ("no-such-commit", False)])
+def test_check_asks_for_the_tests_of_an_edit_and_for_nothing_without_a_commit(
+    since: str, known: bool
+) -> None:
+    """With no answer, pytest would run everything."""
+    options = [] if since == "HEAD" else [f"SINCE={since}"]  # the default, as it is written
+    planned = make("--dry-run", "check", f"VENV={Path(sys.prefix)}", *options).stdout
+    command = planned[planned.index("tests=$(") :].splitlines()[0]
+    asked, _, runs = command.partition("; ")
+    assert "-m pytest -q $tests" in runs
+    done = subprocess.run(
+        ["bash", "-eu", "-c", f"{asked}; echo $tests"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert ("tests/test_house.py" in done.stdout) == known, done.stderr
+    assert (done.returncode == 0) == known
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A folder with one page, as a built book has it."""
