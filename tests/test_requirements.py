@@ -203,6 +203,18 @@ def test_a_group_holds_all_that_its_code_imports(group: str) -> None:
     assert not missing, missing
 
 
+def test_the_book_holds_all_that_its_chapters_import() -> None:
+    cell = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+    pages = (page.read_text(encoding="utf-8") for page in (ROOT / "book").glob("*.md"))
+    code = "\n".join(source for page in pages for source in cell.findall(page))
+    modules = set(re.findall(r"^\s*(?:from|import) (\w+)", code, flags=re.MULTILINE))
+    assert {"torch", "sacrebleu", "transformers"} <= modules
+    others = modules - set(sys.stdlib_module_names) - set(OUR_PACKAGES)
+    sold_by = packages_distributions()
+    held = {"torch", *pins("book")}
+    assert not {m for m in others if not held & {canonicalize_name(n) for n in sold_by.get(m, ())}}
+
+
 def test_entries_of_a_requirements_file_are_kept_whole() -> None:
     text = "# a comment\n-r course.txt\na==1 ; x == 'y' \\\n    --hash=sha256:0\nb==2\n"
     assert entries(text) == {

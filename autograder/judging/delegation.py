@@ -10,8 +10,8 @@ from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import Flag, FlagKind
 from autograder.judging.student_process import StudentProcess
 
-_MAX_FLAGS = 20
-_MAX_NAME = 80
+MAX_FLAGS = 20  # that one submission gets of one kind of look at it
+MAX_NAME = 80  # characters of a name in a flag
 
 
 def rules_of(homework: Homework) -> dict[str, list[str]]:
@@ -54,14 +54,14 @@ def recorded_flags(process: StudentProcess, homework: Homework) -> tuple[Flag, .
     known = set().union(*rules.values())
     noted = (
         call[:3]
-        for call in process.recorded()[:_MAX_FLAGS]
+        for call in process.recorded()[:MAX_FLAGS]
         if _is_call(call) and call[0] in rules.get(call[3], known)
     )
     return tuple(
         Flag(
             kind=FlagKind.DELEGATION,
             text=f"{name}, which an exercise forbids, was called while a check ran",
-            cell=cell[:_MAX_NAME],
+            cell=cell[:MAX_NAME],
             line=line,
         )
         for name, cell, line in dict.fromkeys(noted)

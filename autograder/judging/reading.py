@@ -7,15 +7,13 @@ trusted.
 from dataclasses import dataclass, field
 
 from autograder.homework_source.homework import CellKind, Homework
-from autograder.judging.delegation import breach_flag, breach_words, rules_of
+from autograder.judging.delegation import MAX_FLAGS, MAX_NAME, breach_flag, breach_words, rules_of
 from autograder.judging.results import CellFailure, Flag, FlagKind, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.judging.submission import Submission
 from autograder.sandbox.worker.peer import RemoteError
 
 _SECONDS = 20.0
-_MAX_FLAGS = 20
-_MAX_NAME = 80
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +66,10 @@ def read_code(process: StudentProcess, submission: Submission, homework: Homewor
         lost.setdefault(exercise, (Status.FAIL, breach_words(exercise, name, cell, line)))
         flags.append(breach_flag(exercise, name, cell, line))
     for kind, name, cell, line in suspicions:
-        text = f"{kind} {'into ' if kind == 'pries' else ''}{name[:_MAX_NAME]}"
+        text = f"{kind} {'into ' if kind == 'pries' else ''}{name[:MAX_NAME]}"
         flags.append(Flag(kind=FlagKind.HOSTILE, text=text, cell=cell, line=line))
     failures = {
         label: CellFailure(cell=label, status=Status.ERROR, message=message, traceback=traceback)
         for label, message, traceback in unread
     }
-    return Reading(lost=lost, flags=tuple(flags[:_MAX_FLAGS]), unread=failures)
+    return Reading(lost=lost, flags=tuple(flags[:MAX_FLAGS]), unread=failures)
