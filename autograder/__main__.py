@@ -1,4 +1,9 @@
-"""python -m autograder. Dask's workers import it too: all but the call stands elsewhere."""
+"""python -m autograder."""
+
+from autograder.quick_imports import spare
+
+if __name__ == "__main__":
+    spare()
 
 from autograder.cli.app import app
 

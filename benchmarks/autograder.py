@@ -129,7 +129,7 @@ def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[s
             recorder.record(result)
     checks = sum(check.seconds for result in results for check in result.checks)
     spent = {
-        "until the first is begun: Python, Dask, PyTorch, sandbox": first[0],
+        "until the first is begun: Python, PyTorch, sandbox": first[0],
         "checks, with the student's code that they call": checks / workers,
         "fork, student's cells, reading them": (sum(r.seconds for r in results) - checks) / workers,
         "gradebook and notebooks after the last is graded": began + seconds - graded,

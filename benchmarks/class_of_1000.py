@@ -22,7 +22,7 @@ from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore
 from autograder.class_run.run import grade_class
 from autograder.gradebook.gradebook import GradebookRecorder
-from autograder.judging.judge import TimeLimits
+from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import SubmissionResult
 from tests.homework.submissions import write_class
 from tests.homework.tables import load_homework, load_table, released_notebook

@@ -35,7 +35,7 @@ class SimulatedCluster(Cluster):
     """Workers that share this process."""
 
     @contextlib.contextmanager
-    def connect(self, most: int, device: str = "cpu") -> Iterator[Any]:
+    def connect(self, device: str = "cpu") -> Iterator[Any]:
         """Start as many threads as were asked for."""
         from distributed import Client, LocalCluster
 
@@ -84,7 +84,7 @@ def measure_scheduler(
     try:
         notebooks = {f"student-{n}": (notebook, None) for n in range(count)}
         options, ended = GradingOptions(cluster=SimulatedCluster(workers=MACHINES * CORES)), []
-        for graded, made_from in class_run._grade_in_parallel(course, notebooks, options):
+        for graded, made_from in class_run._grade_on_cluster(course, notebooks, options):
             store.keep(graded, made_from)
             ended.append(time.perf_counter())
     finally:

@@ -1,19 +1,38 @@
-"""The judges of one process, which keeps what is slow to start: the sandboxes."""
+"""Starts judges: what is slow to start, PyTorch and the sandbox, is started once for all."""
 
 import atexit
 import contextlib
 import hashlib
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
 import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
+
+import psutil
 
 from autograder.class_run.course import Course
+from autograder.class_run.judge_process import JudgeProcess, Started
 from autograder.class_run.options import GradingOptions
-from autograder.judging.judge import Judge
-from autograder.sandbox.sandbox import Sandbox
+from autograder.homework_source.homework import Homework
+from autograder.sandbox.zygote import SandboxError
+
+_ROOT = Path(__file__).parents[2]
+_LEAST_MB = 1024  # of a judge or a worker, however small the machine
+_START_SECONDS = 180.0
+_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 class Judges:
-    """Gives out judges; their sandboxes run until it is closed, or the process ends.
+    """Gives out judges; their server runs until this is closed, or the process ends.
 
     Args:
         scratch: Where to unpack what students may import; the system's place for such if None.
@@ -21,44 +40,187 @@ class Judges:
 
     def __init__(self, scratch: Path | None = None) -> None:
         self._scratch = scratch
-        self._sandboxes: dict[str, Sandbox] = {}
+        self._servers: dict[str, _Server] = {}
         self._opened = contextlib.ExitStack()
+        self._last: tuple[str, JudgeProcess] | None = None
         atexit.register(self.close)
 
-    def open(self, course: Course, options: GradingOptions) -> Judge:
-        """Return a judge for a homework.
+    def prepare(self, *, isolated: bool, device: str) -> None:
+        """Begin to start a server for whatever is opened next; returns at once.
+
+        Args:
+            isolated: Whether students' code will run in the sandbox.
+            device: Where the layers will run.
+        """
+        self._server("", isolated=isolated, device=device)
+
+    def open(self, course: Course, options: GradingOptions, *, beside: int = 0) -> JudgeProcess:
+        """Return a new judge.
 
         Args:
             course: The homework and its students' library.
             options: How long students' code may run, with what, where, and how well protected.
+            beside: How many other judges share the machine.
 
         Raises:
             SandboxError: The sandbox does not start.
         """
-        library = sorted(course.library.items())
-        text = repr((library, options.worker_limits, options.isolated, options.device))
-        key = hashlib.sha256(text.encode()).hexdigest()
-        if key not in self._sandboxes:
-            self._sandboxes[key] = sandbox = Sandbox(
-                self._unpack(course.library), limits=options.worker_limits,
-                device=options.device, isolated=options.isolated,
-            )  # fmt: skip
-            self._opened.callback(sandbox.close)
-        return Judge(
-            course.homework, self._sandboxes[key], limits=options.limits,
-            isolated=options.isolated, device=options.device,
-        )  # fmt: skip
+        memory_mb = min(options.worker_limits.memory_mb, _share_of_memory(beside + 1))
+        limits = replace(options.worker_limits, memory_mb=memory_mb)
+        library = repr(sorted(course.library.items()))
+        key = hashlib.sha256(library.encode()).hexdigest()
+        server = self._server(key, isolated=options.isolated, device=options.device)
+        server.fill(course.library)
+        server.preload(needed_modules(course.homework))
+        return JudgeProcess(
+            course.homework,
+            replace(options, worker_limits=limits),
+            lambda: server.start_judge(memory_mb),
+        )
+
+    def same(self, course: Course, options: GradingOptions) -> JudgeProcess:
+        """Return the judge that was asked for last, or a new one for another course or options.
+
+        Args:
+            course: As for ``open``.
+            options: As for ``open``.
+
+        Raises:
+            SandboxError: The sandbox does not start.
+        """
+        key = repr((course.digest, course.homework, options))
+        if self._last is None or self._last[0] != key:
+            if self._last:
+                self._last[1].close()
+            self._last = key, self.open(course, options, beside=(os.cpu_count() or 1) - 1)
+        return self._last[1]
 
     def close(self) -> None:
-        """End the sandboxes and remove what was unpacked; closing twice is allowed."""
-        self._sandboxes.clear()
+        """End the judges and the sandbox, remove what was unpacked; closing twice is allowed."""
+        self._servers.clear()
         self._opened.close()
 
-    def _unpack(self, library: dict[str, str]) -> Path:
-        unpacked = tempfile.TemporaryDirectory(prefix="student-edition-", dir=self._scratch)
-        folder = Path(self._opened.enter_context(unpacked))
+    def _server(self, key: str, *, isolated: bool, device: str) -> "_Server":
+        kind = f"{isolated} {device}"
+        if prepared := self._servers.pop(f" {kind}", None):
+            self._servers[f"{key} {kind}"] = prepared
+        if f"{key} {kind}" not in self._servers:
+            folder = tempfile.TemporaryDirectory(prefix="student-edition-", dir=self._scratch)
+            library = Path(self._opened.enter_context(folder))
+            made = _Server(library, isolated=isolated, device=device)
+            self._opened.callback(made.close)
+            self._servers[f"{key} {kind}"] = made
+        return self._servers[f"{key} {kind}"]
+
+
+class _Server:
+    """A process that judges are forked from, see ``judge_server``; started anew when it is gone.
+
+    Args:
+        library: An empty folder, for the ``course_lib`` that students may import.
+        isolated: Whether students' code runs in the sandbox.
+        device: Where the layers run.
+    """
+
+    def __init__(self, library: Path, *, isolated: bool, device: str) -> None:
+        self._library = library
+        self._arguments = [str(library), device, "isolated" if isolated else "open"]
+        self._preloaded: list[str] = []
+        self._closed = False
+        self._lock = threading.Lock()  # judges may be started by several threads
+        (library / "course_lib").mkdir()
+        self._launch()
+
+    def _launch(self) -> None:
+        self._control, theirs = socket.socketpair()
+        self._control.settimeout(_START_SECONDS)
+        paths = [str(_ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+        environment = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "OMP_NUM_THREADS": "1"}
+        with theirs:
+            program = ["-P", "-m", "autograder.class_run.judge_server", str(theirs.fileno())]
+            self._process = subprocess.Popen(  # noqa: S603 -- our own program
+                [sys.executable, *program, *self._arguments],
+                env=os.environ | environment, pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+
+    def fill(self, library: dict[str, str]) -> None:
+        """Write what students may import, unless it is there."""
         for name, text in library.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        return folder
+            path = self._library / name
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+
+    def preload(self, modules: Sequence[str]) -> None:
+        """Have the sandbox import modules before it gives out the next worker."""
+        self._preloaded = sorted({*self._preloaded, *modules})
+        self._ask({"preload": list(modules)})
+
+    def start_judge(self, memory_mb: int) -> Started:
+        """Fork a judge that may hold so much memory beyond what the server holds."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            answer = self._ask({"judge": memory_mb}, [theirs.fileno()])
+        process = psutil.Process(answer["judge"])
+        most = process.memory_info().rss + (memory_mb << 20)
+        return Started(Connection(ours.detach()), process, most)
+
+    def close(self) -> None:
+        """End it, its judges and its sandbox."""
+        self._closed = True
+        self._control.close()  # it ends when it is hung up
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _ask(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
+        with self._lock:
+            if self._closed:
+                raise SandboxError("the judges are closed")
+            if self._process.poll() is not None:  # killed from outside
+                self._control.close()
+                self._launch()
+                self._exchange({"preload": self._preloaded})
+            return self._exchange(request, descriptors)
+
+    def _exchange(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
+        try:
+            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
+            data = self._control.recv(65536)
+        except OSError as error:
+            raise SandboxError(f"the judges' server does not answer: {error}") from error
+        if not data:
+            raise SandboxError("the judges' server is gone")
+        answer: dict[str, Any] = json.loads(data)
+        if "sandbox" in answer:
+            raise SandboxError(answer["sandbox"])
+        return answer
+
+
+def needed_modules(homework: Homework) -> list[str]:
+    """Name what the cells of a homework would be the first to import.
+
+    Args:
+        homework: The instructor's notebook.
+
+    Returns:
+        Full names of modules.
+    """
+    text = "\n".join(cell.source for cell in homework.cells)
+    named = set(re.findall(r"^\s*(?:from|import) ([\w.]+)", text, re.MULTILINE))
+    if "backward" in text or "grad" in text:
+        named.add("torch.fx.experimental.symbolic_shapes")  # by the first backward pass
+    if "optim" in text:
+        named.add("torch._dynamo")  # by the first optimizer
+    return sorted(named | {"course_lib.testing"})
+
+
+def _share_of_memory(judges: int) -> int:
+    """Return the MiB that one of so many judges, or its worker, may hold on this machine."""
+    total = psutil.virtual_memory().total
+    with contextlib.suppress(OSError, ValueError):  # no such file, or "max"
+        total = min(total, int(_CGROUP_LIMIT.read_text()))
+    return max((total >> 20) // (2 * judges), _LEAST_MB)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from autograder.class_run.cluster import Cluster
-from autograder.judging.judge import TimeLimits
+from autograder.judging.check_limits import TimeLimits
 from autograder.sandbox.worker.isolation import Limits
 
 

@@ -1,28 +1,33 @@
 """Grades a class: notebooks travel by value to Dask workers, results come back as plain data."""
 
+import contextlib
 import itertools
 import math
+import queue
 import secrets
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sized
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from autograder.class_run.cluster import ClusterError, resources_of
+from autograder.class_run.cluster import ClusterError, resources_of, usual_workers
 from autograder.class_run.course import Course, installed_reference
+from autograder.class_run.judge_process import JudgeProcess
 from autograder.class_run.judges import Judges
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint
 from autograder.homework_source.homework import Homework
-from autograder.judging.judge import Judge, ungraded
-from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult
+from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult, ungraded
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
-from autograder.sandbox.sandbox import SandboxError, check_sandbox
+from autograder.sandbox.sandbox import check_sandbox
+from autograder.sandbox.zygote import SandboxError
 
 _TRIES = 3
 _PAUSE_SECONDS = 0.5
+_REJOIN_SECONDS = 15.0  # in which a worker that died may be started again
 _RECOUNT_SECONDS = 1.0  # between two looks at how many workers there are
 
 _turn = threading.Lock()  # a worker has one judge, whatever number of threads Dask gives it
@@ -42,6 +47,7 @@ def grade_class(
     options: GradingOptions,
     *,
     root: Path,
+    judges: Judges | None = None,
     store: ResultStore | None = None,
     on_start: Callable[[int], None] = lambda count: None,
     on_result: Callable[[SubmissionResult], None] = lambda result: None,
@@ -53,6 +59,8 @@ def grade_class(
         submissions: Folder laid out as nbgrader's: ``<student>/<homework>/<homework>.ipynb``.
         options: How to grade.
         root: The project's folder.
+        judges: Give out those that grade on this machine; if None, they are started here, and
+            ended.
         store: Keeps each result as it comes, and gives back those of an earlier run.
         on_start: Called with the number of submissions before the first is graded.
         on_result: Called with each result as it comes, in this process.
@@ -94,10 +102,13 @@ def grade_class(
             tell(known)
         else:
             missing[student] = (path, seed)
-    for result, made_from in _grade_in_parallel(course, missing, options):
-        if store and made_from:
-            store.keep(result, made_from)
-        tell(result)
+    with contextlib.ExitStack() as opened:
+        if judges is None:
+            judges = opened.enter_context(contextlib.closing(Judges()))
+        for result, made_from in _grade_in_parallel(course, missing, options, judges):
+            if store and made_from:
+                store.keep(result, made_from)
+            tell(result)
     return sorted(results, key=lambda result: result.student)
 
 
@@ -173,49 +184,135 @@ def _grade_in_parallel(
     course: Course,
     notebooks: dict[str, tuple[Path, int | None]],
     options: GradingOptions,
+    judges: Judges,
 ) -> Iterator[tuple[SubmissionResult, str]]:
     """Yield results as they come, each with its fingerprint; empty for one that must be redone."""
     if not notebooks:
-        return
-    from distributed import as_completed
+        return iter(())
+    if options.cluster.scheduler:
+        return _grade_on_cluster(course, notebooks, options)
+    return _grade_here(course, notebooks, options, judges)
 
-    with options.cluster.connect(len(notebooks), options.device) as client:
+
+def _grade_here(
+    course: Course,
+    notebooks: dict[str, tuple[Path, int | None]],
+    options: GradingOptions,
+    judges: Judges,
+) -> Iterator[tuple[SubmissionResult, str]]:
+    """Grade on this machine: each thread here waits for a judge in a process of its own."""
+    count = min(options.cluster.workers or usual_workers(options.device), len(notebooks))
+    idle: queue.SimpleQueue[JudgeProcess] = queue.SimpleQueue()
+    for _ in range(count):
+        idle.put(judges.open(course, options, beside=count - 1))
+
+    def grade(student: str, path: Path, seed: int | None) -> tuple[SubmissionResult, str]:
+        judge = idle.get()
+        try:
+            notebook = _read_notebook(path)
+            result = _grade_patiently(judge, notebook, student, seed)
+            return result, fingerprint(course, notebook)
+        except _UnreadableError as error:
+            return ungraded(course.homework, student, str(error)), ""
+        except SandboxError as error:
+            return _lost(course.homework, student, error), ""
+        finally:
+            idle.put(judge)
+
+    with ThreadPoolExecutor(count) as threads:
+        try:
+            futures = [threads.submit(grade, name, *given) for name, given in notebooks.items()]
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:  # nobody has patience for the rest
+            threads.shutdown(wait=False, cancel_futures=True)
+            judges.close()
+            raise
+
+
+def _grade_on_cluster(
+    course: Course, notebooks: dict[str, tuple[Path, int | None]], options: GradingOptions
+) -> Iterator[tuple[SubmissionResult, str]]:
+    """Send notebooks by value to the workers of a scheduler, a few at a time."""
+    from distributed import CancelledError, as_completed, wait
+
+    with options.cluster.connect(options.device) as client:
         shared = client.scatter(course, broadcast=True)
-        underway: dict[Any, tuple[str, str]] = {}
+        underway: dict[Any, str] = {}
+        made_from: dict[str, str] = {}
         vanished: list[SubmissionResult] = []
+        again: list[str] = []
+
+        def submit(student: str) -> Any:
+            path, seed = notebooks[student]
+            notebook = _read_notebook(path)
+            made_from[student] = fingerprint(course, notebook)
+            return client.submit(
+                _grade_one, shared, notebook, student, seed, options,
+                pure=False, resources=resources_of(options.device),
+            )  # fmt: skip
 
         def submit_each() -> Iterator[Any]:
-            for student, (path, seed) in notebooks.items():
+            for student in notebooks:
                 try:
-                    notebook = _read_notebook(path)
+                    future = submit(student)
                 except _UnreadableError as error:
                     vanished.append(ungraded(course.homework, student, str(error)))
-                    continue
-                future = client.submit(
-                    _grade_one, shared, notebook, student, seed, options,
-                    pure=False, resources=resources_of(options.device),
-                )  # fmt: skip
-                underway[future] = (student, fingerprint(course, notebook))
-                yield future
+                else:
+                    underway[future] = student
+                    yield future
 
         submitted = submit_each()
         room = _Room(client)
         finished = as_completed(list(itertools.islice(submitted, room.beside(underway))))
         for future in finished:
-            if future.status in ("cancelled", "lost"):
-                raise ClusterError(
-                    "the Dask scheduler is gone, or all its workers are; what was graded is kept: "
-                    "run again"
-                )
-            student, made_from = underway.pop(future)
-            if future.status == "finished":
-                yield SubmissionResult.from_json(future.result()), made_from
-            elif isinstance(error := future.exception(), ClusterError):
+            student = underway.pop(future)
+            if result := _result_of(future):
+                yield result, made_from[student]
+            elif isinstance(error := _error_of(future, client), ClusterError):
                 raise error
-            else:
-                yield _lost(course.homework, student, error), ""
+            else:  # its worker died, with what else waited there
+                again.append(student)
             finished.update(list(itertools.islice(submitted, room.beside(underway))))
+        for student in again:  # one at a time, so that who kills workers is alone with them
+            options.cluster.wait_for_a_worker(client, options.device)
+            shared = client.scatter(course, broadcast=True)
+            future = submit(student)
+            with contextlib.suppress(CancelledError):
+                wait(future)
+            if result := _result_of(future):
+                yield result, made_from[student]
+            else:
+                yield _lost(course.homework, student, _error_of(future, client)), ""
         yield from ((result, "") for result in vanished)
+
+
+def _result_of(future: Any) -> SubmissionResult | None:
+    """Return what a worker found; nothing if it found none, or is gone before it was fetched."""
+    from distributed import CancelledError
+
+    with contextlib.suppress(CancelledError):
+        if future.status == "finished":
+            return SubmissionResult.from_json(future.result())
+    return None
+
+
+def _error_of(future: Any, client: Any) -> BaseException:
+    """Return why a submission was not graded: on account of its worker, or of the cluster."""
+    from distributed import CancelledError
+
+    if future.status == "error":
+        with contextlib.suppress(CancelledError):
+            error: BaseException = future.exception()
+            return error
+    gives_up = time.monotonic() + _REJOIN_SECONDS
+    while client.status == "running" and time.monotonic() < gives_up:
+        if client.scheduler_info(n_workers=-1)["workers"]:
+            return RuntimeError("its worker was lost")
+        time.sleep(_PAUSE_SECONDS)
+    return ClusterError(
+        "the Dask scheduler is gone, or all its workers are; what was graded is kept: run again"
+    )
 
 
 class _Room:
@@ -242,34 +339,28 @@ class _Room:
 def _grade_one(
     course: Course, notebook: bytes, student: str, seed: int | None, options: GradingOptions
 ) -> dict[str, Any]:
-    """Grade one submission; runs in a Dask worker, which keeps its judges for the next.
-
-    A process of the student's that crashed may have been ended from outside: by a kill, or by a
-    machine short of memory. Such a submission is graded once more, with the same inputs.
-    """
-    import torch
+    """Grade one submission; runs in a Dask worker, which keeps its judge for the next."""
     from distributed import get_worker
 
-    torch.set_num_threads(1)
     if course.reference not in ("", installed_reference()):
         raise ClusterError(
             f"the worker on {socket.gethostname()} has another version of course_lib installed: "
             "its marks would not be ours. Install the same one there"
         )
-    if options.device == "cuda" and not torch.cuda.device_count():
+    if options.device == "cuda" and not _has_gpu():
         raise ClusterError(
             f"the worker on {socket.gethostname()} offers a GPU, and torch can use none there; see "
             "with nvidia-smi what it has, or start it without --resources GPU=1"
         )
-    seed = secrets.randbits(62) if seed is None else seed
     with _turn:
-        judge = _judges_of(get_worker()).open(course, options)
-        result = _grade_patiently(judge, notebook, student, seed)
-        ended = [check.status for check in result.checks]
-        ended += [failure.status for failure in result.cell_failures]
-        if Status.CRASH in ended:
-            result = _grade_patiently(judge, notebook, student, seed)
-    return result.to_json()
+        judge = _judges_of(get_worker()).same(course, options)
+        return _grade_patiently(judge, notebook, student, seed).to_json()
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.device_count() > 0
 
 
 def _judges_of(worker: Any) -> Judges:
@@ -279,10 +370,22 @@ def _judges_of(worker: Any) -> Judges:
     return worker.judges
 
 
-def _grade_patiently(judge: Judge, notebook: bytes, student: str, seed: int) -> SubmissionResult:
-    """Grade, and begin anew when the forking process is killed."""
-    for _ in range(_TRIES - 1):
+def _grade_patiently(
+    judge: JudgeProcess, notebook: bytes, student: str, seed: int | None
+) -> SubmissionResult:
+    """Grade, and begin anew when the forking process is killed.
+
+    A process of the student's that crashed may have been ended from outside: by a kill, or by a
+    machine short of memory. Such a submission is graded once more, with the same inputs.
+    """
+    seed = secrets.randbits(62) if seed is None else seed
+    for _ in range(_TRIES):
         try:
+            result = judge.grade(notebook, student, seed=seed)
+            ended = [check.status for check in result.checks]
+            ended += [failure.status for failure in result.cell_failures]
+            if Status.CRASH not in ended:
+                return result
             return judge.grade(notebook, student, seed=seed)
         except SandboxError:
             time.sleep(_PAUSE_SECONDS)

@@ -90,6 +90,6 @@ app.command(
     epilog=_examples(
         "python -m autograder doctor",
         "python -m autograder doctor --db postgresql://ta@db.example.org/gradebook",
-        "python -m autograder doctor --scheduler tcp://10.0.0.1:8786",
+        "python -m autograder doctor --scheduler tcp://10.0.0.1:8786 --trusted-network",
     ),
 )(doctor)

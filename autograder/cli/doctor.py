@@ -15,7 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.clean_text import one_line
-from autograder.cli.options import DatabaseToTry, Scheduler, TlsCa, TlsCert, TlsKey
+from autograder.cli.options import (
+    DatabaseToTry,
+    Scheduler,
+    TlsCa,
+    TlsCert,
+    TlsKey,
+    TrustedNetwork,
+)
 from autograder.cli.project import ROOT
 from autograder.cli.terminal import output
 
@@ -48,21 +55,23 @@ def doctor(
     tls_ca: TlsCa = None,
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
+    trusted_network: TrustedNetwork = False,
 ) -> None:
     """Say whether this machine can grade, and how to mend what is missing.
 
     Args:
         db: The gradebook's database; SQLite if empty and nbgrader_config.py names none.
-        scheduler: Address of a running Dask scheduler; empty for workers on this machine.
+        scheduler: Address of a running Dask scheduler; empty for this machine.
         tls_ca: Certificate of the authority, for a ``tls://`` scheduler.
         tls_cert: This client's certificate, likewise.
         tls_key: Its key, likewise.
+        trusted_network: Whether a ``tcp://`` scheduler's network is said to be trusted.
 
     Raises:
         Exit: With code 1, if something is missing that grading can't do without.
     """
     findings = examine(ROOT, db_url=db)
-    findings.append(_dask(scheduler, tls_ca, tls_cert, tls_key))
+    findings.append(_workers(scheduler, tls_ca, tls_cert, tls_key, trusted_network))
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     marks = {"ok": ("✓", "green"), "missing": ("✗", "bold red"), "without": ("–", "yellow")}
     for finding in findings:
@@ -132,8 +141,9 @@ def _text(path: Path) -> str:
 def _sandbox() -> Finding:
     """Run one cell as grading does."""
     from autograder.judging.student_process import StudentProcess
-    from autograder.sandbox.sandbox import Sandbox, SandboxError, check_sandbox
+    from autograder.sandbox.sandbox import Sandbox, check_sandbox
     from autograder.sandbox.worker.isolation import Limits
+    from autograder.sandbox.zygote import SandboxError
 
     try:
         check_sandbox()
@@ -180,17 +190,21 @@ def _database(root: Path, db_url: str) -> Finding:
     return Finding(subject="database", state="ok", found=f"{found}, {where}")
 
 
-def _dask(scheduler: str, ca: Path | None, cert: Path | None, key: Path | None) -> Finding:
-    """Ask a running scheduler for its workers, and whether they have what this machine has."""
+def _workers(
+    scheduler: str, ca: Path | None, cert: Path | None, key: Path | None, trusted: bool
+) -> Finding:
+    """Say how many grade here; or ask a running scheduler for its workers, and what they have."""
     from autograder.class_run.cluster import Cluster, ClusterError
 
     if not scheduler:
         cores = os.cpu_count() or 1
-        found = f"workers on this machine: {cores} {'core' if cores == 1 else 'cores'}"
-        return Finding(subject="Dask", state="ok", found=found)
+        found = f"{cores} at a time on this machine"
+        return Finding(subject="submissions", state="ok", found=found)
     try:
-        cluster = Cluster(scheduler=scheduler, ca_file=ca, cert_file=cert, key_file=key)
-        with cluster.connect(1) as client:
+        cluster = Cluster(
+            scheduler=scheduler, ca_file=ca, cert_file=cert, key_file=key, trusted_network=trusted
+        )
+        with cluster.connect() as client:
             workers = len(client.scheduler_info(n_workers=-1)["workers"])
             client.get_versions(check=True)
     except (ClusterError, ValueError) as error:

@@ -1,10 +1,12 @@
 """python -m autograder grade."""
 
+import contextlib
 from typing import Annotated
 
 import typer
 
 from autograder.cli.grading import (
+    begin_judges,
     grade_and_record,
     make_cluster,
     make_options,
@@ -27,6 +29,7 @@ from autograder.cli.options import (
     TlsCa,
     TlsCert,
     TlsKey,
+    TrustedNetwork,
     Workers,
 )
 from autograder.cli.terminal import output, print_grades
@@ -51,6 +54,7 @@ def grade(
     tls_ca: TlsCa = None,
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
+    trusted_network: TrustedNetwork = False,
     force: Annotated[
         bool,
         typer.Option(
@@ -69,13 +73,16 @@ def grade(
         Exit: With code 2, if an argument can't be used, and nothing is written then; with code
             1, if nbgrader refused to record a grade, or somebody's grading was interrupted.
     """
+    judges = begin_judges(scheduler, sandbox=sandbox, device=device)
     plan = make_plan(homework, submissions, out, db=db, book_url=book_url)
     options = make_options(
-        make_cluster(scheduler, workers, tls_ca, tls_cert, tls_key),
+        make_cluster(
+            scheduler, workers, tls_ca, tls_cert, tls_key, trusted_network=trusted_network
+        ),
         time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, force=force,
     )  # fmt: skip
-    with alone_in(plan.out):
-        results, refused = grade_and_record(plan, options)
+    with contextlib.closing(judges), alone_in(plan.out):
+        results, refused = grade_and_record(plan, options, judges)
         write_everything(plan, results)
     print_grades(results, output())
     tell_where(plan, results, refused)

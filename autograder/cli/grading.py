@@ -25,10 +25,11 @@ from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
 from autograder.reports.class_outputs import write_outputs
 from autograder.reports.feedback import check_book_url
-from autograder.sandbox.sandbox import SandboxError
+from autograder.sandbox.zygote import SandboxError
 
 if TYPE_CHECKING:
     from autograder.class_run.cluster import Cluster
+    from autograder.class_run.judges import Judges
     from autograder.class_run.options import GradingOptions
 
 
@@ -90,17 +91,43 @@ def make_plan(homework: str, submissions: Path, out: Path, *, db: str, book_url:
     )
 
 
-def make_cluster(
-    scheduler: str, workers: int | None, ca: Path | None, cert: Path | None, key: Path | None
-) -> "Cluster":
-    """Say where to grade, and begin to start the workers if that is here.
+def begin_judges(scheduler: str, *, sandbox: bool, device: Device) -> "Judges":
+    """Begin to start what grades on this machine: it takes seconds, in which one can go on.
 
     Args:
-        scheduler: Address of a running Dask scheduler; empty for workers on this machine.
-        workers: How many to start on this machine; as many as cores if None.
+        scheduler: Address of a running Dask scheduler; then nothing is started here.
+        sandbox: False runs students' code without protection.
+        device: Where the layers run.
+
+    Returns:
+        What gives out judges; to be closed.
+    """
+    from autograder.class_run.judges import Judges
+
+    judges = Judges()
+    if not scheduler:
+        judges.prepare(isolated=sandbox, device=device.value)
+    return judges
+
+
+def make_cluster(
+    scheduler: str,
+    workers: int | None,
+    ca: Path | None,
+    cert: Path | None,
+    key: Path | None,
+    *,
+    trusted_network: bool,
+) -> "Cluster":
+    """Say where to grade.
+
+    Args:
+        scheduler: Address of a running Dask scheduler; empty for this machine.
+        workers: How many submissions at a time on this machine; as many as cores if None.
         ca: Certificate of the authority, for a ``tls://`` scheduler.
         cert: This client's certificate, likewise.
         key: Its key, likewise.
+        trusted_network: Whether a ``tcp://`` scheduler's network is said to be trusted.
 
     Returns:
         Where to grade.
@@ -108,15 +135,13 @@ def make_cluster(
     Raises:
         Exit: With code 2, if an argument can't be used.
     """
-    from autograder.class_run.cluster import Cluster, prepare_local_workers
+    from autograder.class_run.cluster import Cluster
 
     with told_in_one_line(ValueError):
-        cluster = Cluster(
-            scheduler=scheduler, workers=workers, ca_file=ca, cert_file=cert, key_file=key
-        )
-    if not scheduler:
-        prepare_local_workers()
-    return cluster
+        return Cluster(
+            scheduler=scheduler, workers=workers, ca_file=ca, cert_file=cert, key_file=key,
+            trusted_network=trusted_network,
+        )  # fmt: skip
 
 
 def make_options(
@@ -147,7 +172,7 @@ def make_options(
     """
     from autograder.class_run.options import GradingOptions
     from autograder.gradebook.preprocessor import configured_judge
-    from autograder.judging.judge import TimeLimits
+    from autograder.judging.check_limits import TimeLimits
     from autograder.sandbox.time_limit import PATIENCE
 
     with told_in_one_line(SettingsError):
@@ -169,12 +194,15 @@ def make_options(
     )
 
 
-def grade_and_record(plan: Plan, options: "GradingOptions") -> tuple[list[SubmissionResult], str]:
+def grade_and_record(
+    plan: Plan, options: "GradingOptions", judges: "Judges"
+) -> tuple[list[SubmissionResult], str]:
     """Grade what is not graded yet, and write results into nbgrader's gradebook as they come.
 
     Args:
         plan: What to grade, and where to write.
         options: How to grade.
+        judges: What grades on this machine.
 
     Returns:
         One result for each student; and what nbgrader refused, in a line, empty if nothing.
@@ -198,7 +226,7 @@ def grade_and_record(plan: Plan, options: "GradingOptions") -> tuple[list[Submis
                 recording.enter_context(recorder)
                 write_course_config(course_folder, ROOT, plan.db_url)
 
-            results = _grade(plan, options, begin, recorder.record)
+            results = _grade(plan, options, judges, begin, recorder.record)
     except GradebookError as error:
         return results, one_line(str(error).strip().rpartition("\n")[2], 1000)
     return results, ""
@@ -207,6 +235,7 @@ def grade_and_record(plan: Plan, options: "GradingOptions") -> tuple[list[Submis
 def _grade(
     plan: Plan,
     options: "GradingOptions",
+    judges: "Judges",
     begin: Callable[[], None],
     record: Callable[[SubmissionResult], None],
 ) -> list[SubmissionResult]:
@@ -232,6 +261,7 @@ def _grade(
             plan.submissions,
             options,
             root=ROOT,
+            judges=judges,
             store=plan.store,
             on_start=on_start,
             on_result=on_result,

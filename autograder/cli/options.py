@@ -41,6 +41,13 @@ DeviceChoice = Annotated[Device, typer.Option(help="Where the layers run.")]
 Scheduler = Annotated[
     str, typer.Option(help="A running Dask scheduler, tcp://HOST:PORT or tls://HOST:PORT.")
 ]
+TrustedNetwork = Annotated[
+    bool,
+    typer.Option(
+        "--trusted-network",
+        help="For tcp://: nobody else can reach the scheduler, who could run code as you.",
+    ),
+]
 TlsCa = Annotated[
     Path | None, typer.Option(exists=True, dir_okay=False, help="For tls://: authority.")
 ]

@@ -1,7 +1,10 @@
 """python -m autograder regrade."""
 
+import contextlib
+
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.grading import (
+    begin_judges,
     grade_and_record,
     make_cluster,
     make_options,
@@ -24,6 +27,7 @@ from autograder.cli.options import (
     TlsCa,
     TlsCert,
     TlsKey,
+    TrustedNetwork,
     Workers,
 )
 from autograder.cli.terminal import output, print_changes
@@ -41,6 +45,7 @@ def regrade(
     tls_ca: TlsCa = None,
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
+    trusted_network: TrustedNetwork = False,
     db: DatabaseUrl = "",
     book_url: BookUrl = "",
 ) -> None:
@@ -56,17 +61,20 @@ def regrade(
     """
     from autograder.class_run.regrade import compare
 
+    judges = begin_judges(scheduler, sandbox=sandbox, device=device)
     plan = make_plan(homework, submissions, out, db=db, book_url=book_url)
     options = make_options(
-        make_cluster(scheduler, workers, tls_ca, tls_cert, tls_key),
+        make_cluster(
+            scheduler, workers, tls_ca, tls_cert, tls_key, trusted_network=trusted_network
+        ),
         time_limit=time_limit, sandbox=sandbox, device=device,
     )  # fmt: skip
-    with alone_in(plan.out):
+    with contextlib.closing(judges), alone_in(plan.out):
         with told_in_one_line(OSError):
             if not plan.store.read_all():
                 raise BadInputError(f"{out} holds no results of {plan.homework_id}: grade it first")
             earlier = plan.store.keep_copy()
-        results, refused = grade_and_record(plan, options)
+        results, refused = grade_and_record(plan, options, judges)
         interrupted = {result.student for result in results if result.interrupted}
         compared = compare(earlier.read_all(), results)
         changes = [change for change in compared if change.student not in interrupted]

@@ -12,8 +12,7 @@ from nbformat import NotebookNode
 
 from autograder.gradebook.inert_markup import make_inert
 from autograder.homework_source.homework import CellKind, Homework
-from autograder.judging.outputs import as_notebook_outputs
-from autograder.judging.results import CheckResult, Status, SubmissionResult
+from autograder.judging.results import CellOutput, CheckResult, Status, SubmissionResult
 from autograder.judging.submission import read_submission, read_written_answers
 
 
@@ -95,7 +94,7 @@ def write_outcomes(notebook: NotebookNode, result: SubmissionResult, homework: H
             cell.outputs = _outputs(checks[grade_id])
         else:
             shown = [output for output in result.outputs if output.cell == label]
-            cell.outputs = as_notebook_outputs(shown)
+            cell.outputs = _as_notebook_outputs(shown)
 
 
 def _outputs(check: CheckResult) -> list[NotebookNode]:
@@ -109,4 +108,14 @@ def _outputs(check: CheckResult) -> list[NotebookNode]:
         nbformat.v4.new_output(
             "error", ename=check.status.value, evalue=check.message, traceback=lines
         )
+    ]
+
+
+def _as_notebook_outputs(outputs: list[CellOutput]) -> list[NotebookNode]:
+    """Return what a cell showed as a notebook holds it, in forms that no page can run."""
+    return [
+        nbformat.v4.new_output("display_data", {"image/png": output.png})
+        if output.png
+        else nbformat.v4.new_output("stream", name="stdout", text=output.text)
+        for output in outputs
     ]

@@ -24,7 +24,7 @@ from autograder.homework_source.nbgrader_settings import (
     project_settings,
 )
 from autograder.homework_source.source import load_homework
-from autograder.judging.judge import TimeLimits
+from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import SubmissionResult
 from autograder.sandbox.worker.isolation import Limits
 
@@ -90,7 +90,7 @@ class TrustedJudge(NbGraderPreprocessor):
             isolated=self.isolated,
             device=self.device,
         )
-        judge = self._judges.open(course, options)
+        judge = self._judges.same(course, options)
         return judge.grade(nbformat.writes(notebook).encode(), student)
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from autograder.homework_source.generated_assignment import generate_assignment
 from autograder.homework_source.homework import Homework
-from autograder.homework_source.source import load_homework
+from autograder.homework_source.source import check_rules, load_homework
 from autograder.homework_source.student_edition import write_student_edition
 
 STUDENT_PACKAGES = ("torch", "numpy", "matplotlib", "safetensors", "tqdm", "jupyterlab")
@@ -93,6 +93,7 @@ def release(homework_id: str, root: Path) -> Release:
     """
     root = root.resolve()  # nbgrader changes the working directory
     homework = load_homework(homework_id, root)
+    check_rules(homework)
     number, name = homework.id.split("-")[0], f"{homework.id}.ipynb"
     made = Release(
         homework=homework,

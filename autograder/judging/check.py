@@ -18,8 +18,8 @@ from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import Cell
 from autograder.judging.results import UNUSABLE, UNWRITTEN, CheckResult, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
-from autograder.sandbox.sandbox import SandboxError
 from autograder.sandbox.worker.peer import RemoteError
+from autograder.sandbox.zygote import SandboxError
 from course_lib.testing import CheckFailure
 
 _DECIMAL = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+")

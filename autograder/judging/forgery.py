@@ -6,9 +6,6 @@ It counts for nothing, as only the student's own cells are read: it is told to t
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from nbformat import NotebookNode
-from nbgrader.utils import compute_checksum
-
 from autograder.homework_source.cell_text import students_text
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.results import Flag, FlagKind
@@ -80,6 +77,9 @@ def _perhaps_earlier(source: str, metadata: Mapping[str, Any]) -> str:
 
     Who forges a text can forge its checksum: this only tells where to look first.
     """
+    from nbformat import NotebookNode
+    from nbgrader.utils import compute_checksum  # it takes a second, and few need it
+
     nbgrader = metadata["nbgrader"]
     cell = NotebookNode(source=source, cell_type="code", metadata=NotebookNode(nbgrader=nbgrader))
     try:

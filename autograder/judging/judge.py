@@ -1,16 +1,17 @@
 """Grades one submission: the student's code in its process, the test cells here."""
 
 import contextlib
+import functools
 import os
 import secrets
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from autograder.homework_source.cell_text import without_magics
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.check import derive_seed, run_check
+from autograder.judging.check_limits import CheckLimits, TimeLimits
 from autograder.judging.delegation import recorded_flags, rules_of
 from autograder.judging.outputs import MAX_BYTES, check_shown
 from autograder.judging.reading import Reading, read_code
@@ -20,25 +21,19 @@ from autograder.judging.results import (
     CheckResult,
     Status,
     SubmissionResult,
+    not_earned,
+    ungraded,
 )
 from autograder.judging.student_process import StudentProcess
-from autograder.judging.submission import Step, SubmissionError, read_submission
-from autograder.sandbox.sandbox import Sandbox
+from autograder.judging.submission import (
+    Step,
+    SubmissionError,
+    instructors_step,
+    read_submission,
+)
+from autograder.sandbox.zygote import Zygote
 
 _MOST_FAILURES = 20  # cells whose errors are told
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimeLimits:
-    """How long a student's code may run.
-
-    Attributes:
-        check_seconds: One check, or one cell, see ``TimeLimit``.
-        submission_seconds: A whole notebook, by the clock.
-    """
-
-    check_seconds: float = 30.0
-    submission_seconds: float = 600.0
 
 
 class Judge:
@@ -55,7 +50,7 @@ class Judge:
     def __init__(
         self,
         homework: Homework,
-        sandbox: Sandbox,
+        sandbox: Zygote,
         *,
         limits: TimeLimits,
         isolated: bool = True,
@@ -66,16 +61,29 @@ class Judge:
         self._limits = limits
         self._isolated = isolated
         self._device = device
+        self._reference: dict[str, float] = {}
         rules = rules_of(homework).values()
         self._watched = sorted({name for names in rules for name in names})
 
-    def grade(self, notebook: bytes, student: str, *, seed: int | None = None) -> SubmissionResult:
+    def grade(
+        self,
+        notebook: bytes,
+        student: str,
+        *,
+        seed: int | None = None,
+        known: Mapping[str, CheckResult] | None = None,
+        on_check: Callable[[str], None] = lambda check: None,
+        on_result: Callable[[CheckResult], None] = lambda result: None,
+    ) -> SubmissionResult:
         """Grade one notebook.
 
         Args:
             notebook: The file's bytes as handed in.
             student: The student's id.
             seed: Draws the hidden inputs; a fresh one if None.
+            known: Results, by check, that stand already: of a judge that was ended in its work.
+            on_check: Called with each check before it runs.
+            on_result: Called with its result.
 
         Returns:
             One outcome for each check, whatever the notebook holds.
@@ -86,32 +94,19 @@ class Judge:
             submission = read_submission(notebook, self._homework)
         except SubmissionError as error:
             return ungraded(self._homework, student, str(error), seed=seed)
-        process = StudentProcess(
-            self._sandbox,
-            seconds=self._limits.check_seconds,
-            submission_seconds=self._limits.submission_seconds,
-            watched=self._watched,
-        )
-        try:
+        with self._process() as process:
             reading = read_code(process, submission, self._homework)
-            run = _Run(
-                process,
-                reading,
-                seconds=self._limits.check_seconds,
-                characters=self._sandbox.limits.output_characters,
-                device=self._device,
-                seed=derive_seed(seed, student),
-            )
+            run = self._run(process, reading, self._reference_seconds, derive_seed(seed, student))
+            run.results.update(known or {})
+            run.on_check, run.on_result = on_check, on_result
             for step in submission.steps:
                 run.do(step)
             called = recorded_flags(process, self._homework)
-        finally:
-            process.stop()
         return SubmissionResult(
             student=student,
             homework=self._homework.id,
             checks=tuple(
-                run.results.get(c.grade_id, _not_earned(c, Status.MANUAL))
+                run.results.get(c.grade_id, not_earned(c, Status.MANUAL))
                 for c in self._homework.checks
             ),
             cell_failures=_first_of(tuple(run.failures.values())),
@@ -122,23 +117,42 @@ class Judge:
             sandboxed=self._isolated,
         )
 
+    @contextlib.contextmanager
+    def _process(self) -> Iterator[StudentProcess]:
+        process = StudentProcess(
+            self._sandbox,
+            seconds=self._limits.check_seconds,
+            submission_seconds=self._limits.submission_seconds,
+            watched=self._watched,
+        )
+        try:
+            yield process
+        finally:
+            process.stop()
 
-def ungraded(homework: Homework, student: str, reason: str, *, seed: int = 0) -> SubmissionResult:
-    """Return the result of a submission that can't be run.
+    def _run(
+        self,
+        process: StudentProcess,
+        reading: Reading,
+        reference_seconds: Callable[[str], float],
+        seed: int,
+    ) -> "_Run":
+        limits = CheckLimits(self._limits.check_seconds, reference_seconds)
+        characters = self._sandbox.limits.output_characters
+        return _Run(process, reading, limits, characters=characters, device=self._device, seed=seed)
 
-    Args:
-        homework: The instructor's notebook.
-        student: The student's id.
-        reason: Why, in words for the student.
-        seed: The seed it would have been graded with.
-
-    Returns:
-        A result in which every check is INVALID and earns nothing.
-    """
-    checks = tuple(_not_earned(cell, Status.INVALID, reason) for cell in homework.checks)
-    return SubmissionResult(
-        student=student, homework=homework.id, checks=checks, error=reason, seed=seed
-    )
+    def _reference_seconds(self, check: str) -> float:
+        """Return how long a check takes with the instructor's own solution; tried out once."""
+        if not self._reference:
+            with self._process() as process:
+                whatever_it_takes = self._limits.check_seconds
+                reading = Reading(lost={}, flags=())
+                run = self._run(process, reading, lambda check: whatever_it_takes, seed=0)
+                for cell in self._homework.cells:
+                    if cell.kind in (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST):
+                        run.do(instructors_step(cell))
+            self._reference = {check: result.seconds for check, result in run.results.items()}
+        return self._reference.get(check, 0.0)
 
 
 class _Run:
@@ -148,8 +162,8 @@ class _Run:
         self,
         process: StudentProcess,
         reading: Reading,
+        limits: CheckLimits,
         *,
-        seconds: float,
         characters: int,
         device: str,
         seed: int,
@@ -157,11 +171,13 @@ class _Run:
         self._lost = reading.lost
         self._unread = reading.unread
         self._process = process
-        self._seconds = seconds
+        self._limits = limits
         self._characters = characters
         self._device = device
         self._seed = seed
         self._trusted: dict[str, Any] = {"__name__": "__check__"}
+        self.on_check: Callable[[str], None] = lambda check: None
+        self.on_result: Callable[[CheckResult], None] = lambda result: None
         self.results: dict[str, CheckResult] = {}
         self.failures: dict[str, CellFailure] = {}
         self.outputs: list[CellOutput] = []
@@ -169,13 +185,7 @@ class _Run:
     def do(self, step: Step) -> None:
         if step.kind is CellKind.TEST:
             assert step.cell is not None
-            if step.cell.exercise in self._lost:
-                status, message = self._lost[step.cell.exercise]
-                self.results[step.label] = _not_earned(step.cell, status, message)
-                return
-            self.results[step.label] = run_check(
-                step.cell, self._process, self._trusted, seed=self._seed, seconds=self._seconds
-            )
+            self._check(step.cell)
             return
         if step.label in self._unread:
             self.failures[step.label] = self._unread[step.label]
@@ -192,6 +202,21 @@ class _Run:
             self.outputs += check_shown(
                 step.label, self._process.take_shown(), characters=self._characters, room=room
             )
+
+    def _check(self, cell: Cell) -> None:
+        if cell.grade_id in self.results:
+            return
+        self.on_check(cell.grade_id)
+        if cell.exercise in self._lost:
+            status, message = self._lost[cell.exercise]
+            result = not_earned(cell, status, message)
+        else:
+            result = self._limits.run(cell, functools.partial(self._attempt, cell))
+        self.results[cell.grade_id] = result
+        self.on_result(result)
+
+    def _attempt(self, cell: Cell, seconds: float) -> CheckResult:
+        return run_check(cell, self._process, self._trusted, seed=self._seed, seconds=seconds)
 
 
 @contextlib.contextmanager
@@ -215,10 +240,3 @@ def _first_of(failures: tuple[CellFailure, ...]) -> tuple[CellFailure, ...]:
     message = f"{left_out} more cells did not run to their end."
     rest = CellFailure(cell="further cells", status=Status.ERROR, message=message)
     return (*failures[:_MOST_FAILURES], rest)
-
-
-def _not_earned(cell: Cell, status: Status, message: str = "") -> CheckResult:
-    return CheckResult(
-        check=cell.grade_id, exercise=cell.exercise, title=cell.title, status=status, score=0.0,
-        max_score=cell.points, message=message, read=cell.read,
-    )  # fmt: skip

@@ -4,9 +4,6 @@ import base64
 import binascii
 from typing import Any
 
-import nbformat
-from nbformat import NotebookNode
-
 from autograder.clean_text import clean_text
 from autograder.judging.results import CellOutput
 
@@ -43,23 +40,6 @@ def check_shown(cell: str, shown: Any, *, characters: int, room: int) -> list[Ce
         if room >= 0:
             kept.append(output)
     return kept
-
-
-def as_notebook_outputs(outputs: list[CellOutput]) -> list[NotebookNode]:
-    """Return outputs as a notebook holds them, in forms that no page can run.
-
-    Args:
-        outputs: Of one cell.
-
-    Returns:
-        Streams of text, and pictures.
-    """
-    return [
-        nbformat.v4.new_output("display_data", {"image/png": output.png})
-        if output.png
-        else nbformat.v4.new_output("stream", name="stdout", text=output.text)
-        for output in outputs
-    ]
 
 
 def _is_png(code: str) -> bool:

@@ -9,7 +9,10 @@ import enum
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from autograder.homework_source.homework import Cell, Homework
+
 UNUSABLE = "What your code returned could not be used by the check"  # begins such a message
+STOPPED = "Your code was stopped after"  # begins such a message
 UNWRITTEN = "is not written yet"  # in the message where a stub was called
 
 
@@ -184,3 +187,38 @@ class SubmissionResult:
         outputs = tuple(CellOutput(**output) for output in data.get("outputs", ()))
         found = {"checks": checks, "cell_failures": failures, "flags": flags, "outputs": outputs}
         return cls(**{**data, **found})
+
+
+def not_earned(cell: Cell, status: Status, message: str = "") -> CheckResult:
+    """Return the result of a check that did not run.
+
+    Args:
+        cell: The instructor's cell.
+        status: Why not.
+        message: In words for the student.
+
+    Returns:
+        No points.
+    """
+    return CheckResult(
+        check=cell.grade_id, exercise=cell.exercise, title=cell.title, status=status, score=0.0,
+        max_score=cell.points, message=message, read=cell.read,
+    )  # fmt: skip
+
+
+def ungraded(homework: Homework, student: str, reason: str, *, seed: int = 0) -> SubmissionResult:
+    """Return the result of a submission that can't be run.
+
+    Args:
+        homework: The instructor's notebook.
+        student: The student's id.
+        reason: Why, in words for the student.
+        seed: The seed it would have been graded with.
+
+    Returns:
+        A result in which every check is INVALID and earns nothing.
+    """
+    checks = tuple(not_earned(cell, Status.INVALID, reason) for cell in homework.checks)
+    return SubmissionResult(
+        student=student, homework=homework.id, checks=checks, error=reason, seed=seed
+    )

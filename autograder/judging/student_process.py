@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from autograder.clean_text import one_line
-from autograder.judging.results import CellFailure, Status
-from autograder.sandbox.sandbox import Sandbox, SandboxError, Worker
+from autograder.judging.results import STOPPED, CellFailure, Status
 from autograder.sandbox.time_limit import PATIENCE, TimeLimit, by_the_clock
 from autograder.sandbox.worker.peer import Peer, RemoteError
 from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
+from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 
 _GRACE_SECONDS = 0.5
 _START_SECONDS = 60.0
@@ -45,7 +45,7 @@ class StudentProcess:
 
     def __init__(
         self,
-        sandbox: Sandbox,
+        sandbox: Zygote,
         *,
         seconds: float,
         submission_seconds: float,
@@ -209,7 +209,7 @@ class StudentProcess:
             return self._notebook_timeout()
         if limit.is_used_up:
             return (
-                f"Your code was stopped after {limit.seconds:g} s. Look for a loop that never "
+                f"{STOPPED} {limit.seconds:g} s. Look for a loop that never "
                 "ends, or for loops over positions where one matrix product would do."
             )
         return (

@@ -100,9 +100,14 @@ def read_submission(data: bytes, homework: Homework) -> Submission:
     return Submission(steps=tuple(steps), flags=tuple(dict.fromkeys(flags)))
 
 
+def instructors_step(cell: Cell) -> Step:
+    """Return what to do with a code cell as the instructor wrote it."""
+    return Step(kind=cell.kind, label=cell.grade_id, source=cell.source, cell=cell)
+
+
 def _steps(cell: Cell, sources: dict[str, str]) -> Iterator[Step]:
     if cell.kind in (CellKind.SETUP, CellKind.TEST):
-        yield Step(kind=cell.kind, label=cell.grade_id, source=cell.source, cell=cell)
+        yield instructors_step(cell)
     elif cell.kind is CellKind.SOLUTION:
         source = sources.get(cell.grade_id, "")
         yield Step(kind=cell.kind, label=cell.grade_id, source=source, cell=cell)

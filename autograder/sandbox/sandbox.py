@@ -6,7 +6,6 @@ course folder, also where the course lies among Python's files.
 """
 
 import atexit
-import json
 import os
 import shutil
 import signal
@@ -14,11 +13,12 @@ import socket
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from autograder.sandbox.worker.isolation import Limits
+from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 
 _WORKER_PACKAGE = Path(__file__).parent / "worker"
 _COURSE_PACKAGES = ("course_lib", "autograder")
@@ -27,113 +27,87 @@ _NOBODY = 65534
 _INSTALL = "sudo apt-get install bubblewrap"
 
 
-class SandboxError(RuntimeError):
-    """The sandbox can't be set up; the message says how to mend it."""
-
-
-@dataclass(frozen=True)
-class Worker:
-    """A process that will run one student's code.
-
-    Attributes:
-        connection: The judge's end of the socket that the worker answers on.
-        pid: Its number in the sandbox, for ``Sandbox.stop``.
-    """
-
-    connection: socket.socket
-    pid: int
-
-
-class Sandbox:
+class Sandbox(Zygote):
     """A forking process with everything imported, shut in bubblewrap.
 
+    It starts at once, and imports while the caller goes on: the first question waits for it.
+
     Args:
-        library: Folder that holds the ``course_lib`` which students may import.
+        library: Folder that holds the ``course_lib`` which students may import. It may be filled
+            until the first worker is started.
         limits: What each worker may use; also an attribute.
         device: ``cpu`` or ``cuda``; with ``cuda`` the GPU's device files are let in.
         isolated: False runs without any protection, for machines without bubblewrap.
 
     Raises:
-        SandboxError: It did not start.
+        SandboxError: bubblewrap is not installed.
     """
 
     def __init__(
         self, library: Path, *, limits: Limits, device: str = "cpu", isolated: bool = True
     ) -> None:
         self._library = library
-        self.limits = limits
         self._device = device
         self._isolated = isolated
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._preloaded: set[str] = set()
         self._closed = False
-        self._launch()
+        super().__init__(self._launch(), limits)
         atexit.register(self.close)
 
-    def _launch(self) -> None:
+    def _launch(self) -> socket.socket:
         ours, theirs = socket.socketpair()
-        self._control = ours
-        command, environment = self._command(theirs.fileno())
-        self._process = subprocess.Popen(  # noqa: S603 -- the command is ours
-            command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, start_new_session=True,
-        )  # fmt: skip
-        theirs.close()
+        with theirs:
+            command, environment = self._command(theirs.fileno())
+            self._process = subprocess.Popen(  # noqa: S603 -- the command is ours
+                command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+                stderr=subprocess.PIPE, start_new_session=True,
+            )  # fmt: skip
         ours.settimeout(_START_SECONDS)
+        self._is_ready = False
+        return ours
+
+    def start(self) -> Worker:
+        """Fork a worker, see ``Zygote``; where the forking process was killed, of a new one."""
+        self._revive()
+        return super().start()
+
+    def share(self) -> socket.socket:
+        """Fork the forking process, see ``Zygote``; where it was killed, a new one."""
+        self._revive()
+        return super().share()
+
+    def preload(self, modules: Sequence[str]) -> None:
+        """Import what workers will need, see ``Zygote``; once in this sandbox's life."""
+        super().preload(sorted(set(modules) - self._preloaded))
+        self._preloaded |= set(modules)
+
+    def _revive(self) -> None:
+        if self._closed:
+            raise SandboxError("the sandbox is closed")
+        if self._is_ready and self._process.poll() is not None:
+            self._end_process()
+            self._control = self._launch()
+
+    def _ask(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
+        if not self._is_ready:
+            self._await_ready()
+        try:
+            return super()._ask(request, descriptors)
+        except SandboxError:
+            self._end_process()
+            raise
+
+    def _await_ready(self) -> None:
         try:
             self._read_answer()
+            self._is_ready = True
+            if self._preloaded:
+                super()._ask({"preload": sorted(self._preloaded)})
         except (OSError, EOFError) as error:
             self._end_process()
             reason = self._process.stderr.read().decode(errors="replace")  # type: ignore[union-attr]
             raise SandboxError(f"the sandbox did not start: {reason.strip() or error}") from error
-
-    def start(self) -> Worker:
-        """Fork a worker.
-
-        Returns:
-            The worker, ready within milliseconds.
-
-        Raises:
-            SandboxError: It was closed, or the forking process is gone and does not come back.
-        """
-        if self._closed:
-            raise SandboxError("the sandbox is closed")
-        if self._process.poll() is not None:  # killed from outside: start another
-            self._end_process()
-            self._launch()
-        ours, theirs = socket.socketpair()
-        with theirs:
-            answer = self._ask({"start": asdict(self.limits)}, [theirs.fileno()])
-        return Worker(connection=ours, pid=answer["worker"])
-
-    def stop(self, worker: Worker, *, grace: float = 0.0) -> int | None:
-        """End a worker and everything that it started.
-
-        Args:
-            worker: What ``start`` returned.
-            grace: Seconds to let it end by itself first.
-
-        Returns:
-            Its exit code, negative for the signal that ended it; None if it had to be killed.
-
-        Raises:
-            SandboxError: The forking process is gone, and the worker with it.
-        """
-        worker.connection.close()
-        ended: int | None = self._ask({"stop": worker.pid, "grace": grace})["ended"]
-        return ended
-
-    def used(self, worker: Worker) -> float:
-        """Return the seconds of processor time that a worker and all it started have used.
-
-        Those of a crowd count for more than they got, see ``worker.usage``.
-
-        Args:
-            worker: What ``start`` returned.
-
-        Raises:
-            SandboxError: The forking process is gone.
-        """
-        return float(self._ask({"used": worker.pid})["seconds"])
 
     def close(self) -> None:
         """End the forking process and with it all workers; closing twice is allowed."""
@@ -150,24 +124,6 @@ class Sandbox:
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-
-    def _ask(self, request: dict[str, Any], descriptors: list[int] | None = None) -> dict[str, Any]:
-        try:
-            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors or [])
-            return self._read_answer()
-        except (OSError, EOFError) as error:
-            self._end_process()  # one that is late would answer the next question with this answer
-            raise SandboxError("the forking process is gone") from error
-
-    def _read_answer(self) -> dict[str, Any]:
-        line = bytearray()
-        while not line.endswith(b"\n"):
-            data = self._control.recv(4096)
-            if not data:
-                raise EOFError("the forking process hung up")
-            line += data
-        answer: dict[str, Any] = json.loads(line)
-        return answer
 
     def _command(self, fd: int) -> tuple[list[str], dict[str, str]]:
         environment = {
@@ -261,8 +217,14 @@ def _enter(program: str) -> tuple[list[str], list[str]]:
     bubblewrap makes its mounts as root, and hands over to nobody.
     """
     if os.geteuid() != 0:
-        return [program, "--unshare-all", "--cap-drop", "ALL"], []
-    alone = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
+        return [program, "--die-with-parent", "--unshare-all", "--cap-drop", "ALL"], []
+    alone = [
+        "--die-with-parent",
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-uts",
+    ]
     change_user = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     as_nobody = ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups",
                  "--inh-caps=-all", "--no-new-privs", "--"]  # fmt: skip

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
-from autograder.judging.judge import Judge, TimeLimits
+from autograder.judging.check_limits import TimeLimits
+from autograder.judging.judge import Judge
 from autograder.judging.results import SubmissionResult
 from autograder.sandbox import time_limit
-from autograder.sandbox.sandbox import Sandbox, SandboxError, check_sandbox
+from autograder.sandbox.sandbox import Sandbox, check_sandbox
 from autograder.sandbox.worker.isolation import Limits
+from autograder.sandbox.zygote import SandboxError
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,6 +33,7 @@ def sandbox(tmp_path_factory):
     for name in ("__init__.py", "testing.py"):
         shutil.copy(ROOT / "course_lib" / name, library / "course_lib" / name)
     sandbox = Sandbox(library, limits=Limits(memory_mb=1024, scratch_mb=16, open_files=64))
+    sandbox.preload(["course_lib.testing", "matplotlib.pyplot"])
     yield sandbox
     sandbox.close()
 

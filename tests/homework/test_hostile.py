@@ -13,7 +13,7 @@ from autograder.class_run.judges import Judges
 from autograder.class_run.options import GradingOptions
 from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import CellKind
-from autograder.judging.judge import TimeLimits
+from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import Status, SubmissionResult
 from autograder.reports.feedback import render_feedback
 from autograder.sandbox.worker.isolation import Limits

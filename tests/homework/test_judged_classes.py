@@ -4,12 +4,15 @@ One sample class, which has every way to fail, and some of each table: all of th
 one process. ``make proof`` has the judge grade them all, a quarter of an hour on two cores.
 """
 
+import contextlib
+
 import pytest
 
 from autograder.class_run.cluster import Cluster
+from autograder.class_run.judges import Judges
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
-from autograder.judging.judge import TimeLimits
+from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import Status
 from tests.homework.submissions import nothing_written, write_class
 from tests.homework.tables import (
@@ -31,12 +34,13 @@ def of_every_day(homework_id, table):
     return table.submissions[::EVERY]
 
 
-def graded(homework_id, students, folder, cluster, seconds):
+def graded(homework_id, students, folder, judges, seconds):
     """Grade a class, with so many seconds for a check."""
     homework = load_homework(homework_id)
     write_class(students, homework, released_notebook(homework_id), folder)
-    options = GradingOptions(limits=TimeLimits(check_seconds=seconds), cluster=cluster)
-    results = grade_class(homework, folder, options, root=ROOT)
+    limits = TimeLimits(check_seconds=seconds)
+    options = GradingOptions(limits=limits, cluster=Cluster(workers=2))
+    results = grade_class(homework, folder, options, root=ROOT, judges=judges)
     return {result.student: result for result in results}
 
 
@@ -50,11 +54,10 @@ def test_the_judge_gives_every_submission_its_marks(homework_id, whole, tmp_path
     # Those that only run out of time wait for nothing but their limit: theirs is short.
     endless = [student for student in students if student.status is Status.TIMEOUT]
     others = [student for student in students if student.status is not Status.TIMEOUT]
-    with Cluster(workers=2).connect(2) as client:
-        both = Cluster(scheduler=client.scheduler.address)
-        by_name = graded(homework_id, others, tmp_path / "others", both, table.seconds)
+    with contextlib.closing(Judges()) as judges:
+        by_name = graded(homework_id, others, tmp_path / "others", judges, table.seconds)
         if endless:
-            by_name |= graded(homework_id, endless, tmp_path / "endless", both, 2.0)
+            by_name |= graded(homework_id, endless, tmp_path / "endless", judges, 2.0)
     for student in students:
         result = by_name[student.student]
         lost = [c for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)]

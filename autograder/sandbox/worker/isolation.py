@@ -85,7 +85,7 @@ def enter_own_namespaces(limits: Limits) -> None:
         leave_keyring()
     except OSError:  # another worker may have used up all the keys that this user may have
         _check(_libc.syscall(_KEYCTL, _KEYCTL_CLEAR, _OUR_SESSION_KEYRING), "keyctl")
-    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl(PDEATHSIG)")
+    die_with_parent()
     _check(_libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None), "mount /")
     size = f"size={limits.scratch_mb}m,nr_inodes=20000".encode()
     python = _python_below_tmp()
@@ -136,6 +136,15 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(NO_NEW_PRIVS)")
     _check(_libc.capset(header, no_capabilities), "capset")
     _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl(DUMPABLE)")
+
+
+def die_with_parent() -> None:
+    """Let the kernel kill this process when the one that forked it ends.
+
+    Raises:
+        OSError: The kernel refused.
+    """
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl(PDEATHSIG)")
 
 
 def leave_keyring() -> None:

@@ -1,6 +1,9 @@
-"""What a worker takes of the processor: what its processes use, and what too many of them want."""
+"""What a worker takes of the machine: its processes' time, their memory, what too many want."""
 
 import contextlib
+import os
+import re
+import resource
 import time
 from pathlib import Path
 
@@ -11,18 +14,25 @@ AT_ONCE = 8
 
 
 class Usage:
-    """The processor time of a worker and of all that it started.
+    """The processor time and the memory of a worker and of all that it started.
 
     Threads beyond ``AT_ONCE`` that are at work, or wait for their turn, count as if each of them
     had a processor: a thousand that share one keep everybody else from it, and would seem to use no
     more than a single one.
 
+    Memory is what its processes hold beyond the pages that this one, from which they are forked,
+    shares with them; or the pages that they had a fault for, if these are more. What a process of
+    the student's shares with its own forks counts for each of them.
+
     Args:
         pid: The worker.
+        most_bytes: The memory that all its processes may hold together.
     """
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, *, most_bytes: int) -> None:
         self._pid = pid
+        self._most_bytes = most_bytes
+        self._inherited, _ = _memory(os.getpid())
         self._crowd = 0.0  # seconds
         self._looked = time.monotonic()
 
@@ -38,6 +48,14 @@ class Usage:
         self._crowd += max(at_work - AT_ONCE, 0) * (now - self._looked)
         self._looked = now
         return used + self._crowd
+
+    def is_greedy(self) -> bool:
+        """Whether its processes hold more memory than they may."""
+        held = 0
+        for process in _tree(self._pid):
+            anonymous, faulted = _memory(process.pid)
+            held += max(anonymous - self._inherited, min(anonymous, faulted))
+        return held > self._most_bytes
 
 
 def _tree(pid: int) -> list[psutil.Process]:
@@ -55,3 +73,14 @@ def _at_work(pid: int) -> int:
         with contextlib.suppress(OSError):  # ended since
             count += thread.read_bytes().rpartition(b")")[2].split()[0] == b"R"
     return count
+
+
+def _memory(pid: int) -> tuple[int, int]:
+    """Return the bytes of a process that no file backs, and those that it had faults for."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+        stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:  # ended since
+        return 0, 0
+    kilobytes = re.findall(r"^(?:RssAnon|RssShmem):\s+(\d+) kB", status, re.MULTILINE)
+    return 1024 * sum(map(int, kilobytes)), int(stat[7]) * resource.getpagesize()

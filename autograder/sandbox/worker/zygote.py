@@ -1,8 +1,9 @@
 """The forking process: imports everything once, then forks a worker for each submission.
 
 It speaks over a Unix socket with the judge: one JSON object a message, one answer each. With
-``start`` comes the socket that the new worker will answer on. It runs no code of students, starts
-no thread and touches no GPU, so that its forks are sound.
+``start`` comes the socket that the new worker will answer on, with ``share`` the one on which a
+copy of this process will serve another judge. It runs no code of students, starts no thread and
+touches no GPU, so that its forks are sound.
 """
 
 import contextlib
@@ -10,12 +11,12 @@ import gc
 import importlib
 import json
 import os
-import pkgutil
 import resource
 import select
 import signal
 import socket
 import sys
+import time
 from dataclasses import fields
 from typing import Any
 
@@ -28,6 +29,8 @@ from .isolation import (
 )
 from .usage import Usage
 
+_LOOK_SECONDS = 0.2  # between two looks at the memory of a worker
+
 
 def main() -> None:
     """Serve the socket whose descriptor is the first argument, until the judge hangs up."""
@@ -37,72 +40,114 @@ def main() -> None:
         leave_keyring()
     _import_everything()
     control.sendall(b'{"ready": true}\n')
-    workers: dict[int, Usage] = {}
-    while True:
-        data, descriptors, _, _ = socket.recv_fds(control, 65536, 1)
-        if not data:
-            break
-        answer = _serve(json.loads(data), descriptors, workers, isolated, control)
-        control.sendall(json.dumps(answer).encode() + b"\n")
-    for pid in workers:
-        _kill(pid, isolated)
+    _Zygote(control, isolated).serve()
 
 
 def _import_everything() -> None:
-    import matplotlib.pyplot as plt
     import numpy.ctypeslib  # noqa: F401 -- safetensors would import it with the first tensor
     import torch
-    import torch._dynamo  # what the first optimizer would import
-    import torch.fx.experimental.symbolic_shapes  # what the first backward pass would import
 
     from . import reading, recorder  # noqa: F401
     from .peer import Peer  # noqa: F401
     from .shell import make_shell
 
     torch.set_num_threads(1)
-    plt.get_backend()
     make_shell()
-    _import_course_lib()
     reading.read([("", "%time x = 1", True)], {})  # fills the caches of the parsers
     # Looks at the processor once, for all: a worker's own /proc may be empty.
     torch.nn.functional.embedding_bag(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, 1))
+    _settle()
+
+
+def _settle() -> None:
+    """Keep the children from copying pages that the garbage collector would touch."""
     gc.collect()
-    gc.freeze()  # keeps the children from copying pages that the collector would touch
+    gc.freeze()
 
 
-def _import_course_lib() -> None:
-    library = importlib.import_module("course_lib")  # the students' edition: not ours to rely on
-    for module in pkgutil.walk_packages(library.__path__, "course_lib.", onerror=lambda name: None):
-        with contextlib.suppress(ImportError):  # those that are withheld
-            importlib.import_module(module.name)
+class _Zygote:
+    """Answers one judge.
 
+    Args:
+        control: The socket.
+        isolated: Whether workers are shut in namespaces of their own.
+    """
 
-def _serve(
-    request: dict[str, Any],
-    descriptors: list[int],
-    workers: dict[int, Usage],
-    isolated: bool,
-    control: socket.socket,
-) -> dict[str, Any]:
-    if "start" in request:
-        limits = Limits(**{f.name: request["start"][f.name] for f in fields(Limits)})
+    def __init__(self, control: socket.socket, isolated: bool) -> None:
+        self._control = control
+        self._isolated = isolated
+        self._workers: dict[int, Usage] = {}
+        self._looked = time.monotonic()
+
+    def serve(self) -> None:
+        """Answer until the judge hangs up."""
+        while True:
+            wait = _LOOK_SECONDS if self._workers else None
+            if select.select([self._control], [], [], wait)[0]:
+                data, descriptors, _, _ = socket.recv_fds(self._control, 65536, 1)
+                if not data:
+                    break
+                answer = self._answer(json.loads(data), descriptors)
+                self._control.sendall(json.dumps(answer).encode() + b"\n")
+            if time.monotonic() - self._looked >= _LOOK_SECONDS:
+                self._end_the_greedy()
+                self._looked = time.monotonic()
+        for pid in self._workers:
+            _kill(pid, self._isolated)
+
+    def _answer(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+        if "preload" in request:
+            return _preload(request["preload"])
+        if "share" in request:
+            return self._share(descriptors[0])
+        if "start" in request:
+            return self._start(request["start"], descriptors[0])
+        if "used" in request:
+            usage = self._workers.get(request["used"])
+            return {"seconds": usage.seconds() if usage else 0.0}
+        return {"ended": self._stop(request["stop"], request["grace"])}
+
+    def _share(self, descriptor: int) -> dict[str, Any]:
+        if os.fork():
+            os.close(descriptor)
+            return {}
+        self._control.close()
+        _Zygote(socket.socket(fileno=descriptor), self._isolated).serve()
+        os._exit(0)
+
+    def _start(self, limits: dict[str, Any], descriptor: int) -> dict[str, Any]:
+        given = Limits(**{f.name: limits[f.name] for f in fields(Limits)})
         pid = os.fork()
         if pid == 0:
-            _become_worker(descriptors[0], limits, isolated, control)
-        os.close(descriptors[0])
-        workers[pid] = Usage(pid)
+            _become_worker(descriptor, given, self._isolated, self._control)
+        os.close(descriptor)
+        self._workers[pid] = Usage(pid, most_bytes=given.memory_mb << 20)
         return {"worker": pid}
-    if "used" in request:
-        usage = workers.get(request["used"])
-        return {"seconds": usage.seconds() if usage else 0.0}
-    pid = request["stop"]
-    if not workers.pop(pid, None):
-        return {"ended": None}
-    # A worker that has ended may not be reaped yet: give it a moment before killing it.
-    ended = _wait(pid, request["grace"])
-    if ended is None:
-        _kill(pid, isolated)
-    return {"ended": ended}
+
+    def _stop(self, pid: int, grace: float) -> int | None:
+        if not self._workers.pop(pid, None):
+            return None
+        # A worker that has ended may not be reaped yet: give it a moment before killing it.
+        ended = _wait(pid, grace)
+        if ended is None:
+            _kill(pid, self._isolated)
+        return ended
+
+    def _end_the_greedy(self) -> None:
+        """Kill what is in a worker, if its processes together hold more than one of them may."""
+        for pid, usage in self._workers.items():
+            if usage.is_greedy():
+                _end(pid, self._isolated)  # reaped when the judge, who sees it gone, asks
+
+
+def _preload(modules: list[str]) -> dict[str, Any]:
+    for name in modules:
+        with contextlib.suppress(ImportError):  # a module that is withheld, or not there
+            importlib.import_module(name)
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].get_backend()
+    _settle()
+    return {}
 
 
 def _wait(pid: int, seconds: float) -> int | None:
@@ -115,13 +160,17 @@ def _wait(pid: int, seconds: float) -> int | None:
 
 
 def _kill(pid: int, isolated: bool) -> None:
+    _end(pid, isolated)
+    os.waitpid(pid, 0)
+
+
+def _end(pid: int, isolated: bool) -> None:
     """End a worker; asked to end, the process around an isolated one ends it first."""
     with contextlib.suppress(ProcessLookupError):
         if isolated:
             os.kill(pid, signal.SIGTERM)
         else:
             os.killpg(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
 
 
 def _become_worker(descriptor: int, limits: Limits, isolated: bool, control: socket.socket) -> None:

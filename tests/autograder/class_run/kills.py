@@ -26,7 +26,11 @@ from tests.autograder.gradebook.gradebook_contents import gradebook_contents
 from tests.autograder.small_course import HOMEWORK, write_class, write_course
 
 ROOT = Path(__file__).parents[3]
-VICTIMS = ("student's process", "forking process", "Dask worker", "class run", "scheduler")
+VICTIMS = (
+    "student's process", "forking process", "judge", "judges' server", "class run",
+    "Dask worker", "scheduler",
+)  # fmt: skip
+ON_A_CLUSTER = 2  # the last of them
 KILLS_A_RUN = 3
 MOST_RUNS = 5  # the undisturbed one included
 _SECONDS = 120
@@ -40,13 +44,13 @@ def grade(folder: Path, scheduler: str) -> None:
     from autograder.class_run.run import grade_class
     from autograder.gradebook.gradebook import GradebookRecorder
     from autograder.homework_source.source import load_homework
-    from autograder.judging.judge import TimeLimits
+    from autograder.judging.check_limits import TimeLimits
 
     course, submissions = folder.parent / "course", folder.parent / "class"
     homework = load_homework(HOMEWORK, course)
     options = GradingOptions(
         limits=TimeLimits(check_seconds=20.0, submission_seconds=60.0),
-        cluster=Cluster(scheduler=scheduler, workers=2),
+        cluster=Cluster(scheduler=scheduler, workers=2, trusted_network=True),
     )
     with GradebookRecorder(submissions, homework, course_folder=folder / "nbgrader") as recorder:
         results = grade_class(
@@ -179,17 +183,33 @@ class Round:
         if victim == "class run":
             return [run.pid]
         processes = {pid: (parent, command) for pid, parent, command in self._processes()}
-        zygotes = {pid for pid, (_, command) in processes.items() if "worker.zygote" in command}
-        inner = {pid for pid in zygotes if processes[pid][0] in zygotes}
-        python = {pid for pid in zygotes if "bwrap" not in processes[pid][1].split(" ")[0]}
-        if victim == "student's process":
-            return sorted(inner & python)
-        if victim == "forking process":
-            return sorted(python - {p for p in inner if processes[p][0] in python})
-        if victim == "scheduler":
-            return [pid for pid, (_, command) in processes.items() if "dask_scheduler" in command]
-        starters = {processes[pid][0] for pid in zygotes - inner}
-        return sorted(pid for pid in starters if pid in processes and pid != run.pid)
+        named = {"scheduler": "dask_scheduler", "Dask worker": "dask_worker"}
+        if victim in named:
+            return [pid for pid, (_, command) in processes.items() if named[victim] in command]
+
+        def forked(name: str, least: int, most: int) -> list[int]:
+            """Those of one program that were forked from so many others of it."""
+            same = {
+                pid: parent
+                for pid, (parent, command) in processes.items()
+                if name in command and "bwrap" not in command.split(" ")[0]
+            }
+            found = []
+            for pid in same:
+                depth, above = 0, same[pid]
+                while above in same:
+                    depth, above = depth + 1, same[above]
+                if least <= depth <= most:
+                    found.append(pid)
+            return sorted(found)
+
+        # The sandbox forks one forking process for each judge, and that one its workers.
+        return {
+            "student's process": lambda: forked("worker.zygote", 2, 3),
+            "forking process": lambda: forked("worker.zygote", 0, 1),
+            "judges' server": lambda: forked("judge_server", 0, 0),
+            "judge": lambda: forked("judge_server", 1, 1),
+        }[victim]()
 
     def _processes(self) -> Iterator[tuple[int, int, str]]:
         """Yield pid, parent and command of each process that was started in this round."""
@@ -256,7 +276,7 @@ def kill(
     write_course(folder / "course")
     write_class(folder / "course", folder / "class", submissions)
     generator = random.Random(seed)
-    undisturbed = Round(folder / "undisturbed", generator, VICTIMS[:-1])
+    undisturbed = Round(folder / "undisturbed", generator, VICTIMS[:-ON_A_CLUSTER])
     undisturbed.play(0)
     expected = _contents(folder / "undisturbed")
     killed: collections.Counter[str] = collections.Counter()
@@ -264,7 +284,7 @@ def kill(
     for number in range(10 * kills):
         if killed.total() >= kills:
             return killed, runs
-        victims = VICTIMS if number % 3 == 2 else VICTIMS[:-1]
+        victims = VICTIMS if number % 3 == 2 else VICTIMS[:-ON_A_CLUSTER]
         game = Round(folder / f"round-{number}", generator, victims)
         game.play(min(kills - killed.total(), 2 * KILLS_A_RUN))
         assert _contents(folder / f"round-{number}") == expected, f"round {number} differs"

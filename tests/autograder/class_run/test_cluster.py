@@ -16,7 +16,7 @@ from autograder.class_run.course import Course
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
 from autograder.homework_source.source import load_homework
-from autograder.judging.judge import TimeLimits
+from autograder.judging.check_limits import TimeLimits
 from tests.autograder.conftest import ROOT
 from tests.autograder.small_course import HOMEWORK, write_class, write_course
 
@@ -104,7 +104,7 @@ def test_two_workers_by_tls_without_a_folder_in_common(tmp_path):
         untrusted = {f"{name}_file": path for name, path in stranger.items()}
         with (
             pytest.raises(ClusterError, match="no Dask scheduler answers"),
-            Cluster(scheduler=address, **untrusted).connect(1),
+            Cluster(scheduler=address, **untrusted).connect(),
         ):
             pass
     for worker in ("worker-0", "worker-1"):
@@ -154,8 +154,8 @@ def test_two_workers_in_networks_of_their_own(tmp_path):
             host, into = stack.enter_context(network_namespaces(2))
         except (OSError, subprocess.CalledProcessError) as error:
             pytest.skip(f"network namespaces can't be made here: {error}")
-        grade(tmp_path, Cluster(scheduler=stack.enter_context(
-            running(tmp_path, host=host, into=into))))  # fmt: skip
+        address = stack.enter_context(running(tmp_path, host=host, into=into))
+        grade(tmp_path, Cluster(scheduler=address, trusted_network=True))
 
 
 @pytest.mark.usefixtures("sandbox")
@@ -168,5 +168,8 @@ def test_a_worker_with_another_course_lib_grades_nothing(tmp_path, monkeypatch):
         return Course(**vars(course) | {"reference": "another"})
 
     monkeypatch.setattr(Course, "load", classmethod(load))
-    with pytest.raises(ClusterError, match="another version of course_lib"):
-        grade(tmp_path, Cluster(workers=1))
+    with (
+        running(tmp_path) as address,
+        pytest.raises(ClusterError, match="another version of course_lib"),
+    ):
+        grade(tmp_path, Cluster(scheduler=address, trusted_network=True))

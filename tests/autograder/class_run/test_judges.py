@@ -1,17 +1,21 @@
-"""A process keeps its sandboxes until it closes them, and setup cells are told their device."""
+"""Judges in processes of their own: what one of them dies of costs one check."""
 
 import dataclasses
 import os
 
+import psutil
 import pytest
 
+from autograder.class_run import judge_process
 from autograder.class_run.course import Course
-from autograder.class_run.judges import Judges
+from autograder.class_run.judges import Judges, needed_modules
 from autograder.class_run.options import GradingOptions
 from autograder.homework_source.homework import Cell, CellKind
-from autograder.sandbox.sandbox import SandboxError
+from autograder.judging.results import Status
 from autograder.sandbox.worker.isolation import Limits
+from autograder.sandbox.zygote import SandboxError
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
+from tests.homework.tables import load_homework
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
 
@@ -20,23 +24,82 @@ COURSE = Course(homework=DOUBLE, library={name: (ROOT / name).read_text() for na
 RIGHT = notebook(("double", "def double(x):\n    return x + x"))
 
 
-@pytest.fixture
-def judges(tmp_path):
-    made = Judges(scratch=tmp_path)
+@pytest.fixture(scope="module")
+def judges(tmp_path_factory):
+    made = Judges(scratch=tmp_path_factory.mktemp("judges"))
     yield made
     made.close()
 
 
-def test_a_sandbox_serves_until_it_is_closed(judges, tmp_path):
+def course_with(*sources: str) -> Course:
+    """The small course with these checks, a point each."""
+    checks = [
+        Cell(kind=CellKind.TEST, grade_id=f"double-{n}", exercise="double", points=1.0, source=text)
+        for n, text in enumerate(sources)
+    ]
+    return dataclasses.replace(
+        COURSE, homework=dataclasses.replace(DOUBLE, cells=(*DOUBLE.cells[:2], *checks))
+    )
+
+
+def test_judges_serve_until_they_are_closed(tmp_path):
+    others = set(psutil.Process().children(recursive=True))
+    judges = Judges(scratch=tmp_path)
     judge = judges.open(COURSE, GradingOptions())
-    assert judges.open(COURSE, GradingOptions(seed=3))._sandbox is judge._sandbox
     other = judges.open(COURSE, GradingOptions(worker_limits=Limits(memory_mb=512)))
-    assert other._sandbox is not judge._sandbox
-    assert judge.grade(RIGHT, "ada").score == 5.0
+    assert judge.grade(RIGHT, "ada").score == other.grade(RIGHT, "bo").score == 5.0
+    started = set(psutil.Process().children(recursive=True)) - others
+    assert started
     judges.close()
+    _, alive = psutil.wait_procs(started, timeout=20)
+    assert not alive
     with pytest.raises(SandboxError, match="closed"):
-        judge._sandbox.start()
+        judge.grade(RIGHT, "ada")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_judge_serves_as_long_as_the_same_is_asked_for(judges):
+    judge = judges.same(COURSE, GradingOptions())
+    assert judges.same(COURSE, GradingOptions()) is judge
+    assert judges.same(COURSE, GradingOptions(seed=3)) is not judge
+
+
+GOOD = "assert double(2) == 4"
+DEADLY = {
+    "dies": "import os\nos.kill(os.getpid(), 9)",
+    "never ends": "while True:\n    pass",
+    "never ends in one call": "(1 << 40_000_000) % 1_000_003 ** 1_000_000",
+    "holds too much": "x = [bytearray(1 << 20) for _ in range(1 << 20)]",
+    "asks for too much": "torch.ones(1 << 45)",
+    "grows as it meets another": "torch.ones(1 << 20, 1) - torch.ones(1, 1 << 20)",
+}
+
+
+@pytest.mark.parametrize("source", DEADLY.values(), ids=DEADLY)
+def test_a_check_that_costs_too_much_is_lost_alone(judges, monkeypatch, source):
+    monkeypatch.setattr(judge_process, "_MOST_SECONDS", 2.0)
+    monkeypatch.setattr(judge_process, "_LATER_SECONDS", 2.0)
+    judge = judges.open(course_with(GOOD, source, GOOD), GradingOptions())
+    before, lost, after = judge.grade(RIGHT, "ada").checks
+    assert (before.status, lost.status, after.status) == (Status.PASS, Status.FAIL, Status.PASS)
+    assert lost.message.startswith("What your code returned could not be used by the check")
+    assert judge.grade(RIGHT, "bo").checks[2].status is Status.PASS
+
+
+def test_a_judge_that_is_killed_from_outside_costs_nothing(judges):
+    judge = judges.open(COURSE, GradingOptions())
+    assert judge.grade(RIGHT, "ada", seed=1).score == 5.0
+    judge._judge.process.kill()
+    assert judge.grade(RIGHT, "ada", seed=1).score == 5.0
+
+
+def test_a_server_that_is_killed_is_started_again(judges):
+    judge = judges.open(COURSE, GradingOptions())
+    assert judge.grade(RIGHT, "ada").score == 5.0
+    (server,) = judges._servers.values()
+    server._process.kill()
+    server._process.wait()
+    assert judge.grade(RIGHT, "ada").score == 5.0
 
 
 def test_setup_cells_are_told_the_device_and_nobody_else_is(judges, monkeypatch):
@@ -49,3 +112,9 @@ def test_setup_cells_are_told_the_device_and_nobody_else_is(judges, monkeypatch)
     judge = judges.open(dataclasses.replace(COURSE, homework=homework), GradingOptions())
     assert [check.message for check in judge.grade(RIGHT, "ada").checks] == [""]
     assert os.environ["COURSE_DEVICE"] == "mine"
+
+
+def test_what_a_homework_would_be_the_first_to_import_is_found():
+    assert {"course_lib.testing", "torch"} <= set(needed_modules(DOUBLE))
+    assert "torch._dynamo" not in needed_modules(DOUBLE)
+    assert "torch._dynamo" in needed_modules(load_homework("hw05-transformer"))

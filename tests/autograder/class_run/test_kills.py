@@ -7,7 +7,7 @@ import pytest
 from autograder.gradebook import gradebook as gradebook_module
 from autograder.gradebook.gradebook import GradebookError
 from autograder.homework_source.source import load_homework
-from autograder.judging.judge import ungraded
+from autograder.judging.results import ungraded
 from tests.autograder.class_run.kills import kill
 from tests.autograder.gradebook.gradebook_contents import gradebook_contents
 from tests.autograder.gradebook.recording import record_in_gradebook

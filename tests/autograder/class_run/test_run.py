@@ -6,6 +6,7 @@ import time
 import types
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 from distributed import Client, LocalCluster
@@ -17,8 +18,9 @@ from autograder.class_run.course import Course
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint
 from autograder.class_run.run import SubmissionsError, find_submissions, grade_class
-from autograder.judging.judge import TimeLimits, ungraded
-from autograder.sandbox.sandbox import SandboxError
+from autograder.judging.check_limits import TimeLimits
+from autograder.judging.results import ungraded
+from autograder.sandbox.zygote import SandboxError
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
 
 RIGHT = notebook(("double", "def double(x):\n    return x + x"))
@@ -38,6 +40,10 @@ def hand_in(folder: Path, student: str, data: bytes) -> Path:
     path.parent.mkdir(parents=True)
     path.write_bytes(data)
     return path
+
+
+def on(address: str) -> Cluster:
+    return Cluster(scheduler=address, trusted_network=True)
 
 
 def grade(folder, *, store=None, on_result=lambda result: None, **options):
@@ -222,9 +228,29 @@ def test_a_running_scheduler_grades_too(tmp_path, threads):
     with LocalCluster(
         n_workers=1, threads_per_worker=threads, dashboard_address=":0", processes=True
     ) as running:
-        results = grade(tmp_path, cluster=Cluster(scheduler=running.scheduler_address))
+        results = grade(tmp_path, cluster=on(running.scheduler_address))
     scores = {result.student: result.score for result in results}
     assert scores == {student: score for student, (_, score) in handed_in.items()}
+
+
+def _dies_of_cy(course, notebook, student, *rest):
+    if student == "cy":
+        os._exit(1)
+    return ungraded(course.homework, student, "stood in").to_json()
+
+
+@pytest.mark.usefixtures("course")
+def test_who_kills_dask_workers_costs_nobody_else(tmp_path, monkeypatch):
+    for student in ("ada", "bo", "cy", "dee", "eve"):
+        hand_in(tmp_path, student, RIGHT)
+    monkeypatch.setattr(class_run, "_grade_one", _dies_of_cy)
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, protocol="tcp://"
+    ) as running:
+        results = grade(tmp_path, cluster=on(running.scheduler_address), isolated=False)
+    interrupted = {result.student for result in results if result.interrupted}
+    assert interrupted == {"cy"}
+    assert {r.student for r in results if r.error == "stood in"} == {"ada", "bo", "dee", "eve"}
 
 
 UNDERWAY: list[str] = []  # what _stand_in is at, in all threads
@@ -252,7 +278,7 @@ def test_workers_that_join_late_get_the_course_and_as_much_to_do(tmp_path, monke
     ):
         monkeypatch.setattr(Cluster, "connect", lambda *given: contextlib.nullcontext(client))
         course = Course(homework=DOUBLE, library={})
-        results = class_run._grade_in_parallel(course, notebooks, GradingOptions())
+        results = class_run._grade_on_cluster(course, notebooks, GradingOptions())
         first = next(results)
         running.scale(12)
         client.wait_for_workers(12, timeout=600)
@@ -279,7 +305,7 @@ def test_without_a_worker_that_can_grade_it_is_told_how_to_start_one(
     monkeypatch.setattr(cluster_module, "time", hurried)
     seen = []
     with LocalCluster(n_workers=workers, dashboard_address=None, protocol="tcp://") as running:
-        cluster = Cluster(scheduler=running.scheduler_address)
+        cluster = on(running.scheduler_address)
         with pytest.raises(ClusterError, match=words):
             grade(tmp_path, cluster=cluster, device=device, isolated=False, on_result=seen.append)
     assert not seen
@@ -291,8 +317,12 @@ def test_a_worker_without_the_gpu_that_it_offers_costs_nobody_points(tmp_path):
         pytest.skip("there is a GPU")
     hand_in(tmp_path, "ada", RIGHT)
     seen = []
-    with pytest.raises(ClusterError, match=r"the worker on \S+ offers a GPU, and torch can use"):
-        grade(tmp_path, device="cuda", isolated=False, on_result=seen.append)
+    with LocalCluster(
+        n_workers=1, dashboard_address=None, protocol="tcp://", resources={"GPU": 1}
+    ) as running:
+        options = {"cluster": on(running.scheduler_address), "device": "cuda", "isolated": False}
+        with pytest.raises(ClusterError, match=r"the worker on \S+ offers a GPU, and torch can"):
+            grade(tmp_path, on_result=seen.append, **options)
     assert not seen
 
 
@@ -301,10 +331,35 @@ def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster_module, "_CONNECT_SECONDS", 1)
     hand_in(tmp_path, "ada", RIGHT)
     with pytest.raises(ClusterError, match="no Dask scheduler answers at tcp"):
-        grade(tmp_path, cluster=Cluster(scheduler="tcp://127.0.0.1:9"))
+        grade(tmp_path, cluster=on("tcp://127.0.0.1:9"))
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:8786", "http://host:1", "tls://host:1"])
-def test_an_address_that_cannot_work_is_refused(address):
-    with pytest.raises(ValueError, match=r"tcp://|ca_file"):
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("127.0.0.1:8786", "must begin with tcp://"),
+        ("http://host:1", "must begin with tcp://"),
+        ("tls://host:1", "ca_file"),
+        ("tcp://host:1", "whoever reaches tcp://host:1 can run code as you.*--trusted-network"),
+    ],
+)
+def test_an_address_that_cannot_work_or_is_open_to_all_is_refused(address, words):
+    with pytest.raises(ValueError, match=words):
         Cluster(scheduler=address)
+
+
+@pytest.mark.usefixtures("course")
+def test_a_class_graded_here_opens_no_port(tmp_path):
+    for student in ("ada", "bo", "cy"):
+        hand_in(tmp_path, student, RIGHT)
+    listening = []
+
+    def look(result):
+        for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
+            with contextlib.suppress(psutil.Error):
+                listening.extend(c for c in process.net_connections("inet"))
+
+    before = psutil.Process().net_connections("inet")
+    cluster = Cluster(workers=2)
+    assert len(grade(tmp_path, cluster=cluster, isolated=False, on_result=look)) == 3
+    assert not set(listening) - set(before)

@@ -8,8 +8,7 @@ import pytest
 
 from autograder.class_run.similarity import find_similar, flag_similar
 from autograder.homework_source.homework import CellKind
-from autograder.judging.judge import ungraded
-from autograder.judging.results import FlagKind
+from autograder.judging.results import FlagKind, ungraded
 from tests.homework.tables import load_homework, released_notebook, solved_notebook
 from tests.processor_time import limited_to
 

@@ -19,7 +19,7 @@ from autograder.cli.terminal import print_grades
 from autograder.gradebook import gradebook
 from autograder.reports import class_outputs
 from autograder.reports.class_outputs import write_outputs
-from autograder.sandbox.sandbox import SandboxError
+from autograder.sandbox.zygote import SandboxError
 from tests.autograder.graded_class import HOMEWORK, PATCHES, make_class, result
 
 ROOT = Path(__file__).parents[3]
@@ -122,7 +122,7 @@ def test_a_gpu_is_the_workers_affair_where_a_scheduler_grades(
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     outcome = run(
         "grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out",
-        "--device", "cuda", "--scheduler", "tcp://127.0.0.1:8786",
+        "--device", "cuda", "--scheduler", "tcp://127.0.0.1:8786", "--trusted-network",
     )  # fmt: skip
     assert outcome.exit_code == 0, outcome.output
     assert graded[0][1].device == "cuda"

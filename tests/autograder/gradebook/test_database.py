@@ -13,8 +13,7 @@ from autograder.gradebook.database import (
     without_password,
 )
 from autograder.homework_source.homework import CellKind
-from autograder.judging.judge import ungraded
-from autograder.judging.results import Status
+from autograder.judging.results import Status, ungraded
 from tests.autograder.conftest import ROOT
 from tests.autograder.gradebook.private_postgres import missing_postgres, running_postgres
 from tests.autograder.gradebook.recording import record_in_gradebook

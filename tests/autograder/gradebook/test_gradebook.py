@@ -24,8 +24,7 @@ from autograder.gradebook.preprocessor import TrustedJudge
 from autograder.gradebook.rows import GradebookRows
 from autograder.homework_source.homework import CellKind
 from autograder.homework_source.nbgrader_settings import configure
-from autograder.judging.judge import ungraded
-from autograder.judging.results import CheckResult, Status, SubmissionResult
+from autograder.judging.results import CheckResult, Status, SubmissionResult, ungraded
 from tests.autograder.conftest import ROOT, notebook
 from tests.autograder.gradebook.gradebook_contents import gradebook_contents
 from tests.autograder.gradebook.recording import record_in_gradebook

@@ -86,7 +86,7 @@ def test_a_setting_that_cannot_be_is_told_in_one_line(tmp_path, monkeypatch, com
     settings.write_text(f"c = get_config()\nc.TrustedJudge.{line}\n")
     monkeypatch.setattr(grading, "ROOT", tmp_path)
     places = ["--submissions", f"{tmp_path}/class", "--out", f"{tmp_path}/out"]
-    elsewhere = ["--scheduler", "tcp://127.0.0.1:1"]
+    elsewhere = ["--scheduler", "tcp://127.0.0.1:1", "--trusted-network"]
     outcome = CliRunner().invoke(app, [command, "hw00", *places, *elsewhere])
     assert outcome.exit_code == 2, outcome.output
     (told,) = outcome.stderr.splitlines()

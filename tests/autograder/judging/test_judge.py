@@ -10,9 +10,10 @@ import pytest
 
 from autograder.homework_source.homework import Cell, CellKind
 from autograder.judging import student_process
-from autograder.judging.judge import Judge, TimeLimits
+from autograder.judging.check_limits import TimeLimits
+from autograder.judging.judge import Judge
 from autograder.judging.results import Status, SubmissionResult
-from autograder.sandbox.sandbox import SandboxError, Worker
+from autograder.sandbox.zygote import SandboxError, Worker
 from tests.autograder.conftest import DOUBLE, notebook
 
 pytestmark = pytest.mark.sandbox

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from autograder.sandbox import sandbox as sandbox_module
-from autograder.sandbox.sandbox import SandboxError, check_sandbox
+from autograder.sandbox.sandbox import check_sandbox
+from autograder.sandbox.zygote import SandboxError
 
 pytestmark = pytest.mark.sandbox
 

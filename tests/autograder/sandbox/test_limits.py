@@ -6,7 +6,9 @@ from autograder.class_run.course import Course
 from autograder.class_run.judges import Judges
 from autograder.class_run.options import GradingOptions
 from autograder.gradebook.preprocessor import configured_judge
-from autograder.judging.judge import Judge, TimeLimits
+from autograder.judging import check_limits
+from autograder.judging.check_limits import TimeLimits
+from autograder.judging.judge import Judge
 from autograder.judging.results import Status
 from autograder.sandbox.worker.isolation import Limits
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
@@ -98,7 +100,8 @@ def double(x):
     assert "stopped after 0.5 s" in check.message
 
 
-def test_a_crowd_of_processes_uses_up_its_time_at_once(sandbox):
+def test_a_crowd_of_processes_uses_up_its_time_at_once(sandbox, monkeypatch):
+    monkeypatch.setattr(check_limits, "FIRST_SECONDS", 30.0)
     judge = Judge(DOUBLE, sandbox, limits=TimeLimits(check_seconds=30.0, submission_seconds=60.0))
     source = """
 import os, signal
@@ -113,6 +116,27 @@ def double(x):
     check = judge.grade(notebook(("double", source)), "ada").checks[0]
     assert "stopped after 30 s" in check.message
     assert check.seconds < 12  # two processors alone would need 15 s for it
+
+
+@pytest.mark.sandbox
+def test_processes_that_hold_too_much_together_are_ended(judge):
+    """Each of them keeps to the limit on one process."""
+    source = """
+import os, time
+def double(x):
+    if x.dim() == 1 and x.requires_grad:
+        for _ in range(4):
+            if not os.fork():
+                held = bytearray(300 << 20)
+                held[::4096] = bytes([1]) * len(held[::4096])
+                time.sleep(60)
+        time.sleep(60)
+    return 2 * x
+"""
+    values, gradient = judge.grade(notebook(("double", source)), "ada").checks[:2]
+    assert values.status is Status.PASS
+    assert gradient.status is Status.CRASH
+    assert "too much memory" in gradient.message
 
 
 @pytest.mark.sandbox

@@ -14,11 +14,12 @@ import psutil
 import pytest
 
 from autograder.sandbox import sandbox as sandbox_module
-from autograder.sandbox.sandbox import Sandbox, SandboxError, check_sandbox
+from autograder.sandbox.sandbox import Sandbox, check_sandbox
 from autograder.sandbox.time_limit import by_the_clock
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.worker.peer import Peer, RemoteError
 from autograder.sandbox.worker.wire import Wire, WireClosed
+from autograder.sandbox.zygote import SandboxError
 
 pytestmark = pytest.mark.sandbox
 

@@ -1,0 +1,175 @@
+"""A judge in a process of its own: whatever a result costs it, only that check is lost.
+
+A judge that dies, or computes for too long with what a student's code returned, is followed by
+another, which goes on where it stood.
+"""
+
+import contextlib
+import secrets
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import psutil
+
+from autograder.class_run.options import GradingOptions
+from autograder.homework_source.homework import Homework
+from autograder.judging.results import (
+    UNUSABLE,
+    CheckResult,
+    Status,
+    SubmissionResult,
+    not_earned,
+)
+from autograder.sandbox.zygote import SandboxError
+
+_LOOK_SECONDS = 0.2
+_MOST_SECONDS = 10.0  # of the processor, for the judge's own part of one check
+_LATER_SECONDS = 3.0  # likewise, once a judge has been ended for the same submission
+_TRIES = 3  # of a judge that ends and nobody knows why: it may have been killed from outside
+
+
+@dataclass(frozen=True)
+class Started:
+    """A judge that waits for work.
+
+    Attributes:
+        connection: Where to send it.
+        process: The judge's.
+        most_bytes: The memory that it may hold.
+    """
+
+    connection: "Connection[Any, Any]"
+    process: psutil.Process
+    most_bytes: int
+
+
+class _JudgeEnded(Exception):  # noqa: N818 -- it says what happened
+    """The judge is gone.
+
+    Attributes:
+        check: The check that it was at; empty between two.
+        by_us: Whether it was ended for what it cost.
+    """
+
+    def __init__(self, check: str, *, by_us: bool) -> None:
+        super().__init__(f"a judge ended{f' while it ran {check}' if check else ''}")
+        self.check = check
+        self.by_us = by_us
+
+
+class JudgeProcess:
+    """Grades submissions one after the other; as ``Judge``, and it can't be lost.
+
+    Args:
+        homework: The instructor's notebook.
+        options: How to grade.
+        start: Starts a judge.
+    """
+
+    def __init__(
+        self, homework: Homework, options: GradingOptions, start: Callable[[], Started]
+    ) -> None:
+        self._homework = homework
+        self._options = options
+        self._start = start
+        self._judge: Started | None = None
+
+    def grade(self, notebook: bytes, student: str, *, seed: int | None = None) -> SubmissionResult:
+        """Grade one notebook, see ``Judge.grade``.
+
+        Args:
+            notebook: The file's bytes as handed in.
+            student: The student's id.
+            seed: Draws the hidden inputs; a fresh one if None.
+
+        Returns:
+            One outcome for each check.
+
+        Raises:
+            SandboxError: The sandbox broke down, or every judge ends at this notebook.
+        """
+        seed = secrets.randbits(62) if seed is None else seed
+        known: dict[str, CheckResult] = {}
+        ends: Counter[str] = Counter()
+        while True:
+            try:
+                return self._ask(notebook, student, seed, known, is_first=not ends)
+            except _JudgeEnded as ended:
+                self.close()
+                ends[ended.check] += 1
+                if ended.check and (ended.by_us or ends[ended.check] == _TRIES):
+                    known[ended.check] = self._lost(ended.check)
+                elif ends[ended.check] == _TRIES:
+                    raise SandboxError(str(ended)) from None
+
+    def close(self) -> None:
+        """End the judge; the next submission gets another."""
+        judge, self._judge = self._judge, None
+        if judge:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                judge.process.kill()
+            judge.connection.close()
+
+    def _ask(
+        self,
+        notebook: bytes,
+        student: str,
+        seed: int,
+        known: dict[str, CheckResult],
+        *,
+        is_first: bool,
+    ) -> SubmissionResult:
+        most_seconds = _MOST_SECONDS if is_first else _LATER_SECONDS
+        check = ""
+        try:
+            judge = self._alive()
+            judge.connection.send((notebook, student, seed, known))
+            began = _used(judge.process)
+            while True:
+                if not judge.connection.poll(_LOOK_SECONDS):
+                    self._look(judge, check, began + most_seconds)
+                    continue
+                kind, what = judge.connection.recv()
+                began = _used(judge.process)
+                if kind == "check":
+                    check = what
+                elif kind == "found":
+                    check, known[what.check] = "", what
+                elif kind == "sandbox":
+                    self.close()
+                    raise SandboxError(what)
+                else:
+                    result: SubmissionResult = what
+                    return result
+        except (EOFError, ConnectionError, psutil.NoSuchProcess) as error:
+            raise _JudgeEnded(check, by_us=False) from error
+
+    def _alive(self) -> Started:
+        if self._judge is None:
+            self._judge = self._start()
+            self._judge.connection.send((self._homework, self._options))
+        return self._judge
+
+    def _look(self, judge: Started, check: str, most_seconds: float) -> None:
+        """End a judge that computes for too long, or holds too much; waiting costs nothing."""
+        if (
+            _used(judge.process) > most_seconds
+            or judge.process.memory_info().rss > judge.most_bytes
+        ):
+            raise _JudgeEnded(check, by_us=True)
+
+    def _lost(self, check: str) -> CheckResult:
+        cell = next(cell for cell in self._homework.checks if cell.grade_id == check)
+        message = (
+            f"{UNUSABLE}: that would have taken too much time or memory. How large are the "
+            "tensors and the numbers in it?"
+        )
+        return not_earned(cell, Status.FAIL, message)
+
+
+def _used(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)

@@ -1,0 +1,134 @@
+"""The process that judges are forked from: it imports PyTorch once, while the sandbox does.
+
+It speaks over a Unix socket with who started it: one JSON object a message, one answer each. With
+``judge`` comes the socket over which the new judge is given its work, see ``judge_process``. A
+judge has limits of its own, and may be ended with a check that costs too much.
+"""
+
+import gc
+import itertools
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from autograder.sandbox.sandbox import Sandbox
+from autograder.sandbox.worker.isolation import Limits, die_with_parent, mapped_bytes
+from autograder.sandbox.zygote import SandboxError, Zygote
+
+_FILES = resource.RLIMIT_NOFILE
+
+
+def main(descriptor: int, library: str, device: str, isolation: str) -> None:
+    """Serve a socket until the other end hangs up.
+
+    Args:
+        descriptor: Of the socket.
+        library: Folder with the ``course_lib`` of students; it may be filled later.
+        device: Where the layers run.
+        isolation: ``isolated``, or ``open`` to run students' code without protection.
+    """
+    control = socket.socket(fileno=descriptor)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it decides what ends
+    sandbox = Sandbox(
+        Path(library), limits=Limits(), device=device, isolated=isolation == "isolated"
+    )
+    _import_everything()
+    judges: set[int] = set()
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(control, 65536, 1)
+        if not data:
+            break
+        judges -= {pid for pid in judges if os.waitpid(pid, os.WNOHANG)[0]}
+        answer = _answer(json.loads(data), descriptors, sandbox)
+        if "judge" in answer:
+            judges.add(answer["judge"])
+        control.sendall(json.dumps(answer).encode())
+    for pid in judges:  # the sandbox ends when nobody needs it any more
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    sandbox.close()
+
+
+def _import_everything() -> None:
+    import torch
+
+    import course_lib.testing
+    from autograder.judging import judge  # noqa: F401
+
+    torch.set_num_threads(1)
+    # What a check would be the first to import.
+    course_lib.testing.assert_close(torch.ones(1), torch.ones(1))
+    gc.collect()
+    gc.freeze()
+
+
+def _answer(request: dict[str, Any], descriptors: list[int], sandbox: Sandbox) -> dict[str, Any]:
+    try:
+        if "preload" in request:
+            sandbox.preload(request["preload"])
+            return {}
+        shared = sandbox.share()
+    except SandboxError as error:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return {"sandbox": str(error)}
+    pid = os.fork()
+    if not pid:
+        _close_all_but(descriptors[0], shared.fileno())
+        _become_judge(Connection(descriptors[0]), shared, request["judge"] << 20)
+    os.close(descriptors[0])
+    shared.close()
+    return {"judge": pid}
+
+
+def _close_all_but(*kept: int) -> None:
+    """Close what is the server's: who holds one end of a socket keeps the other from ending."""
+    for low, high in itertools.pairwise((2, *sorted(kept), resource.getrlimit(_FILES)[0])):
+        os.closerange(low + 1, high)
+
+
+def _become_judge(connection: "Connection[Any, Any]", shared: socket.socket, memory: int) -> None:
+    """Judge what is sent, until nobody is there to send more; never returns."""
+    try:
+        die_with_parent()
+        _judge(connection, shared, memory)
+    except (EOFError, OSError):  # nobody is there
+        os._exit(0)
+    except BaseException as error:
+        os.write(2, f"judge: {type(error).__name__}: {error}\n".encode())
+        os._exit(70)
+
+
+def _judge(connection: "Connection[Any, Any]", shared: socket.socket, memory: int) -> None:
+    from autograder.judging.judge import Judge
+
+    homework, options = connection.recv()
+    if options.device == "cpu":  # CUDA maps far more than there is
+        most = mapped_bytes() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    judge = Judge(
+        homework, Zygote(shared, options.worker_limits), limits=options.limits,
+        isolated=options.isolated, device=options.device,
+    )  # fmt: skip
+    while True:
+        notebook, student, seed, known = connection.recv()
+        try:
+            result = judge.grade(
+                notebook, student, seed=seed, known=known,
+                on_check=lambda check: connection.send(("check", check)),
+                on_result=lambda found: connection.send(("found", found)),
+            )  # fmt: skip
+        except SandboxError as error:
+            connection.send(("sandbox", str(error)))
+        else:
+            connection.send(("result", result))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), *sys.argv[2:])

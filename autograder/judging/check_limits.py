@@ -1,0 +1,85 @@
+"""How long each check may take: whoever never answers holds up the class only once.
+
+A check is stopped when it has taken much longer than the reference solution takes for it. After
+that, what it belongs to is tried only briefly, until one of its checks answers again.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from autograder.homework_source.homework import Cell
+from autograder.judging.results import STOPPED, CheckResult, Status
+
+FIRST_SECONDS = 3.0
+"""Each check may take so long, however fast the reference is."""
+
+GENEROSITY = 100
+"""A check may take so many times what it takes with the reference solution."""
+
+SHORT_SECONDS = 0.5
+"""As ``FIRST_SECONDS``, for an exercise that has run out of its time."""
+
+SHORT_GENEROSITY = 10
+"""As ``GENEROSITY``, for an exercise that has run out of its time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeLimits:
+    """How long a student's code may run.
+
+    Attributes:
+        check_seconds: One cell, and no check longer, see ``TimeLimit`` and ``CheckLimits``.
+        submission_seconds: A whole notebook, by the clock.
+    """
+
+    check_seconds: float = 30.0
+    submission_seconds: float = 600.0
+
+
+class CheckLimits:
+    """The time limits of one submission's checks.
+
+    Args:
+        most_seconds: No check may take longer.
+        reference_seconds: Says how long a check takes with the reference solution.
+    """
+
+    def __init__(self, most_seconds: float, reference_seconds: Callable[[str], float]) -> None:
+        self._most = most_seconds
+        self._reference_seconds = reference_seconds
+        self._late: set[str] = set()  # exercises whose last check ran out of its time
+
+    def run(self, cell: Cell, attempt: Callable[[float], CheckResult]) -> CheckResult:
+        """Run a check, and once more where the reference needs long for it.
+
+        Args:
+            cell: The test cell.
+            attempt: Runs it under a limit in seconds.
+
+        Returns:
+            Its result.
+        """
+        if cell.exercise in self._late:
+            seconds = self._of(cell, SHORT_GENEROSITY, SHORT_SECONDS)
+            result = attempt(seconds)
+            if result.message.startswith(STOPPED):
+                return dataclasses.replace(result, message=self._briefly(cell, seconds))
+        else:
+            result = attempt(min(FIRST_SECONDS, self._most))
+            longer = result.status is Status.TIMEOUT and self._of(cell, GENEROSITY, FIRST_SECONDS)
+            if longer and longer > min(FIRST_SECONDS, self._most):
+                result = attempt(longer)
+        change = self._late.add if result.status is Status.TIMEOUT else self._late.discard
+        change(cell.exercise)
+        return result
+
+    def _of(self, cell: Cell, times: int, least: float) -> float:
+        return min(max(times * self._reference_seconds(cell.grade_id), least), self._most)
+
+    def _briefly(self, cell: Cell, seconds: float) -> str:
+        return (
+            f"{STOPPED} {seconds:.2g} s. It got no longer, since {cell.exercise} "
+            f"had run out of its time before: the reference solution needs less than a tenth of "
+            "that. Look for what never ends there first."
+        )

@@ -1,0 +1,129 @@
+"""The judge's end of a forking process's socket: what it may be asked for.
+
+``worker.zygote`` is the other end.
+"""
+
+import json
+import socket
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from autograder.sandbox.worker.isolation import Limits
+
+
+class SandboxError(RuntimeError):
+    """The sandbox can't be set up, or is gone; the message says how to mend it."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A process that will run one student's code.
+
+    Attributes:
+        connection: The judge's end of the socket that the worker answers on.
+        pid: Its number in the sandbox, for ``Zygote.stop``.
+    """
+
+    connection: socket.socket
+    pid: int
+
+
+class Zygote:
+    """Gives out workers, and ends them.
+
+    Args:
+        control: The socket.
+        limits: What each worker may use; also an attribute.
+    """
+
+    def __init__(self, control: socket.socket, limits: Limits) -> None:
+        self._control = control
+        self.limits = limits
+
+    def start(self) -> Worker:
+        """Fork a worker.
+
+        Returns:
+            The worker, ready within milliseconds.
+
+        Raises:
+            SandboxError: The forking process is gone.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            answer = self._ask({"start": asdict(self.limits)}, [theirs.fileno()])
+        return Worker(connection=ours, pid=answer["worker"])
+
+    def stop(self, worker: Worker, *, grace: float = 0.0) -> int | None:
+        """End a worker and everything that it started.
+
+        Args:
+            worker: What ``start`` returned.
+            grace: Seconds to let it end by itself first.
+
+        Returns:
+            Its exit code, negative for the signal that ended it; None if it had to be killed.
+
+        Raises:
+            SandboxError: The forking process is gone, and the worker with it.
+        """
+        worker.connection.close()
+        ended: int | None = self._ask({"stop": worker.pid, "grace": grace})["ended"]
+        return ended
+
+    def used(self, worker: Worker) -> float:
+        """Return the seconds of processor time that a worker and all it started have used.
+
+        Those of a crowd count for more than they got, see ``worker.usage``.
+
+        Args:
+            worker: What ``start`` returned.
+
+        Raises:
+            SandboxError: The forking process is gone.
+        """
+        return float(self._ask({"used": worker.pid})["seconds"])
+
+    def preload(self, modules: Sequence[str]) -> None:
+        """Import what workers will need, once for all that are started from now on.
+
+        Args:
+            modules: Full names; those that are not there are passed over.
+
+        Raises:
+            SandboxError: The forking process is gone.
+        """
+        self._ask({"preload": list(modules)})
+
+    def share(self) -> socket.socket:
+        """Fork the forking process itself, so that another judge has one.
+
+        Returns:
+            What makes the ``Zygote`` of that judge, who may be another process.
+
+        Raises:
+            SandboxError: The forking process is gone.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._ask({"share": True}, [theirs.fileno()])
+        return ours
+
+    def _ask(self, request: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
+        try:
+            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
+            return self._read_answer()
+        except (OSError, EOFError) as error:
+            self._control.close()  # a late one would answer the next question with this answer
+            raise SandboxError("the forking process is gone") from error
+
+    def _read_answer(self) -> dict[str, Any]:
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            data = self._control.recv(4096)
+            if not data:
+                raise EOFError("the forking process hung up")
+            line += data
+        answer: dict[str, Any] = json.loads(line)
+        return answer

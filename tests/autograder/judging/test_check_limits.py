@@ -1,0 +1,104 @@
+"""Each check has its time; who never answers gets less of it, until one answers."""
+
+import dataclasses
+
+import pytest
+
+from autograder.homework_source.homework import Cell, CellKind
+from autograder.judging.check_limits import CheckLimits
+from autograder.judging.results import STOPPED, Status, not_earned
+from tests.autograder.conftest import DOUBLE, notebook
+
+FAST, SLOW = 0.001, 2.0  # seconds of the reference
+
+
+def cell(exercise="f", name="f-values"):
+    return Cell(kind=CellKind.TEST, grade_id=name, exercise=exercise, points=1.0, source="")
+
+
+class Attempts:
+    """Checks of a student whose code needs so many seconds for each."""
+
+    def __init__(self, needs):
+        self.needs = needs
+        self.given = []
+
+    def __call__(self, seconds):
+        self.given.append(seconds)
+        if self.needs <= seconds:
+            return not_earned(cell(), Status.PASS)
+        return not_earned(cell(), Status.TIMEOUT, f"{STOPPED} {seconds} s.")
+
+
+@pytest.mark.parametrize(
+    ("needs", "reference", "given", "status"),
+    [
+        (2.9, FAST, [3.0], Status.PASS),
+        (4.0, FAST, [3.0], Status.TIMEOUT),
+        (4.0, 0.05, [3.0, 5.0], Status.PASS),
+        (29.0, SLOW, [3.0, 30.0], Status.PASS),
+        (99.0, SLOW, [3.0, 30.0], Status.TIMEOUT),
+    ],
+)
+def test_a_check_may_take_a_hundred_times_what_the_reference_takes(needs, reference, given, status):
+    attempts = Attempts(needs)
+    assert CheckLimits(30.0, lambda check: reference).run(cell(), attempts).status is status
+    assert attempts.given == given
+
+
+def test_the_instructors_limit_is_the_longest():
+    attempts = Attempts(99.0)
+    CheckLimits(2.0, lambda check: SLOW).run(cell(), attempts)
+    assert attempts.given == [2.0]
+
+
+def test_an_exercise_that_ran_out_of_time_is_tried_briefly_until_it_answers():
+    limits = CheckLimits(30.0, lambda check: FAST)
+    attempts = Attempts(99.0)
+    first, second = limits.run(cell(), attempts), limits.run(cell(), attempts)
+    limits.run(cell("g"), attempts)  # another exercise is not concerned
+    assert attempts.given == [3.0, 0.5, 3.0]
+    assert first.message == f"{STOPPED} 3.0 s."
+    assert second.message.startswith(f"{STOPPED} 0.5 s. It got no longer, since f had run out")
+    attempts.needs, attempts.given = 0.1, []
+    assert limits.run(cell(), attempts).status is Status.PASS
+    attempts.needs = 2.0
+    assert limits.run(cell(), attempts).status is Status.PASS
+    assert attempts.given == [0.5, 3.0]
+
+
+def test_a_brief_try_is_ten_times_what_the_reference_takes():
+    limits, attempts = CheckLimits(30.0, lambda check: 0.2), Attempts(99.0)
+    limits.run(cell(), attempts)
+    limits.run(cell(), attempts)
+    assert attempts.given == [3.0, 20.0, 2.0]
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_function_that_never_returns_costs_its_time_once(grade):
+    checks = [dataclasses.replace(DOUBLE.cells[2], grade_id=f"double-{n}") for n in range(4)]
+    homework = dataclasses.replace(DOUBLE, cells=(*DOUBLE.cells[:2], *checks))
+    endless = notebook(("double", "def double(x):\n    while True:\n        pass"))
+    first, *later = grade(endless, homework=homework).checks
+    assert first.message.startswith(f"{STOPPED} 3 s.")
+    assert all(check.message.startswith(f"{STOPPED} 0.5 s.") for check in later)
+
+
+BUSY = """
+import time
+def double(x):
+    end = time.process_time() + {}
+    while time.process_time() < end:
+        pass
+    return 2 * x
+"""
+
+
+@pytest.mark.usefixtures("patient")
+def test_where_the_reference_is_slow_a_student_may_be_slower(grade, monkeypatch):
+    monkeypatch.setattr("autograder.judging.check_limits.FIRST_SECONDS", 0.3)
+    monkeypatch.setattr("autograder.judging.check_limits.GENEROSITY", 20)
+    slow = dataclasses.replace(DOUBLE.cells[1], source=BUSY.format(0.2))
+    homework = dataclasses.replace(DOUBLE, cells=(DOUBLE.cells[0], slow, *DOUBLE.cells[2:]))
+    statuses = [c.status for c in grade(("double", BUSY.format(0.6)), homework=homework).checks]
+    assert statuses[:2] == [Status.PASS, Status.PASS]

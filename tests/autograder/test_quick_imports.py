@@ -1,0 +1,58 @@
+"""What the command line does not import; and that those who would import it do without."""
+
+import ast
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from autograder.quick_imports import GRAMMAR, SERVER_EXTENSIONS
+
+ROOT = Path(__file__).parents[2]
+
+
+def source_of(module: str) -> ast.Module:
+    return ast.parse(Path(importlib.util.find_spec(module).origin).read_text(encoding="utf-8"))
+
+
+def imported_by(module: str) -> dict[str, set[str]]:
+    found = [node for node in ast.walk(source_of(module)) if isinstance(node, ast.ImportFrom)]
+    return {str(node.module): {alias.name for alias in node.names} for node in found}
+
+
+def test_nbgrader_imports_of_its_server_extensions_what_is_left_out():
+    wanted = {
+        f"nbgrader.{module}": names
+        for module, names in imported_by("nbgrader").items()
+        if module.startswith("server_extensions")
+    }
+    assert wanted == {name: {"load_jupyter_server_extension"} for name in SERVER_EXTENSIONS}
+
+
+def test_jsonschema_does_without_the_grammar():
+    assert GRAMMAR in imported_by("jsonschema._format")
+    program = (
+        "from autograder.quick_imports import spare; spare();"
+        "import jsonschema, nbformat;"
+        "jsonschema.validate('a', {'type': 'string', 'format': 'iri'},"
+        " format_checker=jsonschema.FormatChecker())"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
+def test_the_command_line_imports_no_torch_and_nothing_that_it_spares():
+    program = (
+        "from autograder.quick_imports import spare; spare();"
+        "import sys, json, autograder.cli.app, autograder.gradebook.gradebook,"
+        " autograder.gradebook.preprocessor, autograder.class_run.run, autograder.class_run.judges;"
+        "print(json.dumps([name for name, module in sys.modules.items()"
+        " if getattr(module, '__file__', None)]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, cwd=ROOT, stdout=subprocess.PIPE
+    )
+    modules = json.loads(done.stdout)
+    spared = {"torch", "distributed", "matplotlib", "IPython", GRAMMAR, *SERVER_EXTENSIONS}
+    assert "nbgrader.api" in modules
+    assert not spared & set(modules)
