@@ -23,8 +23,6 @@ BUILD = [
     *("build", ".", "--path-output", "build/book", "-W", "-n", "--keep-going"),
 ]
 
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-
 
 @pytest.fixture(scope="session")
 def site() -> Path:
