@@ -105,6 +105,19 @@ def test_what_was_skipped_has_not_passed(pytester, body):
     assert before == again
 
 
+def test_a_failure_that_no_file_explains_takes_back_what_had_passed(pytester):
+    pytester.makepyfile(
+        "import os, pytest\n@pytest.mark.depends_on('*.py')\n"
+        "def test_it():\n    assert not os.path.exists('not-named')"
+    )
+    for is_there in (False, True, False):
+        (pytester.path / "not-named").touch() if is_there else None
+        pytester.runpytest("-p", "tests.unchanged")
+        (pytester.path / "not-named").unlink(missing_ok=True)
+        stamps = list((pytester.path / "build" / "stamps" / "tests").iterdir())
+        assert bool(stamps) != is_there
+
+
 def test_what_was_touched_while_tests_ran_is_not_stamped(run, pytester):
     touch = "import pathlib\npathlib.Path('read', 'words.txt').touch()\n"
     pytester.makepyfile(test_touch=f"def test_touch():\n    exec({touch!r})")
@@ -118,6 +131,15 @@ def test_a_path_that_leads_nowhere_is_an_error(pytester):
     )
     result = pytester.runpytest("-p", "tests.unchanged")
     result.stdout.fnmatch_lines(["*test_it depends on {'red/[*].txt'}*"])
+
+
+def test_what_depends_on_a_page_that_is_not_built_runs(pytester):
+    pytester.makepyfile(
+        "import pytest\n@pytest.mark.depends_on('build/*.html')\ndef test_it():\n    pass"
+    )
+    for _ in range(2):
+        ran = pytester.runpytest("-p", "tests.unchanged", LEAVE_OUT)
+        ran.assert_outcomes(passed=1)
 
 
 def test_each_process_leaves_out_the_same_and_the_end_says_how_many(run, pytester, monkeypatch):
