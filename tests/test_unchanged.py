@@ -118,6 +118,14 @@ def test_a_failure_that_no_file_explains_takes_back_what_had_passed(pytester):
         assert bool(stamps) != is_there
 
 
+def test_what_reads_another_file_of_the_project_is_not_stamped(run, pytester):
+    (pytester.path / "read" / "words.txt").rename(pytester.path / "words.txt")
+    (pytester.path / "read" / "other.txt").touch()
+    pytester.makepyfile(test_words=TESTS.replace('"read" / "words.txt"', '"words.txt"'))
+    run()
+    assert run(LEAVE_OUT) == ALL
+
+
 def test_what_was_touched_while_tests_ran_is_not_stamped(run, pytester):
     touch = "import pathlib\npathlib.Path('read', 'words.txt').touch()\n"
     pytester.makepyfile(test_touch=f"def test_touch():\n    exec({touch!r})")

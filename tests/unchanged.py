@@ -4,7 +4,7 @@ A test names that with ``@pytest.mark.depends_on("course_lib", "solutions/*.py")
 each a file, a folder or a pattern. Counted without being named are its own file, each
 ``conftest.py`` above it, pytest's settings, Python, its packages and what of the machine tests use.
 ``pytest --leave-out-unchanged`` leaves such tests out, and says how many. What is marked ``proof``
-always runs.
+always runs, and so does what opens another file of the project in its own process.
 
 A stamp is a file below ``build/stamps/tests``: its name is a digest of all these, its lines are the
 tests that passed so. Each process of pytest-xdist reads stamps at its start, and writes at its end.
@@ -13,10 +13,12 @@ tests that passed so. Each process of pytest-xdist reads stamps at its start, an
 import hashlib
 import os
 import platform
+import re
 import shutil
 import sys
 import sysconfig
 import time
+from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,14 @@ class Group:
         """Whether no file has come, gone or been touched since a moment, in nanoseconds."""
         return self.find() == self.files and all(p.stat().st_ctime_ns < since for p in self.files)
 
+    def unnamed(self, opened: set[str]) -> set[Path]:
+        """Return which of these are files of the project and not of this group."""
+        paths = {path for name in opened if (path := Path(name).absolute()).is_file()}
+        ours = {path for path in paths if path.is_relative_to(self.root) and path.suffix != ".pyc"}
+        made = re.compile(r"build|dist|\..*")
+        ours = {path for path in ours if not made.fullmatch(path.relative_to(self.root).parts[0])}
+        return ours - set(self.files)
+
     def write(self) -> None:
         """Stamp what passed; a failure takes the stamp away."""
         if self.has_failed:
@@ -84,6 +94,13 @@ class Unchanged:
         self.group = cache(partial(Group, config.rootpath))
         self.groups: dict[str, Group] = {}
         self.left_out = 0
+        self.opened: set[str] = set()
+        sys.addaudithook(self.notice)
+
+    def notice(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Note which files this process opens."""
+        if event == "open" and isinstance(arguments[0], str):
+            self.opened.add(arguments[0])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
@@ -101,6 +118,15 @@ class Unchanged:
 
     def has_passed(self, test: str) -> bool:
         return test in self.groups and test in self.groups[test].passed_before
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Count nothing as passed that opened a file of the project that it does not name."""
+        self.opened.clear()
+        yield
+        group = self.groups.get(item.nodeid)
+        if group and item.nodeid in group.passed and group.unnamed(self.opened):
+            group.passed.remove(item.nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note how a part of a test ended."""
