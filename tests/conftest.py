@@ -17,6 +17,8 @@ from hypothesis import HealthCheck, settings
 
 from scripts.chromium import chromium_path
 
+pytest_plugins = ["tests.unchanged", "pytester"]
+
 ROOT = Path(__file__).parent.parent
 
 # The same examples each time, and no clock: how busy the machine is says nothing of the code.

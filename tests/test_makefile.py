@@ -49,6 +49,16 @@ def test_check_asks_for_the_tests_of_an_edit_and_for_nothing_without_a_commit(
     assert (done.returncode == 0) == known
 
 
+@pytest.mark.parametrize(
+    ("options", "leaves_out"), [(["CI="], True), (["ALL=1"], False), (["CI=1"], False)]
+)
+def test_all_tests_run_where_that_is_asked_for_and_in_ci(
+    options: list[str], leaves_out: bool
+) -> None:
+    planned = make("--dry-run", "test", f"VENV={Path(sys.prefix)}", *options).stdout
+    assert ("--leave-out-unchanged" in planned.rpartition("-m pytest")[2]) == leaves_out
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A folder with one page, as a built book has it."""

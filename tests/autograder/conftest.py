@@ -17,6 +17,17 @@ from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.zygote import SandboxError
 
 ROOT = Path(__file__).parents[2]
+READ = (
+    *("assignments", "autograder", "course_lib", "examples", "nbgrader_config.py", "requirements"),
+    *("scripts", "solutions", "tests/autograder", "tests/course_lib/*.py", "tests/homework"),
+)
+
+
+def pytest_itemcollected(item):
+    """Name what decides how the judge's tests end, and those of all that is around it."""
+    item.add_marker(pytest.mark.depends_on(*READ))
+    if item.path.name == "test_gradescope_example.py":  # feedback on a real homework
+        item.add_marker(pytest.mark.depends_on("book/*.md"))
 
 
 @pytest.fixture(scope="session")

@@ -4,9 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
+SOURCES = ("_ext", "_static", "_templates", "references.bib")
+depends_on_small_book = pytest.mark.depends_on(
+    *(f"book/{name}" for name in SOURCES), "_config.yml", "course_lib", "tests/book/*.py"
+)
 PAGES = {
     "intro": """---
 jupytext:
@@ -56,7 +61,7 @@ def write_small_book(
     toc["chapters"] = [{"file": f"book/{name}"} for name in ("glossary", "bibliography")]
 
     (folder / "book").mkdir(parents=True)
-    for name in ("_ext", "_static", "_templates", "references.bib"):
+    for name in SOURCES:
         (folder / "book" / name).symlink_to(ROOT / "book" / name)
     (folder / "course_lib").symlink_to(ROOT / "course_lib")
     (folder / "_config.yml").write_text(yaml.safe_dump(config))

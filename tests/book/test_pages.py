@@ -7,7 +7,7 @@ import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.book.watched_page import opened, scrolls_sideways
+from tests.book.watched_page import depends_on_page, opened, scrolls_sideways
 
 pytestmark = pytest.mark.browser
 
@@ -36,6 +36,8 @@ ONE_OF_EACH_KIND = {  # what a template, a directive or a style breaks, it break
     *("book/for-teachers.html", "search.html", "genindex.html"),
 }
 FIGURES = ("/_static/figures/", "/_images/")
+EACH = {page: pytest.param(page, marks=depends_on_page(Path(page).stem)) for page in pages()}
+EVERY_PAGE = [EACH.get(page, page) for page in PAGES]
 DESKTOP = {"width": 1280, "height": 900}
 BY_THEME = ["color-contrast", "link-in-text-block"]  # the rules of axe that ask for colours
 LEAN = {"preload": False, "resultTypes": ["violations"]}  # what passes is not described
@@ -74,7 +76,7 @@ def scroll_through(page):
     )
 
 
-@pytest.mark.parametrize("visit", PAGES, indirect=True)
+@pytest.mark.parametrize("visit", EVERY_PAGE, indirect=True)
 def test_loads_little_and_all_of_it_from_its_own_place(visit):
     weights = {urlsplit(url).path: size for url, size in visit.weights.items()}
     assert visit.problems == []
@@ -111,7 +113,9 @@ def violations(page, context=None):
 @pytest.mark.parametrize(
     "visit",
     [
-        page if page in ONE_OF_EACH_KIND else pytest.param(page, marks=pytest.mark.proof)
+        EACH.get(page, page)
+        if page in ONE_OF_EACH_KIND
+        else pytest.param(page, marks=pytest.mark.proof)
         for page in PAGES
     ],
     indirect=True,
@@ -124,14 +128,16 @@ FIGURE = ".course-interactive"
 
 
 @pytest.mark.parametrize(
-    "visit", [p for p in pages() if p not in ONE_OF_EACH_KIND and has_figure(p)], indirect=True
+    "visit",
+    [each for page, each in EACH.items() if page not in ONE_OF_EACH_KIND and has_figure(page)],
+    indirect=True,
 )
 def test_axe_finds_nothing_in_what_a_page_alone_has(visit):
     assert visit.page.locator(FIGURE).count() > 0
     assert violations(visit.page, FIGURE) == []
 
 
-@pytest.mark.parametrize("visit", PAGES, indirect=True)
+@pytest.mark.parametrize("visit", EVERY_PAGE, indirect=True)
 def test_does_not_scroll_sideways(visit):
     try:
         for width in (320, 375, 768):
@@ -153,7 +159,7 @@ UNREACHED = """async () => {
 }"""
 
 
-@pytest.mark.parametrize("visit", PAGES, indirect=True)
+@pytest.mark.parametrize("visit", EVERY_PAGE, indirect=True)
 def test_what_scrolls_sideways_has_a_name_and_a_tab_stop(visit):
     try:
         visit.page.set_viewport_size({"width": 320, "height": 800})
@@ -178,7 +184,7 @@ NUMBERS_ON_FORMULAS = """() => [...document.querySelectorAll('div.math > .eqno')
 }).map(number => number.textContent)"""
 
 
-@pytest.mark.parametrize("visit", PAGES, indirect=True)
+@pytest.mark.parametrize("visit", EVERY_PAGE, indirect=True)
 def test_a_formulas_number_stands_beside_it(visit):
     try:
         for width in (320, DESKTOP["width"]):
@@ -188,7 +194,7 @@ def test_a_formulas_number_stands_beside_it(visit):
         visit.page.set_viewport_size(DESKTOP)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", EVERY_PAGE)
 def test_works_from_a_folder(chromium, site, page):
     with opened(chromium, (site / page).as_uri(), viewport=DESKTOP) as watched:
         scroll_through(watched.page)

@@ -6,12 +6,29 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 PATIENCE = 300_000
 """Milliseconds for what should come at once: how busy the machine is says nothing of the page."""
 
 expect.set_options(timeout=PATIENCE)
+
+
+def depends_on_page(page: str, *others: str) -> pytest.MarkDecorator:
+    """Mark a test that has to do with one page of the book, as it is built, and what that loads.
+
+    Styles and scripts are counted where they are written: each build copies them anew.
+
+    Args:
+        page: Such as ``bert``.
+        others: What the test itself depends on.
+    """
+    built = "build/book/_build/html"
+    return pytest.mark.depends_on(
+        *(f"{built}/book/{page}.html", f"{built}/_images", "_config.yml", "scripts/chromium.py"),
+        *("book/_ext", "book/_static", "book/_templates", "tests/book/*.py", *others),
+    )
 
 
 @dataclass

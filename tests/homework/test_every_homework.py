@@ -10,9 +10,11 @@ import re
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 import torch
+from course_book.notebooks.used_files import UsedFiles
 
 from autograder.homework_source.cell_text import BEGIN_HIDDEN_TESTS
 from autograder.homework_source.homework import CellKind
@@ -20,12 +22,44 @@ from autograder.judging.results import Status
 from course_lib.course_map import COURSE_MAP
 from tests.homework.own_kernel import CellRun, lost_checks, run_cells, within_reach
 from tests.homework.submissions import Submission, answered_cells, make_notebook, nothing_written
-from tests.homework.tables import ROOT, load_homework, load_table, read_released, tabled_homeworks
+from tests.homework.tables import (
+    ROOT,
+    load_homework,
+    load_table,
+    read_released,
+    released_notebook,
+    tabled_homeworks,
+)
 
 HOMEWORKS = tabled_homeworks()
 each_homework = pytest.mark.parametrize("homework", HOMEWORKS)
+
+
+def as_it_is(homework: str) -> pytest.MarkDecorator:
+    """Mark a test that has to do with one homework, run in this process.
+
+    It depends on what the homework's files and this one import, near or far, or name in a text.
+    """
+    solutions = ROOT / "solutions" / f"{homework}.py"
+    table = Path(__file__).with_name(f"{homework.replace('-', '_')}.py")
+    texts = [path.read_text(encoding="utf-8") for path in (solutions, table)]
+    imports = [f"import tests.homework.{module.stem}" for module in (table, Path(__file__))]
+    used = UsedFiles(ROOT).of([texts[0], *map(repr, texts), *imports])
+    paths = [*used, solutions, released_notebook(homework)]
+    return pytest.mark.depends_on(*(str(path.relative_to(ROOT)) for path in paths))
+
+
+AS_IT_IS = {homework: as_it_is(homework) for homework in HOMEWORKS}
+each_as_it_is = pytest.mark.parametrize(
+    "homework", [pytest.param(homework, marks=AS_IT_IS[homework]) for homework in HOMEWORKS]
+)
 SUBMISSIONS = [
-    pytest.param(homework, submission, id=f"{homework[:4]}-{submission.student}, {submission.what}")
+    pytest.param(
+        homework,
+        submission,
+        id=f"{homework[:4]}-{submission.student}, {submission.what}",
+        marks=AS_IT_IS[homework],
+    )
     for homework in HOMEWORKS
     for submission in load_table(homework).submissions
     if not submission.judge_only
@@ -70,7 +104,7 @@ def test_every_check_says_what_it_checks_and_where_to_read(homework):
 # ---- right and wrong ----
 
 
-@each_homework
+@each_as_it_is
 @pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 20), marks=pytest.mark.proof)])
 def test_the_solved_notebook_passes_with_every_seed(homework, seeds):
     for seed in seeds:
@@ -89,7 +123,7 @@ def test_what_is_right_is_right_on_a_gpu(homework, monkeypatch):
             assert lost_checks(run_submission(homework, submission)) == set(), submission.student
 
 
-@each_homework
+@each_as_it_is
 def test_the_released_notebook_earns_nothing(homework):
     runs = run_submission(homework, nothing_written(load_homework(homework)))
     tests = {c.grade_id for c in load_homework(homework).checks if c.kind is CellKind.TEST}

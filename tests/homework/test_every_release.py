@@ -23,6 +23,10 @@ from tests.homework.tables import (
     tabled_homeworks,
 )
 
+pytestmark = pytest.mark.depends_on(
+    "assignments", "autograder", "course_lib", "requirements", "solutions", "tests/homework"
+)
+
 
 @pytest.fixture(scope="module", params=tabled_homeworks())
 def made(request, tmp_path_factory) -> Release:

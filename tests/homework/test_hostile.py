@@ -21,7 +21,12 @@ from tests.homework.hostile.attack import Attack
 from tests.homework.submissions import Submission, make_notebook
 from tests.homework.tables import ROOT, load_homework, read_released
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.depends_on(
+        "assignments", "autograder", "course_lib", "solutions", "tests/homework"
+    ),
+]
 
 HOMEWORK = "hw03-self-attention"
 GROUPS = (

@@ -23,6 +23,13 @@ from tests.homework.tables import (
     tabled_homeworks,
 )
 
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.depends_on(
+        "assignments", "autograder", "course_lib", "solutions", "tests/homework"
+    ),
+]
+
 SAMPLE = "hw03-self-attention"  # whose sample class is graded whole
 EVERY = 16  # of so many others one is graded every day
 
@@ -44,7 +51,6 @@ def graded(homework_id, students, folder, judges, seconds):
     return {result.student: result for result in results}
 
 
-@pytest.mark.sandbox
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.proof)])
 @pytest.mark.parametrize("homework_id", tabled_homeworks())
 def test_the_judge_gives_every_submission_its_marks(homework_id, whole, tmp_path):

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Locator, Page
 
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, depends_on_page("self-attention")]
 
 CHAPTER = "book/self-attention.html"
 SINGLE = ".course-choices--quiz:has(input[type=radio])"

@@ -8,7 +8,9 @@ from course_lib.analysis.complexity import (
     feed_forward_flops,
     recurrent_flops,
 )
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("cost-of-attention", "course_lib", "tests/book/figures")
 
 DATA = {"lengths": [16, 32], "widths": [64, 128], "heads": [1, 8], "start": [16, 64, 8], "note": ""}
 

@@ -7,7 +7,9 @@ import torch
 import torch.nn.functional as F
 from playwright.sync_api import expect
 
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("feed-forward", "course_lib", "tests/book/figures")
 
 DATA = {"x": [0, 1, 2], "y": [0, 1, 0], "units": [[0, 1], [1, -2]], "bias": 0, "note": ""}
 

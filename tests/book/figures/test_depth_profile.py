@@ -5,7 +5,9 @@ import math
 
 import pytest
 
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("residual-connections", "course_lib", "tests/book/figures")
 
 DATA = {
     "depths": [2],

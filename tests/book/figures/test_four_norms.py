@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from course_lib.layers.normalization import layer_norm, rms_norm
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("layer-normalization", "course_lib", "tests/book/figures")
 
 DATA = {"entries": [1.0, 0.0, 0.0, 0.0], "epsilon": 0.01, "note": ""}
 

@@ -7,7 +7,9 @@ import torch
 
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from tests.book.figures.test_figure_arithmetic import run_script
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("transformer-families", "course_lib", "tests/book/figures")
 
 
 def a_model(words: int = 5) -> dict:

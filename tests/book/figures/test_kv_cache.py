@@ -3,7 +3,9 @@
 import pytest
 
 from course_lib.analysis.complexity import kv_cache_bytes
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("kv-caching", "course_lib", "tests/book/figures")
 
 DATA = {
     "words": ["once", "upon", "a", "time", "there", "was", "a", "king"],

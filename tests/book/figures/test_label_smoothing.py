@@ -7,7 +7,9 @@ import torch
 from playwright.sync_api import expect
 
 from course_lib.training.losses import label_smoothed_cross_entropy
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("training", "course_lib", "tests/book/figures")
 
 DATA = {"smoothing": 0.1, "vocab_size": 1000, "lead": 5, "note": ""}
 

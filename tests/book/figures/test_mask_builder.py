@@ -7,7 +7,9 @@ import torch
 from torch.autograd.functional import jacobian
 
 from course_lib.layers.attention import scaled_dot_product_attention
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("masking", "course_lib", "tests/book/figures")
 
 SQUARE = [[1.0, 0.0], [0.0, 1.0]]
 DATA = {

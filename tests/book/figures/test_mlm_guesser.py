@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("bert", "course_lib", "tests/book/figures")
 
 GUESSES = [[["the", 0.9], ["a", 0.1]], [["dog", 0.6], ["dogs", 0.4]]]
 SENTENCE = {"words": ["the", "dog"], "guesses": [GUESSES, GUESSES]}

@@ -5,7 +5,9 @@ import json
 import pytest
 import torch
 
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("multi-head-attention", "course_lib", "tests/book/figures")
 
 SENTENCE = {
     "words": ["cats", "see", "dogs"],

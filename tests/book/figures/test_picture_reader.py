@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("image-captioning", "course_lib", "tests/book/figures")
 
 PATCHES = 16
 

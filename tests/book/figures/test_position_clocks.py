@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from course_lib.layers.positional import SinusoidalPositions
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("positional-encoding", "course_lib", "tests/book/figures")
 
 DATA = {"d_model": 16, "base": 10_000, "length": 200, "note": ""}
 

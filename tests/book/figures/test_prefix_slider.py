@@ -3,7 +3,9 @@
 import pytest
 
 from course_lib.layers.masks import causal_mask
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("transformer-families", "course_lib", "tests/book/figures")
 
 DATA = {"words": ["a", "b", "sep", "A", "B"], "source": 3, "note": ""}
 

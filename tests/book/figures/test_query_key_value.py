@@ -6,9 +6,13 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
 
-pytestmark = pytest.mark.browser
+CHAPTERS = ("self-attention", "training")
+pytestmark = [
+    pytest.mark.browser,
+    *(depends_on_page(c, "course_lib", "tests/book/figures") for c in CHAPTERS),
+]
 
 CHAPTER = "book/self-attention.html"
 

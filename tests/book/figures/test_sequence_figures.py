@@ -12,9 +12,20 @@ from course_book.figures.word_neighbours.data import WordNeighbours
 from playwright.sync_api import Locator
 
 from course_lib.metrics.bleu import sentence_bleu
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
 
-pytestmark = pytest.mark.browser
+CHAPTERS = (
+    "bahdanau-attention",
+    "bleu",
+    "decoding",
+    "language-models",
+    "recurrent-networks",
+    "sequence-to-sequence",
+)
+pytestmark = [
+    pytest.mark.browser,
+    *(depends_on_page(c, "course_lib", "tests/book/figures") for c in CHAPTERS),
+]
 
 
 class Shown(NamedTuple):

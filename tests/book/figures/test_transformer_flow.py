@@ -11,7 +11,9 @@ from course_lib.analysis.complexity import (
 )
 from course_lib.analysis.recorders import recorded_attention
 from course_lib.models.transformer import Transformer, TransformerConfig
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("transformer", "course_lib", "tests/book/figures")
 
 SIZES = {
     "batch": 2,

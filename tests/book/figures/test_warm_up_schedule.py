@@ -3,7 +3,9 @@
 import pytest
 
 from course_lib.training.schedules import inverse_sqrt
-from tests.book.watched_page import opened
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = depends_on_page("training", "course_lib", "tests/book/figures")
 
 DATA = {"d_model": 512, "warmup_steps": 4000, "steps": 50_000, "note": ""}
 

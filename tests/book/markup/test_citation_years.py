@@ -7,6 +7,7 @@ from pybtex.database import parse_string
 
 from tests.book import small_book
 
+pytestmark = small_book.depends_on_small_book
 CHAPTER = """---
 jupytext:
   text_representation: {extension: .md, format_name: myst}

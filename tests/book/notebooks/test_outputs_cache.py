@@ -15,6 +15,7 @@ from course_book.figures.assets import figure_assets
 from course_book.notebooks.outputs_cache import surroundings
 
 ROOT = Path(__file__).parents[3]
+in_a_tiny_book = pytest.mark.depends_on("book/_ext")
 PAGE = """---
 file_format: mystnb
 kernelspec:
@@ -83,6 +84,7 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@in_a_tiny_book
 def test_an_edit_runs_the_chapters_that_use_it_again_and_no_other(book):
     """The answer goes by another module to the first chapter, and not at all to the second."""
     other = PAGE.replace("from course_lib.answer import ANSWER", "ANSWER = 7")
@@ -117,6 +119,7 @@ def test_every_chapter_depends_on_its_kernel_and_on_versions():
     assert f"python {sys.version.split()[0]}" in around
 
 
+@in_a_tiny_book
 @pytest.mark.skipif(os.cpu_count() == 1, reason="one core runs one chapter after the other")
 def test_chapters_run_side_by_side(book):
     """Each of the two ends only once the other has begun."""
@@ -143,6 +146,7 @@ pathlib.Path("kernel").write_text(str(os.getpid()))
 time.sleep(3600)"""
 
 
+@in_a_tiny_book
 @pytest.mark.parametrize(
     ("code", "reason"),
     [("1 / 0", "CellExecutionError"), ("import os; os.kill(os.getpid(), 9)", "Kernel died")],
@@ -156,6 +160,7 @@ def test_a_chapter_that_fails_is_named(book, code, reason):
     assert reason in log
 
 
+@in_a_tiny_book
 def test_an_interrupted_build_leaves_no_kernel(book):
     (book / "index.md").write_text(PAGE.replace("import sys", WAITING))
     building = start(book)

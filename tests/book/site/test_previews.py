@@ -2,10 +2,14 @@
 
 import pytest
 
-from tests.book.small_book import build_small_book
+from tests.book.small_book import build_small_book, depends_on_small_book
 from tests.book.watched_page import opened
 
-pytestmark = pytest.mark.browser
+pytestmark = [
+    pytest.mark.browser,
+    depends_on_small_book,
+    pytest.mark.depends_on("scripts/chromium.py"),
+]
 
 TERM = "a[href='glossary.html#term-loss']"
 

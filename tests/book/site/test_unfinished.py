@@ -5,8 +5,9 @@ import json
 import pytest
 import yaml
 
-from tests.book.small_book import PAGES, run_jupyter_book, write_small_book
+from tests.book.small_book import PAGES, depends_on_small_book, run_jupyter_book, write_small_book
 
+pytestmark = depends_on_small_book
 KILLER = """
 import os, signal
 from pathlib import Path

@@ -21,6 +21,7 @@ from course_lib.training.checkpoint import CheckpointError
 from course_lib.training.loop import DivergenceError
 
 ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.depends_on("README.md", "benchmarks", "book/*.md")
 RECIPES = {
     "language_modelling": (language_modelling, "run_training", ["train", "folder"]),
     "pretraining": (pretraining, "run_pretraining", ["pretrain", "folder"]),
