@@ -1,10 +1,8 @@
 """A layer of course_lib as a solution cell: its source, bodies between the solution markers."""
 
 import ast
-import importlib
-import inspect
-import textwrap
-from types import ModuleType
+import importlib.util
+from pathlib import Path
 
 from autograder.homework_source.cell_text import BEGIN_SOLUTION, END_SOLUTION
 from autograder.homework_source.homework import HomeworkError
@@ -31,24 +29,44 @@ def marked_source(module_name: str, object_name: str) -> str:
         HomeworkError: There is no such module or object, it is neither a function nor a class, or
             its layout leaves no place for a stub.
     """
-    try:
-        module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise HomeworkError(f"no module {module_name!r} can be imported: {error}") from error
-    found = getattr(module, object_name, None)
-    if found is None:
+    text = _text_of(module_name)
+    body = ast.parse(text).body
+    node = next((n for n in body if object_name in names_of(n)[0]), None)
+    if node is None:
         raise HomeworkError(f"{module_name} has no {object_name!r}")
-    is_layer = inspect.isfunction(found) or inspect.isclass(found)
-    if not is_layer or found.__module__ != module_name:
+    if not isinstance(node, _Function | ast.ClassDef):
         raise HomeworkError(f"{module_name}.{object_name} is no function or class defined there")
-    source = textwrap.dedent(inspect.getsource(found)).rstrip()
+    source = _source_of(node, text)
     marked = mark_solution(source)
-    helpers = _private_helpers(module, source)
+    helpers = _private_helpers(text, source)
     if not helpers:
         return marked
     lines = marked.split("\n")
     last = max(i for i, line in enumerate(lines) if line.strip() == END_SOLUTION)
     return "\n".join([*lines[:last], *(f"\n\n{h}" for h in helpers), *lines[last:]])
+
+
+def _text_of(module_name: str) -> str:
+    """Read a module without importing it, and with it PyTorch."""
+    try:
+        spec = importlib.util.find_spec(module_name)
+        path = spec.origin if spec else None
+    except (ImportError, ValueError):  # a package above it is none
+        path = None
+    if path is None or not path.endswith(".py"):
+        raise HomeworkError(f"no module {module_name!r} can be read")
+    return Path(path).read_text(encoding="utf-8")
+
+
+def _source_of(node: ast.stmt, text: str) -> str:
+    """Return a definition's lines; a comment at its end, as deep as its body, is a part of it."""
+    lines = text.split("\n")
+    last = node.end_lineno or node.lineno
+    end = last
+    while end < len(lines) and (not lines[end].strip() or lines[end].startswith(" ")):
+        end += 1
+        last = end if lines[end - 1].strip() else last
+    return "\n".join(lines[_first_line(node) - 1 : last])
 
 
 def mark_solution(source: str) -> str:
@@ -126,9 +144,8 @@ def _first_line(statement: ast.stmt) -> int:
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def _private_helpers(module: ModuleType, source: str) -> list[str]:
-    """Return the module's private functions and constants that the source leads to, in order."""
-    text = inspect.getsource(module)
+def _private_helpers(text: str, source: str) -> list[str]:
+    """Return a module's private functions and constants that the source leads to, in order."""
     helpers = {
         name: statement for statement in ast.parse(text).body for name in names_of(statement)[0]
     }

@@ -188,6 +188,8 @@ def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:
                 for origin, imported, name in _imports(body, module)
                 if imported in withheld.get(origin, {})
             }
+            if not gone:
+                continue
             found = gone | {
                 name: gone[needed]
                 for node in body
