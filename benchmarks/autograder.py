@@ -6,6 +6,7 @@ Every submission is a right one, so that both should give full marks; the run fa
 """
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -22,6 +23,7 @@ from typing import Any
 from nbgrader.api import Gradebook
 
 from autograder.class_run.cluster import Cluster
+from autograder.class_run.judges import Judges
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
 from autograder.gradebook.gradebook import GradebookRecorder
@@ -106,8 +108,13 @@ def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
 def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[str, Any]:
     """Grade, and say how long that took since the time ``began``, and with what."""
     first: list[float] = []
+    judges = Judges()
+    judges.prepare(isolated=True, device="cpu")  # as the command does
     homework = load_homework(HOMEWORK, ROOT)
-    with GradebookRecorder(submissions, homework, course_folder=course) as recorder:
+    with (
+        contextlib.closing(judges),
+        GradebookRecorder(submissions, homework, course_folder=course) as recorder,
+    ):
 
         def take(result: SubmissionResult) -> None:
             first.append(time.time() - began - result.seconds)
@@ -118,6 +125,7 @@ def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[s
             submissions,
             GradingOptions(cluster=Cluster(workers=workers)),
             root=ROOT,
+            judges=judges,
             on_result=take,
         )
         graded = time.time()

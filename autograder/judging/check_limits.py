@@ -14,10 +14,13 @@ from autograder.judging.results import STOPPED, CheckResult, Status
 FIRST_SECONDS = 3.0
 """Each check may take so long, however fast the reference is."""
 
+NEXT_SECONDS = 1.0
+"""As ``FIRST_SECONDS``, once another exercise has run out of its time: it may lead to that one."""
+
 GENEROSITY = 100
 """A check may take so many times what it takes with the reference solution."""
 
-SHORT_SECONDS = 0.5
+SHORT_SECONDS = 0.3
 """As ``FIRST_SECONDS``, for an exercise that has run out of its time."""
 
 SHORT_GENEROSITY = 10
@@ -66,10 +69,11 @@ class CheckLimits:
             if result.message.startswith(STOPPED):
                 return dataclasses.replace(result, message=self._briefly(cell, seconds))
         else:
-            result = attempt(min(FIRST_SECONDS, self._most))
-            longer = result.status is Status.TIMEOUT and self._of(cell, GENEROSITY, FIRST_SECONDS)
-            if longer and longer > min(FIRST_SECONDS, self._most):
-                result = attempt(longer)
+            first = min(NEXT_SECONDS if self._late else FIRST_SECONDS, self._most)
+            result = attempt(first)
+            if result.status is Status.TIMEOUT:
+                longer = self._of(cell, GENEROSITY, first)
+                result = attempt(longer) if longer > first else result
         change = self._late.add if result.status is Status.TIMEOUT else self._late.discard
         change(cell.exercise)
         return result

@@ -162,7 +162,7 @@ class StudentProcess:
 
     def _ended(self, failure: Exception, limit: TimeLimit) -> ProcessEnded:
         if isinstance(failure, TimeoutError):
-            self.stop()
+            self.stop(grace=0.0)
             return ProcessEnded(Status.TIMEOUT, self._explain_timeout(limit))
         exit_code = self.stop()
         if isinstance(failure, WireClosed):
@@ -170,10 +170,17 @@ class StudentProcess:
         reason = one_line(str(failure))
         return ProcessEnded(Status.INVALID, f"The answer of your code can't be read: {reason}.")
 
-    def stop(self) -> int | None:
-        """End the process; returns its exit code if it ended by itself."""
+    def stop(self, *, grace: float = _GRACE_SECONDS) -> int | None:
+        """End the process.
+
+        Args:
+            grace: Seconds to let it end by itself first.
+
+        Returns:
+            Its exit code if it ended by itself.
+        """
         worker, self._worker, self._peer = self._worker, None, None
-        return self._sandbox.stop(worker, grace=_GRACE_SECONDS) if worker else None
+        return self._sandbox.stop(worker, grace=grace) if worker else None
 
     def _alive(self) -> Peer:
         if self._peer is None:
