@@ -1,4 +1,4 @@
-"""What a cell says to whom: nbgrader's regions, the text that students get, what Python reads."""
+"""What a cell says to whom: nbgrader's regions, and the text that students get."""
 
 import re
 
@@ -14,7 +14,6 @@ _DELIMITERS = {
     CellKind.TEST: (BEGIN_HIDDEN_TESTS, END_HIDDEN_TESTS),
 }
 _ANY_DELIMITER = re.compile(r"\b(BEGIN|END) (SOLUTION|HIDDEN TESTS|MARK SCHEME)\b")
-_MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
 
 
 def regions(cell: Cell) -> list[range]:
@@ -69,8 +68,3 @@ def students_text(cell: Cell) -> str:
         stub = "" if cell.kind is CellKind.TEST else first.replace(first.lstrip(), "pass")
         lines[region.start - 1 : region.stop - 1] = [stub, *[""] * (len(region) - 1)]
     return "\n".join(lines)
-
-
-def without_magics(source: str) -> str:
-    """Return what of a cell is Python, and not IPython's own: ``pass`` stands for each magic."""
-    return _MAGIC.sub(r"\1pass", source)

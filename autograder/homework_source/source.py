@@ -1,7 +1,9 @@
 """Reads a homework from its source, a py:percent file, and refuses what is not well formed."""
 
+import ast
 import pkgutil
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,6 @@ from autograder.homework_source.cell_text import (
     END_SOLUTION,
     regions,
     students_text,
-    without_magics,
 )
 from autograder.homework_source.homework import (
     Cell,
@@ -24,6 +25,7 @@ from autograder.homework_source.homework import (
     HomeworkError,
     resolve_homework,
 )
+from autograder.homework_source.magics import without_magics
 from autograder.homework_source.marked_reference import marked_source
 
 _KINDS = ("setup", "solution", "test", "written", "demo")
@@ -169,19 +171,19 @@ def _check_markers(cell: Cell) -> None:
 
 def _check_syntax(cell: Cell) -> None:
     """Refuse what every student would lose points by: code of ours that is no Python."""
+    read: Callable[[str], ast.Module]
     if cell.kind is CellKind.SETUP:
-        texts = {"": without_magics(cell.source)}
+        texts, read = {"": cell.source}, without_magics
     elif cell.kind is CellKind.TEST:
-        texts = {"": cell.source, " without its hidden part": students_text(cell)}
+        texts, read = {"": cell.source, " without its hidden part": students_text(cell)}, ast.parse
     else:
         return
-    path, _, line = cell.where.rpartition(":")
     for version, text in texts.items():
         try:
-            compile("\n" * int(line) + text, path, "exec")  # its lines are those of the file
+            compile(read(text), cell.where, "exec")
         except SyntaxError as error:
             raise HomeworkError(
-                f"{path}:{error.lineno}: the {cell.kind} cell {cell.grade_id}{version} "
+                f"{cell.place(error.lineno or 0)}: the {cell.kind} cell {cell.grade_id}{version} "
                 f"is no Python: {error.msg}"
             ) from error
 

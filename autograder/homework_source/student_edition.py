@@ -15,8 +15,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.homework_source.cell_text import students_text, without_magics
+from autograder.homework_source.cell_text import students_text
 from autograder.homework_source.homework import Cell, CellKind, HomeworkError, resolve_homework
+from autograder.homework_source.magics import without_magics
 from autograder.homework_source.source import read_source
 from autograder.sandbox.worker.definitions import names_of
 
@@ -216,7 +217,7 @@ def _check_notebook(homework: str, root: Path, withheld: Withheld) -> None:
 
 def _shown_to_students(cell: Cell) -> ast.Module:
     try:
-        return ast.parse(without_magics(students_text(cell)))
+        return without_magics(students_text(cell))
     except SyntaxError as error:
         raise HomeworkError(
             f"{cell.where}: line {error.lineno} of the cell: {error.msg}"

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from autograder.homework_source.cell_text import without_magics
 from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.homework_source.magics import without_magics
 from autograder.judging.check import derive_seed, run_check
 from autograder.judging.check_limits import CheckLimits, TimeLimits
 from autograder.judging.delegation import recorded_flags, rules_of
