@@ -394,6 +394,7 @@ def test_a_sandbox_that_breaks_down_in_a_check_is_the_courses_fault(sandbox, mon
 
 
 def test_a_forking_process_that_is_late_never_answers_another_question(sandbox):
+    sandbox.stop(sandbox.start())  # it is there
     sandbox._control.settimeout(0)
     with pytest.raises(SandboxError, match="gone"):
         sandbox.start()
