@@ -11,17 +11,18 @@ from typing import Any
 from autograder.homework_source.cell_text import without_magics
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.check import derive_seed, run_check
-from autograder.judging.delegation import recorded_flags, rules_of
+from autograder.judging.delegation import MAX_FLAGS, read_recorded, rules_of
 from autograder.judging.outputs import MAX_BYTES, check_shown
 from autograder.judging.reading import Reading, read_code
 from autograder.judging.results import (
     CellFailure,
     CellOutput,
     CheckResult,
+    Flag,
     Status,
     SubmissionResult,
 )
-from autograder.judging.student_process import StudentProcess
+from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.judging.submission import Step, SubmissionError, read_submission
 from autograder.sandbox.sandbox import Sandbox
 
@@ -96,6 +97,7 @@ class Judge:
             reading = read_code(process, submission, self._homework)
             run = _Run(
                 process,
+                self._homework,
                 reading,
                 seconds=self._limits.check_seconds,
                 characters=self._sandbox.limits.output_characters,
@@ -104,7 +106,6 @@ class Judge:
             )
             for step in submission.steps:
                 run.do(step)
-            called = recorded_flags(process, self._homework)
         finally:
             process.stop()
         return SubmissionResult(
@@ -116,7 +117,7 @@ class Judge:
             ),
             cell_failures=_first_of(tuple(run.failures.values())),
             outputs=tuple(run.outputs),
-            flags=(*submission.flags, *reading.flags, *called),
+            flags=(*submission.flags, *reading.flags, *run.flags),
             seconds=time.monotonic() - started,
             seed=seed,
             sandboxed=self._isolated,
@@ -147,6 +148,7 @@ class _Run:
     def __init__(
         self,
         process: StudentProcess,
+        homework: Homework,
         reading: Reading,
         *,
         seconds: float,
@@ -154,7 +156,8 @@ class _Run:
         device: str,
         seed: int,
     ) -> None:
-        self._lost = reading.lost
+        self._homework = homework
+        self._lost = dict(reading.lost)
         self._unread = reading.unread
         self._process = process
         self._seconds = seconds
@@ -165,6 +168,11 @@ class _Run:
         self.results: dict[str, CheckResult] = {}
         self.failures: dict[str, CellFailure] = {}
         self.outputs: list[CellOutput] = []
+        self._flags: dict[Flag, None] = {}
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        return tuple(self._flags)[:MAX_FLAGS]
 
     def do(self, step: Step) -> None:
         if step.kind is CellKind.TEST:
@@ -176,6 +184,7 @@ class _Run:
             self.results[step.label] = run_check(
                 step.cell, self._process, self._trusted, seed=self._seed, seconds=self._seconds
             )
+            self._read_recorded(step.cell)
             return
         if step.label in self._unread:
             self.failures[step.label] = self._unread[step.label]
@@ -192,6 +201,18 @@ class _Run:
             self.outputs += check_shown(
                 step.label, self._process.take_shown(), characters=self._characters, room=room
             )
+
+    def _read_recorded(self, check: Cell) -> None:
+        try:
+            recorded = read_recorded(self._process, self._homework, check.exercise)
+        except ProcessEnded as ended:  # with what it would have told
+            self.results[check.grade_id] = _not_earned(check, ended.status, ended.message)
+            return
+        self._flags |= dict.fromkeys(recorded.flags)
+        self._lost |= recorded.lost
+        for cell in self._homework.checks:
+            if cell.exercise in recorded.lost and cell.grade_id in self.results:
+                self.results[cell.grade_id] = _not_earned(cell, *recorded.lost[cell.exercise])
 
 
 @contextlib.contextmanager
