@@ -1,14 +1,15 @@
 """What the judge says where a student's code leads to what its exercise forbids.
 
-What reading the code finds decides. What a running worker reports is the word of a process that a
-student could have tampered with: it only adds remarks for the staff.
+Reading finds what stands in the code; the running worker reports what the code came to.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from autograder.homework_source.homework import CellKind, Homework
-from autograder.judging.results import Flag, FlagKind
+from autograder.judging.results import Flag, FlagKind, Status
 from autograder.judging.student_process import StudentProcess
+from autograder.sandbox.worker.operators import COMPILED, MOST_NOTES, families_of, forbids
 
 MAX_FLAGS = 20  # that one submission gets of one kind of look at it
 MAX_NAME = 80  # characters of a name in a flag
@@ -31,43 +32,73 @@ def breach_flag(exercise: str, name: str, cell: str, line: int) -> Flag:
 
 def breach_words(exercise: str, name: str, cell: str, line: int) -> str:
     """Tell the student the same."""
-    place = f"Line {line} of {'the cell ' if cell == exercise else ''}{cell}"
+    place = f"{'The' if not line else f'Line {line} of the'} cell {exercise}"
+    if cell != exercise:
+        place = f"Line {line} of {cell}"
     return (
         f"{place} leads to {name}. This exercise asks you to write {exercise} without it, so its "
         "checks earn nothing. Comparing your results with it in a cell of your own is allowed."
     )
 
 
-def recorded_flags(process: StudentProcess, homework: Homework) -> tuple[Flag, ...]:
-    """Ask the student's process which forbidden functions were called.
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """What a student's process notes of the forbidden, after a check.
+
+    Attributes:
+        lost: For each exercise that ran what it forbids, the status of its checks and what to tell
+            the student.
+        flags: Remarks for the staff.
+    """
+
+    lost: dict[str, tuple[Status, str]]
+    flags: tuple[Flag, ...]
+
+
+def read_recorded(process: StudentProcess, homework: Homework, checked: str) -> Recorded:
+    """Ask the student's process what of the forbidden ran in a check.
+
+    A process can keep this from us, but accuse nobody but its own student: so what it says counts.
 
     Args:
-        process: Where a check has just run.
+        process: Where the check has just run.
         homework: Whose rules hold.
+        checked: The exercise that the check is about.
 
     Returns:
-        Remarks for the staff; none if the process does not say. What one exercise forbids may
-        be called by another.
+        What is lost, and what the staff should look at. What one exercise forbids may be used by
+        another: where it is not certain whose work ran, nothing is lost.
+
+    Raises:
+        ProcessEnded: It does not answer.
     """
-    exercises = (cell for cell in homework.cells if cell.kind is CellKind.SOLUTION)
-    rules = {cell.grade_id: set(cell.forbids) for cell in exercises}
-    known = set().union(*rules.values())
-    noted = (
-        call[:3]
-        for call in process.recorded()[:MAX_FLAGS]
-        if _is_call(call) and call[0] in rules.get(call[3], known)
-    )
-    return tuple(
-        Flag(
-            kind=FlagKind.DELEGATION,
-            text=f"{name}, which an exercise forbids, was called while a check ran",
-            cell=cell[:MAX_NAME],
-            line=line,
-        )
-        for name, cell, line in dict.fromkeys(noted)
-    )
+    exercises = {c.grade_id: c.forbids for c in homework.cells if c.kind is CellKind.SOLUTION}
+    lost: dict[str, tuple[Status, str]] = {}
+    flags: dict[Flag, None] = {}
+    if not any(exercises.values()):
+        return Recorded(lost=lost, flags=())
+    for name, cell, line, owner, inside in filter(_is_note, process.recorded()[:MOST_NOTES]):
+        exercise = owner if owner in exercises else checked
+        rule = exercises.get(exercise, ())
+        if name != COMPILED and not forbids(rule, name):
+            continue
+        if name == COMPILED and not any(family.shared for _, family in families_of(rule)):
+            continue
+        place = (cell[:MAX_NAME] or exercise, line)
+        others = exercises.keys() & set(inside) - {exercise}
+        if name == COMPILED or (exercise != owner and others):
+            text = f"{name[:MAX_NAME]} ran in a check of {exercise}, which may stand on it"
+            flags[Flag(kind=FlagKind.DELEGATION, text=text, cell=place[0], line=line)] = None
+        elif exercise not in lost:
+            lost[exercise] = (Status.FAIL, breach_words(exercise, name, *place))
+            flags[breach_flag(exercise, name, *place)] = None
+    return Recorded(lost=lost, flags=tuple(flags))
 
 
-def _is_call(call: Any) -> bool:
+def _is_note(note: Any) -> bool:
     """Whether it is what ``worker.recorder`` notes: a hostile process may report anything."""
-    return type(call) is tuple and [type(part) for part in call] == [str, str, int, str]
+    return (
+        type(note) is tuple
+        and [type(part) for part in note] == [str, str, int, str, tuple]
+        and all(type(cell) is str for cell in note[4])
+    )

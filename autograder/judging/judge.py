@@ -12,19 +12,20 @@ from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.homework_source.magics import without_magics
 from autograder.judging.check import derive_seed, run_check
 from autograder.judging.check_limits import CheckLimits, TimeLimits
-from autograder.judging.delegation import recorded_flags, rules_of
+from autograder.judging.delegation import MAX_FLAGS, read_recorded, rules_of
 from autograder.judging.outputs import MAX_BYTES, check_shown
 from autograder.judging.reading import Reading, read_code
 from autograder.judging.results import (
     CellFailure,
     CellOutput,
     CheckResult,
+    Flag,
     Status,
     SubmissionResult,
     not_earned,
     ungraded,
 )
-from autograder.judging.student_process import StudentProcess
+from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.judging.submission import (
     Step,
     SubmissionError,
@@ -101,7 +102,6 @@ class Judge:
             run.on_check, run.on_result = on_check, on_result
             for step in submission.steps:
                 run.do(step)
-            called = recorded_flags(process, self._homework)
         return SubmissionResult(
             student=student,
             homework=self._homework.id,
@@ -111,7 +111,7 @@ class Judge:
             ),
             cell_failures=_first_of(tuple(run.failures.values())),
             outputs=tuple(run.outputs),
-            flags=(*submission.flags, *reading.flags, *called),
+            flags=(*submission.flags, *reading.flags, *run.flags),
             seconds=time.monotonic() - started,
             seed=seed,
             sandboxed=self._isolated,
@@ -139,7 +139,10 @@ class Judge:
     ) -> "_Run":
         limits = CheckLimits(self._limits.check_seconds, reference_seconds)
         characters = self._sandbox.limits.output_characters
-        return _Run(process, reading, limits, characters=characters, device=self._device, seed=seed)
+        return _Run(
+            process, self._homework, reading, limits,
+            characters=characters, device=self._device, seed=seed,
+        )  # fmt: skip
 
     def _reference_seconds(self, check: str) -> float:
         """Return how long a check takes with the instructor's own solution; tried out once."""
@@ -161,6 +164,7 @@ class _Run:
     def __init__(
         self,
         process: StudentProcess,
+        homework: Homework,
         reading: Reading,
         limits: CheckLimits,
         *,
@@ -168,7 +172,8 @@ class _Run:
         device: str,
         seed: int,
     ) -> None:
-        self._lost = reading.lost
+        self._homework = homework
+        self._lost = dict(reading.lost)
         self._unread = reading.unread
         self._process = process
         self._limits = limits
@@ -181,6 +186,11 @@ class _Run:
         self.results: dict[str, CheckResult] = {}
         self.failures: dict[str, CellFailure] = {}
         self.outputs: list[CellOutput] = []
+        self._flags: dict[Flag, None] = {}
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        return tuple(self._flags)[:MAX_FLAGS]
 
     def do(self, step: Step) -> None:
         if step.kind is CellKind.TEST:
@@ -209,14 +219,27 @@ class _Run:
         self.on_check(cell.grade_id)
         if cell.exercise in self._lost:
             status, message = self._lost[cell.exercise]
-            result = not_earned(cell, status, message)
+            self.results[cell.grade_id] = not_earned(cell, status, message)
         else:
-            result = self._limits.run(cell, functools.partial(self._attempt, cell))
-        self.results[cell.grade_id] = result
-        self.on_result(result)
+            attempt = functools.partial(self._attempt, cell)
+            self.results[cell.grade_id] = self._limits.run(cell, attempt)
+            self._read_recorded(cell)
+        self.on_result(self.results[cell.grade_id])
 
     def _attempt(self, cell: Cell, seconds: float) -> CheckResult:
         return run_check(cell, self._process, self._trusted, seed=self._seed, seconds=seconds)
+
+    def _read_recorded(self, check: Cell) -> None:
+        try:
+            recorded = read_recorded(self._process, self._homework, check.exercise)
+        except ProcessEnded as ended:  # with what it would have told
+            self.results[check.grade_id] = not_earned(check, ended.status, ended.message)
+            return
+        self._flags |= dict.fromkeys(recorded.flags)
+        self._lost |= recorded.lost
+        for cell in self._homework.checks:
+            if cell.exercise in recorded.lost and cell.grade_id in self.results:
+                self.results[cell.grade_id] = not_earned(cell, *recorded.lost[cell.exercise])
 
 
 @contextlib.contextmanager

@@ -115,16 +115,17 @@ class StudentProcess:
         return self._alive().call(function, args)
 
     def recorded(self) -> list[Any]:
-        """Return the calls of watched functions that the process claims to have noted.
+        """Return what the process claims to have noted of what is watched; none if there is none.
 
-        None if there is no process, or if it does not answer at once; it is ended then.
+        Raises:
+            ProcessEnded: It does not answer, and is ended: what it noted is lost.
         """
         if self._peer is None or not self._watched:
             return []
         try:
-            with self.limited(_GRACE_SECONDS):
-                calls = self.ask("worker.recorder:seen")
-        except (ProcessEnded, RemoteError):
+            with self.limited(_SHOW_SECONDS):
+                calls = self._peer.call("worker.recorder:seen", ())
+        except RemoteError:
             return []
         return calls if type(calls) is list else []
 

@@ -170,6 +170,28 @@ class _Reader(ast.NodeVisitor):
         elif not self._note(node):
             self.generic_visit(node)
 
+    def visit_arg(self, node: ast.arg) -> None:
+        """A type hint that calls nothing uses nothing."""
+        self._visit_hint(node.annotation)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """Likewise."""
+        self._visit_hint(node.annotation)
+        for part in (node.target, node.value):
+            if part is not None:
+                self.visit(part)
+
+    def _visit_hint(self, hint: ast.expr | None) -> None:
+        if hint is not None and any(isinstance(inner, ast.Call) for inner in ast.walk(hint)):
+            self.visit(hint)
+
+    def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._visit_hint(node.returns)
+        for part in (*node.decorator_list, node.args, *node.body):
+            self.visit(part)
+
+    visit_FunctionDef = visit_AsyncFunctionDef = _visit_function  # noqa: N815
+
     def visit_Constant(self, node: ast.Constant) -> None:
         """Keep texts."""
         if isinstance(node.value, str):

@@ -1,75 +1,236 @@
-"""Notes when the student's code calls a forbidden function while the judge asks it for something.
+"""Notes what runs of the forbidden while the judge asks the student's code for something.
 
-What it notes only adds remarks for the staff: the student's code runs in the same process, and
-could keep it from noting anything.
+What PyTorch computes it dispatches as operators, whoever asked for them and in whichever thread.
+Those that an exercise forbids are given kernels here that note the call, then run PyTorch's own;
+all others cost nothing. Of what has no operators, functions of ``course_lib`` say, calls are noted.
+
+The student's code runs in the same process, and could keep it from noting anything. It can only
+speak against itself: so what is noted may cost marks, and what is not proves nothing.
 """
 
 import functools
+import os
 import pkgutil
+import re
 import sys
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import torch
+from IPython.core.interactiveshell import InteractiveShell
 
 from . import shell
+from .operators import COMPILED, MOST_NOTES, families_of, full_name
+from .peer import Backward, Peer
+
+Note = tuple[str, str, int, str, tuple[str, ...]]
+"""What ran, cell and line of the student's call, whose object the judge asked, all cells of it."""
 
 _TORCH = str(Path(torch.__file__).parent)
+_MODULES = f"{_TORCH}/nn/modules/"
+_GRAPHS = (*(f"{_TORCH}/{name}/" for name in ("_dynamo", "_inductor", "export", "fx", "jit")),
+           "<eval_with_key>")  # fmt: skip
+_CALLS_MODULE = torch.nn.Module._call_impl.__code__
 _RUNS_CELLS = shell.run_cell.__code__
-_MOST = 20
+_ANSWERS_JUDGE = Peer._perform.__code__
+_BACKWARD = Backward.__call__.__code__
 
-_seen: dict[tuple[str, str, int, str], None] = {}
+_seen: dict[tuple[str, str, tuple[str, ...]], tuple[str, int]] = {}
+_libraries: list[torch.library.Library] = []  # what they register is gone when they are
 
 
 def watch(names: list[str]) -> None:
-    """Note calls of these functions from now on; a class is noted when its forward is called.
+    """Note from now on what runs of these.
 
     Args:
         names: Full names such as ``torch.nn.LayerNorm``; those that are not here are passed over.
     """
-    for name in names:
-        path, _, attribute = name.rpartition(".")
-        try:
-            owner = pkgutil.resolve_name(path)
-            found = getattr(owner, attribute)
-        except (ImportError, AttributeError):
-            continue  # withheld from this edition
-        if isinstance(found, type):
-            owner, attribute = found, "forward" if hasattr(found, "forward") else "__init__"
-            found = getattr(owner, attribute)
-        setattr(owner, attribute, _noting(found, name))
+    families = list(families_of(names))
+    for name in set(names) - {name for name, _ in families}:
+        _watch_calls(name)
+    for operator in torch._C._dispatch_get_all_op_names():
+        own = [f for _, f in families if f.operators and re.search(f.operators, operator)]
+        shared = [name for name, f in families if f.shared and re.search(f.shared, operator)]
+        if own:
+            words = "|".join(dict.fromkeys(family.names for family in own))
+            _watch_operator(operator, functools.partial(_note, full_name(operator), words))
+        if shared:
+            _watch_operator(operator, functools.partial(_note_askers, shared))
+    if any(name == "torch.autograd" for name in names):
+        torch.autograd.Variable._execution_engine = _Engine()
 
 
-def seen() -> list[tuple[str, str, int, str]]:
-    """Return what was noted: name, cell and line of the student's call, and whom the judge asked.
-
-    That is the cell of the student's function that was called first: a rule binds one exercise,
-    and the others may well use what it forbids.
-    """
-    return list(_seen)[:_MOST]
+def seen() -> list[Note]:
+    """Return what was noted since it was last asked for."""
+    noted = [(what, *place, owner, inside) for (what, owner, inside), place in _seen.items()]
+    _seen.clear()
+    return noted
 
 
-def _noting(function: Any, name: str) -> Any:
-    @functools.wraps(function)
+class _Engine(type(torch.autograd.Variable._execution_engine)):  # type: ignore[misc]
+    """Autograd's engine, which notes that it runs."""
+
+    def run_backward(self, *args: Any, **kwargs: Any) -> Any:
+        """Run, see ``torch.autograd.backward``."""
+        _note("torch.autograd.backward", "backward")
+        return super().run_backward(*args, **kwargs)
+
+
+def _watch_calls(name: str) -> None:
+    """Note calls of a function; a class is noted when its forward is called."""
+    path, _, attribute = name.rpartition(".")
+    try:
+        owner = pkgutil.resolve_name(path)
+        found = getattr(owner, attribute)
+    except (ImportError, AttributeError):
+        return  # withheld from this edition
+    if isinstance(found, ModuleType):
+        return
+    if isinstance(found, type):
+        owner, attribute = found, "forward" if hasattr(found, "forward") else "__init__"
+        found = getattr(owner, attribute)
+    words = rf"\b{attribute}\b"
+
+    @functools.wraps(found)
     def noting(*args: Any, **kwargs: Any) -> Any:
-        _note(name)
-        return function(*args, **kwargs)
+        _note(name, words)
+        return found(*args, **kwargs)
 
-    return noting
+    del noting.__wrapped__
+    setattr(owner, attribute, noting)
 
 
-def _note(name: str) -> None:
-    frame = sys._getframe(2)
-    while frame.f_back and frame.f_code.co_filename.startswith((_TORCH, __file__)):
+def _watch_operator(operator: str, note: Callable[[], None]) -> None:
+    """Put a kernel that notes before each of an operator's own."""
+    has = functools.partial(torch._C._dispatch_has_kernel_for_dispatch_key, operator)
+    backend = "CUDA" if os.environ.get("COURSE_DEVICE") == "cuda" else "CPU"
+    keys = {"CPU", backend}
+    if has("CompositeImplicitAutograd") or not has("CPU"):  # autograd and vmap must see its parts
+        keys |= {f"Autograd{key}" for key in keys} | {"FuncTorchBatched"}
+    kernels = {}
+    for key in sorted(keys):  # all of them before the first is replaced: they depend on another
+        try:
+            kernels[key] = torch.library.get_kernel(operator, key)
+        except RuntimeError:
+            continue  # it has none there
+    namespace = operator.partition("::")[0]
+    for key, kernel in kernels.items():
+        library = torch.library.Library(namespace, "IMPL")  # type: ignore[no-untyped-call]
+        _libraries.append(library)
+        run = functools.partial(_note_and_run, note, kernel)
+        library.impl(operator.partition("::")[2], run, key, with_keyset=True)  # type: ignore[no-untyped-call]
+
+
+def _note_and_run(note: Callable[[], None], kernel: Any, keys: Any, *args: Any, **kw: Any) -> Any:
+    note()
+    return kernel.call_boxed(keys, *args, **kw)
+
+
+def _note(what: str, words: str = "$^") -> None:
+    """Note what runs, unless a cell of the student's runs it, or the library, which names it so."""
+    caller: FrameType | None = None
+    handed = False
+    inside: dict[str, None] = {}
+    owner = ""
+    asked = False
+    for frame in _frames():
+        code = frame.f_code
+        if code is _RUNS_CELLS:
+            return  # a comparison of the student's own
+        asked = asked or code is _ANSWERS_JUDGE
+        label = shell.cell_of(code.co_filename)
+        if label is not None:
+            caller = caller or frame
+            inside[label] = None
+            owner = label if _belongs(code, label) else owner
+        elif caller is None:
+            handed = handed or code.co_filename.startswith(_MODULES)
+            if code is _BACKWARD or (not handed and code in _library_code(words)):
+                return  # the judge's own, or the library's
+    if asked and len(_seen) < MOST_NOTES:
+        cell, line = (next(iter(inside)), caller.f_lineno) if caller else ("", 0)
+        _seen.setdefault((what, owner, tuple(inside)), (cell, line))
+
+
+def _note_askers(names: list[str]) -> None:
+    """Note the forbidden functions and classes whose code asks for what is running."""
+    shorts = {name.rpartition(".")[2]: name for name in names}
+    for frame in _frames():
+        file = frame.f_code.co_filename
+        if shell.cell_of(file) is not None:
+            return
+        asker = frame.f_code.co_qualname.partition(".")[0]
+        if asker in shorts and file.startswith(_TORCH):
+            _note(shorts[asker])
+        elif file.startswith(_GRAPHS) or _runs_script(frame):
+            _note(COMPILED)
+
+
+def _runs_script(frame: FrameType) -> bool:
+    called = frame.f_code is _CALLS_MODULE and frame.f_locals.get("self")
+    return isinstance(called, torch.jit.ScriptModule)
+
+
+def _frames() -> Iterator[FrameType]:
+    """Yield what runs here, innermost first; after a thread, what has waited for it."""
+    yield from _outwards(sys._getframe(2))
+    main = threading.main_thread().ident
+    if threading.get_ident() != main:
+        yield from _outwards(sys._current_frames().get(main or 0))
+
+
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame:
+        yield frame
         frame = frame.f_back
-    label = shell.cell_of(frame.f_code.co_filename)
-    if label is None:
-        return  # called by the course's library, not by the student
-    line, asked = frame.f_lineno, label
-    above = frame.f_back
-    while above:
-        if above.f_code is _RUNS_CELLS:
-            return  # a cell runs: a comparison of the student's own
-        asked = shell.cell_of(above.f_code.co_filename) or asked
-        above = above.f_back
-    _seen[name, label, line, asked] = None
+
+
+def _belongs(code: CodeType, exercise: str) -> bool:
+    """Whether a code is that of the student's object of this name, or of one of its methods."""
+    found = InteractiveShell.instance().user_ns.get(exercise)
+    if isinstance(found, FunctionType):
+        return found.__code__ is code
+    kind = found if isinstance(found, type) else type(found)
+    return any(
+        getattr(member, "__code__", None) is code
+        for base in kind.__mro__
+        for member in vars(base).values()
+    )
+
+
+@functools.cache
+def _library_code(words: str) -> set[CodeType]:
+    """Return the code of those modules of course_lib whose own text speaks of this.
+
+    They answer for what they call themselves. Others only call what they were handed.
+    """
+    found: set[CodeType] = set()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not name.startswith("course_lib.") or not file or name == "course_lib.testing":
+            continue
+        if re.search(words, Path(file).read_text(encoding="utf-8")):
+            for value in vars(module).values():
+                if getattr(value, "__module__", None) == name:
+                    found |= set(_codes(value))
+    return found
+
+
+def _codes(value: Any) -> Iterator[CodeType]:
+    members = vars(value).values() if isinstance(value, type) else (value,)
+    for member in members:
+        function = getattr(member, "fget", getattr(member, "__func__", member))
+        while function is not None:
+            if isinstance(function, FunctionType):
+                yield from _with_inner(function.__code__)
+            function = getattr(function, "__wrapped__", None)
+
+
+def _with_inner(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _with_inner(constant)

@@ -35,6 +35,8 @@ BREACHES = {
     "a line magic": ("x = 1\n%time norm = nn.LayerNorm(4)", 2),
     "an imported base": ("from torch.nn import LayerNorm as norm\nclass norm(norm): pass", 2),
     "await": ("import asyncio\nawait asyncio.sleep(0)\nnorm = nn.LayerNorm(4)", 3),
+    "a hint that calls": ("def norm(x: nn.LayerNorm(4)):\n    return norm(x)", 1),
+    "a default": ("def norm(x, layer: object = nn.LayerNorm(4)):\n    return layer(x)", 1),
     "blank lines first": ("\n\nnorm = nn.LayerNorm(4)", 3),
 }  # fmt: skip
 
@@ -44,6 +46,7 @@ ALLOWED = {
     "a comparison by name": "def norm(x): return x\ntheirs = nn.LayerNorm(4)\nprint(theirs, norm)",
     "a local of the same name": "x = nn.LayerNorm(4)\ndef norm(x):\n    return [x for _ in x]",
     "isinstance": "def norm(x): return isinstance(x, (nn.LayerNorm, nn.Linear))",
+    "a type hint": "def norm(x: nn.LayerNorm) -> list[nn.LayerNorm]:\n    y: nn.LayerNorm = x",
     "a method of one's own": "class norm:\n    def layer_norm(self): return self.layer_norm()",
     "a function of one's own": "def layer_norm(x): return x\ndef norm(x): return layer_norm(x)",
     "a module of like name": "from torch.nn.utils import rnn\ndef norm(x): rnn.pad_sequence(x)",
@@ -136,12 +139,13 @@ def test_a_broken_rule_costs_the_exercise_and_nothing_else(grade):
 
 
 @pytest.mark.sandbox
-def test_a_call_that_reading_does_not_see_is_told_and_costs_nothing(grade):
+def test_a_call_that_reading_does_not_see_costs_the_same(grade):
     result = grade(("double", HIDDEN_FROM_THE_READER), HALF, homework=RULED)
-    assert result.score == 3
+    assert [check.score for check in result.checks] == [0, 1]
+    told = result.checks[0].message
+    assert told.startswith("Line 3 of the cell double leads to torch.nn.functional.dropout. ")
     (flag,) = delegations(result)
     assert (flag.cell, flag.line) == ("double", 3)
-    assert "torch.nn.functional.dropout, which an exercise forbids, was called" in flag.text
 
 
 @pytest.mark.sandbox
@@ -149,10 +153,32 @@ def test_what_one_exercise_forbids_another_may_call(grade):
     hidden = "def same(x):\n    return eval('torch.nn.Identity')()(x)"
     cells = [hidden, ("double", "def double(x):\n    return x + x")]
     half = ("half", "def half(x):\n    return same(x) / 2")
-    assert delegations(grade(*cells, half, homework=RULED)) == []
+    result = grade(*cells, half, homework=RULED)
+    assert (result.score, delegations(result)) == (3, [])
     double = ("double", "def double(x):\n    return 2 * same(x)")
-    (flag,) = delegations(grade(hidden, double, half, homework=RULED))
-    assert flag.line == 2
+    result = grade(hidden, double, half, homework=RULED)
+    (flag,) = delegations(result)
+    assert ([check.score for check in result.checks], flag.line) == ([0, 1], 2)
+
+
+@pytest.mark.sandbox
+def test_where_it_is_not_certain_whose_work_ran_nothing_is_lost_and_the_staff_is_told(grade):
+    late = "class Late:\n    def __call__(self, x): return 2 * eval('other')(x)"
+    other = "def other(x):\n    return eval('torch.nn.Identity')()(x)"
+    half = ("half", f"{HALF[1]}\n{other}")
+    setup, double, check, *others = RULED.cells
+    half_first = dataclasses.replace(RULED, cells=(setup, *others, double, check))
+    result = grade(late, half, ("double", "double = Late()"), homework=half_first)
+    (flag,) = delegations(result)
+    assert (result.score, flag.cell) == (3, "half")
+    assert "torch.nn.Identity ran in a check of double" in flag.text
+
+
+@pytest.mark.sandbox
+def test_a_process_that_ends_before_it_tells_earns_nothing(grade):
+    ends = "import os, worker.recorder\nworker.recorder.seen = lambda: os._exit(0)"
+    result = grade(ends, ("double", HIDDEN_FROM_THE_READER), HALF, homework=RULED)
+    assert [check.status for check in result.checks] == [Status.CRASH, Status.CRASH]
 
 
 @pytest.mark.sandbox

@@ -1,0 +1,93 @@
+"""Which of PyTorch's operators compute what an exercise forbids by name.
+
+An exercise names what students know: a class, a function. What runs beneath, PyTorch dispatches as
+operators, however it was reached: by a computed name, as a part of another layer, in a thread.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """What can stand for a forbidden name of PyTorch's.
+
+    Attributes:
+        names: Matches the last part of the forbidden names.
+        operators: Matches the operators that none but these compute; empty if there are none.
+        shared: Matches operators that these run, and honest solutions too: what counts is whether
+            code of that name asked for them.
+    """
+
+    names: str
+    operators: str = ""
+    shared: str = ""
+
+
+COMPILED = "a compiled graph"
+"""What is noted where a graph runs, in which no class or function can be recognized."""
+
+MOST_NOTES = 500
+"""That a process makes in one check: one for each thing that ran, and each way to it."""
+
+_OPERATORS = "torch.ops."
+_ATTENTION = "::(_softmax|_safe_softmax|_masked_softmax|scaled_dot_product_attention)$"
+
+FAMILIES = (
+    # Over one group, or over rows taken for channels, the other norms are a layer norm.
+    Family(
+        names="LayerNorm|RMSNorm|layer_norm|rms_norm",
+        operators="(layer|rms|group|instance|batch)_norm",
+    ),
+    # With its gates held open a GRU is an RNN.
+    Family(names="RNN|GRU|rnn_tanh|gru", operators="(?<![a-z])(gru|rnn)(?!.*_cell)"),
+    Family(names="(RNN|GRU)Cell|(rnn_tanh|gru)_cell", operators="(?<![a-z])(gru|rnn)"),
+    # Not nll_loss: who takes the logarithm of the softmax themselves may pick an entry with it.
+    Family(names="CrossEntropyLoss|cross_entropy", operators="cross_entropy_loss"),
+    Family(
+        names="MultiheadAttention|multi_head_attention_forward",
+        operators="multi_head_attention|transformer_encoder_layer_fwd|transform_bias_rescale_qkv",
+        shared=_ATTENTION,
+    ),
+    Family(
+        names="TransformerEncoder(Layer)?",
+        operators="transformer_encoder_layer_fwd",
+        shared=f"{_ATTENTION}|::native_layer_norm$",
+    ),
+    Family(names="Transformer(Decoder(Layer)?)?", shared=f"{_ATTENTION}|::native_layer_norm$"),
+    # Beside the engine: what carries a gradient back by itself, and what carries one forward.
+    Family(
+        names="autograd|func|backward|enable_grad|set_grad_enabled|inference_mode",
+        operators="norm.*_backward|::_backward|_make_dual$",
+    ),
+)  # fmt: skip
+
+
+def families_of(names: Iterable[str]) -> Iterator[tuple[str, Family]]:
+    """Yield each full name of PyTorch's that has a family, with it."""
+    for name in names:
+        for family in FAMILIES:
+            if name.startswith("torch.") and re.fullmatch(family.names, name.rpartition(".")[2]):
+                yield name, family
+
+
+def forbids(names: Iterable[str], noted: str) -> bool:
+    """Whether a rule is about what was noted.
+
+    Args:
+        names: The full names that the rule forbids.
+        noted: A full name, or an operator's as ``full_name`` gives it.
+    """
+    names = list(names)
+    if any(noted == name or noted.startswith(f"{name}.") for name in names):
+        return True
+    if not noted.startswith(_OPERATORS):
+        return False
+    operator = noted.removeprefix(_OPERATORS).replace(".", "::", 1)
+    return any(f.operators and re.search(f.operators, operator) for _, f in families_of(names))
+
+
+def full_name(operator: str) -> str:
+    """Return the name by which Python calls an operator: ``torch.ops.aten.native_layer_norm``."""
+    return _OPERATORS + operator.partition(".")[0].replace("::", ".")

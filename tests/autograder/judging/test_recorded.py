@@ -1,0 +1,217 @@
+"""What runs is noted, however it was reached: no name of it stands in these submissions."""
+
+# ruff: noqa: E501 -- one line an attack
+
+import re
+
+import pytest
+import torch
+
+from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.judging.results import FlagKind
+from autograder.sandbox.worker.operators import FAMILIES, forbids
+
+SETUP = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\nfrom course_lib.testing import assert_close"
+
+NORM = "def norm(x):\n    return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()"
+NORM_RULE = (
+    "torch.nn.LayerNorm",
+    "torch.nn.functional.layer_norm",
+    "torch.layer_norm",
+    "torch.nn.RMSNorm",
+    "torch.nn.functional.rms_norm",
+    "torch.rms_norm",
+)
+NORM_CHECK = """x = torch.randn(2, 3, 4, requires_grad=True)
+assert_close(norm(x), F.layer_norm(x, (4,)))
+norm(x).sum().backward()"""
+
+BACK = """def back(upstream, x):
+    centred = x - x.mean(-1, keepdim=True)
+    root = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    normal = centred / root
+    return (upstream - upstream.mean(-1, keepdim=True) - normal * (upstream * normal).mean(-1, keepdim=True)) / root"""
+BACK_RULE = (
+    "torch.autograd",
+    "torch.func",
+    "torch.enable_grad",
+    "torch.set_grad_enabled",
+    "torch.inference_mode",
+    "torch.Tensor.backward",
+)
+BACK_CHECK = """x, upstream = torch.randn(2, 3, 4, requires_grad=True), torch.randn(2, 3, 4)
+F.layer_norm(x, (4,)).backward(upstream)
+with torch.no_grad():
+    assert_close(back(upstream, x.detach()), x.grad)"""
+
+ATTEND = "def attend(x):\n    return torch.softmax(x @ x.mT, -1) @ x"
+ATTEND_RULE = ("torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_attention_forward")
+ATTEND_CHECK = "assert tuple(attend(torch.randn(2, 3, 4)).shape) == (2, 3, 4)"
+
+CELL = "def cell(x, h):\n    return torch.tanh(x + h)"
+CELL_RULE = ("torch.nn.RNN", "torch.nn.RNNCell", "torch.rnn_tanh", "torch.rnn_tanh_cell")
+CELL_CHECK = (
+    "x, h = torch.randn(2, 4), torch.randn(2, 4)\nassert_close(cell(x, h), torch.tanh(x + h))"
+)
+
+LOSS = "def loss(logits, targets):\n    return F.nll_loss(logits.log_softmax(-1), targets)"
+LOSS_RULE = ("torch.nn.functional.cross_entropy", "torch.nn.CrossEntropyLoss")
+LOSS_CHECK = "logits, targets = torch.randn(3, 4, requires_grad=True), torch.tensor([0, 3, 1])\nassert_close(loss(logits, targets), F.cross_entropy(logits, targets))\nloss(logits, targets).backward()"
+
+FREE = "def free(x):\n    return F.layer_norm(x, x.shape[-1:])"
+FREE_CHECK = "x = torch.randn(2, 4, requires_grad=True)\nassert_close(free(x), F.layer_norm(x, (4,)))\nfree(x).sum().backward()"
+
+EXERCISES = {
+    "norm": (NORM, NORM_RULE, NORM_CHECK),
+    "back": (BACK, BACK_RULE, BACK_CHECK),
+    "attend": (ATTEND, ATTEND_RULE, ATTEND_CHECK),
+    "cell": (CELL, CELL_RULE, CELL_CHECK),
+    "loss": (LOSS, LOSS_RULE, LOSS_CHECK),
+    "free": (FREE, (), FREE_CHECK),
+}  # fmt: skip
+HOMEWORK = Homework(
+    id="hw00-layers",
+    title="Layers",
+    cells=(
+        Cell(kind=CellKind.SETUP, grade_id="imports", source=SETUP),
+        *(
+            cell
+            for name, (solution, rule, check) in EXERCISES.items()
+            for cell in (
+                Cell(kind=CellKind.SOLUTION, grade_id=name, source=solution, forbids=rule),
+                Cell(kind=CellKind.TEST, grade_id=f"{name}-a", exercise=name, points=1.0,
+                     title="It holds", source=f"# It holds\n{check}"),
+            )
+        ),
+    ),
+)  # fmt: skip
+
+_BESIDE = "from course_lib.testing import call_beside\n"
+_THREAD = """import threading
+def aside(f, *args):
+    got = []
+    thread = threading.Thread(target=lambda: got.append(f(*args)))
+    thread.start(); thread.join()
+    return got[0]
+"""
+_ENCODER = "nn.TransformerEncoderLayer(4, 1, 8, dropout=0.0, batch_first=True)"
+_ENGINE = """
+def back(upstream, x):
+    x = x.clone()
+    x.requires_grad_()
+    y = (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
+    y.{carry}(upstream)
+    return x.grad"""
+
+HIDDEN = {
+    "a computed name, by the course's own function": ("norm", _BESIDE + "def norm(x):\n    return call_beside(getattr(nn, 'Layer' + 'Norm')(4), x)"),
+    "a part of another layer": ("norm", f"def norm(x):\n    return {_ENCODER}.norm1(x)"),
+    "the same, by the course's own function": ("norm", _BESIDE + f"def norm(x):\n    return call_beside({_ENCODER}.norm1, x)"),
+    "a part of a part": ("norm", "def norm(x):\n    return list(nn.Transformer(4, 1, 1, 1, 8).modules())[-1](x)"),
+    "a part, as the exercise itself": ("norm", f"norm = {_ENCODER}.norm1"),
+    "a part, by name": ("norm", f"def norm(x):\n    return {_ENCODER}.get_submodule('no' + 'rm2').forward(x)"),
+    "one group": ("norm", "def norm(x):\n    return F.group_norm(x.reshape(-1, 4), 1).reshape(x.shape)"),
+    "a layer of one group": ("norm", "def norm(x):\n    return nn.GroupNorm(1, 4)(x.reshape(-1, 4)).reshape(x.shape)"),
+    "rows for channels, instances": ("norm", "def norm(x):\n    return F.instance_norm(x)"),
+    "rows for channels, batches": ("norm", "def norm(x):\n    return F.batch_norm(x.reshape(-1, 4).mT, None, None, training=True).mT.reshape(x.shape)"),
+    "a mean taken before": ("norm", "def norm(x):\n    return getattr(torch, 'rms_' + 'norm')(x - x.mean(-1, keepdim=True), (4,), None, 1e-5)"),
+    "an operator by a computed name": ("norm", "def norm(x):\n    return getattr(torch.ops.aten, 'native_layer' + '_norm')(x, [4], None, None, 1e-5)[0]"),
+    "the C functions by a computed name": ("norm", "def norm(x):\n    return getattr(getattr(torch, '_V' + 'F'), 'layer' + '_norm')(x, (4,))"),
+    "a table of functions": ("norm", "def norm(x):\n    return vars(F)['layer' + '_norm'](x, (4,))"),
+    "eval": ("norm", "def norm(x):\n    return eval('F.layer' + '_norm')(x, (4,))"),
+    "a module by a computed name": ("norm", "import importlib\ndef norm(x):\n    return importlib.import_module('torch.nn.modules.' + 'normalization').__dict__['Layer' + 'Norm'](4)(x)"),
+    "a thread": ("norm", _THREAD + "def norm(x):\n    return aside(getattr(F, 'layer' + '_norm'), x, (4,))"),
+    "a pool without a frame of ours": ("norm", "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\ndef norm(x):\n    return pool.submit(getattr(F, 'layer' + '_norm'), x, (4,)).result()"),
+    "a map": ("norm", "from functools import partial\ndef norm(x):\n    return next(map(partial(getattr(F, 'layer' + '_norm'), normalized_shape=(4,)), [x]))"),
+    "a partial, as the exercise itself": ("norm", "from functools import partial\nnorm = partial(getattr(F, 'layer' + '_norm'), normalized_shape=(4,))"),
+    "a script": ("norm", f"script = torch.jit.trace({_ENCODER}.norm1, torch.ones(2, 3, 4))\ndef norm(x):\n    return script(x)"),
+    "a graph": ("norm", f"import torch.fx\ngraph = torch.fx.symbolic_trace({_ENCODER}.norm1)\ndef norm(x):\n    return graph(x)"),
+    "vmap": ("norm", "def norm(x):\n    return torch.func.vmap(getattr(F, 'layer' + '_norm'), (0, None))(x, (4,))"),
+    "vmap of another": ("norm", "def norm(x):\n    return torch.func.vmap(lambda a: F.group_norm(a, 1))(x.reshape(-1, 1, 4)).reshape(x.shape)"),
+    "a checkpoint": ("norm", "from torch.utils.checkpoint import checkpoint\ndef norm(x):\n    return checkpoint(getattr(F, 'layer' + '_norm'), x, (4,), use_reentrant=False)"),
+    "a hook": ("norm", f"def norm(x):\n    layer = nn.Identity()\n    layer.register_forward_hook(lambda m, i, o: {_ENCODER}.norm1(o))\n    return layer(x)"),
+    "a list of layers": ("norm", f"def norm(x):\n    return nn.Sequential(nn.Identity(), {_ENCODER}.norm1)(x)"),
+    "a copy": ("norm", f"import copy\ndef norm(x):\n    return copy.deepcopy({_ENCODER}.norm1)(x)"),
+    "a pickled one": ("norm", f"import pickle\ntext = pickle.dumps({_ENCODER}.norm1)\ndef norm(x):\n    return pickle.loads(text)(x)"),
+    "inference": ("norm", "def norm(x):\n    with torch.inference_mode():\n        y = getattr(F, 'rms_' + 'norm')(x.detach().clone(), (4,))\n    return y"),
+    "another edition of the operator": ("norm", "def norm(x):\n    y, m, s = torch.empty(2, 3, 4), torch.empty(2, 3, 1), torch.empty(2, 3, 1)\n    getattr(torch.ops.aten.native_layer_norm, 'o' + 'ut')(x.detach(), [4], None, None, 1e-5, out0=y, out1=m, out2=s)\n    return y"),
+    "attention, a part": ("attend", f"layer = {_ENCODER}\ndef attend(x):\n    return layer.self_attn(x, x, x)[0]"),
+    "attention, a part, by the course's own function": ("attend", _BESIDE + f"layer = {_ENCODER}.self_attn\ndef attend(x):\n    return call_beside(layer, x, x, x, need_weights=False)[0]"),
+    "attention, the layer around it": ("attend", f"layer = {_ENCODER}\ndef attend(x):\n    return layer._sa_block(x, None, None)"),
+    "attention, the fast road": ("attend", f"layer = {_ENCODER}.eval()\ndef attend(x):\n    with torch.no_grad():\n        return layer(x)"),
+    "attention of another package": ("attend", "import importlib\nact = importlib.import_module('torch.ao.nn.quantizable.modules.activation')\nlayer = getattr(act, 'Multihead' + 'Attention')(4, 1, batch_first=True)\ndef attend(x):\n    return layer(x, x, x)[0]"),
+    "attention, its code": ("attend", f"layer = {_ENCODER}.self_attn\nimport types\nforward = types.FunctionType(type(layer).forward.__code__, type(layer).forward.__globals__)\ndef attend(x):\n    return forward(layer, x, x, x, None, True, None, True, False)[0]"),
+    "another cell": ("cell", "def cell(x, h):\n    c = getattr(nn, 'RNN' + 'Cell')(4, 4, bias=False)\n    with torch.no_grad():\n        c.weight_ih.copy_(torch.eye(4)); c.weight_hh.copy_(torch.eye(4))\n    return c(x, h)"),
+    "a cell with its gates held open": ("cell", "c = nn.GRUCell(4, 4)\nwith torch.no_grad():\n    c.weight_ih.zero_(); c.weight_hh.zero_(); c.bias_hh.zero_(); c.weight_ih[8:] = torch.eye(4); c.weight_hh[8:] = torch.eye(4)\n    c.bias_ih[:4] = 99; c.bias_ih[4:8] = -99; c.bias_ih[8:] = 0\ndef cell(x, h):\n    return c(x, h)"),
+    "a loss by a computed name": ("loss", "def loss(logits, targets):\n    return getattr(F, 'cross_' + 'entropy')(logits, targets)"),
+    "a loss by its operator": ("loss", "def loss(logits, targets):\n    return getattr(getattr(torch._C, '_nn'), 'cross_' + 'entropy_loss')(logits, targets)"),
+    "autograd in a thread": ("back", _THREAD + _ENGINE.format(carry="x").replace("def back", "def _back").replace("y.x(upstream)", "getattr(torch, 'auto' + 'grad').backward(y, upstream)") + "\ndef back(upstream, x):\n    return aside(_back, upstream, x)"),
+    "backward of a tensor, in a thread": ("back", _THREAD + _ENGINE.format(carry="x").replace("def back", "def _back").replace("y.x(upstream)", "getattr(y, 'back' + 'ward')(upstream)") + "\ndef back(upstream, x):\n    return aside(_back, upstream, x)"),
+    "the operator of the backward pass": ("back", "def back(upstream, x):\n    _, mean, root = torch.native_layer_norm(x, (4,), None, None, 1e-5)\n    return torch.ops.aten.native_layer_norm_backward(upstream, x, [4], mean, root, None, None, [True, False, False])[0]"),
+    "torch.func by a computed name": ("back", _THREAD + "def back(upstream, x):\n    return aside(lambda: getattr(getattr(torch, 'fu' + 'nc'), 'vjp')(lambda a: (a - a.mean(-1, keepdim=True)) / (a.var(-1, keepdim=True, correction=0) + 1e-5).sqrt(), x)[1](upstream)[0])"),
+    "forward mode": ("back", _THREAD + "import importlib\ndef back(upstream, x):\n    f = lambda a: (((a - a.mean(-1, keepdim=True)) / (a.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()) * upstream).sum()\n    return aside(lambda: importlib.import_module('torch.fu' + 'nc').jacfwd(f)(x))"),
+}  # fmt: skip
+
+HONEST = {
+    "as solved": {},
+    "a comparison in a cell": {"after": "assert torch.allclose(norm(torch.eye(4)), getattr(F, 'layer_norm')(torch.eye(4), (4,)), atol=1e-4)"},
+    "a comparison in a thread": {"after": _THREAD + "aside(F.layer_norm, torch.ones(2, 4), (4,))\naside(lambda: norm(torch.ones(2, 4, requires_grad=True)).sum().backward())"},
+    "autograd in a cell": {"after": "x = torch.randn(2, 4, requires_grad=True)\nF.layer_norm(x, (4,)).sum().backward()\nassert torch.allclose(back(torch.ones(2, 4), x.detach()), x.grad, atol=1e-4)"},
+    "training in a cell": {"after": "layer = nn.Linear(4, 4)\noptimizer = torch.optim.AdamW(layer.parameters())\nfor _ in range(3):\n    loss_now = loss(layer(torch.ones(2, 4)), torch.tensor([0, 1]))\n    optimizer.zero_grad(); loss_now.backward(); optimizer.step()"},
+    "theirs in isinstance and in a hint": {"norm": NORM.replace("(x)", "(x: torch.Tensor | nn.LayerNorm)", 1) + "  # as F.layer_norm\nassert not isinstance(norm, nn.LayerNorm)"},
+    "no_grad inside": {"back": "def back(upstream, x):\n    with torch.no_grad():\n        return _back(upstream, x)\n" + BACK.replace("def back", "def _back")},
+    "detach and clone": {"back": BACK.replace("centred = x", "x = x.detach().clone()\n    centred = x")},
+    "moments of PyTorch's": {"norm": "def norm(x):\n    var, mean = torch.var_mean(x, -1, correction=0, keepdim=True)\n    return (x - mean) * torch.rsqrt(var + 1e-5)"},
+    "torch.nn parts that are allowed": {"attend": "class Attend(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.drop, self.soft, self.out = nn.Dropout(0.0), nn.Softmax(-1), nn.Linear(4, 4)\n    def forward(self, x): return self.out(self.drop(self.soft(x @ x.mT)) @ x)\nattend = Attend()"},
+    "the fused kernel": {"attend": "def attend(x):\n    return F.scaled_dot_product_attention(x, x, x)"},
+    "a decorator": {"before": "import functools\ndef timed(f):\n    @functools.wraps(f)\n    def inner(*args): return f(*args)\n    return inner", "norm": "@timed\n" + NORM, "free": "@timed\n" + FREE},
+    "one's own autograd function": {"norm": "class Norm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return _norm(x)\n    @staticmethod\n    def backward(ctx, upstream):\n        return 0 * ctx.saved_tensors[0] * upstream\n" + NORM.replace("def norm", "def _norm") + "\ndef norm(x): return Norm.apply(x)"},
+    "a loss of one's own": {"loss": "def loss(logits, targets):\n    return -logits.log_softmax(-1).gather(1, targets[:, None]).mean()"},
+    "another exercise that may": {"free": "class free(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.norm = nn.LayerNorm(4)\n    def forward(self, x): return self.norm(x)\nfree = free()"},
+    "a layer made beside, never used": {"attend": "theirs = nn.TransformerEncoderLayer(4, 1, 8)\n" + ATTEND},
+}  # fmt: skip
+
+
+def submit(grade, changed):
+    """Grade the solutions, some changed, with what the student added before and after."""
+    solved = [(name, changed.get(name, EXERCISES[name][0])) for name in EXERCISES]
+    return grade(changed.get("before", ""), *solved, changed.get("after", ""), homework=HOMEWORK)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_is_forbidden_earns_nothing_however_it_is_reached(grade, name):
+    exercise, source = HIDDEN[name]
+    result = submit(grade, {exercise: source})
+    assert not [f.message for f in result.cell_failures]
+    scores = {check.exercise: check.score for check in result.checks}
+    assert scores == dict.fromkeys(EXERCISES, 1.0) | {exercise: 0.0}
+    (told,) = [check.message for check in result.checks if check.exercise == exercise]
+    assert "leads to torch." in told, told
+    flags = [flag.text for flag in result.flags if flag.kind is FlagKind.DELEGATION]
+    assert any("its checks are lost" in flag for flag in flags), flags
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", HONEST)
+def test_what_is_allowed_costs_nothing_and_raises_no_flag(grade, name):
+    result = submit(grade, HONEST[name])
+    assert [check for check in result.checks if check.score < 1] == []
+    assert not [f.message for f in result.cell_failures]
+    assert [flag for flag in result.flags if flag.kind is not FlagKind.FORGED] == []
+
+
+def test_a_rule_is_about_the_operators_of_its_names_alone():
+    assert forbids(["torch.nn.LayerNorm"], "torch.ops.aten.native_group_norm")
+    assert forbids(["torch.autograd"], "torch.autograd.backward")
+    assert not forbids(["torch.nn.LayerNorm"], "torch.ops.aten.gru")
+    assert not forbids(["course_lib.layers.normalization.LayerNorm"], "torch.ops.aten.layer_norm")
+    assert not forbids(["torch.gru"], "torch.ops.aten.gru_cell")
+    assert not forbids(["torch.nn.functional.cross_entropy"], "torch.ops.aten.nll_loss_forward")
+
+
+def test_every_family_is_of_operators_that_there_are():
+    known = torch._C._dispatch_get_all_op_names()
+    for family in FAMILIES:
+        for pattern in filter(None, (family.operators, family.shared)):
+            assert any(re.search(pattern, operator) for operator in known), pattern
