@@ -178,12 +178,13 @@ def _check_syntax(cell: Cell) -> None:
         texts, read = {"": cell.source, " without its hidden part": students_text(cell)}, ast.parse
     else:
         return
+    path, _, line = cell.where.rpartition(":")
     for version, text in texts.items():
         try:
-            compile(read(text), cell.where, "exec")
+            compile(read("\n" * int(line) + text), path, "exec")  # its lines are those of the file
         except SyntaxError as error:
             raise HomeworkError(
-                f"{cell.place(error.lineno or 0)}: the {cell.kind} cell {cell.grade_id}{version} "
+                f"{path}:{error.lineno}: the {cell.kind} cell {cell.grade_id}{version} "
                 f"is no Python: {error.msg}"
             ) from error
 
