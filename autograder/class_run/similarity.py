@@ -1,15 +1,15 @@
 """Finds near-identical submissions, for a TA to look at. It never changes a mark.
 
-Code is reduced to what renaming, comments and layout can't hide; that is cut into overlapping
-pieces. Two submissions are compared by the pieces that both have. Left out are pieces
+Code is reduced to what renaming, comments, texts and layout can't hide; that is cut into
+overlapping pieces. Two submissions are compared by the pieces that both have. Left out are pieces
 of the stub that was handed out, and those that many have: that much alike the exercise makes them.
 """
 
 import builtins
 import dataclasses
 import keyword
-import token
-import tokenize
+import re
+import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,13 +27,29 @@ SHARE = 0.9
 """Two submissions that have this share of the shorter one's pieces in common are reported."""
 
 _PIECE = 25  # characters of reduced code: about a line
-_LONGEST_LINE = 1_000  # characters that are looked at: some Pythons take very long for long lines
 _SAMPLED = 4  # one piece of so many is looked at
 _FEWEST_PIECES = 20  # less than a few lines of one's own prove nothing
 _COMMON_TO = 10  # submissions with the same piece: then it is the exercise's
 _COMMON_SHARE = 0.05  # likewise, of a large class
 _BLOCK = 8192  # pieces compared at a time, so that memory does not grow with them
-_TEXTS = (token.STRING, getattr(token, "FSTRING_MIDDLE", token.STRING))  # the last since 3.12
+# Python's own tokenizer takes hours for some long lines, and stops at what is no Python. This looks
+# at no character often, and tells a quote in a magic from one that begins a text.
+_TOKEN = re.compile(
+    r"""
+    ^[ \t]*+[!%?,;/][^\r\n]*?(?:'{3}|"{3})[^\r\n]*  # a magic with a quote
+    |=[ \t]*+[!%][^\r\n]*  # a magic that is assigned
+    |(?i:[bfrtu]{0,2})(?:  # a text
+        "{3}(?:[^"\\]++|\\.|"(?!""))*+(?:"{3})?
+        |'{3}(?:[^'\\]++|\\.|'(?!''))*+(?:'{3})?
+        |"(?:[^"\\\r\n]++|\\.)*+"?
+        |'(?:[^'\\\r\n]++|\\.)*+'?
+    )
+    |\#[^\r\n]*  # a comment
+    |(?P<name>[^\W\d]\w*)
+    |(?P<other>\d[\w.]*|[^\s\\;])  # a number, or a part of an operator
+    """,
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,29 +184,17 @@ def _cut(source: str) -> frozenset[int]:
 
 
 def _reduced(source: str) -> Iterator[str]:
-    """Yield each token, or a letter for what could be called or said otherwise."""
+    """Yield each token, or a letter for what could be called otherwise."""
     before = ""
-    for found in _tokens(source):
-        if found.type == token.NAME and not keyword.iskeyword(found.string):
-            given = before != "." and hasattr(builtins, found.string)
+    for found in _TOKEN.finditer(source):
+        name, other = unicodedata.normalize("NFKC", found["name"] or ""), found["other"]
+        if name and not keyword.iskeyword(name):
+            given = before != "." and hasattr(builtins, name)
             letter = {"def": "F", "class": "O"}.get(before, "V")
-            yield found.string if given else letter
-        elif found.type in _TEXTS:
-            yield "S"
-        elif found.type in (token.NAME, token.OP, token.NUMBER):  # a NAME: a keyword
-            yield found.string
-        before = found.string
-
-
-def _tokens(source: str) -> Iterator[tokenize.TokenInfo]:
-    """Yield the tokens of what is Python, and go on after a line that is none."""
-    lines = (line[:_LONGEST_LINE] + "\n" for line in source.splitlines())
-    while True:
-        try:
-            yield from tokenize.generate_tokens(lambda: next(lines, ""))
-        except (tokenize.TokenError, SyntaxError):
-            continue
-        return
+            yield name if given else letter
+        elif name or other:
+            yield name or other
+        before = name or other or before
 
 
 def _count_shared(own: Sequence[frozenset[int]], pieces: Sequence[int]) -> np.ndarray:

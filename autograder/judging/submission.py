@@ -6,6 +6,7 @@ the text of everything that is the instructor's come from the instructor's noteb
 
 import itertools
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,6 +19,11 @@ from autograder.judging.results import Flag, FlagKind
 MAX_NOTEBOOK_BYTES = 20 << 20
 MAX_CODE_CHARACTERS = 300_000  # a worker is sent them all at once
 MAX_CODE_CELLS = 1_000
+MAX_CELLS = 10_000
+MAX_PARTS = 500_000
+"""Strings, lists, objects and commas of a notebook's JSON: each costs far more once it is read."""
+
+_PART = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)  # a string is one, however long
 
 
 class SubmissionError(ValueError):
@@ -153,24 +159,54 @@ def _check_amount(cells: list[_SubmittedCell]) -> None:
         )
 
 
-def _cells(data: bytes) -> Iterator[_SubmittedCell]:
+def _read_json(data: bytes) -> Any:
+    """Read the JSON of a notebook, whatever it would like to cost.
+
+    Args:
+        data: The file's bytes, as handed in.
+
+    Returns:
+        What it holds.
+
+    Raises:
+        SubmissionError: The bytes, or what they hold, are too many, or they are no JSON.
+    """
     if len(data) > MAX_NOTEBOOK_BYTES:
         raise SubmissionError(
             f"The file has {len(data) >> 20} MiB; the limit is {MAX_NOTEBOOK_BYTES >> 20} MiB. "
             "Clear the outputs, save, and hand it in again."
         )
+    no_json = SubmissionError(
+        "The file is not a Jupyter notebook: it is not valid JSON. Was it cut off, or saved in "
+        "another format? Open it in Jupyter, save it, and hand it in again."
+    )
     try:
-        notebook = json.loads(data)
-    except (ValueError, RecursionError):
+        text = data.decode(json.detect_encoding(data), "surrogatepass")
+    except ValueError:
+        raise no_json from None
+    if any(itertools.islice(_PART.finditer(text), MAX_PARTS, None)):
         raise SubmissionError(
-            "The file is not a Jupyter notebook: it is not valid JSON. Was it cut off, or saved "
-            "in another format? Open it in Jupyter, save it, and hand it in again."
-        ) from None
+            f"The notebook holds more than {MAX_PARTS:,} values, those of its outputs included. "
+            "Clear the outputs, save, and hand it in again."
+        )
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise no_json from None
+
+
+def _cells(data: bytes) -> Iterator[_SubmittedCell]:
+    notebook = _read_json(data)
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise SubmissionError(
             "The file is JSON, but not a Jupyter notebook of format 4: it has no list of cells. "
             "Open it in a current Jupyter, save it, and hand it in again."
+        )
+    if len(cells) > MAX_CELLS:
+        raise SubmissionError(
+            f"The notebook has {len(cells):,} cells; the limit is {MAX_CELLS:,}. Delete those that "
+            "are empty, save, and hand it in again."
         )
     for cell in cells:
         if isinstance(cell, dict):

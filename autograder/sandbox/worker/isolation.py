@@ -2,15 +2,19 @@
 
 Linux only. Called in a fresh fork, before any of a student's code runs. The sandbox around the
 forking process (see ``sandbox.py``) already hides the network and the file system; this keeps
-one submission from another: own processes, own /tmp, own shared memory, nothing left behind.
+one submission from another: own processes, own /tmp, own shared memory, own sockets and terminals,
+nothing left behind.
 """
 
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
 import resource
 import signal
+import socket
+import struct
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +23,14 @@ _CLONE_NEWNS = 0x00020000
 _CLONE_NEWIPC = 0x08000000
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWPID = 0x20000000
+_CLONE_NEWNET = 0x40000000
+_OWN_NAMESPACES = _CLONE_NEWUSER | _CLONE_NEWPID | _CLONE_NEWNS | _CLONE_NEWIPC | _CLONE_NEWNET
+_SIOCSIFFLAGS = 0x8914
+_IFF_UP = 0x1
 _MS_RDONLY = 0x1
 _MS_BIND_REC = 0x1000 | 0x4000
-_MS_NOSUID_NODEV = 0x2 | 0x4
+_MS_NOSUID = 0x2
+_MS_NOSUID_NODEV = _MS_NOSUID | 0x4
 _MS_REMOUNT_BIND = 0x20 | 0x1000
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _PR_SET_PDEATHSIG = 1
@@ -57,7 +66,7 @@ class Limits:
 
 
 def enter_own_namespaces(limits: Limits) -> None:
-    """Move into new user, PID, mount and IPC namespaces; returns in their first process.
+    """Move into new user, PID, mount, IPC and network namespaces; returns in their first process.
 
     The keyring of the caller's session is left behind, or emptied: see ``leave_keyring``.
 
@@ -73,7 +82,7 @@ def enter_own_namespaces(limits: Limits) -> None:
     user, group = os.geteuid(), os.getegid()
     # Many small processes can fill the machine: the kernel then ends these, not the judge.
     Path("/proc/self/oom_score_adj").write_text("1000")
-    _check(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWPID | _CLONE_NEWNS | _CLONE_NEWIPC), "unshare")
+    _check(_libc.unshare(_OWN_NAMESPACES), "unshare")
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{_STUDENT_ID} {user} 1")
     Path("/proc/self/gid_map").write_text(f"{_STUDENT_ID} {group} 1")
@@ -86,11 +95,14 @@ def enter_own_namespaces(limits: Limits) -> None:
     except OSError:  # another worker may have used up all the keys that this user may have
         _check(_libc.syscall(_KEYCTL, _KEYCTL_CLEAR, _OUR_SESSION_KEYRING), "keyctl")
     die_with_parent()
+    _start_loopback()
     _check(_libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None), "mount /")
     size = f"size={limits.scratch_mb}m,nr_inodes=20000".encode()
     python = _python_below_tmp()
     for scratch in (b"/tmp", b"/dev/shm"):
         _check(_libc.mount(b"tmpfs", scratch, b"tmpfs", _MS_NOSUID_NODEV, size), "mount tmpfs")
+    own = b"ptmxmode=0666,mode=0600"
+    _check(_libc.mount(b"devpts", b"/dev/pts", b"devpts", _MS_NOSUID, own), "mount devpts")
     for folder, handle in python.items():
         Path(folder).mkdir(parents=True, exist_ok=True)
         source = f"/proc/self/fd/{handle}".encode()
@@ -160,6 +172,13 @@ def leave_keyring() -> None:
         number = ctypes.get_errno()
         if number not in (errno.ENOSYS, errno.EPERM):  # a system or a container without keys
             raise OSError(number, f"keyctl: {os.strerror(number)}")
+
+
+def _start_loopback() -> None:
+    """Let the processes of one worker talk to one another by 127.0.0.1, and to nobody else."""
+    request = struct.pack("16sH22x", b"lo", _IFF_UP)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        fcntl.ioctl(handle, _SIOCSIFFLAGS, request)
 
 
 def _python_below_tmp() -> dict[str, int]:

@@ -81,6 +81,36 @@ def test_a_copy_can_not_hide_behind_a_long_text(before):
     assert pairs(copied) == {("ada", "bo")}
 
 
+LAYOUTS = {
+    "spaces": lambda source: source.replace(" for x in", " " * 1_100 + "for x in"),
+    "tabs": lambda source: source.replace(" for x in", "\t" * 1_100 + "for x in"),
+    "form feeds": lambda source: source.replace(" for x in", "\f" * 1_100 + " for x in"),
+    "spaces before a line": lambda source: source.replace("\n    ", "\n" + " " * 1_100),
+    "line ends in brackets": lambda source: source.replace(" for x in", "\n" * 50 + "for x in"),
+    "backslashes": lambda source: source.replace(" = [", " \\\n" * 50 + "= ["),
+    "backslashes, far": lambda source: source.replace(" = [", " \\\n" + " " * 1_100 + "= ["),
+    "comments in brackets": lambda s: s.replace(" for x", " # " + "mine " * 300 + "\n for x"),
+    "semicolons": lambda source: source.replace("]\n    if", "]; 0; 0\n    if").replace("; 0", ";"),
+    "texts": lambda source: source.replace("\n    step", "\n    'mine'\n    step"),
+    "long texts": lambda s: s.replace("\n    step", "\n    '" + "mine " * 300 + "'; step"),
+    "long texts of lines": lambda s: s.replace(
+        "\n    step", "\n    '''" + "a\n" * 99 + "'''; step"
+    ),
+    "one line": lambda source: source.replace("\n", ";") + "x = 1;" * 3,
+    "letters that look alike": lambda source: source.replace("for x in", "for \uff58 in"),
+    "no space at all": lambda source: source.replace(" = ", "=").replace(" ** ", "**"),
+    "carriage returns": lambda source: source.replace("\n", "\r\n"),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_no_layout_hides_a_copy(layout):
+    hidden = layout(program(1))
+    assert hidden != program(1)
+    solutions = {"ada": program(1), "bo": hidden, "cy": program(2)}
+    assert pairs(solutions) == {("ada", "bo")}
+
+
 @pytest.mark.parametrize(
     "flood",
     [
@@ -91,6 +121,19 @@ def test_a_copy_can_not_hide_behind_a_long_text(before):
 )
 def test_no_cell_holds_up_the_class(flood):
     with limited_to(seconds=10):  # pygments would read for hours
+        assert pairs({"ada": flood, "bo": program(1), "cy": program(1)}) == {("bo", "cy")}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("'", '"', "\\", '"""\\', "('", "'''\"", "r", "x = 1;", "é(", "#", "=%", " ", "= ", "\n%"),
+        *("1.", "ﷺ", "\n% ''", "f'", "\n  "),
+    ],
+)
+def test_no_repetition_holds_up_the_class(part):
+    flood = part * (300_000 // len(part))
+    with limited_to(seconds=10):
         assert pairs({"ada": flood, "bo": program(1), "cy": program(1)}) == {("bo", "cy")}
 
 

@@ -1,3 +1,5 @@
+import functools
+
 import pytest
 from nbformat import NotebookNode, from_dict
 from nbgrader.utils import compute_checksum
@@ -14,6 +16,8 @@ OFFICIAL = Cell(
 VISIBLE = "# It doubles\nassert double(2) == 4"
 EARLIER = "# It doubles\nassert double(1) == 2"
 ELSEWHERE = "or is of another release"
+
+NESTED = functools.reduce(lambda inner, _: [inner], range(5_000), [])
 
 
 def marks(**changed):
@@ -56,9 +60,27 @@ def test_a_check_of_an_earlier_release_is_told_as_such():
         {"points": "\ud800"},
         {"grade": "no", "locked": {"a": NotebookNode()}},
         {"checksum": [[[]]]},
+        *({"points": odd} for odd in (None, "two", "2", [2], {"a": 2}, True, False, 1e999, -1)),
+        {"points": float("nan")},
+        {"points": NESTED},
+        {"checksum": NESTED, "schema_version": NESTED, "locked": NESTED},
     ],
 )
 def test_odd_marks_are_no_reason_to_stop(odd):
     texts = remarks("99\ud800", marks(**odd)) + remarks("99", marks(**odd))
     assert any("its text was changed" in text for text in texts)
     assert not any(ELSEWHERE in text for text in texts)
+
+
+@pytest.mark.parametrize("missing", ["points", "grade", "locked", "solution", "task", "checksum"])
+def test_a_mark_that_is_missing_is_no_reason_to_stop(missing):
+    metadata = marks(checksum=checksum(EARLIER))
+    del metadata["nbgrader"][missing]
+    assert any("its text was changed" in text for text in remarks(EARLIER, metadata))
+
+
+@pytest.mark.parametrize("points", ["2", [2], True, float("nan"), None, NESTED])
+def test_points_that_are_no_number_are_told(points):
+    texts = remarks(VISIBLE, marks(points=points))
+    assert len(texts) == 1
+    assert "its points were changed to " in texts[0]

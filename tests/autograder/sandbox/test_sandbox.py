@@ -94,6 +94,50 @@ def test_no_other_process_can_be_seen(worker):
     assert set(visible) <= {"1"}
 
 
+LISTENER = """
+import socket
+abstract, loopback = socket.socket(socket.AF_UNIX), socket.socket()
+abstract.bind("\\0meeting")
+loopback.bind(("127.0.0.1", 45678))
+found = [heard.listen() for heard in (abstract, loopback)]
+"""
+CALLER = """
+import socket
+found = []
+for family, address in ((socket.AF_UNIX, "\\0meeting"), (socket.AF_INET, ("127.0.0.1", 45678))):
+    try:
+        socket.socket(family).connect(address)
+        found.append("reached")
+    except ConnectionRefusedError:
+        found.append("refused")
+"""
+
+
+def test_workers_of_one_run_cant_talk_by_sockets(worker):
+    listener, _ = worker()
+    caller, _ = worker()
+    run(listener, LISTENER)
+    assert run(caller, CALLER) == ["refused", "refused"]
+    assert run(listener, CALLER) == ["reached", "reached"]  # what is its own stays whole
+
+
+def test_workers_of_one_run_cant_talk_by_terminals(worker):
+    one, _ = worker()
+    other, _ = worker()
+    source = "import os; ends = os.openpty(); name = os.ttyname(ends[1]); found = name"
+    name = run(one, source)
+    reading = f"""
+import os
+try:
+    handle = os.open({name!r}, os.O_RDWR | os.O_NOCTTY)
+    found = os.write(handle, b"words")
+except OSError as error:
+    found = 0
+"""
+    assert run(other, reading) == 0
+    assert run(one, reading) == 5
+
+
 def test_no_privilege_can_be_regained(worker):
     peer, _ = worker()
     source = """

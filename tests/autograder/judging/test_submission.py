@@ -1,0 +1,90 @@
+"""What a notebook may cost before anything of it runs."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from autograder.judging.submission import SubmissionError, read_submission
+from tests.autograder.conftest import DOUBLE, notebook
+from tests.processor_time import limited_to
+
+TWENTY_MIB = (20 << 20) - 30
+FLOODS = {
+    "cells": "{},",
+    "cells of no kind": "[],",
+    "cells with a key": '{"a":1},',
+    "numbers": "9.1,",
+    "texts": '"ab",',
+    "spaced": "{} ,",
+    "quotes": '"',
+}
+
+
+def flood(part):
+    return ('{"cells":[' + part * (TWENTY_MIB // len(part)) + "{}]}").encode()
+
+
+@pytest.mark.parametrize("part", FLOODS.values(), ids=FLOODS)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+def test_a_notebook_of_millions_of_values_is_refused_before_it_is_read(monkeypatch, part, encoding):
+    monkeypatch.setattr(json, "loads", lambda text: pytest.fail("it was read"))
+    data = flood(part).decode()[: TWENTY_MIB // 2].encode(encoding)
+    with pytest.raises(SubmissionError, match="more than 500,000 values"):
+        read_submission(data, DOUBLE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\\n" * 5_000_000, '\\"' * 5_000_000, "[{,},]" * 3_000_000, "∀" * 5_000_000],
+    ids=["escapes", "quotes", "brackets", "signs"],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+def test_a_long_output_is_one_value(text, encoding):
+    shown = {"output_type": "stream", "name": "stdout", "text": "TEXT"}
+    whole = json.dumps({"cells": [{"cell_type": "code", "source": "", "outputs": [shown]}]})
+    long = whole.replace("TEXT", text[: 9_000_000 // len(text[0].encode())]).encode(encoding)
+    assert len(long) < 20 << 20
+    read_submission(long, DOUBLE)
+
+
+def test_a_text_that_never_ends_is_looked_at_once():
+    with limited_to(seconds=10), pytest.raises(SubmissionError, match="not valid JSON"):
+        read_submission(b'{"cells":["' + b'\\"' * 10_000_000, DOUBLE)
+
+
+def test_ten_thousand_cells_are_enough():
+    cells = {"cells": [{"cell_type": "markdown", "source": ""}] * 10_001}
+    with pytest.raises(SubmissionError, match="10,001 cells; the limit is 10,000"):
+        read_submission(json.dumps(cells).encode(), DOUBLE)
+    cells["cells"] = cells["cells"][1:]
+    assert read_submission(json.dumps(cells).encode(), DOUBLE).steps
+
+
+COST = """
+import resource, sys
+from autograder.judging.submission import SubmissionError, read_submission
+from tests.autograder.conftest import DOUBLE
+from tests.autograder.judging.test_submission import flood
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+data = flood(sys.argv[1])
+before = peak()
+try:
+    read_submission(data, DOUBLE)
+except SubmissionError:
+    print(peak() - before)
+"""
+
+
+def test_a_notebook_of_empty_cells_costs_no_memory():
+    done = subprocess.run(
+        [sys.executable, "-c", COST, "{},"], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 200  # MiB; read as JSON it would take 1,500
+
+
+def test_an_honest_notebook_is_read():
+    source = ("double", "def double(x):\n    return 2 * x")
+    labels = [step.label for step in read_submission(notebook(source), DOUBLE).steps]
+    assert "double" in labels
