@@ -16,6 +16,9 @@ _MAKES_CODE = (
     "types.FunctionType",
 )  # fmt: skip
 
+# Whose derivatives one can ask for, node by node, without autograd's engine.
+_GRAPH = {"grad_fn", "next_functions", "requires_grad", "requires_grad_"}
+
 
 def find_breaches(exercise: str, names: Sequence[str], notebook: Notebook) -> dict[str, Use]:
     """Find the places where an exercise's object leads to forbidden names.
@@ -40,16 +43,18 @@ def find_breaches(exercise: str, names: Sequence[str], notebook: Notebook) -> di
     return found
 
 
-def find_unreadable(exercise: str, notebook: Notebook) -> dict[str, Use]:
+def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> dict[str, Use]:
     """Find what keeps one from saying what an exercise's object leads to.
 
     Args:
         exercise: The object's name.
+        names: The full names that it must not lead to.
         notebook: What was read.
 
     Returns:
         For each such function, the first place where the object leads to it.
     """
+    by_hand = "torch.autograd" in names
     own = {name for statement in notebook.statements for name in statement.binds}
     found: dict[str, Use] = {}
     for statement in _led_to(exercise, notebook.statements):
@@ -57,6 +62,9 @@ def find_unreadable(exercise: str, notebook: Notebook) -> dict[str, Use]:
             for name in _MAKES_CODE:
                 if is_below(use.name, [name]):
                     found.setdefault(name, use)
+        for text, cell, line in statement.texts:
+            if by_hand and text in _GRAPH:
+                found.setdefault(text, Use(text, cell, line))
         for name in sorted(statement.reads & _EVALUATES - own):
             found.setdefault(name, Use(name, *statement.place))
     return found

@@ -66,6 +66,6 @@ def _read(
         name: ("hides behind", name, use.cell, use.line)
         for exercise, names in rules.items()
         if names
-        for name, use in find_unreadable(exercise, notebook).items()
+        for name, use in find_unreadable(exercise, names, notebook).items()
     }
     return forbidden, [*find_suspicious(notebook.statements), *hidden.values()], unread
