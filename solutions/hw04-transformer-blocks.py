@@ -728,8 +728,9 @@ assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 
 #
 # **The rule of this part:** `layer_norm` and `rms_norm` are the formulas, written out. One that
 # leads to PyTorch's own `LayerNorm`, `RMSNorm`, `layer_norm` or `rms_norm`, or to the course
-# library's `RMSNorm`, loses the points of its tests. Comparing yours with PyTorch's, in a cell of
-# your own, is a good idea. (`LayerNorm`, further down, may use what it likes.)
+# library's `RMSNorm`, loses the points of its tests; so does one that has PyTorch's group, instance
+# or batch normalisation do the work. Comparing yours with PyTorch's, in a cell of your own, is a
+# good idea. (`LayerNorm`, further down, may use what it likes.)
 
 # %% solution="layer_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.layers.normalization.RMSNorm"
 
@@ -1022,8 +1023,8 @@ assert_raises(ValueError, LayerNorm, 4, eps=0.0, hint=hint)
 # **The rule:** by hand means without autograd. A function that leads to anything in
 # `torch.autograd` or `torch.func`, to `torch.enable_grad`, `torch.set_grad_enabled` or
 # `torch.inference_mode` loses the points of its tests, which call it under `torch.no_grad()`; nor
-# may it call `backward`. To compare yours with autograd's, in a cell of your own, is the best of
-# tests.
+# may it call `backward`, or an operator that is PyTorch's own way back through a norm. To compare
+# yours with autograd's, in a cell of your own, is the best of tests.
 
 
 # %% solution="layer_norm_backward" forbids="torch.autograd torch.func torch.enable_grad torch.set_grad_enabled torch.inference_mode torch.Tensor.backward"

@@ -9,7 +9,7 @@ from typing import Any
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.judging.student_process import StudentProcess
-from autograder.sandbox.worker.operators import COMPILED, MOST_NOTES, families_of, forbids
+from autograder.sandbox.worker.operators import COMPILED, MOST_NOTES, PROCESS, forbids
 
 MAX_FLAGS = 20  # that one submission gets of one kind of look at it
 MAX_NAME = 80  # characters of a name in a flag
@@ -80,13 +80,12 @@ def read_recorded(process: StudentProcess, homework: Homework, checked: str) -> 
     for name, cell, line, owner, inside in filter(_is_note, process.recorded()[:MOST_NOTES]):
         exercise = owner if owner in exercises else checked
         rule = exercises.get(exercise, ())
-        if name != COMPILED and not forbids(rule, name):
-            continue
-        if name == COMPILED and not any(family.shared for _, family in families_of(rule)):
+        unseen = bool(rule) and name in (COMPILED, PROCESS)
+        if not (unseen or forbids(rule, name)):
             continue
         place = (cell[:MAX_NAME] or exercise, line)
         others = exercises.keys() & set(inside) - {exercise}
-        if name == COMPILED or (exercise != owner and others):
+        if unseen or (exercise != owner and others):
             text = f"{name[:MAX_NAME]} ran in a check of {exercise}, which may stand on it"
             flags[Flag(kind=FlagKind.DELEGATION, text=text, cell=place[0], line=line)] = None
         elif exercise not in lost:

@@ -8,6 +8,17 @@ from .names_used import Notebook, Statement, Use, is_below
 # What torch adds to the name of one thing: _native_layer_norm, _thnn_fused_gru_cell.
 _AFFIXES = ("", "forward", "fused", "fwd", "loss", "native", "quantized", "thnn")
 
+# Code from texts, and graphs from code: what they were made from, they no longer show.
+_EVALUATES = {"__import__", "compile", "eval", "exec"}
+_MAKES_CODE = (
+    "inspect.getsource", "inspect.getsourcelines", "marshal", "torch._dynamo", "torch._inductor",
+    "torch.compile", "torch.export", "torch.fx", "torch.jit", "torch.package", "types.CodeType",
+    "types.FunctionType",
+)  # fmt: skip
+
+# Whose derivatives one can ask for, node by node, without autograd's engine.
+_GRAPH = {"grad_fn", "next_functions", "requires_grad", "requires_grad_"}
+
 
 def find_breaches(exercise: str, names: Sequence[str], notebook: Notebook) -> dict[str, Use]:
     """Find the places where an exercise's object leads to forbidden names.
@@ -29,6 +40,33 @@ def find_breaches(exercise: str, names: Sequence[str], notebook: Notebook) -> di
         named = [name for name in names if _is_in(use.name, name)]
         for name in named or [name for name in names if _is_kin(use.name, name)][:1]:
             found.setdefault(name, use)
+    return found
+
+
+def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> dict[str, Use]:
+    """Find what keeps one from saying what an exercise's object leads to.
+
+    Args:
+        exercise: The object's name.
+        names: The full names that it must not lead to.
+        notebook: What was read.
+
+    Returns:
+        For each such function, the first place where the object leads to it.
+    """
+    by_hand = "torch.autograd" in names
+    own = {name for statement in notebook.statements for name in statement.binds}
+    found: dict[str, Use] = {}
+    for statement in _led_to(exercise, notebook.statements):
+        for use in statement.uses:
+            for name in _MAKES_CODE:
+                if is_below(use.name, [name]):
+                    found.setdefault(name, use)
+        for text, cell, line in statement.texts:
+            if by_hand and text in _GRAPH:
+                found.setdefault(text, Use(text, cell, line))
+        for name in sorted(statement.reads & _EVALUATES - own):
+            found.setdefault(name, Use(name, *statement.place))
     return found
 
 

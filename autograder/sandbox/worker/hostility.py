@@ -10,9 +10,13 @@ _SETTINGS = ("torch.backends", "sys.path", "sys.argv")
 _PRYING = (
     "ctypes", "gc.get_objects", "gc.get_referrers", "inspect.currentframe", "inspect.stack",
     "os._exit", "os.abort", "os.fork", "os.kill", "socket", "subprocess", "sys._getframe",
-    "sys.displayhook", "sys.settrace", "torch.ops", "torch._C", "torch._VF", "worker",
+    "sys._current_frames", "sys.displayhook", "sys.setprofile", "sys.settrace", "torch.ops",
+    "torch._C", "torch._VF", "torch.library", "torch._library", "worker",
 )  # fmt: skip
-_PRYING_TEXTS = ("gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD")
+_PRYING_TEXTS = (
+    "gradebook.db", "/proc/", "HIDDEN TESTS", "nbgrader", "_WITHHELD", "__closure__", "__code__",
+    "__globals__", "__subclasses__", "_execution_engine", "worker.recorder",
+)  # fmt: skip
 
 
 def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str, int]]:
@@ -30,7 +34,7 @@ def find_suspicious(statements: Sequence[Statement]) -> list[tuple[str, str, str
             changes = use.changes and not is_below(use.name, _SETTINGS)
             if changes and is_below(use.name, _NOT_THEIRS):
                 found.setdefault(use.name, ("changes", use.name, use.cell, use.line))
-            elif is_below(use.name, _PRYING):
+            elif is_below(use.name, _PRYING) or any(f".{t}" in use.name for t in _PRYING_TEXTS):
                 found.setdefault(use.name, ("pries", use.name, use.cell, use.line))
         for text, cell, line in statement.texts:
             for word in _PRYING_TEXTS:

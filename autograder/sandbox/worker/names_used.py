@@ -41,12 +41,14 @@ class Statement:
         binds: Global names that it defines, or whose attributes it sets.
         reads: Global names that it reads, in functions that it defines too.
         uses: Full names that it uses.
-        texts: Its string constants, each with the cell and the line.
+        place: Its cell and line.
+        texts: Its string constants and names of attributes, each with the cell and the line.
     """
 
     binds: set[str] = field(default_factory=set)
     reads: set[str] = field(default_factory=set)
     uses: list[Use] = field(default_factory=list)
+    place: tuple[str, int] = ("", 0)
     texts: list[tuple[str, str, int]] = field(default_factory=list)
 
 
@@ -97,6 +99,7 @@ class Notebook:
         reader = _Reader(known, self._stars, label, offset)
         reader.visit(node)
         found = reader.found
+        found.place = (label, node.lineno + offset)
         defined, found.reads = names_of(node)
         found.binds = defined | set(_changed(node))
         alias = reader.resolve(node.value) if isinstance(node, ast.Assign) else None
@@ -150,6 +153,7 @@ class _Reader(ast.NodeVisitor):
     def visit_Attribute(self, node: ast.Attribute) -> None:
         """Note a dotted name, or go on into what the attribute is read from."""
         if not self._note(node, changes=isinstance(node.ctx, ast.Store | ast.Del)):
+            self._add_text(node.attr, node)
             self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
@@ -195,7 +199,10 @@ class _Reader(ast.NodeVisitor):
     def visit_Constant(self, node: ast.Constant) -> None:
         """Keep texts."""
         if isinstance(node.value, str):
-            self.found.texts.append((node.value, self._label, node.lineno + self._offset))
+            self._add_text(node.value, node)
+
+    def _add_text(self, text: str, node: ast.expr) -> None:
+        self.found.texts.append((text, self._label, node.lineno + self._offset))
 
     def _note(self, node: ast.expr, *, changes: bool = False) -> bool:
         name = self.resolve(node)

@@ -28,6 +28,9 @@ class Family:
 COMPILED = "a compiled graph"
 """What is noted where a graph runs, in which no class or function can be recognized."""
 
+PROCESS = "a process of its own"
+"""What is noted where another process is started, in which nothing is noted."""
+
 MOST_NOTES = 500
 """That a process makes in one check: one for each thing that ran, and each way to it."""
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from . import shell
-from .delegation import find_breaches
+from .delegation import find_breaches, find_unreadable
 from .hostility import find_suspicious
 from .names_used import Notebook
 
@@ -32,8 +32,8 @@ def read(
 
     Returns:
         First, for each exercise and forbidden name, where the exercise's code leads to it. Then
-        what is suspicious: ``changes`` or ``pries``, a name, and where. Last, the cells that are no
-        Python: they must not run, for a student can change what Python is.
+        what is suspicious: ``changes``, ``pries`` or ``hides behind``, a name, and where. Last, the
+        cells that are no Python: they must not run, for a student can change what Python is.
 
     Raises:
         RecursionError: Something is nested deeper than Python would run.
@@ -62,4 +62,10 @@ def _read(
         for exercise, names in rules.items()
         for name, use in find_breaches(exercise, names, notebook).items()
     ]
-    return forbidden, find_suspicious(notebook.statements), unread
+    hidden = {
+        name: ("hides behind", name, use.cell, use.line)
+        for exercise, names in rules.items()
+        if names
+        for name, use in find_unreadable(exercise, names, notebook).items()
+    }
+    return forbidden, [*find_suspicious(notebook.statements), *hidden.values()], unread

@@ -23,7 +23,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from . import shell
-from .operators import COMPILED, MOST_NOTES, families_of, full_name
+from .operators import COMPILED, MOST_NOTES, PROCESS, families_of, full_name
 from .peer import Backward, Peer
 
 Note = tuple[str, str, int, str, tuple[str, ...]]
@@ -31,6 +31,8 @@ Note = tuple[str, str, int, str, tuple[str, ...]]
 
 _TORCH = str(Path(torch.__file__).parent)
 _MODULES = f"{_TORCH}/nn/modules/"
+_STARTS_PROCESS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
+                   "subprocess.Popen"}  # fmt: skip
 _GRAPHS = (*(f"{_TORCH}/{name}/" for name in ("_dynamo", "_inductor", "export", "fx", "jit")),
            "<eval_with_key>")  # fmt: skip
 _CALLS_MODULE = torch.nn.Module._call_impl.__code__
@@ -59,8 +61,10 @@ def watch(names: list[str]) -> None:
             _watch_operator(operator, functools.partial(_note, full_name(operator), words))
         if shared:
             _watch_operator(operator, functools.partial(_note_askers, shared))
-    if any(name == "torch.autograd" for name in names):
+    if "torch.autograd" in names:
         torch.autograd.Variable._execution_engine = _Engine()
+    if names:
+        sys.addaudithook(_note_processes)
 
 
 def seen() -> list[Note]:
@@ -106,12 +110,15 @@ def _watch_calls(name: str) -> None:
 def _watch_operator(operator: str, note: Callable[[], None]) -> None:
     """Put a kernel that notes before each of an operator's own."""
     has = functools.partial(torch._C._dispatch_has_kernel_for_dispatch_key, operator)
-    backend = "CUDA" if os.environ.get("COURSE_DEVICE") == "cuda" else "CPU"
-    keys = {"CPU", backend}
+    cuda = os.environ.get("COURSE_DEVICE") == "cuda"
+    backends = ["CPU", "NestedTensorCPU", "QuantizedCPU", *(["CUDA"] if cuda else [])]
     if has("CompositeImplicitAutograd") or not has("CPU"):  # autograd and vmap must see its parts
-        keys |= {f"Autograd{key}" for key in keys} | {"FuncTorchBatched"}
+        keys = [*backends, "AutogradCPU", "AutogradNestedTensor", "AutogradOther"]
+        keys += ["FuncTorchBatched", *(["AutogradCUDA"] if cuda else [])]
+    else:
+        keys = list(filter(has, backends))
     kernels = {}
-    for key in sorted(keys):  # all of them before the first is replaced: they depend on another
+    for key in keys:  # all of them before the first is replaced: they depend on another
         try:
             kernels[key] = torch.library.get_kernel(operator, key)
         except RuntimeError:
@@ -129,20 +136,26 @@ def _note_and_run(note: Callable[[], None], kernel: Any, keys: Any, *args: Any, 
     return kernel.call_boxed(keys, *args, **kw)
 
 
+def _note_processes(event: str, arguments: tuple[Any, ...]) -> None:
+    """Note that another process is started: what runs there is not seen here."""
+    if event in _STARTS_PROCESS:
+        _note(PROCESS)
+
+
 def _note(what: str, words: str = "$^") -> None:
     """Note what runs, unless a cell of the student's runs it, or the library, which names it so."""
     caller: FrameType | None = None
     handed = False
     inside: dict[str, None] = {}
     owner = ""
-    asked = False
+    asked = in_cell = False
     for frame in _frames():
         code = frame.f_code
-        if code is _RUNS_CELLS:
-            return  # a comparison of the student's own
+        in_cell = in_cell or code is _RUNS_CELLS
         asked = asked or code is _ANSWERS_JUDGE
         label = shell.cell_of(code.co_filename)
         if label is not None:
+            in_cell = False  # not unless this itself is run as a cell
             caller = caller or frame
             inside[label] = None
             owner = label if _belongs(code, label) else owner
@@ -150,6 +163,8 @@ def _note(what: str, words: str = "$^") -> None:
             handed = handed or code.co_filename.startswith(_MODULES)
             if code is _BACKWARD or (not handed and code in _library_code(words)):
                 return  # the judge's own, or the library's
+    if in_cell:
+        return  # a comparison of the student's own
     if asked and len(_seen) < MOST_NOTES:
         cell, line = (next(iter(inside)), caller.f_lineno) if caller else ("", 0)
         _seen.setdefault((what, owner, tuple(inside)), (cell, line))

@@ -92,6 +92,28 @@ torch.manual_seed(0)
     ]
 
 
+def test_what_cannot_be_followed_is_told_where_an_exercise_with_a_rule_leads_to_it():
+    source = """
+import inspect
+def norm(x): return helper(x)
+def helper(x): return eval("F.layer_norm")(x), torch.jit.script(norm), inspect.getsource(helper)
+def other(x): return exec("x"), torch.compile(x)
+def compile(x): return x
+y = compile(1)
+forward = nn.Linear.forward.__code__
+forward = getattr(nn.Linear.forward, "__closure__")
+norm(1).__globals__
+"""
+    assert read_one(source)[1] == [
+        ("pries", "torch.nn.Linear.forward.__code__", "norm", 8),
+        ("pries", "torch.nn.Linear.forward.__closure__", "norm", 9),
+        ("pries", "__globals__", "norm", 10),
+        ("hides behind", "torch.jit", "norm", 4),
+        ("hides behind", "inspect.getsource", "norm", 4),
+        ("hides behind", "eval", "norm", 4),
+    ]
+
+
 TWICE = """# It doubles
 ### BEGIN HIDDEN TESTS
 x = torch.randn(3)

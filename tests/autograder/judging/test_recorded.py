@@ -134,6 +134,9 @@ HIDDEN = {
     "a copy": ("norm", f"import copy\ndef norm(x):\n    return copy.deepcopy({_ENCODER}.norm1)(x)"),
     "a pickled one": ("norm", f"import pickle\ntext = pickle.dumps({_ENCODER}.norm1)\ndef norm(x):\n    return pickle.loads(text)(x)"),
     "inference": ("norm", "def norm(x):\n    with torch.inference_mode():\n        y = getattr(F, 'rms_' + 'norm')(x.detach().clone(), (4,))\n    return y"),
+    "a nested tensor": ("norm", "def norm(x):\n    nested = torch.nested.nested_tensor(list(x.detach()))\n    return torch.stack(getattr(F, 'layer' + '_norm')(nested, (4,)).unbind())"),
+    "another layout": ("norm", "def norm(x):\n    y = F.batch_norm(x.detach().reshape(-1, 4).mT.reshape(1, 4, -1, 1).expand(1, 4, 6, 1).permute(2, 0, 1, 3).reshape(1, 6, 4, 1).to_mkldnn(), None, None, torch.ones(6), torch.zeros(6), training=True)\n    return y.to_dense().reshape(x.shape)"),
+    "as a cell": ("norm", "import sys\ndef norm(x):\n    global y\n    y = x\n    vars(sys.modules['wor' + 'ker.shell'])['run_cell']('own', \"z = getattr(F, 'layer' + '_norm')(y, (4,))\")\n    return z"),
     "another edition of the operator": ("norm", "def norm(x):\n    y, m, s = torch.empty(2, 3, 4), torch.empty(2, 3, 1), torch.empty(2, 3, 1)\n    getattr(torch.ops.aten.native_layer_norm, 'o' + 'ut')(x.detach(), [4], None, None, 1e-5, out0=y, out1=m, out2=s)\n    return y"),
     "attention, a part": ("attend", f"layer = {_ENCODER}\ndef attend(x):\n    return layer.self_attn(x, x, x)[0]"),
     "attention, a part, by the course's own function": ("attend", _BESIDE + f"layer = {_ENCODER}.self_attn\ndef attend(x):\n    return call_beside(layer, x, x, x, need_weights=False)[0]"),
@@ -168,6 +171,7 @@ HONEST = {
     "one's own autograd function": {"norm": "class Norm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return _norm(x)\n    @staticmethod\n    def backward(ctx, upstream):\n        return 0 * ctx.saved_tensors[0] * upstream\n" + NORM.replace("def norm", "def _norm") + "\ndef norm(x): return Norm.apply(x)"},
     "a loss of one's own": {"loss": "def loss(logits, targets):\n    return -logits.log_softmax(-1).gather(1, targets[:, None]).mean()"},
     "another exercise that may": {"free": "class free(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.norm = nn.LayerNorm(4)\n    def forward(self, x): return self.norm(x)\nfree = free()"},
+    "a process in a cell": {"after": "!echo hello\nimport multiprocessing"},
     "a layer made beside, never used": {"attend": "theirs = nn.TransformerEncoderLayer(4, 1, 8)\n" + ATTEND},
 }  # fmt: skip
 
@@ -190,6 +194,21 @@ def test_what_is_forbidden_earns_nothing_however_it_is_reached(grade, name):
     assert "leads to torch." in told, told
     flags = [flag.text for flag in result.flags if flag.kind is FlagKind.DELEGATION]
     assert any("its checks are lost" in flag for flag in flags), flags
+
+
+UNSEEN = {
+    "a fork": ("norm", "import multiprocessing\ndef norm(x):\n    with multiprocessing.get_context('fork').Pool(1) as pool:\n        return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,)))", "a process of its own"),
+    "a graph of a layer": ("attend", f"layer = torch.jit.trace({_ENCODER}, torch.ones(2, 3, 4), check_trace=False)\ndef attend(x):\n    return layer(x)", "a compiled graph"),
+    "nodes of a graph": ("back", _THREAD + "def _back(upstream, x):\n    node = getattr(F, 'layer' + '_norm')(x.clone().requires_grad_(), (4,)).grad_fn\n    return upstream\ndef back(upstream, x):\n    aside(_back, upstream, x)\n    return _solved(upstream, x)\n" + BACK.replace("def back", "def _solved"), "hides behind grad_fn"),
+}  # fmt: skip
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", UNSEEN)
+def test_what_cannot_be_seen_is_told(grade, name):
+    exercise, source, told = UNSEEN[name]
+    result = submit(grade, {exercise: source})
+    assert any(told in flag.text for flag in result.flags), result
 
 
 @pytest.mark.sandbox

@@ -30,6 +30,33 @@ class MultiHeadAttention(nn.Module):
         return (output, weights) if return_weights else output
 """
 
+_PART = """
+from course_lib.testing import call_beside
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, *, bias=True):
+        super().__init__()
+        self.num_heads = num_heads
+        for name in ("query", "key", "value", "output"):
+            setattr(self, f"{name}_projection", nn.Linear(d_model, d_model, bias=bias))
+
+    def forward(self, query, key, value, mask=None, *, return_weights=False):
+        inputs = (self.query_projection, self.key_projection, self.value_projection)
+        layer = nn.TransformerEncoderLayer(query.size(-1), self.num_heads, batch_first=True).self_attn
+        layer.in_proj_weight.data = torch.cat([part.weight for part in inputs])
+        layer.in_proj_bias.data = torch.cat([part.bias for part in inputs])
+        layer.out_proj = self.output_projection
+        layer.eval()
+        if mask is not None:
+            mask = mask.expand(len(query), self.num_heads, query.size(1), key.size(1)).flatten(0, 1)
+        output, weights = call_beside(
+            layer, query, key, value, attn_mask=None if mask is None else ~mask, average_attn_weights=False
+        )
+        return (output, weights) if return_weights else output
+"""
+_COMPUTED = 'getattr(F, "multi_head_" + "attention_forward")'
+
 ATTACKS: tuple[Attack, ...] = (
     attack(
         "functional",
@@ -64,5 +91,23 @@ ATTACKS: tuple[Attack, ...] = (
             PADDING: "try:\n    from course_lib.layers.masks import padding_mask\nexcept ImportError:\n    padding_mask = None",
         },
         flagged="leads to course_lib.layers.masks.padding_mask",
+    ),
+    attack(
+        "part",
+        "the forbidden layer as a part of another, called by the course's own function",
+        edits={LAYER: _PART},
+        flagged="leads to torch.nn.functional.multi_head_attention_forward, which it forbids: its checks are lost MultiHeadAttention, line 20",
+    ),
+    attack(
+        "computed",
+        "the forbidden function by a computed name, called by the course's own function",
+        edits={LAYER: "from course_lib.testing import call_beside\n" + _WRAPPER.replace("F.multi_head_attention_forward(", f"call_beside({_COMPUTED}, ")},
+        flagged="leads to torch.nn.functional.multi_head_attention_forward, which it forbids",
+    ),
+    attack(
+        "thread",
+        "the forbidden function by a computed name, in a thread",
+        edits={LAYER: "from concurrent.futures import ThreadPoolExecutor\n" + _WRAPPER.replace("F.multi_head_attention_forward(", f"ThreadPoolExecutor(1).submit({_COMPUTED}, ").replace("average_attn_weights=False, attn_mask=None if mask is None else ~mask,\n        )", "average_attn_weights=False, attn_mask=None if mask is None else ~mask,\n        ).result()")},
+        flagged="leads to torch.nn.functional.multi_head_attention_forward, which it forbids",
     ),
 )  # fmt: skip
