@@ -37,11 +37,16 @@ HONEST = Submission(student="honest", what="as solved")
 
 
 @cache
+def judges():
+    return Judges()
+
+
+@cache
 def judge():
     limits = TimeLimits(check_seconds=1.0, submission_seconds=60.0)
     small = Limits(memory_mb=1024, scratch_mb=16, open_files=64, processes=64)
     course = Course.load(load_homework(HOMEWORK), ROOT)
-    return Judges().open(course, GradingOptions(limits=limits, worker_limits=small))
+    return judges().open(course, GradingOptions(limits=limits, worker_limits=small))
 
 
 def handed_in(submission: Submission, forge=None) -> bytes:
@@ -94,13 +99,15 @@ def problems(attack: Attack, result: SubmissionResult) -> list[str]:
 
 
 def processes() -> int:
-    """How many the sandbox has: bubblewrap, the forking process, and its workers."""
-    return len(psutil.Process(judge()._sandbox._process.pid).children(recursive=True))
+    """How many there are: the judges' server, a judge, the sandbox, and its workers."""
+    (server,) = judges()._servers.values()
+    return len(psutil.Process(server._process.pid).children(recursive=True))
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_attacks_earn_what_their_honest_parts_earn(group):
     attacks = importlib.import_module(f"tests.homework.hostile.{group}").ATTACKS
+    judge().grade(handed_in(HONEST), "honest")
     alone = processes()
     results = {attack.submission.student: grade(attack) for attack in attacks}
     assert len(results) == len(attacks)

@@ -77,6 +77,7 @@ class _Zygote:
         self._control = control
         self._isolated = isolated
         self._workers: dict[int, Usage] = {}
+        self._copies: set[int] = set()  # of this process, for other judges
         self._looked = time.monotonic()
 
     def serve(self) -> None:
@@ -108,7 +109,9 @@ class _Zygote:
         return {"ended": self._stop(request["stop"], request["grace"])}
 
     def _share(self, descriptor: int) -> dict[str, Any]:
-        if os.fork():
+        self._copies -= {pid for pid in self._copies if os.waitpid(pid, os.WNOHANG)[0]}
+        if pid := os.fork():
+            self._copies.add(pid)
             os.close(descriptor)
             return {}
         self._control.close()

@@ -158,14 +158,14 @@ for number in range(300 * last):  # more than there may be
     call({add}, b"user", b"%d" % number, b"x", 1, {ring})
 """
     (tmp_path / "course_lib").mkdir()
-    with ThreadPoolExecutor(1) as thread:
+    with ThreadPoolExecutor(1) as thread:  # the sandbox ends with the thread that began it
         sandbox = thread.submit(begin).result()
-    peers = []  # all of which go on
-    for last in (0, 1, 0):
-        peers.append(Peer(Wire(sandbox.start().connection), describe_error=lambda error: {}))
-        peers[-1].wire.time_left = by_the_clock(20)
-        assert run(peers[-1], f"last = {last}{source}") == [-1, -1]
-    sandbox.close()
+        peers = []  # all of which go on
+        for last in (0, 1, 0):
+            peers.append(Peer(Wire(sandbox.start().connection), describe_error=lambda error: {}))
+            peers[-1].wire.time_left = by_the_clock(20)
+            assert run(peers[-1], f"last = {last}{source}") == [-1, -1]
+        sandbox.close()
 
 
 def test_processes_die_with_their_worker(worker, sandbox):
@@ -278,6 +278,7 @@ def test_a_forking_process_that_was_killed_is_started_again(tmp_path):
     except SandboxError as error:
         pytest.skip(f"no working sandbox: {error}")
     sandbox = Sandbox(tmp_path, limits=Limits())
+    sandbox.stop(sandbox.start())  # it is there
     sandbox._process.kill()
     sandbox._process.wait()
     worker = sandbox.start()
