@@ -18,7 +18,7 @@ class Shell:
 
 def names_after(code: Any, **given: Any) -> dict[str, Any]:
     namespace = {"call": lambda *args: args, **given}
-    exec(compile(code, "cell", "exec"), namespace)  # noqa: S102
+    exec(compile(code, "cell", "exec"), namespace)
     return {
         name: value
         for name, value in namespace.items()
