@@ -11,9 +11,7 @@ from autograder.homework_source.generated_assignment import generate_assignment
 from autograder.homework_source.homework import Homework
 from autograder.homework_source.source import check_rules, load_homework
 from autograder.homework_source.student_edition import write_student_edition
-
-STUDENT_PACKAGES = ("torch", "numpy", "matplotlib", "safetensors", "tqdm", "jupyterlab")
-"""What the notebook and the student edition of course_lib import, and what shows the notebook."""
+from autograder.sandbox.worker.student_packages import STUDENT_PACKAGES
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's own beginning: the same files give the same bytes
 

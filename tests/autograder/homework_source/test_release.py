@@ -15,7 +15,8 @@ from autograder.homework_source import generated_assignment
 from autograder.homework_source import release as release_module
 from autograder.homework_source.homework import HomeworkError
 from autograder.homework_source.instructors_notebook import instructors_notebook
-from autograder.homework_source.release import STUDENT_PACKAGES, release
+from autograder.homework_source.release import release
+from autograder.sandbox.worker.student_packages import STUDENT_PACKAGES
 
 ROOT = Path(__file__).parents[3]
 HOMEWORK = "hw03-self-attention"

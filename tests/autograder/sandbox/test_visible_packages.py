@@ -1,0 +1,51 @@
+"""A worker's Python has the packages that students have, and no others."""
+
+import importlib.util
+
+import pytest
+
+from autograder.judging.student_process import StudentProcess
+from autograder.sandbox.visible_packages import cover_packages
+
+
+def install(folder, name, *files, requires=()):
+    """Lay a package out as pip does."""
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    needs = "".join(f"Requires-Dist: {other}\n" for other in requires)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{needs}")
+    (info / "RECORD").write_text("".join(f"{file},,\n" for file in (*files, "../../bin/x")))
+    for file in files:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).touch()
+
+
+def test_what_students_install_and_what_that_requires_is_left(tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    install(here, "Wanted", "wanted/__init__.py", requires=['Needed-One[fast]; python_version>"3"'])
+    install(
+        there, "needed_one", "needed_one.py", requires=['quick; extra == "fast"', "x; extra=='y'"]
+    )
+    install(there, "quick", "quick/__init__.py", "shared/quick.py")
+    install(here, "x", "x/__init__.py")
+    install(there, "other", "other/__init__.py", "other_file.py", "other.so", "shared/other.py")
+    mounts = cover_packages((str(here), str(there)), ("wanted", "not-installed"))
+    covered = {m for m in mounts if m.startswith(str(tmp_path)) and not m.endswith("/__init__.py")}
+    assert covered == {
+        str(here / "x"), str(there / "other"), str(there / "other_file.py"), str(there / "other.so")
+    }  # fmt: skip
+
+
+@pytest.mark.sandbox
+def test_what_the_judge_has_and_students_have_not_cannot_be_imported(sandbox):
+    process = StudentProcess(sandbox, seconds=30.0, submission_seconds=60.0)
+    theirs = ["torch", "numpy", "matplotlib.pyplot", "safetensors.torch", "tqdm", "IPython", "pip"]
+    for name in theirs:
+        assert process.run_cell("own", f"import {name}") is None
+    for name in ("transformers", "tokenizers", "sacrebleu", "nbgrader", "distributed", "pytest"):
+        if importlib.util.find_spec(name) is None:
+            continue  # the judge has it no more than they
+        read = f"open({importlib.util.find_spec(name).origin!r}).read()[300:]"
+        tried = process.run_cell("own", f"assert not {read}\nimport {name}")
+        assert tried.message.startswith(f"ModuleNotFoundError: No module named '{name}'"), tried
+    process.stop()
