@@ -14,7 +14,7 @@ import pkgutil
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -23,7 +23,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from . import shell
-from .operators import COMPILED, MOST_NOTES, PROCESS, families_of, full_name
+from .operators import COMPILED, FAMILIES, MOST_NOTES, PROCESS, families_of, full_name
 from .peer import Backward, Peer
 
 Note = tuple[str, str, int, str, tuple[str, ...]]
@@ -40,8 +40,13 @@ _RUNS_CELLS = shell.run_cell.__code__
 _ANSWERS_JUDGE = Peer._perform.__code__
 _BACKWARD = Backward.__call__.__code__
 
+# What each pattern matches, found once for all workers.
+_OPERATORS = {
+    pattern: list(filter(re.compile(pattern or "$^").search, torch._C._dispatch_get_all_op_names()))
+    for family in FAMILIES
+    for pattern in (family.operators, family.shared)
+}
 _seen: dict[tuple[str, str, tuple[str, ...]], tuple[str, int]] = {}
-_libraries: list[torch.library.Library] = []  # what they register is gone when they are
 
 
 def watch(names: list[str]) -> None:
@@ -53,14 +58,17 @@ def watch(names: list[str]) -> None:
     families = list(families_of(names))
     for name in set(names) - {name for name, _ in families}:
         _watch_calls(name)
-    for operator in torch._C._dispatch_get_all_op_names():
-        own = [f for _, f in families if f.operators and re.search(f.operators, operator)]
-        shared = [name for name, f in families if f.shared and re.search(f.shared, operator)]
-        if own:
-            words = "|".join(dict.fromkeys(family.names for family in own))
-            _watch_operator(operator, functools.partial(_note, full_name(operator), words))
-        if shared:
-            _watch_operator(operator, functools.partial(_note_askers, shared))
+    own: dict[str, dict[str, None]] = {}
+    sharing: dict[str, dict[str, str]] = {}
+    for name, family in families:
+        for operator in _OPERATORS[family.operators]:
+            own.setdefault(operator, {})[family.names] = None
+        for operator in _OPERATORS[family.shared]:
+            sharing.setdefault(operator, {})[name] = family.operators
+    for operator, words in own.items():
+        _watch_operator(operator, functools.partial(_note, full_name(operator), "|".join(words)))
+    for operator, patterns in sharing.items():
+        _watch_operator(operator, functools.partial(_note_askers, patterns))
     if "torch.autograd" in names:
         torch.autograd.Variable._execution_engine = _Engine()
     if names:
@@ -123,12 +131,16 @@ def _watch_operator(operator: str, note: Callable[[], None]) -> None:
             kernels[key] = torch.library.get_kernel(operator, key)
         except RuntimeError:
             continue  # it has none there
-    namespace = operator.partition("::")[0]
+    library = _library(operator.partition("::")[0])
     for key, kernel in kernels.items():
-        library = torch.library.Library(namespace, "IMPL")  # type: ignore[no-untyped-call]
-        _libraries.append(library)
         run = functools.partial(_note_and_run, note, kernel)
         library.impl(operator.partition("::")[2], run, key, with_keyset=True)  # type: ignore[no-untyped-call]
+
+
+@functools.cache
+def _library(namespace: str) -> torch.library.Library:
+    """Return what keeps kernels registered: they are gone when it is."""
+    return torch.library.Library(namespace, "IMPL")  # type: ignore[no-untyped-call]
 
 
 def _note_and_run(note: Callable[[], None], kernel: Any, keys: Any, *args: Any, **kw: Any) -> Any:
@@ -170,18 +182,24 @@ def _note(what: str, words: str = "$^") -> None:
         _seen.setdefault((what, owner, tuple(inside)), (cell, line))
 
 
-def _note_askers(names: list[str]) -> None:
-    """Note the forbidden functions and classes whose code asks for what is running."""
-    shorts = {name.rpartition(".")[2]: name for name in names}
+def _note_askers(patterns: Mapping[str, str]) -> None:
+    """Note the forbidden functions and classes whose code asks for what is running.
+
+    Args:
+        patterns: For each forbidden name what PyTorch's other functions for it are called.
+    """
     for frame in _frames():
         file = frame.f_code.co_filename
         if shell.cell_of(file) is not None:
             return
-        asker = frame.f_code.co_qualname.partition(".")[0]
-        if asker in shorts and file.startswith(_TORCH):
-            _note(shorts[asker])
-        elif file.startswith(_GRAPHS) or _runs_script(frame):
+        if file.startswith(_GRAPHS) or _runs_script(frame):
             _note(COMPILED)
+        elif file.startswith(_TORCH):
+            asker = frame.f_code.co_qualname.partition(".")[0]
+            for name, pattern in patterns.items():
+                if asker == name.rpartition(".")[2] or (pattern and re.search(pattern, asker)):
+                    _note(name)
+                    break
 
 
 def _runs_script(frame: FrameType) -> bool:
