@@ -14,7 +14,7 @@ import pkgutil
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -40,9 +40,13 @@ _RUNS_CELLS = shell.run_cell.__code__
 _ANSWERS_JUDGE = Peer._perform.__code__
 _BACKWARD = Backward.__call__.__code__
 
-# What each pattern matches, found once for all workers.
+# What each pattern matches, found once for all workers; what fills a given tensor calls another.
 _OPERATORS = {
-    pattern: list(filter(re.compile(pattern or "$^").search, torch._C._dispatch_get_all_op_names()))
+    pattern: [
+        operator
+        for operator in torch._C._dispatch_get_all_op_names()
+        if re.search(pattern or "$^", operator) and not operator.endswith("out")
+    ]
     for family in FAMILIES
     for pattern in (family.operators, family.shared)
 }
@@ -68,7 +72,7 @@ def watch(names: list[str]) -> None:
     for operator, words in own.items():
         _watch_operator(operator, functools.partial(_note, full_name(operator), "|".join(words)))
     for operator, patterns in sharing.items():
-        _watch_operator(operator, functools.partial(_note_askers, patterns))
+        _watch_operator(operator, functools.partial(_note_askers, tuple(patterns.items())))
     if "torch.autograd" in names:
         torch.autograd.Variable._execution_engine = _Engine()
     if names:
@@ -182,29 +186,34 @@ def _note(what: str, words: str = "$^") -> None:
         _seen.setdefault((what, owner, tuple(inside)), (cell, line))
 
 
-def _note_askers(patterns: Mapping[str, str]) -> None:
+def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
     """Note the forbidden functions and classes whose code asks for what is running.
 
     Args:
-        patterns: For each forbidden name what PyTorch's other functions for it are called.
+        patterns: Forbidden names, each with what PyTorch's other functions for it are called.
     """
+    if sys._getframe(2).f_code is _CALLS_MODULE:
+        _note(COMPILED)  # a module without a forward of Python's: a script
     for frame in _frames():
         file = frame.f_code.co_filename
-        if shell.cell_of(file) is not None:
+        if file.startswith(_TORCH):
+            name = _forbidden_name(frame.f_code.co_qualname, patterns)
+            if name:
+                _note(name)
+        elif shell.cell_of(file) is not None:
             return
-        if file.startswith(_GRAPHS) or _runs_script(frame):
+        if file.startswith(_GRAPHS):
             _note(COMPILED)
-        elif file.startswith(_TORCH):
-            asker = frame.f_code.co_qualname.partition(".")[0]
-            for name, pattern in patterns.items():
-                if asker == name.rpartition(".")[2] or (pattern and re.search(pattern, asker)):
-                    _note(name)
-                    break
 
 
-def _runs_script(frame: FrameType) -> bool:
-    called = frame.f_code is _CALLS_MODULE and frame.f_locals.get("self")
-    return isinstance(called, torch.jit.ScriptModule)
+@functools.cache
+def _forbidden_name(asker: str, patterns: tuple[tuple[str, str], ...]) -> str:
+    """Return which forbidden name a function or method of PyTorch's stands for, if any."""
+    asker = asker.partition(".")[0]
+    for name, pattern in patterns:
+        if asker == name.rpartition(".")[2] or (pattern and re.search(pattern, asker)):
+            return name
+    return ""
 
 
 def _frames() -> Iterator[FrameType]:
