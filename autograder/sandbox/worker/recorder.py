@@ -210,10 +210,9 @@ def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
 def _forbidden_name(asker: str, patterns: tuple[tuple[str, str], ...]) -> str:
     """Return which forbidden name a function or method of PyTorch's stands for, if any."""
     asker = asker.partition(".")[0]
-    for name, pattern in patterns:
-        if asker == name.rpartition(".")[2] or (pattern and re.search(pattern, asker)):
-            return name
-    return ""
+    called_so = (name for name, _ in patterns if asker == name.rpartition(".")[2])
+    like_it = (name for name, pattern in patterns if pattern and re.search(pattern, asker))
+    return next(called_so, next(like_it, ""))
 
 
 def _frames() -> Iterator[FrameType]:
