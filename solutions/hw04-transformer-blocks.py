@@ -728,9 +728,9 @@ assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 
 #
 # **The rule of this part:** `layer_norm` and `rms_norm` are the formulas, written out. One that
 # leads to PyTorch's own `LayerNorm`, `RMSNorm`, `layer_norm` or `rms_norm`, or to the course
-# library's `RMSNorm`, loses the points of its tests; so does one that has PyTorch's group, instance
-# or batch normalisation do the work. Comparing yours with PyTorch's, in a cell of your own, is a
-# good idea. (`LayerNorm`, further down, may use what it likes.)
+# library's `RMSNorm`, loses the points of its tests; so does one that has another of PyTorch's
+# normalisations do the work, over a single group, say. Comparing yours with PyTorch's, in a cell of
+# your own, is a good idea. (`LayerNorm`, further down, may use what it likes.)
 
 # %% solution="layer_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.layers.normalization.RMSNorm"
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder.sandbox.visible_packages import cover_packages
+from autograder.sandbox.visible_packages import show_packages
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 
@@ -159,7 +159,7 @@ class Sandbox(Zygote):
             *begin, "--new-session",
             *_system_mounts(), *_python_mounts(),
             *(_gpu_mounts() if self._device == "cuda" else []),
-            *_course_covers(), *cover_packages(tuple(_package_folders())),
+            *_course_covers(), *show_packages(tuple(_package_folders())),
             *_readable_mount(str(_WORKER_PACKAGE), "/grading/worker"),
             *_readable_mount(str((self._library / "course_lib").resolve()), "/grading/course_lib"),
             "--chdir", "/tmp", *sealed, "--", *become, *python,  # noqa: S108

@@ -2,7 +2,7 @@
 
 The judge's Python holds more than theirs: some of it solves exercises, such as tokenizers, or is
 the judge's own tool. An import hook could be undone by the code that it is to stop: so the files
-themselves are covered.
+themselves are not there.
 """
 
 import functools
@@ -13,18 +13,17 @@ from pathlib import Path
 
 from autograder.sandbox.worker.student_packages import STUDENT_PACKAGES
 
-_ABSENT = str(Path(__file__).parent / "worker" / "absent.py")
 _WITH_PYTHON = ("pip", "setuptools")  # an environment is made with them
 
 
 @functools.cache
-def cover_packages(
+def show_packages(
     folders: tuple[str, ...], wanted: tuple[str, ...] = STUDENT_PACKAGES
 ) -> tuple[str, ...]:
-    """Cover every installed package but some, and what those require.
+    """Cover the folders in which packages are installed with some of them, and what those require.
 
     Args:
-        folders: Where packages are installed.
+        folders: Where packages are installed, each mounted already.
         wanted: The packages to leave.
 
     Returns:
@@ -34,19 +33,14 @@ def cover_packages(
     left = _required([*wanted, *_WITH_PYTHON], everywhere)
     mounts: list[str] = []
     for folder in map(Path, folders):
-        installed = {_plain(d.name): d for d in distributions(path=[str(folder)])}
-        shared = {name for kept in installed.keys() & left for name in _files(installed[kept])}
-        covered = {name for other in installed.keys() - left for name in _files(installed[other])}
-        for path in sorted(folder / name for name in covered - shared):
-            if path.is_dir():
-                # An empty folder would be a package to Python.
-                mounts += ["--perms", "0755", "--tmpfs", str(path)]
-                mounts += ["--ro-bind", _ABSENT, str(path / "__init__.py")]
-                mounts += ["--remount-ro", str(path)]
-            elif path.suffix == ".py":
-                mounts += ["--ro-bind", _ABSENT, str(path)]
-            elif path.suffix == ".so":
-                mounts += ["--ro-bind", "/dev/null", str(path)]
+        installed = [d for d in distributions(path=[str(folder)]) if _plain(d.name) in left]
+        if any(d.read_text("RECORD") is None for d in installed):
+            continue  # not by pip: nothing says which files are whose
+        names = sorted({name for package in installed for name in _files(package)})
+        mounts += ["--perms", "0755", "--tmpfs", str(folder)]
+        for path in (folder / name for name in names):
+            mounts += ["--ro-bind-try", str(path), str(path)]
+        mounts += ["--remount-ro", str(folder)]
     return tuple(mounts)
 
 
@@ -75,9 +69,7 @@ def _files(package: Distribution) -> set[str]:
     """Return the names of a package's files and folders, beside which others are installed."""
     record = package.read_text("RECORD") or ""
     names = {re.split("[/,]", line.strip('"'), maxsplit=1)[0] for line in record.splitlines()}
-    return {name for name in names if name and not name.endswith(".dist-info")} - {
-        "..", "__pycache__", "bin", "etc", "share",
-    }  # fmt: skip
+    return names - {"", "..", "__pycache__"}
 
 
 def _plain(name: str) -> str:

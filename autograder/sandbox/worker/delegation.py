@@ -57,7 +57,8 @@ def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> 
     by_hand = "torch.autograd" in names
     own = {name for statement in notebook.statements for name in statement.binds}
     found: dict[str, Use] = {}
-    for statement in _led_to(exercise, notebook.statements):
+    led = _led_to(exercise, notebook.statements)
+    for statement in led:
         for use in statement.uses:
             for name in _MAKES_CODE:
                 if is_below(use.name, [name]):
@@ -65,8 +66,10 @@ def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> 
         for text, cell, line in statement.texts:
             if by_hand and text in _GRAPH:
                 found.setdefault(text, Use(text, cell, line))
-        for name in sorted(statement.reads & _EVALUATES - own):
-            found.setdefault(name, Use(name, *statement.place))
+    for statement in notebook.statements:
+        if statement in led or not statement.binds:  # exec("...") binds what nobody can read
+            for name in sorted(statement.reads & _EVALUATES - own):
+                found.setdefault(name, Use(name, *statement.place))
     return found
 
 

@@ -15,9 +15,10 @@ class Family:
 
     Attributes:
         names: Matches the last part of the forbidden names.
-        operators: Matches the operators that none but these compute; empty if there are none.
-        shared: Matches operators that these run, and honest solutions too: what counts is whether
-            code of that name asked for them.
+        operators: Matches the operators that none but these compute, and functions of PyTorch's
+            that do the same in Python; empty if there are none.
+        shared: Matches operators that such functions run, and honest solutions too: what counts is
+            who asked for them.
     """
 
     names: str
@@ -41,11 +42,20 @@ FAMILIES = (
     # Over one group, or over rows taken for channels, the other norms are a layer norm.
     Family(
         names="LayerNorm|RMSNorm|layer_norm|rms_norm",
-        operators="(layer|rms|group|instance|batch)_norm",
+        operators="(layer|rms|group|instance|batch|local_response)_norm",
+        shared="::(rsqrt|avg_pool[23]d)$",
     ),
     # With its gates held open a GRU is an RNN.
-    Family(names="RNN|GRU|rnn_tanh|gru", operators="(?<![a-z])(gru|rnn)(?!.*_cell)"),
-    Family(names="(RNN|GRU)Cell|(rnn_tanh|gru)_cell", operators="(?<![a-z])(gru|rnn)"),
+    Family(
+        names="RNN|GRU|rnn_tanh|gru",
+        operators="(?<![a-z])(gru|rnn)(?!.*_cell)",
+        shared="::tanh$",
+    ),
+    Family(
+        names="(RNN|GRU)Cell|(rnn_tanh|gru)_cell",
+        operators="(?<![a-z])(gru|rnn)",
+        shared="::tanh$",
+    ),
     # Not nll_loss: who takes the logarithm of the softmax themselves may pick an entry with it.
     Family(names="CrossEntropyLoss|cross_entropy", operators="cross_entropy_loss"),
     Family(
@@ -63,6 +73,7 @@ FAMILIES = (
     Family(
         names="autograd|func|backward|enable_grad|set_grad_enabled|inference_mode",
         operators="norm.*_backward|::_backward|_make_dual$",
+        shared="::sum.dim_IntList$",
     ),
 )  # fmt: skip
 

@@ -23,7 +23,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from . import shell
-from .operators import COMPILED, MOST_NOTES, PROCESS, families_of, full_name
+from .operators import COMPILED, FAMILIES, MOST_NOTES, PROCESS, families_of, full_name
 from .peer import Backward, Peer
 
 Note = tuple[str, str, int, str, tuple[str, ...]]
@@ -40,8 +40,17 @@ _RUNS_CELLS = shell.run_cell.__code__
 _ANSWERS_JUDGE = Peer._perform.__code__
 _BACKWARD = Backward.__call__.__code__
 
+# What each pattern matches, found once for all workers; what fills a given tensor calls another.
+_OPERATORS = {
+    pattern: [
+        operator
+        for operator in torch._C._dispatch_get_all_op_names()
+        if re.search(pattern or "$^", operator) and not operator.endswith("out")
+    ]
+    for family in FAMILIES
+    for pattern in (family.operators, family.shared)
+}
 _seen: dict[tuple[str, str, tuple[str, ...]], tuple[str, int]] = {}
-_libraries: list[torch.library.Library] = []  # what they register is gone when they are
 
 
 def watch(names: list[str]) -> None:
@@ -53,14 +62,17 @@ def watch(names: list[str]) -> None:
     families = list(families_of(names))
     for name in set(names) - {name for name, _ in families}:
         _watch_calls(name)
-    for operator in torch._C._dispatch_get_all_op_names():
-        own = [f for _, f in families if f.operators and re.search(f.operators, operator)]
-        shared = [name for name, f in families if f.shared and re.search(f.shared, operator)]
-        if own:
-            words = "|".join(dict.fromkeys(family.names for family in own))
-            _watch_operator(operator, functools.partial(_note, full_name(operator), words))
-        if shared:
-            _watch_operator(operator, functools.partial(_note_askers, shared))
+    own: dict[str, dict[str, None]] = {}
+    sharing: dict[str, dict[str, str]] = {}
+    for name, family in families:
+        for operator in _OPERATORS[family.operators]:
+            own.setdefault(operator, {})[family.names] = None
+        for operator in _OPERATORS[family.shared]:
+            sharing.setdefault(operator, {})[name] = family.operators
+    for operator, words in own.items():
+        _watch_operator(operator, functools.partial(_note, full_name(operator), "|".join(words)))
+    for operator, patterns in sharing.items():
+        _watch_operator(operator, functools.partial(_note_askers, tuple(patterns.items())))
     if "torch.autograd" in names:
         torch.autograd.Variable._execution_engine = _Engine()
     if names:
@@ -123,12 +135,16 @@ def _watch_operator(operator: str, note: Callable[[], None]) -> None:
             kernels[key] = torch.library.get_kernel(operator, key)
         except RuntimeError:
             continue  # it has none there
-    namespace = operator.partition("::")[0]
+    library = _library(operator.partition("::")[0])
     for key, kernel in kernels.items():
-        library = torch.library.Library(namespace, "IMPL")  # type: ignore[no-untyped-call]
-        _libraries.append(library)
         run = functools.partial(_note_and_run, note, kernel)
         library.impl(operator.partition("::")[2], run, key, with_keyset=True)  # type: ignore[no-untyped-call]
+
+
+@functools.cache
+def _library(namespace: str) -> torch.library.Library:
+    """Return what keeps kernels registered: they are gone when it is."""
+    return torch.library.Library(namespace, "IMPL")  # type: ignore[no-untyped-call]
 
 
 def _note_and_run(note: Callable[[], None], kernel: Any, keys: Any, *args: Any, **kw: Any) -> Any:
@@ -170,23 +186,33 @@ def _note(what: str, words: str = "$^") -> None:
         _seen.setdefault((what, owner, tuple(inside)), (cell, line))
 
 
-def _note_askers(names: list[str]) -> None:
-    """Note the forbidden functions and classes whose code asks for what is running."""
-    shorts = {name.rpartition(".")[2]: name for name in names}
+def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
+    """Note the forbidden functions and classes whose code asks for what is running.
+
+    Args:
+        patterns: Forbidden names, each with what PyTorch's other functions for it are called.
+    """
+    if sys._getframe(2).f_code is _CALLS_MODULE:
+        _note(COMPILED)  # a module without a forward of Python's: a script
     for frame in _frames():
         file = frame.f_code.co_filename
-        if shell.cell_of(file) is not None:
+        if file.startswith(_TORCH):
+            name = _forbidden_name(frame.f_code.co_qualname, patterns)
+            if name:
+                _note(name)
+        elif shell.cell_of(file) is not None:
             return
-        asker = frame.f_code.co_qualname.partition(".")[0]
-        if asker in shorts and file.startswith(_TORCH):
-            _note(shorts[asker])
-        elif file.startswith(_GRAPHS) or _runs_script(frame):
+        if file.startswith(_GRAPHS):
             _note(COMPILED)
 
 
-def _runs_script(frame: FrameType) -> bool:
-    called = frame.f_code is _CALLS_MODULE and frame.f_locals.get("self")
-    return isinstance(called, torch.jit.ScriptModule)
+@functools.cache
+def _forbidden_name(asker: str, patterns: tuple[tuple[str, str], ...]) -> str:
+    """Return which forbidden name a function or method of PyTorch's stands for, if any."""
+    asker = asker.partition(".")[0]
+    called_so = (name for name, _ in patterns if asker == name.rpartition(".")[2])
+    like_it = (name for name, pattern in patterns if pattern and re.search(pattern, asker))
+    return next(called_so, next(like_it, ""))
 
 
 def _frames() -> Iterator[FrameType]:

@@ -103,6 +103,7 @@ y = compile(1)
 forward = nn.Linear.forward.__code__
 forward = getattr(nn.Linear.forward, "__closure__")
 norm(1).__globals__
+__import__("x")
 """
     assert read_one(source)[1] == [
         ("pries", "torch.nn.Linear.forward.__code__", "norm", 8),
@@ -111,6 +112,7 @@ norm(1).__globals__
         ("hides behind", "torch.jit", "norm", 4),
         ("hides behind", "inspect.getsource", "norm", 4),
         ("hides behind", "eval", "norm", 4),
+        ("hides behind", "__import__", "norm", 11),
     ]
 
 

@@ -137,7 +137,18 @@ HIDDEN = {
     "a nested tensor": ("norm", "def norm(x):\n    nested = torch.nested.nested_tensor(list(x.detach()))\n    return torch.stack(getattr(F, 'layer' + '_norm')(nested, (4,)).unbind())"),
     "another layout": ("norm", "def norm(x):\n    y = F.batch_norm(x.detach().reshape(-1, 4).mT.reshape(1, 4, -1, 1).expand(1, 4, 6, 1).permute(2, 0, 1, 3).reshape(1, 6, 4, 1).to_mkldnn(), None, None, torch.ones(6), torch.zeros(6), training=True)\n    return y.to_dense().reshape(x.shape)"),
     "as a cell": ("norm", "import sys\ndef norm(x):\n    global y\n    y = x\n    vars(sys.modules['wor' + 'ker.shell'])['run_cell']('own', \"z = getattr(F, 'layer' + '_norm')(y, (4,))\")\n    return z"),
-    "another edition of the operator": ("norm", "def norm(x):\n    y, m, s = torch.empty(2, 3, 4), torch.empty(2, 3, 1), torch.empty(2, 3, 1)\n    getattr(torch.ops.aten.native_layer_norm, 'o' + 'ut')(x.detach(), [4], None, None, 1e-5, out0=y, out1=m, out2=s)\n    return y"),
+    "neighbours": ("norm", "def norm(x):\n    y = (x - x.mean(-1, keepdim=True)).reshape(-1, 4, 1)\n    return F.local_response_norm(F.pad(y, (0, 0, 4, 4)), 9, alpha=9 / 4, beta=0.5, k=1e-5)[:, 4:8].reshape(x.shape)"),
+    "PyTorch's own in Python": ("norm", "import importlib\ndef norm(x):\n    return getattr(importlib.import_module('torch._refs'), 'native_layer' + '_norm')(x, [4], None, None, 1e-5)[0]"),
+    "a table of decompositions": ("norm", "import importlib\ntable = importlib.import_module('torch._decomp').decomposition_table\nf = [v for k, v in table.items() if str(k) == 'aten.native_batch' + '_norm.default'][0]\ndef norm(x):\n    return f(x.reshape(-1, 4).mT, None, None, None, None, True, 0.1, 1e-5)[0].mT.reshape(x.shape)"),
+    "a cell in Python": ("cell", "import importlib\nd = importlib.import_module('torch._decomp.decompositions')\ndef cell(x, h):\n    return getattr(d, 'rnn_' + 'tanh_input')(x[None], h[None], [torch.eye(4), torch.eye(4)], False, 1, 0.0, False, False, False)[1][0]"),
+    "a quantized cell": ("cell", "import importlib\nc = getattr(importlib.import_module('torch.ao.nn.quantized.dynamic'), 'RNN' + 'Cell')(4, 4)\ndef cell(x, h):\n    c(x, h)\n    return torch.tanh(x + h)"),
+    "a backward pass in Python": ("back", "import importlib\nd = importlib.import_module('torch._decomp.decompositions')\ndef back(upstream, x):\n    var, mean = torch.var_mean(x, -1, correction=0, keepdim=True)\n    return getattr(d, 'native_layer_norm' + '_back' + 'ward')(upstream, x, [4], mean, 1 / (var + 1e-5).sqrt(), None, None, [True, False, False])[0]"),
+    "the end of an object": ("norm", "class End:\n    def __del__(self): self.out.append(getattr(F, 'layer' + '_norm')(self.x, (4,)))\ndef norm(x):\n    end = End(); end.x = x; end.out = out = []\n    del end\n    return out[0]"),
+    "a signal": ("norm", "import signal\ndef norm(x):\n    out = []\n    signal.signal(signal.SIGUSR1, lambda *_: out.append(getattr(F, 'layer' + '_norm')(x, (4,))))\n    signal.raise_signal(signal.SIGUSR1)\n    return out[0]"),
+    "a backward pass of one's own": ("norm", "class Norm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x): return solved(x)\n    @staticmethod\n    def backward(ctx, upstream): return getattr(F, 'layer' + '_norm')(upstream, (4,))\n" + NORM.replace("def norm", "def solved") + "\ndef norm(x): return Norm.apply(x)"),
+    "a servant of an earlier cell": ("norm", "import threading, queue\nasked, told = queue.Queue(), queue.Queue()\ndef serve():\n    while True:\n        told.put(getattr(F, 'layer' + '_norm')(asked.get(), (4,)))\nthreading.Thread(target=serve, daemon=True).start()\ndef norm(x):\n    asked.put(x)\n    return told.get()"),
+    "compiled in an earlier cell": ("norm", "norm = getattr(torch, 'comp' + 'ile')(lambda x: getattr(F, 'layer' + '_norm')(x, (4,)), backend='aot_eager')\nnorm(torch.randn(2, 3, 4))"),
+    "another edition of the operator": ("norm", "def norm(x):\n    y, m, s = torch.empty(2, 3, 4), torch.empty(2, 3, 1), torch.empty(2, 3, 1)\n    getattr(getattr(torch.ops.aten, 'native_layer' + '_norm'), 'o' + 'ut')(x.detach(), [4], None, None, 1e-5, out0=y, out1=m, out2=s)\n    return y"),
     "attention, a part": ("attend", f"layer = {_ENCODER}\ndef attend(x):\n    return layer.self_attn(x, x, x)[0]"),
     "attention, a part, by the course's own function": ("attend", _BESIDE + f"layer = {_ENCODER}.self_attn\ndef attend(x):\n    return call_beside(layer, x, x, x, need_weights=False)[0]"),
     "attention, the layer around it": ("attend", f"layer = {_ENCODER}\ndef attend(x):\n    return layer._sa_block(x, None, None)"),
@@ -157,10 +168,11 @@ HIDDEN = {
 
 HONEST = {
     "as solved": {},
-    "a comparison in a cell": {"after": "assert torch.allclose(norm(torch.eye(4)), getattr(F, 'layer_norm')(torch.eye(4), (4,)), atol=1e-4)"},
-    "a comparison in a thread": {"after": _THREAD + "aside(F.layer_norm, torch.ones(2, 4), (4,))\naside(lambda: norm(torch.ones(2, 4, requires_grad=True)).sum().backward())"},
-    "autograd in a cell": {"after": "x = torch.randn(2, 4, requires_grad=True)\nF.layer_norm(x, (4,)).sum().backward()\nassert torch.allclose(back(torch.ones(2, 4), x.detach()), x.grad, atol=1e-4)"},
-    "training in a cell": {"after": "layer = nn.Linear(4, 4)\noptimizer = torch.optim.AdamW(layer.parameters())\nfor _ in range(3):\n    loss_now = loss(layer(torch.ones(2, 4)), torch.tensor([0, 1]))\n    optimizer.zero_grad(); loss_now.backward(); optimizer.step()"},
+    "a comparison in its cell": {"norm": NORM + "\nassert torch.allclose(norm(torch.eye(4)), getattr(F, 'layer_norm')(torch.eye(4), (4,)), atol=1e-4)"},
+    "a comparison in a cell of one's own": {"before": "import torch\nfrom torch import nn\ntheirs = nn.LayerNorm(4)(torch.eye(4))\nattended = nn.MultiheadAttention(4, 1)(*[torch.randn(2, 4)] * 3)"},
+    "a comparison in a thread": {"norm": NORM + "\n" + _THREAD + "aside(F.layer_norm, torch.ones(2, 4), (4,))\naside(lambda: norm(torch.ones(2, 4, requires_grad=True)).sum().backward())"},
+    "autograd in its cell": {"back": BACK + "\nx = torch.randn(2, 4, requires_grad=True)\nF.layer_norm(x, (4,)).sum().backward()\nassert torch.allclose(back(torch.ones(2, 4), x.detach()), x.grad, atol=1e-4)"},
+    "training in its cell": {"loss": LOSS + "\nlayer = nn.Linear(4, 4)\noptimizer = torch.optim.AdamW(layer.parameters())\nfor _ in range(3):\n    loss_now = loss(layer(torch.ones(2, 4)), torch.tensor([0, 1]))\n    optimizer.zero_grad(); loss_now.backward(); optimizer.step()"},
     "theirs in isinstance and in a hint": {"norm": NORM.replace("(x)", "(x: torch.Tensor | nn.LayerNorm)", 1) + "  # as F.layer_norm\nassert not isinstance(norm, nn.LayerNorm)"},
     "no_grad inside": {"back": "def back(upstream, x):\n    with torch.no_grad():\n        return _back(upstream, x)\n" + BACK.replace("def back", "def _back")},
     "detach and clone": {"back": BACK.replace("centred = x", "x = x.detach().clone()\n    centred = x")},
@@ -171,15 +183,15 @@ HONEST = {
     "one's own autograd function": {"norm": "class Norm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return _norm(x)\n    @staticmethod\n    def backward(ctx, upstream):\n        return 0 * ctx.saved_tensors[0] * upstream\n" + NORM.replace("def norm", "def _norm") + "\ndef norm(x): return Norm.apply(x)"},
     "a loss of one's own": {"loss": "def loss(logits, targets):\n    return -logits.log_softmax(-1).gather(1, targets[:, None]).mean()"},
     "another exercise that may": {"free": "class free(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.norm = nn.LayerNorm(4)\n    def forward(self, x): return self.norm(x)\nfree = free()"},
-    "a process in a cell": {"after": "!echo hello\nimport multiprocessing"},
+    "a process in a cell": {"before": "!echo hello\nimport multiprocessing"},
     "a layer made beside, never used": {"attend": "theirs = nn.TransformerEncoderLayer(4, 1, 8)\n" + ATTEND},
 }  # fmt: skip
 
 
 def submit(grade, changed):
-    """Grade the solutions, some changed, with what the student added before and after."""
+    """Grade the solutions, some changed, with what the student added before."""
     solved = [(name, changed.get(name, EXERCISES[name][0])) for name in EXERCISES]
-    return grade(changed.get("before", ""), *solved, changed.get("after", ""), homework=HOMEWORK)
+    return grade(changed.get("before", ""), *solved, homework=HOMEWORK)
 
 
 @pytest.mark.sandbox
