@@ -54,7 +54,8 @@ def test_no_value_of_a_hidden_input_is_told(grade, shout):
 def test_a_hidden_class_of_the_students_own_gets_no_name(grade):
     source = """
 def double(x):
-    return type("E" + str(x.flatten()[0].item()).replace(".", "_"), (), {})() if x.size(0) != 2 else 2 * x"""
+    name = "E" + str(x.flatten()[0].item()).replace(".", "_")
+    return type(name, (), {})() if x.size(0) != 2 else 2 * x"""
     told = [grade(("double", source), seed=seed).checks[0].message for seed in (7, 8)]
     assert told[0] == told[1]
     assert "of type <your own class>" in told[0]
