@@ -32,15 +32,17 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
 
     Attributes:
         summary: What is wrong, without any value of a tensor.
+        named: The class in the summary whose name the code under test chose; empty if none is.
         detail: Where, with values; empty if there is nothing to add.
         hint: What to look at, if the check knows.
     """
 
-    def __init__(self, summary: str, *, detail: str = "", hint: str = "") -> None:
+    def __init__(self, summary: str, *, detail: str = "", hint: str = "", named: str = "") -> None:
         super().__init__("\n".join(part for part in (summary, detail, hint) if part))
         self.summary = summary
         self.detail = detail
         self.hint = hint
+        self.named = named
 
 
 def assert_shape(
@@ -140,9 +142,9 @@ def assert_equal(
     diagnosis = (words for words, wrong in (mistakes or {}).items() if _equal(actual, wrong))
     hint = next(diagnosis, hint)
     if type(actual) not in _plain_types(expected):
-        raise CheckFailure(
-            f"{what} is of type {_type_name(actual)}, expected {type(expected).__name__}", hint=hint
-        )
+        name = _type_name(actual)
+        summary = f"{what} is of type {name}, expected {type(expected).__name__}"
+        raise CheckFailure(summary, named=name, hint=hint)
     if isinstance(expected, list | tuple | dict | set) and len(actual) != len(expected):
         summary = f"{what} has {len(actual)} entries, expected {len(expected)}"
     else:
@@ -278,7 +280,7 @@ def assert_raises(
     except Exception as other:
         raised = getattr(other, "type_name", type(other).__name__)  # one from another process
         raise CheckFailure(
-            f"the call should raise {error.__name__}, but raised {raised}", hint=hint
+            f"the call should raise {error.__name__}, but raised {raised}", named=raised, hint=hint
         ) from other
     raise CheckFailure(f"the call should raise {error.__name__}, but returned", hint=hint)
 
@@ -326,9 +328,9 @@ def call_strided(function: Callable[..., Any], *args: Tensor) -> Any:
 def _assert_tensor(actual: Any, what: str, hint: str) -> None:
     # A subclass could answer every comparison as it likes.
     if type(actual) not in (Tensor, torch.nn.Parameter):
-        raise CheckFailure(
-            f"{what} is of type {_type_name(actual)}, expected torch.Tensor", hint=hint
-        )
+        name = _type_name(actual)
+        summary = f"{what} is of type {name}, expected torch.Tensor"
+        raise CheckFailure(summary, named=name, hint=hint)
 
 
 def _plain_types(expected: Any) -> tuple[type, ...]:

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,23 @@ def course_data() -> Path:
             pytest.fail(f"COURSE_DATA names no folder: {named}")
         pytest.skip("no data folder; name one in COURSE_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[object]:
+    """A headless Chromium that asks nobody for anything by itself.
+
+    The only one of a process: Playwright runs once in a thread.
+    """
+    from playwright.sync_api import sync_playwright
+
+    arguments = ["--disable-background-networking", "--disable-component-update"]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=arguments)
+        yield browser
+        browser.close()
 
 
 @functools.cache

@@ -26,12 +26,14 @@ class Attempt:
         student: The student's id in the course.
         name: What the path says.
         file: The file.
+        listed: Whether the class list has the person.
     """
 
     person: str
     student: str
     name: Name
     file: HandedIn
+    listed: bool
 
     @property
     def is_notebook(self) -> bool:
@@ -61,14 +63,19 @@ def attempts_of(
     if record is None or not record.submitters:
         person = roster.find(name.lms_id, name.person)
         student = person.student if person else folder_name(name.person)
-        return [Attempt(person=name.person, student=student, name=name, file=file)]
+        return [
+            Attempt(person=name.person, student=student, name=name, file=file, listed=bool(person))
+        ]
     file = replace(file, modified=record.created or file.modified)
     found = []
     for submitter in record.submitters:
         identity = _identity(submitter) or name.person
-        listed = roster.find(submitter.sid, submitter.email, submitter.name)
+        # A name is the student's to choose, so it counts only for who has nothing else.
+        listed = roster.find(submitter.sid, submitter.email) or roster.find(identity)
         student = listed.student if listed else folder_name(identity)
-        found.append(Attempt(person=identity, student=student, name=name, file=file))
+        found.append(
+            Attempt(person=identity, student=student, name=name, file=file, listed=bool(listed))
+        )
     return found
 
 

@@ -1,18 +1,27 @@
 """Collects a homework: from what a platform lets one download into nbgrader's layout."""
 
 import enum
+import errno
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.atomic_write import write_atomically
 from autograder.collecting.attempts import Attempt, ChoiceError, attempts_of, choose
+from autograder.collecting.folder_names import folder_key
 from autograder.collecting.gradescope_export import METADATA, MetadataError, Record, read_metadata
 from autograder.collecting.handed_in import HandedIn, SourceError, UnreadableError, open_source
-from autograder.collecting.lms_names import READERS, Name, Naming, recognise
+from autograder.collecting.lms_names import READERS, Name, Naming, moodle_readings, recognise
 from autograder.collecting.roster import Roster
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
+
+# What one student's name or folder can be the reason of; the others can be collected.
+_OF_ONE_NAME = (
+    errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ENOTDIR, errno.EISDIR, errno.EEXIST,
+    errno.ELOOP,
+)  # fmt: skip
 
 
 class Outcome(enum.StrEnum):
@@ -102,6 +111,7 @@ def collect(
         lines: list[Line] = []
         people = _group(files, naming, depth, homework_id, roster, lines)
         on_start(len(people))
+        target.mkdir(parents=True, exist_ok=True)
         for attempts in people.values():
             lines.append(_take(attempts, homework_id, target, force=force))
             on_student(attempts[0].student)
@@ -125,14 +135,19 @@ def _group(
     for file, name in _named(files, naming, depth, homework_id, lines):
         for attempt in attempts_of(file, name, roster, records):
             people.setdefault(attempt.person, []).append(attempt)
-    owners: dict[str, str] = {}
+    owners = _owners(people)
+    of_the_listed = {folder_key(listed.student): listed for listed in roster.people}
     for person, attempts in list(people.items()):
-        # on some file systems A and a are one folder
-        student = attempts[0].student
-        owner = owners.setdefault(student.casefold(), person)
-        if not student or owner != person:
+        student, remark = attempts[0].student, ""
+        owner = owners[folder_key(student)]
+        namesake = of_the_listed.get(folder_key(student))
+        if not student:
+            remark = f"{person!r} makes no folder; name it by --roster"
+        elif owner != person:
             remark = f"{person} and {owner} would share a folder; tell them apart by --roster"
-            remark = remark if student else f"{person!r} makes no folder; name it by --roster"
+        elif namesake and not attempts[0].listed and naming is not Naming.FOLDER:
+            remark = f"{person} is called as {namesake.student} of the class list, but not listed"
+        if remark:
             source = attempts[0].file.path
             lines.append(
                 Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=remark)
@@ -141,19 +156,47 @@ def _group(
     return people
 
 
+def _owners(people: dict[str, list[Attempt]]) -> dict[str, str]:
+    """Say whose each folder is: who is listed comes first, then who has just that name."""
+    owners: dict[str, str] = {}
+
+    def rank(person: str) -> tuple[bool, bool]:
+        return not people[person][0].listed, people[person][0].student != person
+
+    for person in sorted(people, key=rank):
+        owners.setdefault(folder_key(people[person][0].student), person)
+    return owners
+
+
 def _named(
     files: Sequence[HandedIn], naming: Naming, depth: int, homework_id: str, lines: list[Line]
 ) -> Iterator[tuple[HandedIn, Name]]:
+    known = _moodle_names(files, depth)
     for file in files:
         parts = file.parts[depth:]
         if naming is Naming.GRADESCOPE and parts == (METADATA,):
             continue
         name = READERS[naming](parts, homework_id) if parts else None
+        remark = file.problem or f"not named as {naming.value} names what is handed in"
+        readings = moodle_readings(parts) if name and naming is Naming.MOODLE else []
+        if len(readings) > 1:
+            possible = [x for x in readings if known[x.lms_id] <= {x.person}]
+            name = possible[0] if len({x.lms_id for x in possible}) == 1 else None
+            remark = f"may be a file of {' or of '.join(x.person for x in readings)}"
         if name is not None:
             yield file, name
             continue
-        remark = file.problem or f"not named as {naming.value} names what is handed in"
         lines.append(Line(student="", outcome=Outcome.PROBLEM, source=file.path, remark=remark))
+
+
+def _moodle_names(files: Sequence[HandedIn], depth: int) -> dict[str, set[str]]:
+    """Give for each number of Moodle's who has it, where a name can be read in one way only."""
+    known: dict[str, set[str]] = defaultdict(set)
+    for file in files:
+        readings = moodle_readings(file.parts[depth:] or ("",))
+        if len(readings) == 1:
+            known[readings[0].lms_id].add(readings[0].person)
+    return known
 
 
 def _records(
@@ -185,7 +228,15 @@ def _take(attempts: Sequence[Attempt], homework_id: str, target: Path, *, force:
         source = attempts[0].file.path
         return Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=str(error))
     path = target / student / homework_id / f"{homework_id}.ipynb"
-    outcome, remark = _put(path, data, chosen.file, force=force)
+    try:
+        outcome, remark = _put(path, data, chosen.file, force=force)
+    except OSError as error:
+        if error.errno not in _OF_ONE_NAME:
+            raise
+        remark = f"can't be written: {error.strerror}"
+        return Line(
+            student=student, outcome=Outcome.PROBLEM, source=chosen.file.path, remark=remark
+        )
     remarks = [remark] if remark else []
     notebooks = sum(attempt.is_notebook for attempt in attempts)
     if notebooks > 1:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 _MAX_NAME = 80
+_MAX_BYTES = 200  # a file system takes 255, of what is made beside a folder too
 _ID = re.compile(r"_\d{1,20}\Z")  # the platform's number, which export reads
 
 
@@ -21,8 +22,26 @@ def folder_name(text: str) -> str:
     """
     plain = unicodedata.normalize("NFC", text.encode(errors="replace").decode())
     plain = re.sub(r"[^\w.@-]+", "-", plain).strip("-.")
-    if len(plain) <= _MAX_NAME:
+    if plain == _cut(plain, _MAX_NAME, _MAX_BYTES):
         return plain
     if number := _ID.search(plain):
-        return plain[: _MAX_NAME - len(number[0])].rstrip("-.") + number[0]
-    return re.sub(r"[\d_.-]+\Z", "", plain[:_MAX_NAME])
+        end = number[0]
+        room = _MAX_NAME - len(end), _MAX_BYTES - len(end.encode())
+        return _cut(plain, *room).rstrip("-.") + end
+    return re.sub(r"[\d_.-]+\Z", "", _cut(plain, _MAX_NAME, _MAX_BYTES))
+
+
+def folder_key(name: str) -> str:
+    """Return what two names have in common that some file systems take for one folder's.
+
+    Args:
+        name: As ``folder_name`` makes it, or what a platform calls a student.
+
+    Returns:
+        The name without the differences of case, and of the ways to write a letter.
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _cut(text: str, characters: int, size: int) -> str:
+    return text[:characters].encode()[:size].decode(errors="ignore")

@@ -6,7 +6,10 @@ from typing import Any
 
 import yaml
 
+from autograder.collecting.handed_in import plausible
+
 METADATA = "submission_metadata.yml"
+_LARGEST = 10**20
 
 
 class MetadataError(ValueError):
@@ -72,14 +75,21 @@ def read_metadata(text: bytes) -> dict[str, Record]:
         raise MetadataError(f"{METADATA} can't be read: {error}") from error
     if not isinstance(data, dict):
         raise MetadataError(f"{METADATA} names no submissions")
-    return {str(folder): _record(entry) for folder, entry in data.items()}
+    return {_text(folder): _record(entry) for folder, entry in data.items()}
+
+
+def _text(value: Any) -> str:
+    """Return a name or a number as text; of lists in lists there is no end to it."""
+    if type(value) is int and abs(value) < _LARGEST:
+        return str(value)
+    return value if isinstance(value, str) else ""
 
 
 def _record(entry: Any) -> Record:
     entry = entry if isinstance(entry, dict) else {}
     people = entry.get(":submitters")
     submitters = tuple(
-        Submitter(**{key: str(person.get(f":{key}") or "") for key in ("name", "sid", "email")})
+        Submitter(**{key: _text(person.get(f":{key}")) for key in ("name", "sid", "email")})
         for person in (people if isinstance(people, list) else [])
         if isinstance(person, dict)
     )
@@ -89,8 +99,7 @@ def _record(entry: Any) -> Record:
             created = datetime.fromisoformat(created.replace(" UTC", "Z").replace(" Z", "Z"))
         except ValueError:
             created = None
-    if not isinstance(created, datetime):
-        created = None
-    elif created.tzinfo is None:
+    if isinstance(created, datetime) and created.tzinfo is None:
         created = created.replace(tzinfo=UTC)
-    return Record(submitters=submitters, created=created)
+    known = isinstance(created, datetime) and plausible(created)
+    return Record(submitters=submitters, created=created.astimezone(UTC) if known else None)

@@ -8,7 +8,6 @@ import os
 import stat
 import time
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +16,8 @@ from pathlib import Path
 
 _MAX_FILES = 200_000
 _SKIPPED = (".git", ".ipynb_checkpoints", "__MACOSX", ".DS_Store")
-_EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # a zip that knows no time says 1980
+_YEARS = range(1990, 2100)  # a zip that knows no time says 1980
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class SourceError(ValueError):
@@ -50,6 +50,11 @@ class HandedIn:
         return "/".join(self.parts)
 
 
+def plausible(moment: datetime) -> bool:
+    """Say whether something can have been handed in then, and the time be reckoned with."""
+    return moment.year in _YEARS
+
+
 @contextmanager
 def open_source(source: Path) -> Iterator[list[HandedIn]]:
     """List what lies in a folder or a zip.
@@ -72,7 +77,7 @@ def open_source(source: Path) -> Iterator[list[HandedIn]]:
     else:
         try:
             archive = zipfile.ZipFile(source)
-        except (zipfile.BadZipFile, NotImplementedError) as error:
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
             raise SourceError(f"{source} is a damaged zip file: {error}") from error
         with archive:
             yield _sorted(_members(archive))
@@ -88,13 +93,17 @@ def _sorted(files: Iterator[HandedIn]) -> list[HandedIn]:
 
 
 def _walk(source: Path) -> Iterator[HandedIn]:
-    for folder, folders, names in os.walk(source):
+    unread: list[OSError] = []
+    for folder, folders, names in os.walk(source, onerror=unread.append):
         linked = [name for name in folders if Path(folder, name).is_symlink()]
         folders[:] = [n for n in folders if n not in _SKIPPED and n not in linked]
         for name in (*names, *linked):
             if name not in _SKIPPED:
                 path = Path(folder, name)
                 yield _file(path, path.relative_to(source).parts)
+    for error in unread:
+        parts = Path(error.filename).relative_to(source).parts
+        yield HandedIn(parts=parts or (".",), problem=f"can't be read: {error.strerror}")
 
 
 def _file(path: Path, parts: tuple[str, ...]) -> HandedIn:
@@ -116,7 +125,7 @@ def _file(path: Path, parts: tuple[str, ...]) -> HandedIn:
         except OSError as error:
             raise UnreadableError(f"can't be read: {error.strerror}") from error
 
-    return HandedIn(parts=parts, modified=datetime.fromtimestamp(about.st_mtime, UTC), read=read)
+    return HandedIn(parts=parts, modified=_moment(about.st_mtime), read=read)
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[HandedIn]:
@@ -134,13 +143,16 @@ def _members(archive: zipfile.ZipFile) -> Iterator[HandedIn]:
 
 
 def _decoded(member: zipfile.ZipInfo) -> str:
-    """Read a name as UTF-8 also where the zip forgot to say that it is."""
+    """Read a name as UTF-8 also where the zip forgot to say that it is.
+
+    The whole name: what Python calls a member ends before a NUL, and may be another's.
+    """
     if member.flag_bits & 0x800:
-        return member.filename
+        return member.orig_filename
     try:
         return member.orig_filename.encode("cp437").decode("utf-8")
     except UnicodeError:
-        return member.filename
+        return member.orig_filename
 
 
 def _member_problem(member: zipfile.ZipInfo, name: str, parts: tuple[str, ...]) -> str:
@@ -150,6 +162,8 @@ def _member_problem(member: zipfile.ZipInfo, name: str, parts: tuple[str, ...]) 
         return "a symbolic link, which is not followed"
     if member.flag_bits & 0x1:
         return "encrypted"
+    if member.compress_type not in _COMPRESSIONS:  # others unpack without a limit
+        return "compressed in a way that no platform uses"
     return ""
 
 
@@ -158,7 +172,7 @@ def _member_reader(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callabl
         try:
             with archive.open(member) as file:
                 return file.read(limit)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
+        except Exception as error:  # whatever a forged header leads to
             raise UnreadableError(f"damaged in the zip: {error}") from error
 
     return read
@@ -166,8 +180,14 @@ def _member_reader(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callabl
 
 def _zip_time(member: zipfile.ZipInfo) -> datetime | None:
     try:
-        seconds = time.mktime((*member.date_time, 0, 0, -1))  # zips hold the local time
+        return _moment(time.mktime((*member.date_time, 0, 0, -1)))  # zips hold the local time
+    except (ValueError, OverflowError):
+        return None
+
+
+def _moment(seconds: float) -> datetime | None:
+    try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         return None
-    return moment if moment > _EARLIEST else None
+    return moment if plausible(moment) else None

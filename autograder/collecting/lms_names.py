@@ -41,14 +41,15 @@ class Name:
     late: bool = False
 
 
+_NUMBER = r"[0-9]{1,20}"  # no platform has counted any further
 # lovelaceada_LATE_12345_67890_hw03-self-attention-1.ipynb: name, user, number of the upload, file
-_CANVAS = re.compile(r"(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<upload>\d+)_(?P<file>.+)")
-# Ada Lovelace_123456_assignsubmission_file_/hw03.ipynb, or _file_hw03.ipynb without folders. The
-# first marker counts: what comes after it is the student's to choose, another's number included.
-_MOODLE = re.compile(
-    r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?", re.DOTALL
+_CANVAS = re.compile(
+    rf"(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<user>{_NUMBER})_(?P<upload>{_NUMBER})_(?P<file>.+)",
+    re.DOTALL,
 )
-_GRADESCOPE = re.compile(r"submission_\d+")
+# Ada Lovelace_123456_assignsubmission_file_/hw03.ipynb, or _file_hw03.ipynb without folders.
+_MOODLE = re.compile(rf"_(?P<id>{_NUMBER})_assignsubmission_[a-z]+(?=_|\Z)")
+_GRADESCOPE = re.compile(rf"submission_{_NUMBER}")
 
 
 def read_canvas(parts: Sequence[str], homework_id: str) -> Name | None:
@@ -66,12 +67,36 @@ def read_canvas(parts: Sequence[str], homework_id: str) -> Name | None:
 
 
 def read_moodle(parts: Sequence[str], homework_id: str) -> Name | None:
-    """Read a name of Moodle's "Download all submissions", with or without folders."""
-    found = _MOODLE.fullmatch(parts[0])
-    if found is None:
-        return None
-    file = "/".join(part for part in (found["file"], *parts[1:]) if part)
-    return Name(person=f"{found['name']}_{found['id']}", lms_id=found["id"], file=file)
+    """Read a name of Moodle's "Download all submissions", with or without folders.
+
+    Where a name can be read in several ways, the first marker counts: see ``moodle_readings``.
+    """
+    return next(iter(moodle_readings(parts)), None)
+
+
+def moodle_readings(parts: Sequence[str]) -> list[Name]:
+    """Return every way to read a name of Moodle's.
+
+    What stands before the marker is a person's name, what stands after it a file's: both are the
+    student's to choose, and may hold the marker with another's number in it.
+
+    Args:
+        parts: A path in what was downloaded.
+
+    Returns:
+        One reading for each marker in the name, from its beginning on.
+    """
+    return [
+        Name(
+            person=f"{parts[0][: found.start()]}_{found['id']}",
+            lms_id=found["id"],
+            file="/".join(
+                part for part in (parts[0][found.end() :].removeprefix("_"), *parts[1:]) if part
+            ),
+        )
+        for found in _MOODLE.finditer(parts[0])
+        if found.start()
+    ]
 
 
 def read_gradescope(parts: Sequence[str], homework_id: str) -> Name | None:

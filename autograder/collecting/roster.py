@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.collecting.folder_names import folder_name
+from autograder.collecting.folder_names import folder_key, folder_name
 
 _NEEDED = ("lms_id", "student")
 _MAX_BYTES = 10 << 20
@@ -42,12 +42,12 @@ class Roster:
 
     def __init__(self, people: Iterable[Person] = ()) -> None:
         self.people = tuple(people)
-        self._by_id = {person.lms_id.casefold(): person for person in self.people}
+        self._by_id = {folder_key(person.lms_id): person for person in self.people}
         self._by_student = {person.student: person for person in self.people}
 
     def find(self, *lms_ids: str) -> Person | None:
         """Return the person whom the platform calls by one of these; None if nobody."""
-        found = (self._by_id.get(lms_id.casefold()) for lms_id in lms_ids if lms_id)
+        found = (self._by_id.get(folder_key(lms_id)) for lms_id in lms_ids if lms_id)
         return next((person for person in found if person), None)
 
     def of(self, student: str) -> Person | None:
@@ -70,10 +70,16 @@ def read_roster(path: Path) -> Roster:
     """
     try:
         with path.open("rb") as file:
-            text = file.read(_MAX_BYTES).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise RosterError(f"{path} can't be read: it is larger than {_MAX_BYTES >> 20} MiB")
+        return Roster(_people(data.decode("utf-8-sig"), path))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise RosterError(f"{path} can't be read: {error}") from error
-    rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+
+
+def _people(text: str, path: Path) -> list[Person]:
+    rows = csv.DictReader(io.StringIO(text, newline=""), skipinitialspace=True)
     missing = [column for column in _NEEDED if column not in (rows.fieldnames or ())]
     if missing:
         raise RosterError(f"{path} lacks the column {missing[0]}; expected {', '.join(_NEEDED)}")
@@ -82,14 +88,14 @@ def read_roster(path: Path) -> Roster:
     for row in rows:
         here = f"{path}, line {rows.line_num}"
         person = _person(row, here)
-        other, line = by_id.setdefault(person.lms_id.casefold(), (person, rows.line_num))
+        other, line = by_id.setdefault(folder_key(person.lms_id), (person, rows.line_num))
         if other != person:
             raise RosterError(f"{here}: {person.lms_id} occurs twice, first in line {line}")
         # on some file systems A and a are one folder
-        other, line = by_folder.setdefault(person.student.casefold(), (person, rows.line_num))
+        other, line = by_folder.setdefault(folder_key(person.student), (person, rows.line_num))
         if other != person:
             raise RosterError(f"{here}: the folder {person.student} is that of line {line} too")
-    return Roster(person for person, _ in by_id.values())
+    return [person for person, _ in by_id.values()]
 
 
 def _person(row: Mapping[str, str | None], where: str) -> Person:

@@ -9,6 +9,7 @@ import random
 import re
 import time
 import traceback
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ import torch
 
 from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import Cell
+from autograder.judging.blotting import told_message, told_traceback, told_type
 from autograder.judging.results import UNUSABLE, UNWRITTEN, CheckResult, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.sandbox.worker.peer import RemoteError
 from autograder.sandbox.zygote import SandboxError
 from course_lib.testing import CheckFailure
 
-_DECIMAL = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+")
 _CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
 _MAX_MESSAGE = 400
 _MAX_WORDS = 4_000  # of a check's own message
@@ -99,7 +100,8 @@ def run_check(
     except SandboxError:  # no fault of the student's
         raise
     except Exception as error:
-        found = _explain(error, cell, file)
+        # Of a label that is there twice, the last is the one that counts.
+        found = _explain(error, cell, file, cells=dict(process._cells))
     return CheckResult(
         check=cell.grade_id, exercise=cell.exercise, title=cell.title, score=score,
         max_score=cell.points, read=cell.read, seconds=time.monotonic() - started, **found,
@@ -140,15 +142,21 @@ def _describe_score(score: float, points: float) -> dict[str, Any]:
     return {"status": Status.PARTIAL if score > 0 else Status.FAIL, "message": message}
 
 
-def _explain(error: Exception, cell: Cell, file: str) -> dict[str, Any]:
+def _explain(
+    error: Exception, cell: Cell, file: str, *, cells: Mapping[str, str]
+) -> dict[str, Any]:
     line = _line(error, file)
     hidden = any(line in region for region in regions(cell))
     if isinstance(error, CheckFailure):
-        detail = "" if hidden else error.detail
-        message = "\n".join(_cut(part) for part in (error.summary, detail) if part)
+        summary, detail = error.summary, error.detail
+        if hidden:
+            detail = ""
+            for words in ("of type ", "but raised ") if error.named else ():
+                summary = summary.replace(words + error.named, words + told_type(error.named))
+        message = "\n".join(_cut(part) for part in (summary, detail) if part)
         return {"status": Status.FAIL, "message": message, "hint": error.hint}
     if isinstance(error, RemoteError):
-        return _explain_remote(error, cell, hidden)
+        return _explain_remote(error, cell, hidden=hidden, cells=cells)
     if isinstance(error, AssertionError):
         return {"status": Status.FAIL, "message": _cut(str(error)) or f"Not so: {cell.title}."}
     # Trusted code stumbled over what the student's code returned. Its words are not for students.
@@ -159,18 +167,21 @@ def _explain(error: Exception, cell: Cell, file: str) -> dict[str, Any]:
     }
 
 
-def _explain_remote(error: RemoteError, cell: Cell, hidden: bool) -> dict[str, Any]:
+def _explain_remote(
+    error: RemoteError, cell: Cell, *, hidden: bool, cells: Mapping[str, str]
+) -> dict[str, Any]:
     if isinstance(error, NotImplementedError):
-        return {"status": Status.FAIL, "message": _unwritten(error, cell)}
-    message = error.message
-    if hidden:  # hidden inputs are numbers: shapes may be told, values not
-        message = _DECIMAL.sub("…", message)
+        return {"status": Status.FAIL, "message": _unwritten(error, cell, cells)}
+    kind, message, frames = error.type_name, error.message, error.traceback
+    if hidden:
+        kind, frames = told_type(kind), told_traceback(frames, cells)
+        message = told_message(message, frames, cells)
     message = message if len(message) <= _MAX_MESSAGE else message[:_MAX_MESSAGE] + " …"
     return {
         "status": Status.ERROR,
-        "message": f"Your code raised {error.type_name}: {message}",
+        "message": f"Your code raised {kind}: {message}",
         "hint": _limit_hint(f"{error.type_name}: {error.message}"),
-        "traceback": error.traceback,
+        "traceback": frames,
     }
 
 
@@ -178,12 +189,12 @@ def _limit_hint(raised: str) -> str:
     return next((hint for pattern, hint in _LIMIT_HINTS if re.search(pattern, raised)), "")
 
 
-def _unwritten(error: RemoteError, cell: Cell) -> str:
+def _unwritten(error: RemoteError, cell: Cell, cells: Mapping[str, str]) -> str:
     """Name the exercise whose stub was called: not always the one that is checked."""
-    cells = _CELL.findall(error.traceback)
-    if not cells or cells[-1] == cell.exercise:
+    called = [label for label in _CELL.findall(error.traceback) if label in cells]
+    if not called or called[-1] == cell.exercise:
         return f"{cell.exercise} {UNWRITTEN}."
-    return f"{cells[-1]} {UNWRITTEN}, and {cell.exercise} needs it here."
+    return f"{called[-1]} {UNWRITTEN}, and {cell.exercise} needs it here."
 
 
 def _cut(text: str) -> str:

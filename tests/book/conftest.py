@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import pytest
 
-from scripts.chromium import chromium_path
-
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build" / "book" / "_build" / "html"
 BUILD = [
@@ -57,20 +55,6 @@ def served(site: Path) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[object]:
-    """A headless Chromium that asks nobody for anything by itself."""
-    from playwright.sync_api import sync_playwright
-
-    arguments = ["--disable-background-networking", "--disable-component-update"]
-    if os.geteuid() == 0:
-        arguments.append("--no-sandbox")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=arguments)
-        yield browser
-        browser.close()
 
 
 class Built(NamedTuple):

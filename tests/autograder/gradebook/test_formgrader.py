@@ -2,12 +2,10 @@
 
 import dataclasses
 import json
-import shutil
 
 import nbformat
 import pytest
 from nbgrader.utils import compute_checksum
-from playwright.sync_api import sync_playwright
 
 from autograder.gradebook.course_config import write_course_config
 from autograder.gradebook.gradebook import GradebookError
@@ -77,17 +75,12 @@ MATHJAX = """window.MathJax = {Hub: {
 
 
 @pytest.fixture
-def page():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-background-networking"],
-        )
-        page = browser.new_page()
-        page.set_default_timeout(300_000)
-        page.add_init_script(MATHJAX)
-        yield page
-        browser.close()
+def page(chromium):
+    page = chromium.new_page()
+    page.set_default_timeout(300_000)
+    page.add_init_script(MATHJAX)
+    yield page
+    page.close()
 
 
 @pytest.mark.browser

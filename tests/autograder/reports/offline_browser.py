@@ -1,35 +1,33 @@
 """Opens pages in Chromium and says what they ask for, what they log and what axe finds."""
 
 import contextlib
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 
 @contextlib.contextmanager
-def opened(file: Path, *, scheme: str = "light", width: int = 1200, **options) -> Iterator[Page]:
+def opened(
+    browser: Browser, file: Path, *, scheme: str = "light", width: int = 1200, **options
+) -> Iterator[Page]:
     """Open a file; on leaving, fail if it asked for anything or logged an error."""
     told: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-background-networking"],
-        )
-        page = browser.new_page(
-            color_scheme=scheme, viewport={"width": width, "height": 800}, **options
-        )
-        page.set_default_timeout(300_000)
-        page.on("request", lambda request: told.append(request.url))
-        page.on("console", lambda message: told.append(message.text))
-        page.on("pageerror", lambda error: told.append(str(error)))
-        page.on("dialog", lambda dialog: (told.append(dialog.message), dialog.dismiss()))
+    page = browser.new_page(
+        color_scheme=scheme, viewport={"width": width, "height": 800}, **options
+    )
+    page.set_default_timeout(300_000)
+    page.on("request", lambda request: told.append(request.url))
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("dialog", lambda dialog: (told.append(dialog.message), dialog.dismiss()))
+    try:
         page.goto(file.as_uri())
         yield page
         page.wait_for_timeout(100)
-        browser.close()
+    finally:
+        page.close()
     assert told == [file.as_uri()]
 
 

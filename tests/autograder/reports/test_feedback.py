@@ -211,7 +211,7 @@ def test_path_is_the_students_and_leads_nowhere_else():
 
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_asks_for_nothing_and_axe_finds_nothing(tmp_path, scheme):
+def test_asks_for_nothing_and_axe_finds_nothing(chromium, tmp_path, scheme):
     statuses = list(Status)
     for first, second in zip(statuses[::2], statuses[1::2], strict=True):
         made = result("ada", first, second, hint="Multiply.", traceback=TRACEBACK)
@@ -219,14 +219,14 @@ def test_asks_for_nothing_and_axe_finds_nothing(tmp_path, scheme):
         made = dataclasses.replace(made, cell_failures=(failure,))
         page = tmp_path / f"{first}.html"
         page.write_text(render_feedback(made, HOMEWORK, book_url="https://example.org/book"))
-        with opened(page, scheme=scheme) as opened_page:
+        with opened(chromium, page, scheme=scheme) as opened_page:
             assert serious_findings(opened_page) == []
 
 
 @pytest.mark.browser
-def test_hostile_text_does_nothing_and_fits_a_phone(tmp_path):
+def test_hostile_text_does_nothing_and_fits_a_phone(chromium, tmp_path):
     page = tmp_path / "hostile.html"
     page.write_text(render_feedback(everywhere("".join(HOSTILE) + "x" * 3000), HOMEWORK))
-    with opened(page, width=375) as opened_page:
+    with opened(chromium, page, width=375) as opened_page:
         assert overflow(opened_page) <= 0
         assert opened_page.locator("script, img, svg").count() == 0

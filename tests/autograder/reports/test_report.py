@@ -119,16 +119,16 @@ def write(tmp_path, results):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_asks_for_nothing_and_axe_finds_nothing(tmp_path, scheme):
+def test_asks_for_nothing_and_axe_finds_nothing(chromium, tmp_path, scheme):
     results = make_class()
     results[0] = dataclasses.replace(results[0], sandboxed=False)
-    with opened(write(tmp_path, results), scheme=scheme) as page:
+    with opened(chromium, write(tmp_path, results), scheme=scheme) as page:
         assert serious_findings(page) == []
 
 
 @pytest.mark.browser
-def test_sorts_and_filters_by_keyboard(tmp_path):
-    with opened(write(tmp_path, make_class())) as page:
+def test_sorts_and_filters_by_keyboard(chromium, tmp_path):
+    with opened(chromium, write(tmp_path, make_class())) as page:
         names = "#table tbody tr:not([hidden]) th"
         assert page.locator(names).all_inner_texts()[:2] == ["ada", "ben"]
         page.get_by_role("button", name="Points").focus()
@@ -149,9 +149,9 @@ def test_sorts_and_filters_by_keyboard(tmp_path):
 
 
 @pytest.mark.browser
-def test_prints_open_what_is_folded(tmp_path):
+def test_prints_open_what_is_folded(chromium, tmp_path):
     many = [result(f"s{number}", values=Status.FAIL, hint="Twice.") for number in range(9)]
-    with opened(write(tmp_path, many)) as page:
+    with opened(chromium, write(tmp_path, many)) as page:
         folded = page.locator("details:not([open])")
         assert folded.count() == 1
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
@@ -161,10 +161,10 @@ def test_prints_open_what_is_folded(tmp_path):
 
 
 @pytest.mark.browser
-def test_stands_without_scripts_and_on_a_phone(tmp_path):
+def test_stands_without_scripts_and_on_a_phone(chromium, tmp_path):
     results = [*make_class(), everywhere("w" * 300)]
-    with opened(write(tmp_path, results), width=375, java_script_enabled=False) as page:
+    with opened(chromium, write(tmp_path, results), width=375, java_script_enabled=False) as page:
         assert page.locator("#table tbody tr").count() == 10
         assert not page.get_by_label("Find").is_visible()
-    with opened(tmp_path / "report.html", width=375) as page:
+    with opened(chromium, tmp_path / "report.html", width=375) as page:
         assert overflow(page) <= 0

@@ -1,0 +1,183 @@
+"""What may be told of an exception that came while hidden inputs were under way.
+
+Whatever a student's process says of it, its author may have written: names of classes and of
+functions, the message, even the lines of a traceback. So only this is told: what stands in the
+student's own code, the words of Python's and torch's messages, and sizes where those name sizes.
+"""
+
+import builtins
+import collections
+import functools
+import itertools
+import re
+import types
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+
+_BLOT = "…"
+# What Python and torch say, told only as a whole: the words alone may be those of a hidden text. A
+# number stands where # does, several in brackets where [#] does.
+_PHRASES = """
+torch.Size([#])
+mat1 and mat2 shapes cannot be multiplied (#x# and #x#)
+size mismatch, got input (#), mat (#x#), vec (#)
+The size of tensor a (#) must match the size of tensor b (#) at non-singleton dimension #
+The expanded size of the tensor (#) must match the existing size (#) at non-singleton dimension #
+Target sizes: [#]
+Tensor sizes: [#]
+shape '[#]' is invalid for input of size #
+Expected size for first two dimensions of batch2 tensor to be: [#] but got: [#]
+batch1 must be a 3D tensor
+Sizes of tensors must match except in dimension #
+Expected size # but got size # for tensor number # in the list
+stack expects each tensor to be equal size, but got [#] at entry # and [#] at entry #
+Dimension out of range (expected to be in range of [#], but got #)
+Given normalized_shape=[#], expected input with shape [*, #], but got input of size[#]
+subscript i has size # for operand # which does not broadcast with previously seen size #
+the number of subscripts in the equation (#) does not match the number of dimensions (#)
+split_with_sizes expects split_sizes to sum exactly to # (input tensor's size at dimension #)
+number of dims don't match in permute
+The shape of the mask [#] at index # does not match the shape of the indexed tensor [#] at index #
+shape mismatch: value tensor of shape [#] cannot be broadcast to indexing result of shape [#]
+too many indices for tensor of dimension #
+with size #
+is out of bounds for dimension # with size #
+index out of range in self
+list index out of range
+tuple index out of range
+string index out of range
+too many values to unpack (expected #)
+not enough values to unpack (expected #, got #)
+takes # positional arguments but # were given
+takes # positional arguments but # was given
+takes # positional argument but # were given
+takes from # to # positional arguments but # were given
+missing # required positional argument
+missing # required positional arguments
+missing # required keyword-only argument
+missing # required keyword-only arguments
+got an unexpected keyword argument
+got multiple values for argument
+object has no attribute
+has no attribute
+is not defined
+cannot access local variable where it is not associated with a value
+object is not callable
+object is not subscriptable
+object is not iterable
+object does not support item assignment
+object cannot be interpreted as an integer
+unsupported operand type(s) for
+can only concatenate
+must be Tensor, not
+argument must be
+expected scalar type
+but found
+expected m1 and m2 to have the same dtype, but got
+Expected tensor for argument
+to have one of the following scalar types
+but got
+(while checking arguments for
+result type can't be cast to the desired output type
+masked_fill_ only supports boolean masks, but got mask with dtype
+mask tensor must be
+Expected all tensors to be on the same device, but found at least two devices
+does not require grad and does not have a grad_fn
+a leaf Variable that requires grad is being used in an in-place operation
+one of the variables needed for gradient computation has been modified by an inplace operation
+Trying to backward through the graph a second time
+maximum recursion depth exceeded
+while calling a Python object
+in comparison
+division by zero
+cannot convert float to integer
+Can't call numpy() on Tensor that requires grad
+Boolean value of Tensor with more than one value is ambiguous
+only integer tensors of a single element can be converted to an index
+not implemented for
+"""
+_TYPES = """
+RuntimeError TypeError ValueError IndexError KeyError AttributeError NameError AssertionError
+Tensor Parameter Module NoneType NotImplementedType function method int float bool str list tuple
+dict set Float Double Half BFloat16 Long Int Bool Byte float16 bfloat16 float32 float64 int32 int64
+uint8 torch cpu cuda name module self input query key value mask src tgt memory forward __init__
+"""
+_WORD = re.compile(r"[-+]?\w+")
+_VALUES = frozenset({"inf", "nan", "True", "False"})  # words of many a code, and what tensors hold
+_FRAME = re.compile(r"Cell (?P<cell>[^\n]{1,80}), line (?P<line>\d{1,6})(?:, in (?P<name>\S+))?")
+
+
+def _pattern(phrase: str) -> str:
+    number = r"-?\d{1,4}"
+    several = rf"\[(?:{number}(?:, {number}){{0,5}})?\]"
+    return re.escape(phrase).replace(r"\[\#\]", several).replace(r"\#", rf"{number}(?!\d)")
+
+
+_PHRASE = re.compile("|".join(rf"(?<!\w){_pattern(line)}" for line in _PHRASES.split("\n") if line))
+_KNOWN = frozenset(_TYPES.split())
+
+
+def told_type(name: str) -> str:
+    """Return the name of a class if a library has it, else that none has."""
+    return name if name in _library_types() else "<your own class>"
+
+
+@functools.cache
+def _library_types() -> frozenset[str]:
+    modules = (builtins, collections, types, np, np.exceptions, np.linalg, torch, torch.nn)
+    found = (value for module in modules for value in vars(module).values())
+    return frozenset(value.__name__ for value in found if isinstance(value, type))
+
+
+def told_message(message: str, traceback: str, cells: Mapping[str, str]) -> str:
+    """Return a message without what hidden inputs may have brought into it.
+
+    Args:
+        message: An exception's text.
+        traceback: What ``told_traceback`` returned for it.
+        cells: Label to source of each cell that has run.
+
+    Returns:
+        The message, blotted.
+    """
+    labels = {found["cell"] for found in _FRAME.finditer(traceback)}
+    code = "\n".join(cells[label] for label in labels if label in cells)
+    known = _KNOWN | frozenset(re.findall(r"[^\W\d]\w*", code)) - _VALUES
+    told, end = "", 0
+    for phrase in _PHRASE.finditer(message):
+        told += _blotted(message[end : phrase.start()], known) + phrase[0]
+        end = phrase.end()
+    return told + _blotted(message[end:], known)
+
+
+def _blotted(text: str, known: frozenset[str]) -> str:
+    words = _WORD.sub(lambda word: word[0] if word[0] in known else _BLOT, text)
+    return re.sub(rf"{_BLOT}(?:[^\w{_BLOT}]*{_BLOT})+", _BLOT, words)
+
+
+def told_traceback(traceback: str, cells: Mapping[str, str]) -> str:
+    """Return a traceback's frames that are in the code which was handed in, as it stands there.
+
+    Args:
+        traceback: Two lines a frame, as the student's process tells them.
+        cells: Label to source of each cell that has run.
+
+    Returns:
+        The frames that can be true.
+    """
+    told: list[str] = []
+    lines = traceback.split("\n")
+    for header, text in itertools.pairwise(lines):
+        found = _FRAME.fullmatch(header)
+        source = cells.get(found["cell"]) if found else None
+        if not found or source is None or int(found["line"]) > source.count("\n") + 1:
+            continue
+        where = f"Cell {found['cell']}, line {int(found['line'])}"
+        if found["name"] and re.search(rf"\bdef {re.escape(found['name'])}\b", source):
+            where += f", in {found['name']}"
+        told.append(where)
+        if text.strip() in {line.strip() for line in source.split("\n")}:
+            told.append(text)
+    return "\n".join(told)
