@@ -614,7 +614,7 @@ assert_equal(actual, expected, what="the shapes of what the cache was given", hi
 
 # By the clock: a step is at least three times as fast as reading everything anew. It is some thirty
 # times as fast if only new tokens are worked on, so that a busy machine decides nothing.
-layer, past = CachedAttention(256, 4).to(device), 500
+layer, past = CachedAttention(256, 4).to(device), 1000
 cache = call_beside(RecordingCache, beside=layer)
 
 

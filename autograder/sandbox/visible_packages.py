@@ -7,7 +7,7 @@ themselves are not there.
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
@@ -29,11 +29,11 @@ def show_packages(
     Returns:
         Arguments of bubblewrap, to come after the mounts of these folders.
     """
-    everywhere = {_plain(d.name): d for d in distributions(path=list(folders))}
+    everywhere = {_plain(d.name): d for d in _installed(folders)}
     left = _required([*wanted, *_WITH_PYTHON], everywhere)
     mounts: list[str] = []
     for folder in map(Path, folders):
-        installed = [d for d in distributions(path=[str(folder)]) if _plain(d.name) in left]
+        installed = [d for d in _installed((str(folder),)) if _plain(d.name) in left]
         if any(d.read_text("RECORD") is None for d in installed):
             continue  # not by pip: nothing says which files are whose
         names = sorted({name for package in installed for name in _files(package)})
@@ -42,6 +42,11 @@ def show_packages(
             mounts += ["--ro-bind-try", str(path), str(path)]
         mounts += ["--remount-ro", str(folder)]
     return tuple(mounts)
+
+
+def _installed(folders: tuple[str, ...]) -> Iterator[Distribution]:
+    """Yield the packages in folders; not what an interrupted installation left without a name."""
+    return (d for d in distributions(path=list(folders)) if d.read_text("METADATA") is not None)
 
 
 def _required(names: Iterable[str], installed: Mapping[str, Distribution]) -> set[str]:

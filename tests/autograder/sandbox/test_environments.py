@@ -46,9 +46,13 @@ def tree():
 
 
 def install_extra(folder: Path) -> Path:
-    """Write a package as pip leaves it."""
-    (folder / "extra-1.dist-info").mkdir(parents=True)
+    """Write a module as pip leaves it, of a package that students have, and one that pip lost."""
+    information = folder / "tqdm-1.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: tqdm\nVersion: 1\n")
+    (information / "RECORD").write_text("extra.py,,\ntqdm-1.dist-info/METADATA,,\n")
     (folder / "extra.py").write_text("found = True")
+    (folder / "~qdm-1.dist-info").mkdir()
     return folder
 
 
