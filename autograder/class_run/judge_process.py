@@ -7,8 +7,8 @@ another, which goes on where it stood.
 import contextlib
 import secrets
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -23,6 +23,7 @@ from autograder.judging.results import (
     SubmissionResult,
     not_earned,
 )
+from autograder.judging.second_try import to_try_again
 from autograder.sandbox.zygote import SandboxError
 
 _LOOK_SECONDS = 0.2
@@ -101,7 +102,7 @@ class JudgeProcess:
                 self.close()
                 ends[ended.check] += 1
                 if ended.check and (ended.by_us or ends[ended.check] == _TRIES):
-                    known[ended.check] = self._lost(ended.check)
+                    known[ended.check] = self._lost(ended.check, known)
                 elif ends[ended.check] == _TRIES:
                     raise SandboxError(str(ended)) from None
 
@@ -161,7 +162,9 @@ class JudgeProcess:
         ):
             raise _JudgeEnded(check, by_us=True)
 
-    def _lost(self, check: str) -> CheckResult:
+    def _lost(self, check: str, known: Mapping[str, CheckResult]) -> CheckResult:
+        if check in known:  # it was tried a second time
+            return replace(known[check], tried_with=to_try_again(self._homework, known)[check])
         cell = next(cell for cell in self._homework.checks if cell.grade_id == check)
         message = (
             f"{UNUSABLE}: that would have taken too much time or memory. How large are the "

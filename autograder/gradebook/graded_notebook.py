@@ -12,6 +12,7 @@ from nbformat import NotebookNode
 
 from autograder.gradebook.inert_markup import make_inert
 from autograder.homework_source.homework import CellKind, Homework
+from autograder.judging import second_try
 from autograder.judging.results import CellOutput, CheckResult, Status, SubmissionResult
 from autograder.judging.submission import read_submission, read_written_answers
 
@@ -103,7 +104,8 @@ def _outputs(check: CheckResult) -> list[NotebookNode]:
     if check.status is Status.PARTIAL:
         data = {"text/plain": f"{check.score:g}"}
         return [nbformat.v4.new_output("execute_result", data, execution_count=None)]
-    lines = [part for part in (check.message, check.hint, check.traceback) if part]
+    parts = (check.message, check.hint, second_try.told(check), check.traceback)
+    lines = [part for part in parts if part]
     return [
         nbformat.v4.new_output(
             "error", ename=check.status.value, evalue=check.message, traceback=lines

@@ -1,37 +1,30 @@
 """Grades one submission: the student's code in its process, the test cells here."""
 
 import contextlib
-import functools
-import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
-from autograder.homework_source.homework import Cell, CellKind, Homework
-from autograder.homework_source.magics import without_magics
-from autograder.judging.check import derive_seed, run_check
+from autograder.homework_source.homework import CellKind, Homework
+from autograder.judging.check import derive_seed
 from autograder.judging.check_limits import CheckLimits, TimeLimits
-from autograder.judging.delegation import MAX_FLAGS, read_recorded, rules_of
-from autograder.judging.outputs import MAX_BYTES, check_shown
+from autograder.judging.delegation import rules_of
+from autograder.judging.notebook_run import NotebookRun
 from autograder.judging.reading import Reading, read_code
 from autograder.judging.results import (
     CellFailure,
-    CellOutput,
     CheckResult,
-    Flag,
     Status,
     SubmissionResult,
     not_earned,
     ungraded,
 )
-from autograder.judging.student_process import ProcessEnded, StudentProcess
-from autograder.judging.submission import (
-    Step,
-    SubmissionError,
-    instructors_step,
-    read_submission,
-)
+from autograder.judging.second_try import SecondTry, to_try_again
+from autograder.judging.student_process import StudentProcess
+from autograder.judging.submission import SubmissionError, instructors_step, read_submission
 from autograder.sandbox.zygote import Zygote
 
 _MOST_FAILURES = 20  # cells whose errors are told
@@ -95,34 +88,50 @@ class Judge:
             submission = read_submission(notebook, self._homework)
         except SubmissionError as error:
             return ungraded(self._homework, student, str(error), seed=seed)
-        with self._process() as process:
-            reading = read_code(process, submission, self._homework)
-            run = self._run(process, reading, self._reference_seconds, derive_seed(seed, student))
-            run.results.update(known or {})
+        limits = CheckLimits(self._limits.check_seconds, self._reference_seconds)
+
+        def run_all(process: StudentProcess, reading: Reading, **how: Any) -> NotebookRun:
+            run = self._run(process, reading, limits, derive_seed(seed, student), **how)
             run.on_check, run.on_result = on_check, on_result
             for step in submission.steps:
                 run.do(step)
+            return run
+
+        with self._process() as process:
+            reading = read_code(process, submission, self._homework)
+            first = run_all(process, reading, known=known or {})
+        results, flags = first.results, first.flags
+        again = to_try_again(self._homework, results, first.lost)
+        left = self._limits.submission_seconds - (time.monotonic() - started)
+        if again and left > 0:
+            with self._process(left) as process:
+                second = run_all(
+                    process,
+                    replace(reading, lost=first.lost),
+                    known={check: found for check, found in results.items() if check not in again},
+                    second_try=SecondTry(self._homework, first.results, again),
+                )
+            results, flags = second.results, tuple(dict.fromkeys((*flags, *second.flags)))
         return SubmissionResult(
             student=student,
             homework=self._homework.id,
             checks=tuple(
-                run.results.get(c.grade_id, not_earned(c, Status.MANUAL))
-                for c in self._homework.checks
+                results.get(c.grade_id, not_earned(c, Status.MANUAL)) for c in self._homework.checks
             ),
-            cell_failures=_first_of(tuple(run.failures.values())),
-            outputs=tuple(run.outputs),
-            flags=(*submission.flags, *reading.flags, *run.flags),
+            cell_failures=_first_of(tuple(first.failures.values())),
+            outputs=tuple(first.outputs),
+            flags=(*submission.flags, *reading.flags, *flags),
             seconds=time.monotonic() - started,
             seed=seed,
             sandboxed=self._isolated,
         )
 
     @contextlib.contextmanager
-    def _process(self) -> Iterator[StudentProcess]:
+    def _process(self, seconds: float | None = None) -> Iterator[StudentProcess]:
         process = StudentProcess(
             self._sandbox,
             seconds=self._limits.check_seconds,
-            submission_seconds=self._limits.submission_seconds,
+            submission_seconds=self._limits.submission_seconds if seconds is None else seconds,
             watched=self._watched,
         )
         try:
@@ -134,15 +143,24 @@ class Judge:
         self,
         process: StudentProcess,
         reading: Reading,
-        reference_seconds: Callable[[str], float],
+        limits: CheckLimits,
         seed: int,
-    ) -> "_Run":
-        limits = CheckLimits(self._limits.check_seconds, reference_seconds)
-        characters = self._sandbox.limits.output_characters
-        return _Run(
-            process, self._homework, reading, limits,
-            characters=characters, device=self._device, seed=seed,
-        )  # fmt: skip
+        *,
+        known: Mapping[str, CheckResult] = MappingProxyType({}),
+        second_try: SecondTry | None = None,
+    ) -> NotebookRun:
+        run = NotebookRun(
+            process,
+            self._homework,
+            reading,
+            limits,
+            characters=self._sandbox.limits.output_characters,
+            device=self._device,
+            seed=seed,
+            second_try=second_try,
+        )
+        run.results.update(known)
+        return run
 
     def _reference_seconds(self, check: str) -> float:
         """Return how long a check takes with the instructor's own solution; tried out once."""
@@ -150,109 +168,13 @@ class Judge:
             with self._process() as process:
                 whatever_it_takes = self._limits.check_seconds
                 reading = Reading(lost={}, flags=())
-                run = self._run(process, reading, lambda check: whatever_it_takes, seed=0)
+                limits = CheckLimits(whatever_it_takes, lambda check: whatever_it_takes)
+                run = self._run(process, reading, limits, seed=0)
                 for cell in self._homework.cells:
                     if cell.kind in (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST):
                         run.do(instructors_step(cell))
             self._reference = {check: result.seconds for check, result in run.results.items()}
         return self._reference.get(check, 0.0)
-
-
-class _Run:
-    """What has happened so far while one submission is graded."""
-
-    def __init__(
-        self,
-        process: StudentProcess,
-        homework: Homework,
-        reading: Reading,
-        limits: CheckLimits,
-        *,
-        characters: int,
-        device: str,
-        seed: int,
-    ) -> None:
-        self._homework = homework
-        self._lost = dict(reading.lost)
-        self._unread = reading.unread
-        self._process = process
-        self._limits = limits
-        self._characters = characters
-        self._device = device
-        self._seed = seed
-        self._trusted: dict[str, Any] = {"__name__": "__check__"}
-        self.on_check: Callable[[str], None] = lambda check: None
-        self.on_result: Callable[[CheckResult], None] = lambda result: None
-        self.results: dict[str, CheckResult] = {}
-        self.failures: dict[str, CellFailure] = {}
-        self.outputs: list[CellOutput] = []
-        self._flags: dict[Flag, None] = {}
-
-    @property
-    def flags(self) -> tuple[Flag, ...]:
-        return tuple(self._flags)[:MAX_FLAGS]
-
-    def do(self, step: Step) -> None:
-        if step.kind is CellKind.TEST:
-            assert step.cell is not None
-            self._check(step.cell)
-            return
-        if step.label in self._unread:
-            self.failures[step.label] = self._unread[step.label]
-            return
-        if step.kind is CellKind.SETUP:
-            code = compile(without_magics(step.source), f"<setup {step.label}>", "exec")
-            with _course_device(self._device):
-                exec(code, self._trusted)  # noqa: S102 -- the instructor's own code
-        failure = self._process.run_cell(step.label, step.source)
-        if failure is not None:
-            self.failures[step.label] = failure
-        if step.kind is CellKind.SOLUTION:
-            room = MAX_BYTES - sum(len(shown.text) + len(shown.png) for shown in self.outputs)
-            self.outputs += check_shown(
-                step.label, self._process.take_shown(), characters=self._characters, room=room
-            )
-
-    def _check(self, cell: Cell) -> None:
-        if cell.grade_id in self.results:
-            return
-        self.on_check(cell.grade_id)
-        if cell.exercise in self._lost:
-            status, message = self._lost[cell.exercise]
-            self.results[cell.grade_id] = not_earned(cell, status, message)
-        else:
-            attempt = functools.partial(self._attempt, cell)
-            self.results[cell.grade_id] = self._limits.run(cell, attempt)
-            self._read_recorded(cell)
-        self.on_result(self.results[cell.grade_id])
-
-    def _attempt(self, cell: Cell, seconds: float) -> CheckResult:
-        return run_check(cell, self._process, self._trusted, seed=self._seed, seconds=seconds)
-
-    def _read_recorded(self, check: Cell) -> None:
-        try:
-            recorded = read_recorded(self._process, self._homework, check.exercise)
-        except ProcessEnded as ended:  # with what it would have told
-            self.results[check.grade_id] = not_earned(check, ended.status, ended.message)
-            return
-        self._flags |= dict.fromkeys(recorded.flags)
-        self._lost |= recorded.lost
-        for cell in self._homework.checks:
-            if cell.exercise in recorded.lost and cell.grade_id in self.results:
-                self.results[cell.grade_id] = not_earned(cell, *recorded.lost[cell.exercise])
-
-
-@contextlib.contextmanager
-def _course_device(device: str) -> Iterator[None]:
-    """Tell setup cells where the tests put their tensors, here as in the student's process."""
-    before = os.environ.get("COURSE_DEVICE")
-    os.environ["COURSE_DEVICE"] = device
-    try:
-        yield
-    finally:
-        del os.environ["COURSE_DEVICE"]
-        if before is not None:
-            os.environ["COURSE_DEVICE"] = before
 
 
 def _first_of(failures: tuple[CellFailure, ...]) -> tuple[CellFailure, ...]:

@@ -45,6 +45,8 @@ class CheckResult:
         traceback: The traceback of the student's own code, if it raised; else empty.
         read: Where in the book to read on, as ``chapter#anchor``; else empty.
         seconds: How long the check took.
+        tried_with: Earlier exercises whose reference took the place of the student's when the
+            check was run a second time, see ``second_try``; empty if it was not.
     """
 
     check: str
@@ -58,6 +60,7 @@ class CheckResult:
     traceback: str = ""
     read: str = ""
     seconds: float = 0.0
+    tried_with: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +180,14 @@ class SubmissionResult:
     def from_json(cls, data: dict[str, Any]) -> "SubmissionResult":
         """Restore what ``to_json`` returned."""
         checks = tuple(
-            CheckResult(**{**check, "status": Status(check["status"])}) for check in data["checks"]
+            CheckResult(
+                **{
+                    **check,
+                    "status": Status(check["status"]),
+                    "tried_with": tuple(check.get("tried_with", ())),
+                }
+            )
+            for check in data["checks"]
         )
         failures = tuple(
             CellFailure(**{**failure, "status": Status(failure["status"])})

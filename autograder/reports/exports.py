@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.clean_text import clean_text
+from autograder.judging import second_try
 from autograder.judging.results import CheckResult, Status, SubmissionResult
 from autograder.reports.grades import inert
 from autograder.reports.status_words import STATUS_WORDS, format_points
@@ -151,7 +152,8 @@ def gradescope_results(result: SubmissionResult, score: float | None = None) -> 
 
 def _gradescope_test(number: int, check: CheckResult) -> dict[str, Any]:
     message = check.message or STATUS_WORDS[check.status].fallback
-    parts = [message, check.hint and f"Hint: {check.hint}", check.traceback]
+    hint = check.hint and f"Hint: {check.hint}"
+    parts = [message, hint, second_try.told(check), check.traceback]
     test: dict[str, Any] = {
         "number": str(number),
         "name": check.title or check.check,

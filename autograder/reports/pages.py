@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from autograder.clean_text import clean_text, one_line
+from autograder.judging import second_try
 from autograder.reports.status_words import STATUS_WORDS, format_points, format_seconds
 
 _POLICY = (
@@ -62,7 +63,11 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        clean=clean_text, line=one_line, points=format_points, seconds=format_seconds
+        clean=clean_text,
+        line=one_line,
+        points=format_points,
+        seconds=format_seconds,
+        second_try=second_try.told,
     )
     return environment
 

@@ -20,7 +20,7 @@ from autograder.homework_source.cell_text import BEGIN_HIDDEN_TESTS
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import Status
 from course_lib.course_map import COURSE_MAP
-from tests.homework.own_kernel import CellRun, lost_checks, run_cells, within_reach
+from tests.homework.own_kernel import CellRun, lost_checks, run_cells, run_twice, within_reach
 from tests.homework.submissions import Submission, answered_cells, make_notebook, nothing_written
 from tests.homework.tables import (
     ROOT,
@@ -69,13 +69,14 @@ LOSING = [p for p in SUBMISSIONS if p.values[1].lost and p.values[1].status is n
 
 def run_submission(homework: str, submission: Submission, **settings) -> list[CellRun]:
     cells = answered_cells(submission, load_homework(homework), read_released(homework))
-    return run_cells(cells, **settings)
+    return run_twice(cells, load_homework(homework), **settings)
 
 
 def run_what_it_reaches(homework: str, submission: Submission, **settings) -> list[CellRun]:
     cells = answered_cells(submission, load_homework(homework), read_released(homework))
     edited = set(submission.edits)
-    return run_cells(within_reach(cells, edited, load_homework(homework).cells), **settings)
+    reached = within_reach(cells, edited, load_homework(homework).cells)
+    return run_twice(reached, load_homework(homework), **settings)
 
 
 # ---- the notebook ----
@@ -167,7 +168,7 @@ def test_the_hidden_part_alone_finds_the_same(homework, submission):
         for cell in cells
         if cell.kind is not CellKind.TEST or cell.grade_id in expected
     ]
-    runs = run_cells(hidden, seed=1)
+    runs = run_twice(hidden, load_homework(homework), seed=1)
     assert lost_checks(runs) == expected, messages(runs)
 
 

@@ -86,6 +86,26 @@ def test_a_check_that_costs_too_much_is_lost_alone(judges, monkeypatch, source):
     assert judge.grade(RIGHT, "bo").checks[2].status is Status.PASS
 
 
+def test_a_check_that_costs_too_much_the_second_time_stays_as_it_was(judges, monkeypatch):
+    monkeypatch.setattr(judge_process, "_MOST_SECONDS", 2.0)
+    monkeypatch.setattr(judge_process, "_LATER_SECONDS", 2.0)
+    course = course_with("assert double(2) == 4", "assert next_one(2) == 5")
+    first, own = course.homework.checks
+    endless = "x = next_one(2)\nassert x < 5\nwhile x == 5:\n    pass"
+    solution = Cell(kind=CellKind.SOLUTION, grade_id="next_one", source="")
+    checks = [dataclasses.replace(own, exercise="next_one", grade_id=f"next_one-{n}") for n in "ab"]
+    checks[0] = dataclasses.replace(checks[0], source=endless)
+    cells = (*course.homework.cells[:2], first, solution, *checks)
+    homework = dataclasses.replace(course.homework, cells=cells)
+    judge = judges.open(dataclasses.replace(course, homework=homework), GradingOptions())
+    wrong = ("double", "def double(x):\n    return 3 * x")
+    own = ("next_one", "def next_one(x):\n    return double(x) + 1")
+    results = judge.grade(notebook(wrong, own), "ada").checks
+    assert [check.status for check in results] == [Status.FAIL, Status.FAIL, Status.PASS]
+    assert [check.tried_with for check in results] == [(), ("double",), ("double",)]
+    assert results[1].message == "Not so: ."
+
+
 def test_a_judge_that_is_killed_from_outside_costs_nothing(judges):
     judge = judges.open(COURSE, GradingOptions())
     assert judge.grade(RIGHT, "ada", seed=1).score == 5.0

@@ -1,0 +1,151 @@
+"""One notebook from start to end: the student's cells in their process, the checks here."""
+
+import contextlib
+import functools
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.homework_source.magics import without_magics
+from autograder.judging.check import run_check
+from autograder.judging.check_limits import CheckLimits
+from autograder.judging.delegation import MAX_FLAGS, read_recorded
+from autograder.judging.outputs import MAX_BYTES, check_shown
+from autograder.judging.reading import Reading
+from autograder.judging.results import (
+    CellFailure,
+    CellOutput,
+    CheckResult,
+    Flag,
+    not_earned,
+)
+from autograder.judging.second_try import SecondTry
+from autograder.judging.student_process import ProcessEnded, StudentProcess
+from autograder.judging.submission import Step
+
+
+class NotebookRun:
+    """What has happened so far while one notebook is run.
+
+    Args:
+        process: Where the student's cells run.
+        homework: The instructor's notebook.
+        reading: What reading the code found.
+        limits: How long checks may take.
+        characters: The most that is kept of what one cell prints.
+        device: Where the tests put their tensors.
+        seed: Draws the hidden inputs.
+        second_try: What is different, if it is run for the second time.
+
+    Attributes:
+        results: By check.
+        lost: Of exercises that broke their rule, see ``Reading``.
+        failures: Cells that did not run to their end, by label.
+        outputs: What cells showed.
+        on_check: Called with each check before it runs.
+        on_result: Called with its result.
+    """
+
+    def __init__(
+        self,
+        process: StudentProcess,
+        homework: Homework,
+        reading: Reading,
+        limits: CheckLimits,
+        *,
+        characters: int,
+        device: str,
+        seed: int,
+        second_try: SecondTry | None = None,
+    ) -> None:
+        self._homework = homework
+        self._unread = reading.unread
+        self._process = process
+        self._limits = limits
+        self._characters = characters
+        self._device = device
+        self._seed = seed
+        self._second_try = second_try
+        self._trusted: dict[str, Any] = {"__name__": "__check__"}
+        self._flags: dict[Flag, None] = {}
+        self.results: dict[str, CheckResult] = {}
+        self.lost = dict(reading.lost)
+        self.failures: dict[str, CellFailure] = {}
+        self.outputs: list[CellOutput] = []
+        self.on_check: Callable[[str], None] = lambda check: None
+        self.on_result: Callable[[CheckResult], None] = lambda result: None
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """Remarks for the staff."""
+        return tuple(self._flags)[:MAX_FLAGS]
+
+    def do(self, step: Step) -> None:
+        """Run a cell in the student's process, or a check of it here."""
+        if step.kind is CellKind.TEST:
+            assert step.cell is not None
+            self._check(step.cell)
+            reference = self._second_try and self._second_try.stand_in(step.label)
+            if reference:
+                self._process.run_cell(reference.grade_id, reference.source)
+            return
+        if step.label in self._unread:
+            self.failures[step.label] = self._unread[step.label]
+            return
+        if step.kind is CellKind.SETUP:
+            code = compile(without_magics(step.source), f"<setup {step.label}>", "exec")
+            with _course_device(self._device):
+                exec(code, self._trusted)  # noqa: S102 -- the instructor's own code
+        failure = self._process.run_cell(step.label, step.source)
+        if failure is not None:
+            self.failures[step.label] = failure
+        if step.kind is CellKind.SOLUTION:
+            room = MAX_BYTES - sum(len(shown.text) + len(shown.png) for shown in self.outputs)
+            self.outputs += check_shown(
+                step.label, self._process.take_shown(), characters=self._characters, room=room
+            )
+
+    def _check(self, cell: Cell) -> None:
+        if cell.grade_id in self.results:
+            return
+        self.on_check(cell.grade_id)
+        if cell.exercise not in self.lost:
+            attempt = functools.partial(self._attempt, cell)
+            self._take(self._limits.run(cell, attempt))
+            self._read_recorded(cell)
+        if cell.exercise in self.lost:
+            self.results[cell.grade_id] = not_earned(cell, *self.lost[cell.exercise])
+        self.on_result(self.results[cell.grade_id])
+
+    def _take(self, found: CheckResult) -> None:
+        second = self._second_try
+        self.results[found.check] = second.better(found) if second else found
+
+    def _attempt(self, cell: Cell, seconds: float) -> CheckResult:
+        return run_check(cell, self._process, self._trusted, seed=self._seed, seconds=seconds)
+
+    def _read_recorded(self, check: Cell) -> None:
+        try:
+            recorded = read_recorded(self._process, self._homework, check.exercise)
+        except ProcessEnded as ended:  # with what it would have told
+            self._take(not_earned(check, ended.status, ended.message))
+            return
+        self._flags |= dict.fromkeys(recorded.flags)
+        self.lost |= recorded.lost
+        for cell in self._homework.checks:
+            if cell.exercise in recorded.lost and cell.grade_id in self.results:
+                self.results[cell.grade_id] = not_earned(cell, *recorded.lost[cell.exercise])
+
+
+@contextlib.contextmanager
+def _course_device(device: str) -> Iterator[None]:
+    """Tell setup cells where the tests put their tensors, here as in the student's process."""
+    before = os.environ.get("COURSE_DEVICE")
+    os.environ["COURSE_DEVICE"] = device
+    try:
+        yield
+    finally:
+        del os.environ["COURSE_DEVICE"]
+        if before is not None:
+            os.environ["COURSE_DEVICE"] = before

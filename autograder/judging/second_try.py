@@ -1,0 +1,88 @@
+"""One mistake is paid for once: what an earlier exercise took with it is tried a second time.
+
+A check may fail only because a piece that it stands on, of an earlier exercise, is wrong. So it is
+run again where the reference solution has taken the place of that piece, and what is right by
+itself earns its points. Of the second time the student is told only whether it passed: whatever
+else came of it may hold the reference's text.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.judging.results import CheckResult, Status
+
+
+def to_try_again(
+    homework: Homework, results: Mapping[str, CheckResult], lost: Collection[str] = ()
+) -> dict[str, tuple[str, ...]]:
+    """Find the checks that may have failed through no fault of their exercise.
+
+    Args:
+        homework: The instructor's notebook.
+        results: By check, those of the first time and those that were tried again already.
+        lost: The exercises that broke their rule.
+
+    Returns:
+        For each such check the exercises before its own that have lost a check.
+    """
+    wrong: dict[str, None] = {}
+    again = {}
+    for cell in homework.checks:
+        result = results.get(cell.grade_id)
+        if result is None or result.status in (Status.PASS, Status.MANUAL):
+            continue
+        others = tuple(exercise for exercise in wrong if exercise != cell.exercise)
+        if others and cell.exercise not in lost and not result.tried_with:
+            again[cell.grade_id] = others
+        wrong[cell.exercise] = None
+    return again
+
+
+class SecondTry:
+    """What is different when a notebook is run a second time.
+
+    Args:
+        homework: The instructor's notebook.
+        first: The results of the first time.
+        again: As ``to_try_again`` returns.
+    """
+
+    def __init__(
+        self,
+        homework: Homework,
+        first: Mapping[str, CheckResult],
+        again: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        self._first = first
+        self._again = again
+        wrong = {exercise for exercises in again.values() for exercise in exercises}
+        last = {cell.exercise: cell.grade_id for cell in homework.checks if cell.exercise in wrong}
+        self._stand_ins = {
+            last[cell.grade_id]: cell
+            for cell in homework.cells
+            if cell.kind is CellKind.SOLUTION and cell.grade_id in last
+        }
+
+    def stand_in(self, check: str) -> Cell | None:
+        """Return the reference that takes the place of a wrong piece, after its last check."""
+        return self._stand_ins.get(check)
+
+    def better(self, second: CheckResult) -> CheckResult:
+        """Return the better of both results of a check, the first in doubt."""
+        first = self._first[second.check]
+        kept = second if second.score > first.score else first
+        return replace(kept, tried_with=self._again[second.check])
+
+
+def told(check: CheckResult) -> str:
+    """Say to the student what came of the second time; empty if there was none."""
+    if not check.tried_with:
+        return ""
+    others = " and ".join(check.tried_with)
+    if check.status is Status.PASS:
+        return f"It passes once {others} is right, and so it earns its points already."
+    return (
+        f"It was also tried with a right {others} in place of yours, and did not pass: look for a "
+        f"mistake in {check.exercise} itself."
+    )

@@ -1,0 +1,134 @@
+"""One mistake is paid for once, and nobody earns by it what is not right by itself."""
+
+import dataclasses
+
+import pytest
+
+from autograder.homework_source.homework import Cell, CellKind
+from autograder.judging.results import FlagKind, Status
+from autograder.judging.second_try import to_try_again
+from autograder.reports.feedback import render_feedback
+from tests.autograder.conftest import DOUBLE
+
+pytestmark = pytest.mark.sandbox
+
+SECRET = "the reference's own words"
+FOURFOLD = dataclasses.replace(
+    DOUBLE,
+    cells=(
+        *(
+            dataclasses.replace(cell, source=f"def double(x):\n    {SECRET!r}\n    return 2 * x")
+            if cell.grade_id == "double"
+            else cell
+            for cell in DOUBLE.cells
+        ),
+        Cell(
+            kind=CellKind.SOLUTION,
+            grade_id="fourfold",
+            source="def fourfold(x):\n    return double(double(x))",
+            forbids=("torch.nn.LayerNorm",),
+        ),
+        Cell(
+            kind=CellKind.TEST,
+            grade_id="fourfold-values",
+            exercise="fourfold",
+            points=2.0,
+            title="It is four times as much",
+            source="""# It is four times as much
+from course_lib.testing import assert_close
+### BEGIN HIDDEN TESTS
+x = torch.randn(3)
+assert_close(fourfold(x), 4 * x)
+### END HIDDEN TESTS
+""",
+        ),
+    ),
+)
+RIGHT = "def fourfold(x):\n    return double(double(x))"
+TRIPLE = "def double(x):\n    return 3 * x"
+
+
+@pytest.fixture
+def told(grade):
+    """Grade two solutions; returns the result and how the second one's check ended."""
+
+    def told(double: str, fourfold: str):
+        result = grade(("double", double), ("fourfold", fourfold), homework=FOURFOLD)
+        return result, next(c for c in result.checks if c.check == "fourfold-values")
+
+    return told
+
+
+@pytest.mark.parametrize(
+    "double",
+    [
+        TRIPLE,
+        "def double(x):\n    raise NotImplementedError",
+        "def double(x:\n",
+        "raise ValueError",
+        "def double(x):\n    while True:\n        pass",
+        "import os\ndef double(x):\n    os._exit(0)",
+    ],
+    ids=["wrong", "unwritten", "no Python", "raises at once", "endless", "ends its process"],
+)
+def test_what_is_right_by_itself_earns_its_points(told, double):
+    result, check = told(double, RIGHT)
+    assert (check.status, check.score, check.message) == (Status.PASS, 2.0, "")
+    assert check.tried_with == ("double",)
+    assert result.score == 2.0
+    assert {c.tried_with for c in result.checks if c is not check} == {()}
+    assert "It passes once double is right" in render_feedback(result, FOURFOLD)
+
+
+def test_what_is_wrong_by_itself_earns_nothing(told):
+    result, check = told(TRIPLE, "def fourfold(x):\n    return double(x)")
+    assert (check.status, check.tried_with) == (Status.FAIL, ("double",))
+    assert result.score == 0
+    assert "with a right double in place of yours" in render_feedback(result, FOURFOLD)
+
+
+def test_what_stands_on_nothing_wrong_is_tried_once(told):
+    result, check = told("def double(x):\n    return x + x", "def fourfold(x):\n    return x")
+    assert (check.status, check.tried_with) == (Status.FAIL, ())
+    assert result.score == 5.0
+
+
+def test_helpers_of_the_wrong_piece_are_still_there(told):
+    double = "def times(x, n):\n    return n * x\ndef double(x):\n    return times(x, 3)"
+    _, check = told(double, "def fourfold(x):\n    return times(double(x), 2)")
+    assert check.status is Status.PASS
+
+
+def test_a_check_that_passed_is_not_asked_again(told):
+    """Own pieces that fit each other alone are right together."""
+    double = "def double(x, *, twice=False):\n    return 4 * x if twice else 3 * x"
+    _, check = told(double, "def fourfold(x):\n    return double(x, twice=True)")
+    assert (check.status, check.tried_with) == (Status.PASS, ())
+
+
+def test_nothing_of_the_reference_comes_back(told):
+    spy = "def fourfold(x):\n    raise ValueError(double.__doc__)"
+    result, check = told("def double(x):\n    'mine'\n    return 3 * x", spy)
+    assert check.status is Status.ERROR
+    assert SECRET not in str(result) + render_feedback(result, FOURFOLD)
+
+
+def test_a_rule_that_is_broken_the_second_time_alone_is_broken(told):
+    # Its name is put together, so that reading the code finds nothing.
+    hidden = """
+def fourfold(x):
+    forbidden = getattr(torch, "layer" + "_norm") if double.__doc__ else torch.clone
+    return double(double(x)) + 0 * forbidden(x, *[(3,)] if double.__doc__ else [])
+"""
+    result, check = told(TRIPLE, hidden)
+    assert (check.status, result.score) == (Status.FAIL, 0)
+    assert FlagKind.DELEGATION in {flag.kind for flag in result.flags}
+
+
+def test_a_check_is_tried_again_once(told):
+    result, check = told(TRIPLE, "def fourfold(x):\n    return double(x)")
+    results = {check.check: check for check in result.checks}
+    assert to_try_again(FOURFOLD, results) == {}
+    results[check.check] = dataclasses.replace(check, tried_with=())
+    assert to_try_again(FOURFOLD, results) == {"fourfold-values": ("double",)}
+    assert to_try_again(FOURFOLD, results, lost=("fourfold",)) == {}
