@@ -170,6 +170,8 @@ class _Server:
         """End it, its judges and its sandbox."""
         self._closed = True
         self._control.close()  # it ends when it is hung up
+        if not self._preloaded:  # nothing was asked of it: it may be importing for long yet
+            self._process.kill()
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:

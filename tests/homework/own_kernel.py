@@ -5,7 +5,6 @@ No judge, no sandbox: it shows that the test cells are ordinary Python. Only for
 
 import contextlib
 import io
-import symtable
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -104,70 +103,14 @@ def _result(run: CellRun) -> CheckResult:
     return not_earned(run.cell, Status.FAIL if run.error else Status.PASS)
 
 
-def within_reach(
-    cells: Sequence[Cell], edited: Collection[str], solved: Sequence[Cell]
-) -> list[Cell]:
-    """Empty the test cells that no edit can reach: they do what they do in the solved notebook.
-
-    A cell is reached if it reads a name that an edited cell binds, or one that is reached, and
-    does not bind that name itself. What a cell in reach reads must be bound: test cells that bind
-    it stay too.
-
-    Args:
-        cells: The cells of a submission, in order.
-        edited: The grade_ids of those that differ from the solution.
-        solved: The same cells with the solution, which may bind names that an edit took away.
-
-    Returns:
-        All cells, so that each keeps its place, and with it its seed.
-    """
-    try:
-        tables = [_scopes(cell) for cell in cells]
-        bound = [_bound(table) for table in tables]
-        read = [_read(table) - names for table, names in zip(tables, bound, strict=True)]
-    except SyntaxError:
-        return list(cells)
-    for names, cell in zip(bound, solved, strict=True):
-        names |= _bound(_scopes(cell))
-    reached: set[str] = set()
-    kept = []
-    for cell, binds, reads in zip(cells, bound, read, strict=True):
-        kept.append(cell.grade_id in edited or not reached.isdisjoint(reads))
-        if kept[-1]:
-            reached |= binds
-    needed: set[str] = set()
-    for index in reversed(range(len(cells))):
-        is_test = cells[index].kind is CellKind.TEST
-        kept[index] |= not is_test or not needed.isdisjoint(bound[index])
-        if kept[index]:
-            needed |= read[index]
-    return [c if keep else replace(c, source="") for c, keep in zip(cells, kept, strict=True)]
-
-
-def _scopes(cell: Cell) -> list[symtable.SymbolTable]:
-    """Return the scopes of a code cell, that of the notebook first; none for text."""
-    if cell.kind not in (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST):
-        return []
-    scopes = [symtable.symtable(cell.source, "cell", "exec")]
-    for scope in scopes:
-        scopes += scope.get_children()
-    return scopes
-
-
-def _bound(scopes: list[symtable.SymbolTable]) -> set[str]:
-    """Return the names that a cell gives to the notebook."""
-    symbols = scopes[0].get_symbols() if scopes else []
-    return {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
-
-
-def _read(scopes: list[symtable.SymbolTable]) -> set[str]:
-    """Return the names of the notebook that a cell reads, its functions included."""
-    found = (
-        {s.get_name() for s in scopes[0].get_symbols() if s.is_referenced()} if scopes else set()
-    )
-    for scope in scopes[1:]:
-        found |= {s.get_name() for s in scope.get_symbols() if s.is_global()}
-    return found
+def with_checks_of(cells: Sequence[Cell], exercises: Collection[str]) -> list[Cell]:
+    """Empty the test cells of other exercises; each cell keeps its place, and with it its seed."""
+    return [
+        cell
+        if cell.kind is not CellKind.TEST or cell.exercise in exercises
+        else replace(cell, source="")
+        for cell in cells
+    ]
 
 
 def lost_checks(runs: Sequence[CellRun]) -> set[str]:

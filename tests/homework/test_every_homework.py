@@ -1,7 +1,7 @@
 """Each homework: what is right gets full marks, each mistake loses its own checks alone.
 
-Here without the judge, in one process, and only the test cells that a submission's edits reach;
-``make proof`` runs all of them, with more seeds. ``test_judged_classes.py`` asks the judge.
+Here without the judge, in one process, and only the checks of the exercises that a submission is
+about; ``make proof`` runs all of them, with more seeds. ``test_judged_classes.py`` asks the judge.
 """
 
 import ast
@@ -20,7 +20,7 @@ from autograder.homework_source.cell_text import BEGIN_HIDDEN_TESTS
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import Status
 from course_lib.course_map import COURSE_MAP
-from tests.homework.own_kernel import CellRun, lost_checks, run_cells, run_twice, within_reach
+from tests.homework.own_kernel import CellRun, lost_checks, run_cells, run_twice, with_checks_of
 from tests.homework.submissions import Submission, answered_cells, make_notebook, nothing_written
 from tests.homework.tables import (
     ROOT,
@@ -72,11 +72,11 @@ def run_submission(homework: str, submission: Submission, **settings) -> list[Ce
     return run_twice(cells, load_homework(homework), **settings)
 
 
-def run_what_it_reaches(homework: str, submission: Submission, **settings) -> list[CellRun]:
+def run_its_own_checks(homework: str, submission: Submission, **settings) -> list[CellRun]:
+    """Run the checks of what it edits and of what it loses: no others are lost with these."""
     cells = answered_cells(submission, load_homework(homework), read_released(homework))
-    edited = set(submission.edits)
-    reached = within_reach(cells, edited, load_homework(homework).cells)
-    return run_twice(reached, load_homework(homework), **settings)
+    exercises = {*submission.edits, *submission.lost}
+    return run_twice(with_checks_of(cells, exercises), load_homework(homework), **settings)
 
 
 # ---- the notebook ----
@@ -135,7 +135,7 @@ def test_the_released_notebook_earns_nothing(homework):
 def test_a_submission_loses_exactly_the_checks_named_for_it(homework, submission):
     expected = submission.lost_checks(load_homework(homework))
     seconds = 2 if submission.status is Status.TIMEOUT else 20
-    runs = run_what_it_reaches(homework, submission, seconds=seconds)
+    runs = run_its_own_checks(homework, submission, seconds=seconds)
     assert lost_checks(runs) == expected, messages(runs)
     assert submission.hint in messages(runs)
 

@@ -2,6 +2,8 @@
 
 import dataclasses
 import os
+import signal
+import time
 
 import psutil
 import pytest
@@ -58,6 +60,21 @@ def test_judges_serve_until_they_are_closed(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("isolated", [True, False])
+def test_what_was_prepared_for_nobody_ends_at_once(tmp_path, isolated):
+    others = set(psutil.Process().children(recursive=True))
+    judges = Judges(scratch=tmp_path)
+    judges.prepare(isolated=isolated, device="cpu")
+    (server,) = judges._servers.values()
+    while not psutil.Process(server._process.pid).children():
+        time.sleep(0.01)  # until it has begun its sandbox
+    started = set(psutil.Process().children(recursive=True)) - others
+    judges.close()
+    assert server._process.returncode == -signal.SIGKILL
+    _, alive = psutil.wait_procs(started, timeout=20)
+    assert not alive
+
+
 def test_one_judge_serves_as_long_as_the_same_is_asked_for(judges):
     judge = judges.same(COURSE, GradingOptions())
     assert judges.same(COURSE, GradingOptions()) is judge
@@ -99,8 +116,8 @@ def test_a_check_that_costs_too_much_the_second_time_stays_as_it_was(judges, mon
     homework = dataclasses.replace(course.homework, cells=cells)
     judge = judges.open(dataclasses.replace(course, homework=homework), GradingOptions())
     wrong = ("double", "def double(x):\n    return 3 * x")
-    own = ("next_one", "def next_one(x):\n    return double(x) + 1")
-    results = judge.grade(notebook(wrong, own), "ada").checks
+    right = ("next_one", "def next_one(x):\n    return double(x) + 1")
+    results = judge.grade(notebook(wrong, right), "ada").checks
     assert [check.status for check in results] == [Status.FAIL, Status.FAIL, Status.PASS]
     assert [check.tried_with for check in results] == [(), ("double",), ("double",)]
     assert results[1].message == "Not so: ."
