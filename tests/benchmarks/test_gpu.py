@@ -14,6 +14,7 @@ def test_without_a_gpu_it_says_so():
         gpu.main([])
 
 
+@pytest.mark.proof
 def test_a_dry_run_measures_everything_and_says_that_it_is_one(tmp_path, capsys):
     path = gpu.main(["--dry-run", "--out", str(tmp_path)])
     results = json.loads(path.read_text())

@@ -25,10 +25,6 @@ def pages() -> list[str]:
     return [f"{name}.html" for name in files]
 
 
-def has_figure(page):
-    return "```{interactive}" in (ROOT / page).with_suffix(".md").read_text(encoding="utf-8")
-
-
 PAGES = [*pages(), "search.html", "genindex.html"]
 ONE_OF_EACH_KIND = {  # what a template, a directive or a style breaks, it breaks on one of these
     *("book/intro.html", "book/feed-forward.html", "book/api-generation.html"),
@@ -38,6 +34,12 @@ ONE_OF_EACH_KIND = {  # what a template, a directive or a style breaks, it break
 FIGURES = ("/_static/figures/", "/_images/")
 EACH = {page: pytest.param(page, marks=depends_on_page(Path(page).stem)) for page in pages()}
 EVERY_PAGE = [EACH.get(page, page) for page in PAGES]
+A_PAGE_OF_EACH_KIND = [  # and in ``make proof`` all others
+    EACH.get(page, page)
+    if page in ONE_OF_EACH_KIND
+    else pytest.param(page, marks=pytest.mark.proof)
+    for page in PAGES
+]
 DESKTOP = {"width": 1280, "height": 900}
 BY_THEME = ["color-contrast", "link-in-text-block"]  # the rules of axe that ask for colours
 LEAN = {"preload": False, "resultTypes": ["violations"]}  # what passes is not described
@@ -92,14 +94,14 @@ def is_formula(page, node):
     return page.locator(node["target"][0]).locator("math").count() > 0
 
 
-def violations(page, context=None):
+def violations(page):
     """What axe finds wrong, in the light theme and then in the dark."""
     wrong = []
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
         options = LEAN if theme == "light" else LEAN | {"runOnly": BY_THEME}
-        found = Axe().run(page, context=context, options=options).response
+        found = Axe().run(page, options=options).response
         assert found["passes"]
         wrong += [
             (theme, v["id"], n["target"], n["failureSummary"])
@@ -110,31 +112,9 @@ def violations(page, context=None):
     return wrong
 
 
-@pytest.mark.parametrize(
-    "visit",
-    [
-        EACH.get(page, page)
-        if page in ONE_OF_EACH_KIND
-        else pytest.param(page, marks=pytest.mark.proof)
-        for page in PAGES
-    ],
-    indirect=True,
-)
+@pytest.mark.parametrize("visit", A_PAGE_OF_EACH_KIND, indirect=True)
 def test_axe_finds_nothing_in_either_theme(visit):
     assert violations(visit.page) == []
-
-
-FIGURE = ".course-interactive"
-
-
-@pytest.mark.parametrize(
-    "visit",
-    [each for page, each in EACH.items() if page not in ONE_OF_EACH_KIND and has_figure(page)],
-    indirect=True,
-)
-def test_axe_finds_nothing_in_what_a_page_alone_has(visit):
-    assert visit.page.locator(FIGURE).count() > 0
-    assert violations(visit.page, FIGURE) == []
 
 
 @pytest.mark.parametrize("visit", EVERY_PAGE, indirect=True)
@@ -194,7 +174,7 @@ def test_a_formulas_number_stands_beside_it(visit):
         visit.page.set_viewport_size(DESKTOP)
 
 
-@pytest.mark.parametrize("page", EVERY_PAGE)
+@pytest.mark.parametrize("page", A_PAGE_OF_EACH_KIND)
 def test_works_from_a_folder(chromium, site, page):
     with opened(chromium, (site / page).as_uri(), viewport=DESKTOP) as watched:
         scroll_through(watched.page)

@@ -220,7 +220,7 @@ def test_no_sandbox_is_a_choice_that_shows(tmp_path):
 
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("course", "sandbox")
-@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("threads", [1, pytest.param(4, marks=pytest.mark.proof)])
 def test_a_running_scheduler_grades_too(tmp_path, threads):
     handed_in = {"ada": (RIGHT, 5.0), "bo": (WRONG, 0.0), "cy": (RIGHT, 5.0), "dee": (WRONG, 0.0)}
     for student, (data, _) in handed_in.items():
@@ -239,6 +239,7 @@ def _dies_of_cy(course, notebook, student, *rest):
     return ungraded(course.homework, student, "stood in").to_json()
 
 
+@pytest.mark.proof
 @pytest.mark.usefixtures("course")
 def test_who_kills_dask_workers_costs_nobody_else(tmp_path, monkeypatch):
     for student in ("ada", "bo", "cy", "dee", "eve"):
