@@ -1,5 +1,7 @@
 """Is a test left out when it may be, and never when it may not?"""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -157,3 +159,16 @@ def test_each_process_leaves_out_the_same_and_the_end_says_how_many(run, pyteste
     again = pytester.runpytest_subprocess(*command)
     again.assert_outcomes(passed=2)
     again.stdout.fnmatch_lines(["2 tests left out:*make test ALL=1"])
+
+
+def test_a_stamp_that_nobody_has_read_for_a_month_is_thrown_away(run, pytester):
+    stamps = pytester.path / "build" / "stamps" / "tests"
+    stamps.mkdir(parents=True)
+    month_old = time.time() - 31 * 24 * 3600
+    (stamps / "forgotten").touch()
+    os.utime(stamps / "forgotten", (month_old, month_old))
+    assert run(LEAVE_OUT) == ALL
+    (used,) = stamps.iterdir()
+    os.utime(used, (month_old, month_old))
+    assert run(LEAVE_OUT) == CHANGED_ALONE
+    assert used.exists()

@@ -8,6 +8,7 @@ always runs, and so does what opens another file of the project in its own proce
 
 A stamp is a file below ``build/stamps/tests``: its name is a digest of all these, its lines are the
 tests that passed so. Each process of pytest-xdist reads stamps at its start, and writes at its end.
+One that nobody has read for a month is thrown away.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ import pytest
 
 STAMPS = Path("build", "stamps", "tests")
 ALWAYS = ("pyproject.toml", "tests/unchanged.py", "tests/processor_time.py")
+MONTH = 30 * 24 * 3600  # in seconds
 PROGRAMS = ("bwrap", "chromium", "google-chrome", "git", "make")
 
 
@@ -52,7 +55,10 @@ class Group:
             content = hashlib.sha256(path.read_bytes()).hexdigest()
             whole.update(f"{path.relative_to(root)}\0{content}".encode())
         self.stamp = root / STAMPS / whole.hexdigest()
-        lines = self.stamp.read_text("utf-8").splitlines() if self.stamp.is_file() else ()
+        lines: list[str] = []
+        with suppress(FileNotFoundError):
+            lines = self.stamp.read_text("utf-8").splitlines()
+            self.stamp.touch()
         self.passed_before = frozenset(lines)
         self.passed: list[str] = []
         self.has_failed = False
@@ -136,7 +142,11 @@ class Unchanged:
                 group.passed.append(report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the stamps."""
+        """Write the stamps, and throw old ones away."""
+        for old in (session.config.rootpath / STAMPS).glob("*"):
+            with suppress(FileNotFoundError):  # by another process
+                if old.stat().st_mtime < time.time() - MONTH:
+                    old.unlink()
         for group in set(self.groups.values()):
             if group.has_failed or (group.passed and group.was_left_alone(self.started)):
                 group.write()
