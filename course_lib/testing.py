@@ -6,6 +6,7 @@ dtypes alone, so that it may be shown to a student whose test is hidden; ``detai
 
 import math
 import reprlib
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -43,6 +44,15 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
         self.detail = detail
         self.hint = hint
         self.named = named
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows: what is wrong comes first, no frames of ours at all."""
+        parts = [self.summary, self.detail, self.hint and f"Hint: {self.hint}"]
+        frames = traceback.extract_tb(self.__traceback__)
+        for frame in frames:
+            if frame.name == "<module>":  # the cell; beneath it are only the checks' own
+                parts.append(f"(line {frame.lineno} of this cell: {frame.line})")
+        return [part for part in parts if part]
 
 
 def assert_shape(
