@@ -3,8 +3,10 @@
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import Cell, CellKind, Homework
 
+_LONG_TEST = 12  # lines that students see; a longer test is folded, and opens by a click
 _METADATA = {
     "kernelspec": {
         "display_name": "Python 3 (ipykernel)",
@@ -54,7 +56,13 @@ def _notebook_cell(cell: Cell, index: int) -> NotebookNode:
         "forbids": list(cell.forbids),
     }
     made.metadata["course"] = {key: value for key, value in ours.items() if value}
+    if cell.kind is CellKind.TEST and _shown_lines(cell) > _LONG_TEST:
+        made.metadata["jupyter"] = {"source_hidden": True}
     return made
+
+
+def _shown_lines(cell: Cell) -> int:
+    return cell.source.count("\n") + 1 - sum(map(len, regions(cell)))
 
 
 def _as_written(points: float) -> float:

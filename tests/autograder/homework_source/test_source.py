@@ -202,6 +202,18 @@ def test_nbgrader_finds_the_notebook_valid(root):
     assert by_name["why"].metadata.nbgrader.grade
 
 
+@pytest.mark.parametrize(
+    ("shown", "hidden", "folded"), [(12, 0, False), (13, 0, True), (3, 20, False)]
+)
+def test_a_long_test_is_folded(root, shown, hidden, folded):
+    secret = ["### BEGIN HIDDEN TESTS", *["assert 1"] * hidden, "### END HIDDEN TESTS"]
+    lines = ["# It doubles", *["assert double(2) == 4"] * (shown - 1), *(secret if hidden else [])]
+    start, end = GOOD.index("# It doubles"), GOOD.index('# %% test="double_all')
+    write(root, GOOD[:start] + "\n".join(lines) + "\n\n" + GOOD[end:])
+    cells = {cell.id: cell for cell in notebook_of(root).cells}
+    assert cells["double-values"].metadata.get("jupyter", {}).get("source_hidden", False) is folded
+
+
 def test_the_same_source_gives_the_same_bytes(root):
     write(root, GOOD)
     first = instructors_notebook(load_homework("hw01", root))
