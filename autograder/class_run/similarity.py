@@ -31,6 +31,9 @@ _SAMPLED = 4  # one piece of so many is looked at
 _FEWEST_PIECES = 20  # less than a few lines of one's own prove nothing
 _COMMON_TO = 10  # submissions with the same piece: then it is the exercise's
 _COMMON_SHARE = 0.05  # likewise, of a large class
+_DIGESTS, _DIGESTED = 12, 6  # digests of a submission, and the pieces that each is made from
+_MOST_NAMES = 8  # of those who are similar to each other
+_PRIME = (1 << 31) - 1
 _BLOCK = 8192  # pieces compared at a time, so that memory does not grow with them
 # Python's own tokenizer takes hours for some long lines, and stops at what is no Python. This looks
 # at no character often, and tells a quote in a magic from one that begins a text.
@@ -92,10 +95,11 @@ def find_similar(
         for student in students
     }
     own = [frozenset[int]().union(*cells[student].values()) for student in students]
-    spread = Counter(piece for pieces in own for piece in pieces)
+    spread = _spread(own)
     most = max(_COMMON_TO, int(_COMMON_SHARE * len(students)))
     own = [frozenset(p for p in pieces if spread[p] < most) for pieces in own]
-    shared = _count_shared(own, [piece for piece, count in spread.items() if 1 < count < most])
+    held = Counter(piece for pieces in own for piece in pieces)
+    shared = _count_shared(own, [piece for piece, count in held.items() if count > 1])
     found = []
     for a, b in zip(*np.nonzero(np.triu(shared, 1)), strict=True):
         shorter = min(len(own[a]), len(own[b]))
@@ -139,24 +143,42 @@ def flag_similar(
         if not result.error
     }
     stubs = _released_cells(released)
-    flags: dict[str, list[Flag]] = {}
-    for pair in find_similar(solutions, stubs):
-        for one, other in (
-            (pair.student_a, pair.student_b),
-            (pair.student_b, pair.student_a),
-        ):
-            text = f"{pair.share:.0%} the same as {other}: {', '.join(pair.cells)}"
-            flags.setdefault(one, []).append(Flag(kind=FlagKind.SIMILAR, text=text))
+    flags = _flags(find_similar(solutions, stubs))
     return [
         dataclasses.replace(
             result,
             flags=(
                 *(flag for flag in result.flags if flag.kind is not FlagKind.SIMILAR),
-                *flags.get(result.student, ()),
+                *([flags[result.student]] if result.student in flags else []),
             ),
         )
         for result in results
     ]
+
+
+def _flags(pairs: Sequence[Similar]) -> dict[str, Flag]:
+    """Say to whom each submission is similar: of more than two, to all of them the same."""
+    groups: dict[str, list[Similar]] = {}  # shared by all of a group
+    for pair in pairs:
+        one, other = groups.get(pair.student_a, []), groups.get(pair.student_b, [])
+        joined = [*one, *(other if other is not one else []), pair]
+        for member in joined:
+            groups[member.student_a] = groups[member.student_b] = joined
+    return {
+        student: Flag(kind=FlagKind.SIMILAR, text=_words(student, group))
+        for student, group in groups.items()
+    }
+
+
+def _words(student: str, group: Sequence[Similar]) -> str:
+    cells = ", ".join(dict.fromkeys(cell for pair in group for cell in pair.cells))
+    names = sorted({name for pair in group for name in (pair.student_a, pair.student_b)})
+    if len(names) == 2:
+        (other,) = set(names) - {student}
+        return f"{group[0].share:.0%} the same as {other}: {cells}"
+    told = ", ".join(names[:_MOST_NAMES])
+    told += f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"one of {len(names)} that are nearly the same, {told}: {cells}"
 
 
 def _released_cells(notebook: Path) -> dict[str, str]:
@@ -195,6 +217,47 @@ def _reduced(source: str) -> Iterator[str]:
         elif name or other:
             yield name or other
         before = name or other or before
+
+
+def _spread(own: Sequence[frozenset[int]]) -> Counter[int]:
+    """Count how many have each piece; copies count once, unless half of the class are the same.
+
+    Else copies of one solution would hide each other, once there are enough of them.
+    """
+    spread: Counter[int] = Counter()
+    for group in _near_copies(own):
+        members = [own[n] for n in group]
+        if 2 * len(group) >= len(own):
+            spread.update(piece for pieces in members for piece in pieces)
+        else:
+            spread.update(frozenset[int]().union(*members))
+    return spread
+
+
+def _near_copies(own: Sequence[frozenset[int]]) -> list[list[int]]:
+    """Group who has nearly the same pieces as another.
+
+    Compared are those for whom one of several digests of a few pieces is the same (min-hashing):
+    nearly surely all who have nine tenths of their pieces in common.
+    """
+    leaders: dict[tuple[int, bytes], int] = {}
+    groups: dict[int, list[int]] = {}
+    generator = np.random.default_rng(0)
+    factors = generator.integers(1, 1 << 31, size=(_DIGESTS * _DIGESTED, 1), dtype=np.uint64) | 1
+    for n, pieces in enumerate(own):
+        if not pieces:
+            continue
+        mixed = np.fromiter(pieces, dtype=np.uint64) * factors % _PRIME
+        digests = mixed.min(axis=1).reshape(_DIGESTS, _DIGESTED)
+        keys = [(place, digest.tobytes()) for place, digest in enumerate(digests)]
+        alike = {leaders[key] for key in keys if key in leaders}
+        leader = next(
+            (a for a in sorted(alike) if len(own[a] & pieces) >= SHARE * len(own[a] | pieces)), n
+        )
+        groups.setdefault(leader, []).append(n)
+        for key in keys:
+            leaders.setdefault(key, leader)
+    return list(groups.values())
 
 
 def _count_shared(own: Sequence[frozenset[int]], pieces: Sequence[int]) -> np.ndarray:

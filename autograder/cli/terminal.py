@@ -147,11 +147,14 @@ def print_grades(results: Sequence[SubmissionResult], console: Console) -> None:
     used = {check.status for result in results for check in result.checks}
     named = [f"{w.symbol} {w.short}" for status, w in STATUS_WORDS.items() if status in used]
     console.print(Text("\n" + "   ".join(named), style="dim"))
-    median = format_points(statistics.median(result.score for result in results))
+    answered = [result for result in results if not result.is_blank]
+    median = format_points(statistics.median(result.score for result in answered or results))
     top = format_points(max(result.max_score for result in results))
     flagged = sum(bool(result.flags) for result in results)
     many = "submission" if len(results) == 1 else "submissions"
-    console.print(f"{len(results)} {many}, median {median} of {top} points, {flagged} flagged")
+    blank = len(results) - len(answered)
+    told = f"{len(results)} {many}, {blank} of them blank" if blank else f"{len(results)} {many}"
+    console.print(f"{told}, median {median} of {top} points, {flagged} flagged")
     for check, count in _failed_for_all(results):
         words = f"check {check} failed in its own code for all {count} submissions"
         console.print(Text(f"{words}: look at its test", style="bold red"))

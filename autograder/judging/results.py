@@ -168,6 +168,13 @@ class SubmissionResult:
         return sum(check.max_score for check in self.checks)
 
     @property
+    def is_blank(self) -> bool:
+        """Whether nothing was handed in: no notebook, or one in which nothing is written."""
+        judged = [check for check in self.checks if check.status is not Status.MANUAL]
+        unwritten = all(UNWRITTEN in check.message for check in judged)
+        return bool(self.error) or (bool(judged) and unwritten)
+
+    @property
     def interrupted(self) -> bool:
         """Whether grading failed on the course's side: the points are no mark of the student's."""
         return any(flag.kind is FlagKind.INTERRUPTED for flag in self.flags)

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from autograder.class_run.regrade import Change
 from autograder.clean_text import one_line
 from autograder.homework_source.homework import CellKind, Homework
-from autograder.judging.results import CheckResult, FlagKind, Status, SubmissionResult
+from autograder.judging.results import CheckResult, Flag, FlagKind, Status, SubmissionResult
 from autograder.reports.feedback import feedback_path
 from autograder.reports.pages import render_page
 from autograder.reports.status_words import STATUS_WORDS, format_points
@@ -148,10 +148,12 @@ def render_report(
     tests = {cell.grade_id for cell in homework.checks if cell.kind is CellKind.TEST}
     judged_max = _judged_max(ordered, tests)
     rows = [_row(result, tests) for result in ordered]
-    scores = [result.score for result in ordered]
+    # Who handed in nothing says nothing about the homework, unless nobody did.
+    answered = [result for result in ordered if not result.is_blank] or ordered
+    scores = [result.score for result in answered]
     times = [result.seconds for result in ordered]
-    checks = _check_rows(ordered, homework, tests)
-    mistakes = _mistakes(ordered)
+    checks = _check_rows(answered, homework, tests)
+    mistakes = _mistakes(answered)
     return render_page(
         "report.html",
         script="report.js",
@@ -163,7 +165,9 @@ def render_report(
         mean_score=statistics.fmean(scores),
         full=sum("full" in row.groups for row in rows),
         unrun=sum("unrun" in row.groups for row in rows),
-        flagged=[row for row in rows if row.result.flags],
+        blank=sum("blank" in row.groups for row in rows),
+        flagged=sum(bool(row.result.flags) for row in rows),
+        flag_groups=_flag_groups(rows),
         flag_words=_FLAG_WORDS,
         flag_counts=_flag_counts(ordered),
         open_rows=[row for row in rows if not row.result.sandboxed],
@@ -213,6 +217,7 @@ def _row(result: SubmissionResult, tests: set[str]) -> _Row:
     groups += ["flagged"] if result.flags else []
     groups += sorted({f"flagged-{flag.kind}" for flag in result.flags})
     groups += ["unrun"] if _did_not_run(result) else []
+    groups += ["blank"] if result.is_blank else []
     return _Row(
         person=_person(result),
         result=result,
@@ -248,6 +253,15 @@ def _check_rows(
             )
         )
     return sorted(rows, key=lambda row: -row.failed / row.total)
+
+
+def _flag_groups(rows: Sequence[_Row]) -> list[list[_Row]]:
+    """Put together whose flags are the same: of copies, say, each has that of them all."""
+    groups: dict[tuple[Flag, ...], list[_Row]] = {}
+    for row in rows:
+        if row.result.flags:
+            groups.setdefault(row.result.flags, []).append(row)
+    return list(groups.values())
 
 
 def _flag_counts(results: Sequence[SubmissionResult]) -> dict[FlagKind, int]:

@@ -61,6 +61,15 @@ def test_a_copy_with_another_part_is_still_found_by_its_share():
     assert pair.cells == ("attend",)
 
 
+def test_copies_do_not_hide_each_other():
+    """Eleven that are nearly the same are no sign that the exercise makes them so."""
+    copies = {f"copy-{n:02d}": program(1) + program(100 + n, lines=1) for n in range(11)}
+    others = {f"student-{n:02d}": program(n) for n in range(2, 26)}
+    found = pairs(copies | others)
+    assert {name for pair in found for name in pair} == set(copies)
+    assert len(found) == 55
+
+
 def test_what_was_handed_out_or_everybody_has_is_nobodys():
     untouched = {f"student-{n}": STUB for n in range(4)}
     assert pairs(untouched) == set()
@@ -163,3 +172,23 @@ def test_a_class_is_flagged_and_no_mark_changes(tmp_path):
     assert texts["cy"][0].startswith("100% the same as ada")
     assert [r.checks for r in flagged] == [r.checks for r in results]
     assert flag_similar(flagged, tmp_path, homework, released) == flagged
+
+
+def test_those_who_are_all_the_same_get_one_flag_each_with_the_same_words(tmp_path):
+    homework = load_homework(HOMEWORK)
+    solved = json.loads(solved_notebook(HOMEWORK))
+    results = []
+    for n, student in enumerate([*(f"copy-{n:02d}" for n in range(10)), "bo", "cy", *"defghijkl"]):
+        for cell in solved["cells"]:
+            if cell["metadata"].get("course", {}).get("kind") == CellKind.SOLUTION:
+                cell["source"] = program(max(n, 9))
+        path = tmp_path / student / HOMEWORK / f"{HOMEWORK}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(solved))
+        results.append(dataclasses.replace(ungraded(homework, student, ""), error=""))
+    flagged = flag_similar(results, tmp_path, homework, released_notebook(HOMEWORK))
+    assert len({result.flags for result in flagged[:10]}) == 1
+    assert {result.flags for result in flagged[10:]} == {()}
+    (flag,) = flagged[0].flags
+    assert flag.text.startswith("one of 10 that are nearly the same, copy-00, copy-01, ")
+    assert " and 2 more: scaled_dot_product_attention" in flag.text

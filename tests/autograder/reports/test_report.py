@@ -5,7 +5,7 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from autograder.judging.results import Status
+from autograder.judging.results import Flag, FlagKind, Status
 from autograder.reports.feedback import feedback_path
 from autograder.reports.report import render_report
 from tests.autograder.graded_class import HOMEWORK, make_class, result
@@ -17,6 +17,8 @@ def test_says_how_the_class_did():
     words = words_of(render_report(make_class(), HOMEWORK))
     assert "submissions 9" in words
     assert "median points 1 of 3" in words
+    assert "handed in nothing 1" in words
+    assert "Medians, means and shares are those of the 8 who handed something in." in words
     assert "with full marks 1" in words
     assert "crash, time-out or invalid 3" in words
     assert "flagged 1" in words
@@ -26,10 +28,26 @@ def test_says_how_the_class_did():
 
 def test_checks_stand_by_failure_rate():
     words = words_of(render_report(make_class(), HOMEWORK))
-    hardest = "It doubles double-values 89 % did not pass 1 partial, 3 failed, 1 error, 1 time-out"
-    easier = "The shape stays double-shape 33 % did not pass 1 failed, 1 error, 1 invalid"
+    hardest = "It doubles double-values 88 % did not pass 1 partial, 3 failed, 1 error, 1 time-out"
+    easier = "The shape stays double-shape 25 % did not pass 1 failed, 1 error"
     assert words.index(hardest) < words.index(easier)
     assert "why did not pass" not in words
+
+
+def test_who_handed_in_nothing_counts_in_no_median():
+    unwritten = "double is not written yet."
+    nobody = [result(f"s{n}", Status.FAIL, Status.FAIL, message=unwritten) for n in range(5)]
+    page = words_of(render_report([result("ada"), *nobody], HOMEWORK))
+    assert "median points 3 of 3" in page
+    assert "handed in nothing 5" in page
+    assert "median points 0 of 3" in words_of(render_report(nobody, HOMEWORK))
+
+
+def test_the_same_remark_about_many_stands_once():
+    flag = Flag(kind=FlagKind.SIMILAR, text="one of 3 that are nearly the same, a, b, c: double")
+    words = words_of(render_report([result(name, flags=(flag,)) for name in "abc"], HOMEWORK))
+    assert words.count("one of 3 that are nearly the same") == 1
+    assert "abc near-identical" in words
 
 
 def test_mistakes_are_grouped_by_what_students_were_told():
@@ -43,7 +61,7 @@ def test_mistakes_are_grouped_by_what_students_were_told():
 
 def test_histogram_holds_every_submission_and_full_marks_by_themselves():
     page = render_report(make_class(), HOMEWORK)
-    assert "0 points: 3; 1 points: 4; 2 points: 1; 3 points: 1." in page
+    assert "0 points: 2; 1 points: 4; 2 points: 1; 3 points: 1." in page
     assert page.count('<rect class="bar"') == 4
 
 
