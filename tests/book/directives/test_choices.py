@@ -39,6 +39,32 @@ def test_several_right_answers_make_it_multiple():
     assert parse_choices(["Q", "- [x] a", "- [X] b", "- [ ] c"]).multiple
 
 
+def shown(text):
+    return [" ".join(answer.text.lines) for answer in parse_choices(text).mixed_answers]
+
+
+def test_the_right_answer_comes_at_every_place_alike():
+    places = [shown([f"Q {n}", "- [ ] a", "- [x] b", "- [ ] c"]).index("b") for n in range(300)]
+    assert all(75 < places.count(place) < 125 for place in range(3))
+
+
+def test_answers_keep_their_order_from_build_to_build():
+    text = ["Which?", "- [x] a", "- [ ] b", "- [ ] c", "- [ ] d", "- [ ] e"]
+    assert sorted(shown(text)) == ["a", "b", "c", "d", "e"]
+    assert shown(text) == shown([text[0], *reversed(text[1:])]) == ["c", "b", "e", "a", "d"]
+
+
+@pytest.mark.parametrize("last", ["both", "Neither; it rescales", "none of these", "all of them"])
+def test_an_answer_about_the_others_stays_behind_them(last):
+    for n in range(20):
+        assert shown([f"Q {n}", f"- [ ] {last}", "- [x] a", "- [ ] b"])[2] == last
+
+
+def test_a_word_that_only_begins_like_them_has_no_place_of_its_own():
+    orders = {tuple(shown([f"Q {n}", "- [x] nonetheless", "- [ ] a"])) for n in range(20)}
+    assert len(orders) == 2
+
+
 def test_text_after_the_answers_is_revealed():
     question = parse_choices(["Q", "", "- [x] a", "- [ ] b", "", "So it", "- goes"])
     assert question.reveal.lines == ["So it", "- goes"]
