@@ -1,8 +1,12 @@
 """Reading questions: what authors may write, and what they are told when they slip."""
 
+import re
+from pathlib import Path
+
 import pytest
 from course_book.directives.choices import ChoicesError, parse_choices, require_reasons
 
+CHAPTERS = sorted((Path(__file__).parents[3] / "book").glob("*.md"))
 GOOD = """What is
 2 + 2?
 
@@ -103,3 +107,10 @@ def test_every_answer_of_a_quiz_needs_a_reason():
 def test_a_link_in_a_list_is_no_answer():
     question = parse_choices(["Q", "- [see](there)", "- [x] a", "- [ ] b"])
     assert len(question.answers) == 2
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_no_chapter_calls_an_answer_by_its_place(chapter):
+    """Readers meet answers in another order than they are written in."""
+    by_place = re.compile(r"\b(first|second|third|last)( two| three)? (answer|option)s?\b")
+    assert [line for line in chapter.read_text().splitlines() if by_place.search(line)] == []
