@@ -58,7 +58,9 @@ def test_answers_keep_their_order_from_build_to_build():
     assert shown(text) == shown([text[0], *reversed(text[1:])]) == ["c", "b", "e", "a", "d"]
 
 
-@pytest.mark.parametrize("last", ["both", "Neither; it rescales", "none of these", "all of them"])
+@pytest.mark.parametrize(
+    "last", ["both", "either of them", "Neither; it rescales", "none of these", "all of them"]
+)
 def test_an_answer_about_the_others_stays_behind_them(last):
     for n in range(20):
         assert shown([f"Q {n}", f"- [ ] {last}", "- [x] a", "- [ ] b"])[2] == last

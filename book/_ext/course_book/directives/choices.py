@@ -23,7 +23,9 @@ from dataclasses import dataclass, field
 
 _ANSWER = re.compile(r"^[-*] \[(?P<mark>[ xX])\](?:\s+(?P<text>.*))?$")
 _ALMOST_ANSWER = re.compile(r"^\s*[-*+]\s*\[[^\]]?\]|^[-*+]\s*\[[^\]]*\](?![({:])")
-_ABOUT_THE_OTHERS = re.compile(r"(both|neither|none|all (of|about|three|four))\b", re.IGNORECASE)
+_ABOUT_THE_OTHERS = re.compile(
+    r"(both|either|neither|none|all (of|about|three|four))\b", re.IGNORECASE
+)
 
 
 class ChoicesError(ValueError):
