@@ -1,4 +1,4 @@
-"""N-gram language model: count what came after the last few tokens.
+"""N-gram language models: count what came after the last few tokens.
 
 Dimensions: batch; length (tokens); vocab_size.
 """
@@ -211,3 +211,80 @@ class NGramModel:
                 raise IndexError(f"token ids must be from 0 to {self.vocab_size - 1}, got {token}")
             if token == self.bos_id:
                 raise ValueError(f"a sentence must not hold the start token, got {token}")
+
+
+class KneserNeyModel(NGramModel):
+    """Predict the next token by interpolated Kneser-Ney smoothing.
+
+    Every count gives up the same ``discount``, and what is saved goes to the next lower order::
+
+        p_n(w | h) = (max(c(h w) - D, 0) + D * types(h) * p_{n-1}(w | h')) / c(h)
+
+    with h the last n - 1 tokens, h' without the first of them, and types(h) the number of different
+    tokens that came after h. For the highest order, c counts occurrences; for the lower ones, the
+    different tokens that stood before ``h w``. Below order 1 all tokens are equally probable. Where
+    h never came, the lower order has all the say.
+
+    Args:
+        order: The n of n-gram: 1 looks at no history, 2 at one token.
+        vocab_size: Number of token ids.
+        bos_id: The token id that stands before each sentence.
+        discount: Taken off each count.
+
+    Attributes:
+        discount: As given.
+
+    Raises:
+        ValueError: A value is out of range.
+
+    Source: Kneser and Ney (1995); the interpolated form of Chen and Goodman (1999); Jurafsky and
+        Martin (2025), chapter 3; chapter "Language models".
+    """
+
+    def __init__(self, order: int, vocab_size: int, *, bos_id: int, discount: float = 0.75) -> None:
+        super().__init__(order, vocab_size, bos_id=bos_id)
+        if not 0 < discount <= 1:
+            raise ValueError(f"discount must be above 0 and at most 1, got {discount}")
+        self.discount = discount
+        self._predecessors: defaultdict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
+
+    def count(self, sentences: Iterable[Sequence[int]]) -> None:
+        """Count the n-grams of a corpus, beside those counted before.
+
+        Args:
+            sentences: Token ids of each: its tokens and the end token, no start token, no padding.
+
+        Raises:
+            IndexError: A token id is not from 0 to ``vocab_size - 1``.
+            ValueError: A sentence holds the start token.
+        """
+        super().count(sentences)
+        self._predecessors.clear()
+        for history, followers in self._followers.items():
+            if history:  # the n-gram ``history[1:], token`` has stood after ``history[0]``
+                self._predecessors[history[1:]].update(followers.keys())
+
+    def next_token_distribution(self, history: Sequence[int]) -> Tensor:
+        """Say how probable each token is to come next.
+
+        Args:
+            history: The tokens so far, of which the last ``order - 1`` matter; none at the
+                beginning of a sentence. Start tokens before them change nothing.
+
+        Returns:
+            ``(vocab_size,)``, float64, probabilities of sum 1; 0 for the start token.
+        """
+        tokens = [*self._fill, *history]
+        estimate = torch.ones(self.vocab_size, dtype=torch.float64)
+        estimate[self.bos_id] = 0.0
+        estimate /= estimate.sum()
+        for n in range(1, self.order + 1):
+            counts = self._followers if n == self.order else self._predecessors
+            followers = counts.get(tuple(tokens[len(tokens) - n + 1 :]))  # after n - 1 tokens
+            if not followers:
+                break  # what is longer never came either
+            estimate *= self.discount * len(followers)
+            discounted = torch.tensor(list(followers.values())).double() - self.discount
+            estimate[list(followers)] += discounted
+            estimate /= followers.total()
+        return estimate

@@ -86,9 +86,9 @@ def test_a_question_keeps_its_answers_and_folds_what_they_mean():
         "- [x] two\n      > Yes,\n      > two.\n```\n\nAfter.\n"
     )
     assert text == (
-        "Before.\n\n> **Check yourself**\n>\n> How *much*?\n>\n> - **a.** one\n> - **b.** two\n\n"
-        "<details><summary>Right or wrong?</summary>\n\n**a.** Wrong. No.\n\n**b.** Right. Yes,\n"
-        "two.\n\n</details>\n\nAfter."
+        "Before.\n\n> **Check yourself**\n>\n> How *much*?\n>\n> - **a.** two\n> - **b.** one\n\n"
+        "<details><summary>Right or wrong?</summary>\n\n**a.** Right. Yes,\ntwo.\n\n"
+        "**b.** Wrong. No.\n\n</details>\n\nAfter."
     )
 
 

@@ -14,7 +14,7 @@ from torch import nn
 from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
 from course_lib.metrics.perplexity import perplexity, token_log_probabilities
 from course_lib.models.neural_lm import NeuralLanguageModel
-from course_lib.models.ngram import NGramModel
+from course_lib.models.ngram import KneserNeyModel, NGramModel
 from course_lib.models.rnn_lm import RecurrentLanguageModel
 from course_lib.tokenization.vocabulary import BOS, EOS, Vocabulary
 from course_lib.training.loop import TrainingConfig, train
@@ -187,6 +187,47 @@ def test_ngram_model_refuses_bad_tokens():
             call([BOS_ID])
     with pytest.raises(ValueError, match="max_length must be at least 1, got 0"):
         model.generate(eos_id=EOS_ID, max_length=0, generator=seeded())
+
+
+def kneser_ney(order, discount=0.75):
+    model = KneserNeyModel(order, len(WORDS), bos_id=BOS_ID, discount=discount)
+    model.count(SENTENCES)
+    return model
+
+
+def test_kneser_ney_counts_predecessors_in_the_lower_orders():
+    # 15 different pairs; "I" came after the start and "Sam", "Sam" after the start and "am"
+    assert probability(kneser_ney(2), "am", "I") == pytest.approx((1.25 + 1.5 * 1 / 15) / 3)
+    assert probability(kneser_ney(2), "ham", "I") == pytest.approx((0 + 1.5 * 1 / 15) / 3)
+    assert probability(kneser_ney(2), "Sam", "I") == pytest.approx((0 + 1.5 * 2 / 15) / 3)
+    of_order_2 = (0.25 + 1.5 * 2 / 15) / 2  # "am Sam" came after one token only, "am EOS" too
+    assert probability(kneser_ney(3), "Sam", "I am") == pytest.approx((0.25 + 1.5 * of_order_2) / 2)
+    assert probability(kneser_ney(3), "Sam", "ham am") == pytest.approx(of_order_2)  # never came
+    assert probability(kneser_ney(1, 0.5), "I") == pytest.approx((2.5 + 0.5 * V / V) / 17)
+
+
+def test_kneser_ney_counts_beside_what_was_counted():
+    at_once, in_turn = kneser_ney(3), KneserNeyModel(3, len(WORDS), bos_id=BOS_ID)
+    for sentence in SENTENCES:
+        in_turn.count([sentence])
+    history = WORDS.encode(["I"])
+    expected = at_once.next_token_distribution(history)
+    torch.testing.assert_close(in_turn.next_token_distribution(history), expected)
+
+
+@pytest.mark.parametrize("model", [kneser_ney(1), kneser_ney(2, 1.0), kneser_ney(3)])
+def test_kneser_ney_finds_everything_possible(model):
+    for history in ("", "I", "am Sam", "ham ham", "green eggs and"):
+        distribution = model.next_token_distribution(WORDS.encode(history.split()))
+        assert float(distribution.sum()) == pytest.approx(1, abs=1e-12)
+        assert distribution[BOS_ID] == 0
+        assert (distribution > 0).sum() == V
+
+
+@pytest.mark.parametrize("discount", [0, -0.1, 1.1, math.nan])
+def test_kneser_ney_refuses_bad_discounts(discount):
+    with pytest.raises(ValueError, match="discount must be above 0 and at most 1"):
+        KneserNeyModel(2, 5, bos_id=0, discount=discount)
 
 
 # perplexity ---------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ class _ChoicesDirective(SphinxDirective):
             raise ChoicesError("a question begins with a paragraph", question.text.line)
         root += choice_nodes.choices_question("", "", *legend.children)
         root += rest
-        for number, answer in enumerate(question.answers, start=1):
+        for number, answer in enumerate(question.mixed_answers, start=1):
             root += self._build_answer(answer, label, number, question.multiple)
         if question.reveal:
             root += choice_nodes.choices_reveal("", *self._parse(question.reveal))

@@ -11,14 +11,21 @@ under an answer, as a quotation, stands why it is right or wrong::
           > Only a score far above the others does that.
 
 What follows the list, not indented, is revealed once the reader has answered.
+
+Authors write the answers in whatever order comes to mind, and the right one too rarely first. So
+the reader meets them in another order, mixed by a hash of the text: the same in every build.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 _ANSWER = re.compile(r"^[-*] \[(?P<mark>[ xX])\](?:\s+(?P<text>.*))?$")
 _ALMOST_ANSWER = re.compile(r"^\s*[-*+]\s*\[[^\]]?\]|^[-*+]\s*\[[^\]]*\](?![({:])")
+_ABOUT_THE_OTHERS = re.compile(
+    r"(both|either|neither|none|all (of|about|three|four))\b", re.IGNORECASE
+)
 
 
 class ChoicesError(ValueError):
@@ -72,7 +79,7 @@ class Question:
 
     Attributes:
         text: The question.
-        answers: What can be chosen, at least two.
+        answers: What can be chosen, at least two, as written.
         reveal: What is shown after answering; empty if there is nothing.
     """
 
@@ -84,6 +91,20 @@ class Question:
     def multiple(self) -> bool:
         """Whether more than one answer is right, so that several may be chosen."""
         return sum(answer.right for answer in self.answers) > 1
+
+    @property
+    def mixed_answers(self) -> list[Answer]:
+        """The answers in the order in which the reader meets them.
+
+        One that speaks of the others, such as *both* or *none of these*, stays behind them.
+        """
+
+        def place(answer: Answer) -> tuple[bool, str]:
+            text = "\n".join([*answer.text.lines, *self.text.lines])
+            last = _ABOUT_THE_OTHERS.match(answer.text.lines[0]) is not None
+            return last, hashlib.sha256(text.encode()).hexdigest()
+
+        return sorted(self.answers, key=place)
 
 
 def parse_choices(lines: Sequence[str]) -> Question:

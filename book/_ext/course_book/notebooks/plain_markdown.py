@@ -186,11 +186,11 @@ def _question(directive: _Directive, context: Context) -> Iterator[str]:
         [
             *_blocks(question.text.lines, context),
             "",
-            *_answers(question.answers, context),
+            *_answers(question.mixed_answers, context),
         ],
     )
     yield ""
-    named = list(zip("abcdefghij", question.answers, strict=False))
+    named = list(zip("abcdefghij", question.mixed_answers, strict=False))
     if directive.name == "predict":
         right = ", ".join(letter for letter, answer in named if answer.right)
         # Without an explanation: the directive has said so, with its line.
