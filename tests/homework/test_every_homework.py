@@ -140,6 +140,17 @@ def test_a_submission_loses_exactly_the_checks_named_for_it(homework, submission
     assert submission.hint in messages(runs)
 
 
+@each_homework
+def test_one_mistake_is_paid_for_once(homework):
+    """In its own exercise, unless no check of that one notices it."""
+    for submission in load_table(homework).submissions:
+        if len(submission.edits) == 1 and not submission.extra:
+            (exercise,) = submission.edits
+            assert exercise not in submission.lost or [*submission.lost] == [exercise], (
+                submission.what
+            )
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize(("homework", "submission"), SUBMISSIONS)
 def test_it_loses_no_other_check_of_the_whole_notebook(homework, submission):
