@@ -800,13 +800,13 @@ MISTAKES: tuple[Submission, ...] = (
     corrupt(
         "labels that are no integers",
         (LABELS, f"{LABELS}.float()"),
-        lost={"corrupt_tokens": "fates labels", "mask_tokens": "chosen specials fates"},
+        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
         hint="labels has dtype torch.float32",
     ),
     corrupt(
         "labels with a dimension too much",
         (LABELS, f"{LABELS}[:, None]"),
-        lost={"corrupt_tokens": "fates labels", "mask_tokens": "chosen specials fates"},
+        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
         hint="labels has shape",
     ),
     corrupt(
@@ -1039,8 +1039,14 @@ MISTAKES: tuple[Submission, ...] = (
     pairing(
         "labels that are tensors",
         ("label=label)", "label=torch.tensor(label))"),
-        lost="order balance random",
+        lost="order",
         hint="the label is the int 0 or 1",
+    ),
+    pairing(
+        "a label of 400,000,000",
+        ("label=label)", "label=400_000_000 * label)"),
+        lost="order balance random",
+        hint="a label is neither 0 nor 1",
     ),
     pairing(
         "always the next one",
