@@ -1120,7 +1120,6 @@ DELIGHT = "DEEN UOY LLA  ->  ALL YOU NEED"
 
 EQUIVALENT = {
     "scores = scores.masked_fill_(": "in place, but on scores that nothing else holds",
-    "dtype=torch.bool)": "the device of a mask shows on a GPU alone; the tests run there too",
     "+    if query_len <= 0": "differs for no query at all, which nobody asks about",
     "+    if query_len < 1": "the same",
     ".flatten(--2)": "the last two of four dimensions",
