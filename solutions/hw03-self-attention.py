@@ -71,6 +71,21 @@ from course_lib.testing import (
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
 
+
+def checked(result, shape, *, what="output", hint="the test of shapes comes first"):
+    """Give what was returned, once its shape, its dtype and its finiteness are known."""
+    assert_shape(result, shape, what=what, hint=hint)
+    assert_close(result, result.detach().nan_to_num().float(), what=what, hint=hint)
+    return result
+
+
+def as_pair(result):
+    """Give the output and the weights, if there are two."""
+    if not (isinstance(result, tuple | list) and len(result) == 2):
+        raise CheckFailure("return_weights=True should give a pair", hint="return output, weights")
+    return result
+
+
 # %% [markdown]
 # ## Part 1: scaled dot-product attention
 #
@@ -108,27 +123,25 @@ output = scaled_dot_product_attention(
     torch.randn(3, 5, 6).to(device),  # five values, six numbers wide
 )
 assert_shape(output, (3, 2, 6), what="output", hint="without return_weights, return one tensor")
-pair = scaled_dot_product_attention(
-    torch.randn(3, 2, 4).to(device),
-    torch.randn(3, 5, 4).to(device),
-    torch.randn(3, 5, 6).to(device),
-    return_weights=True,
+output, _ = as_pair(
+    scaled_dot_product_attention(
+        torch.randn(3, 2, 4).to(device),
+        torch.randn(3, 5, 4).to(device),
+        torch.randn(3, 5, 6).to(device),
+        return_weights=True,
+    )
 )
-if not (isinstance(pair, tuple | list) and len(pair) == 2):
-    raise CheckFailure("return_weights=True should give a pair", hint="return output, weights")
 in_order = "return the output first, then the weights"
-assert_shape(pair[0], (3, 2, 6), what="output with return_weights", hint=in_order)
+assert_shape(output, (3, 2, 6), what="output with return_weights", hint=in_order)
 ### BEGIN HIDDEN TESTS
 query, key = torch.randn(3, 4, 2, 8).to(device), torch.randn(3, 4, 7, 8).to(device)
 value = torch.randn(3, 4, 7, 5).to(device)
 hint = "use transpose(-2, -1): there may be any number of dimensions before the last two"
 output = scaled_dot_product_attention(query, key, value)
 assert_shape(output, (3, 4, 2, 5), what="output", hint=hint)
-pair = scaled_dot_product_attention(query, key, value, return_weights=True)
-if not (isinstance(pair, tuple | list) and len(pair) == 2):
-    raise CheckFailure("return_weights=True should give a pair", hint="return output, weights")
-assert_shape(pair[0], (3, 4, 2, 5), what="output with return_weights", hint=in_order)
-assert_shape(pair[1], (3, 4, 2, 7), what="weights", hint="a weight for each query and each key")
+output, weights = as_pair(scaled_dot_product_attention(query, key, value, return_weights=True))
+assert_shape(output, (3, 4, 2, 5), what="output with return_weights", hint=in_order)
+assert_shape(weights, (3, 4, 2, 7), what="weights", hint="a weight for each query and each key")
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-values" points=1 read="self-attention#the-matrix-form"
@@ -162,7 +175,7 @@ expected, expected_weights = reference_attention(query, key, value, return_weigh
 scores = query @ key.transpose(-2, -1)
 over_queries = torch.softmax(scores, dim=-2)
 in_words = "the softmax runs over the queries; it belongs over the keys, the last dimension"
-output, weights = scaled_dot_product_attention(query, key, value, return_weights=True)
+output, weights = as_pair(scaled_dot_product_attention(query, key, value, return_weights=True))
 assert_close(
     weights,
     expected_weights,
@@ -241,13 +254,9 @@ def with_scores(scores):
     return torch.softmax(scores, dim=-1) @ value
 
 
-for what, output in (
-    ("output", scaled_dot_product_attention(tokens.clone(), tokens.clone(), value)),
-    (
-        "output with return_weights",
-        scaled_dot_product_attention(tokens.clone(), tokens.clone(), value, return_weights=True)[0],
-    ),
-):
+alone = scaled_dot_product_attention(tokens.clone(), tokens.clone(), value)
+pair = scaled_dot_product_attention(tokens.clone(), tokens.clone(), value, return_weights=True)
+for what, output in (("output", alone), ("output with return_weights", as_pair(pair)[0])):
     assert_close(
         output,
         expected,
@@ -317,7 +326,9 @@ for mask in (mask_per_query.to(device), mask_per_key.to(device)):
         "the mask changes nothing": torch.softmax(scores, dim=-1),
     }
     wrong_output = {words: wrong @ value for words, wrong in wrong_weights.items()}
-    output, weights = scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+    output, weights = as_pair(
+        scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+    )
     wrong_weights["the output comes first, then the weights"] = expected
     assert_close(weights, expected_weights, what="weights", mistakes=wrong_weights, hint=hint)
     what = "output with return_weights"
@@ -347,7 +358,9 @@ mask[int(torch.randint(4, ()))] = False  # one row sees nothing, the others see 
 mask = mask.to(device)
 blind = ~mask.any(dim=-1)
 hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides to 0 after it"
-output, weights = scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+output, weights = as_pair(
+    scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+)
 alone = scaled_dot_product_attention(query, key, value, mask)
 for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alone, 6, "output")):
     shapes = "the check of shapes comes first; with return_weights, the output before the weights"
@@ -362,11 +375,13 @@ for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alo
 # %% test="scaled_dot_product_attention-gradients" points=1 read="self-attention#the-matrix-form"
 # Gradients flow to query, key and value, also past a query that sees nothing (head_dim 1)
 query, key, value = (torch.randn(3, 4, 1).to(device).requires_grad_() for _ in range(3))
-scaled_dot_product_attention(query, key, value).sum().backward()
+checked(scaled_dot_product_attention(query, key, value), (3, 4, 1)).sum().backward()
 for name, tensor in (("query", query), ("key", key), ("value", value)):
     assert_shape(tensor.grad, (3, 4, 1), what=f"gradient of {name}", hint="do not detach")
 mask = torch.tensor([[True], [False], [True], [True]]).expand(4, 4).to(device)
-scaled_dot_product_attention(query, key, value, mask).sum().backward()
+output = scaled_dot_product_attention(query, key, value, mask)
+assert_shape(output, (3, 4, 1), what="output with a mask", hint="the test of shapes comes first")
+output.sum().backward()
 not_finite = "with a query that sees nothing, the gradient of the query is not finite"
 fill = "hide scores with masked_fill or torch.where; an added -inf lets the NaN flow back"
 if not bool(query.grad.isfinite().all()):
@@ -384,10 +399,11 @@ def gradients_of(attention, return_weights):
     """Return the gradients of a random weighting of the results."""
     leaves = [tensor.clone().to(device).requires_grad_() for tensor in inputs]
     if return_weights:
-        output, weights = attention(*leaves, return_weights=True)
-        loss = (output * upstream).sum() + (weights * upstream_weights).sum()
+        output, weights = as_pair(attention(*leaves, return_weights=True))
+        loss = (checked(weights, (3, 4, 5), what="weights") * upstream_weights).sum()
     else:
-        loss = (attention(*leaves) * upstream).sum()
+        output, loss = attention(*leaves), 0.0
+    loss = loss + (checked(output, (3, 4, 2)) * upstream).sum()
     if not loss.requires_grad:
         raise CheckFailure("no gradient flows back", hint=hint)
     loss.backward()
@@ -404,7 +420,9 @@ for return_weights in (False, True):
 query, key, value = (torch.randn(3, 4, 2).to(device).requires_grad_() for _ in range(3))
 for return_weights in (False, True):
     result = scaled_dot_product_attention(query, key, value, mask, return_weights=return_weights)
-    (result[0] if return_weights else result).sum().backward()
+    output = as_pair(result)[0] if return_weights else result
+    assert_shape(output, (3, 4, 2), what="output", hint="the check of shapes comes first")
+    output.sum().backward()
     assert_shape(query.grad, query.shape, what="gradient of the query", hint=hint)
     if not bool(query.grad.isfinite().all()):
         raise CheckFailure(not_finite, hint=fill)
@@ -421,8 +439,7 @@ assert_keeps_inputs(scaled_dot_product_attention, query, key, value, mask, hint=
 assert_keeps_inputs(
     scaled_dot_product_attention, query, key, value, mask, return_weights=True, hint=hint
 )
-expected = scaled_dot_product_attention(query, key, value)
-assert_shape(expected, (3, 5, 4), what="output", hint="the check of shapes comes first")
+expected = checked(scaled_dot_product_attention(query, key, value), (3, 5, 4))
 assert_close(
     call_beside(call_strided, scaled_dot_product_attention, query, key, value),
     expected,
@@ -430,6 +447,7 @@ assert_close(
     hint="view() needs contiguous tensors; reshape() does not",
 )
 output = scaled_dot_product_attention(query.double(), key.double(), value.double())
+assert_shape(output, (3, 5, 4), what="output in float64", hint="the test of shapes comes first")
 if output.dtype != torch.float64:
     raise CheckFailure(
         f"the inputs are float64, the output is {output.dtype}",
@@ -490,6 +508,8 @@ assert_close(
     hint="a mask is boolean, (1, 1, query_len, key_len): True for a position itself and all before "
     "it",
 )
+on_device = "make the mask on device: torch.ones(..., device=device); nothing can be made nowhere"
+assert_raises(RuntimeError, causal_mask, 3, device="nowhere", hint=on_device)
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.masks import causal_mask as reference_mask
 
@@ -508,6 +528,8 @@ for size in (1, int(torch.randint(4, 12, ()))):
         hint="a mask is boolean, (1, 1, query_len, key_len): True for a position itself and all "
         "before it, and nowhere else",
     )
+for lengths in ((3,), (3, 5)):
+    assert_raises(RuntimeError, causal_mask, *lengths, device="nowhere", hint=on_device)
 ### END HIDDEN TESTS
 
 # %% test="causal_mask-more-keys" points=1 read="self-attention#masks-in-attention"
@@ -703,14 +725,16 @@ assert_shape(layer(asking, asked, asked), (2, 4, 12), what="output of cross-atte
 layer = MultiHeadAttention(8, 2).to(device)
 token = torch.randn(3, 1, 8).to(device)
 # With a single token all of the weight is on it, whatever the scores: its value comes out.
+value = checked(layer.value_projection(token), (3, 1, 8), what="what value_projection returns")
+expected = checked(layer.output_projection(value), (3, 1, 8), what="what output_projection returns")
 assert_close(
     layer(token, token, token),
-    layer.output_projection(layer.value_projection(token)),
+    expected,
     what="output for a single token",
     hint="if the tests of part 1 pass: only the value reaches the output here, through "
     "value_projection, then output_projection",
     mistakes={
-        "output_projection is not used": layer.value_projection(token),
+        "output_projection is not used": value,
         "value_projection is not used": layer.output_projection(token),
     },
 )
@@ -841,6 +865,44 @@ assert_shape(output, (3, 5, 8), what="output", hint="return the output first, th
 assert_shape(weights, (3, 2, 5, 5), what="weights", hint="one set of weights for each head")
 own_weights = "if the tests of part 1 pass: return the weights as your attention gives them"
 assert_rows_sum_to_one(weights, hint=own_weights)
+layer = MultiHeadAttention(6, 2).to(device)
+state = {name: torch.zeros_like(tensor) for name, tensor in layer.state_dict().items()}
+for name in ("query", "key", "value", "output"):
+    state[f"{name}_projection.weight"] = torch.eye(6).to(device)  # changes nothing
+layer.load_state_dict(state)
+tokens = torch.tensor([[[2.0, 0.0, 0.0, 1.0, 1.0, 1.0], [0.0, 2.0, 0.0, 1.0, 1.0, 1.0]]]).to(device)
+value = torch.tensor([[[8.0] * 6, [4.0] * 6]]).to(device)
+
+
+def scaled_by(divisor):
+    """Give the output if this divides the score of a token with itself in head 0, which is 4."""
+    own = 1 / (1 + math.exp(-4 / divisor))  # the weight of a token on itself
+    halves = [[4 + 4 * own] * 3 + [6.0] * 3, [8 - 4 * own] * 3 + [6.0] * 3]
+    return torch.tensor([halves]).to(device)
+
+
+# Head 0 sees (2, 0, 0) and (0, 2, 0): what your own attention makes of them is what belongs there.
+# To head 1 both tokens look the same, so it averages 8 and 4.
+columns = tokens[..., :3]
+alone = scaled_dot_product_attention(columns.clone(), columns.clone(), value[..., :3])
+checked(alone, (1, 2, 3), what="output of scaled_dot_product_attention")
+expected = torch.cat((alone, torch.full_like(alone, 6.0)), dim=-1)
+right_root = "a head divides by the root of head_dim; scaled_dot_product_attention does it"
+assert_close(
+    layer(tokens, tokens, value),
+    expected,
+    what="output for head_dim 3",
+    hint="if the tests of the projections and of the heads pass: each head gives what "
+    "scaled_dot_product_attention makes of its own columns",
+    mistakes={
+        f"divided by the root of d_model: {right_root}": scaled_by(6**0.5),
+        f"divided by the root of d_model as well: {right_root}": scaled_by(18**0.5),
+        f"divided by the root of num_heads: {right_root}": scaled_by(2**0.5),
+        f"scaled twice, that is, divided by head_dim: {right_root}": scaled_by(3),
+        f"the scores are not scaled: {right_root}": scaled_by(1),
+        "query is added to the output; that is another layer's business": expected + tokens,
+    },
+)
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
 
@@ -849,27 +911,66 @@ reference = ReferenceLayer(6, 6).to(device)
 student = MultiHeadAttention(6, 6).to(device)
 student.load_state_dict(reference.state_dict())
 tokens, memory, other = (torch.randn(3, length, 6).to(device) for length in (4, 5, 5))
+
+
+def variant(*, scale=1.0, **sources):
+    """Copy the reference, with some projections from others, and with scores of another scale."""
+    own = reference.state_dict()
+    state = {
+        f"{name}_projection.{part}": own[f"{sources.get(name, name)}_projection.{part}"]
+        for name in ("query", "key", "value", "output")
+        for part in ("weight", "bias")
+    }
+    for part in ("weight", "bias"):
+        state[f"query_projection.{part}"] = scale * state[f"query_projection.{part}"]
+    copy = ReferenceLayer(6, reference.num_heads).to(device)
+    copy.load_state_dict(state)
+    return copy
+
+
+variants = {
+    "the keys go through query_projection; they have one of their own": variant(key="query"),
+    "the queries go through key_projection; they have one of their own": variant(query="key"),
+    "query_projection and key_projection have changed places": variant(query="key", key="query"),
+    "one projection serves all three; each has one of its own": variant(key="query", value="query"),
+    "the values go through key_projection; they have one of their own": variant(value="key"),
+    f"divided by the root of d_model, or of num_heads: {right_root}": variant(scale=6**-0.5),
+}
 for title, inputs in (
     ("self-attention", (tokens, tokens, tokens)),
     ("cross-attention", (tokens, memory, other)),
 ):
     query, key, value = inputs
     expected, expected_weights = reference(query, key, value, return_weights=True)
-    swapped = reference(query, value, key)
-    output, weights = student(query, key, value, return_weights=True)
+    mistaken = {words: layer(*inputs, return_weights=True) for words, layer in variants.items()}
+    if key is not value:
+        mistaken |= {
+            words: reference(query, *others, return_weights=True)
+            for words, others in (
+                ("key and value have changed places", (value, key)),
+                ("the values are made from key; make them from value", (key, key)),
+                ("the keys are made from value; make them from key", (value, value)),
+            )
+        }
+    wrong_output = {words: output for words, (output, _) in mistaken.items()}
+    added = "query is added to the output; that is another layer's business"
+    wrong_output[added] = expected + query
+    wrong_weights = {words: weights for words, (_, weights) in mistaken.items()}
+    output, weights = as_pair(student(query, key, value, return_weights=True))
+    lengths = "a weight for each query and each key; take each length from its own tensor"
+    assert_shape(weights, expected_weights.shape, what=f"weights in {title}", hint=lengths)
     hint = (
-        "mend the checks of the projections and of the heads first; then: is each projection used "
-        "for its own input, and for nothing else?"
+        "if the checks of part 1, of the projections and of the heads pass: the scores are those "
+        "of query_projection(query) and key_projection(key)"
     )
-    assert_close(weights, expected_weights, what=f"weights in {title}", hint=hint)
-    assert_close(output, expected, what=f"output in {title}, with return_weights", hint=hint)
     assert_close(
-        student(query, key, value),
-        expected,
-        what=f"output in {title}",
-        hint=hint,
-        mistakes={"key and value have changed places": swapped} if key is not value else {},
+        weights, expected_weights, what=f"weights in {title}", hint=hint, mistakes=wrong_weights
     )
+    hint = "if the checks of part 1, of the projections and of the heads pass: weights @ values"
+    for what, result in (("with return_weights", output), ("alone", student(query, key, value))):
+        assert_close(
+            result, expected, what=f"output in {title}, {what}", hint=hint, mistakes=wrong_output
+        )
 
 # head_dim is 3: the layer scales exactly as often as the attention that it stands on.
 reference = ReferenceLayer(6, 2).to(device)
@@ -887,14 +988,17 @@ key_heads = split(reference.key_projection(memory))
 value_heads = split(reference.value_projection(other))
 
 
-def output_for(query_heads, attention=scaled_dot_product_attention):
-    """Attend and join the heads."""
-    joined = attention(query_heads, key_heads, value_heads).transpose(1, 2).flatten(-2)
-    return reference.output_projection(joined)
+def output_for(query_heads):
+    """Attend with the student's own function, and join the heads."""
+    attended = scaled_dot_product_attention(query_heads, key_heads, value_heads)
+    checked(attended, (3, 2, 4, 3), what="output of scaled_dot_product_attention")
+    return reference.output_projection(attended.transpose(1, 2).flatten(-2))
 
 
 own = output_for(query_heads)
-output, weights = student(tokens, memory, other, return_weights=True)
+output, weights = as_pair(student(tokens, memory, other, return_weights=True))
+checked(output, (3, 4, 6), what="output for head_dim 3")
+assert_shape(weights, (3, 2, 4, 5), what="weights for head_dim 3", hint=own_weights)
 assert_rows_sum_to_one(weights, hint=own_weights)
 if not torch.allclose(output, own, rtol=1e-4, atol=1e-5):
     assert_close(
@@ -903,11 +1007,14 @@ if not torch.allclose(output, own, rtol=1e-4, atol=1e-5):
         what="output for head_dim 3",
         hint="the same as your attention gives for each head by itself",
         mistakes={
-            "scaled twice; scaled_dot_product_attention does it already": output_for(
-                query_heads / 3**0.5
-            ),
-            "divided by head_dim as well as by its root": output_for(query_heads / 3),
-            "scaled by d_model as well": output_for(query_heads / 6**0.5),
+            f"{words}: {right_root}": output_for(query_heads / divisor)
+            for words, divisor in (
+                ("scaled twice, that is, divided by head_dim", 3**0.5),
+                ("divided by head_dim as well as by its root", 3),
+                ("divided by the root of d_model", 2**0.5),
+                ("divided by the root of d_model as well", 6**0.5),
+                ("the scores are not scaled", 3**-0.5),
+            )
         },
     )
 ### END HIDDEN TESTS
@@ -920,9 +1027,11 @@ is_real = torch.tensor([[True, True, True, False, False]]).to(device)
 mask = is_real[:, None, None]  # (1, 1, 1, key_len): the last two keys are hidden
 changed = tokens.clone()
 changed[:, 3:] += 1.0
+part_1 = "the test of shapes comes first, and those of part 1"
+before = checked(layer(tokens, tokens, tokens, mask), (3, 5, 8), hint=part_1)
 assert_close(
     layer(tokens, changed, changed, mask),
-    layer(tokens, tokens, tokens, mask),
+    before,
     what="output after a change of hidden keys",
     hint="if the test of heads passes: hand the mask on as it is to scaled_dot_product_attention, "
     "whose own test of masks comes first",
@@ -942,8 +1051,7 @@ assert_raises(ValueError, layer, tokens, tokens, tokens, mask[0, 0], hint=four)
 enlarging = "a mask for four sentences would make four outputs of one: see check_mask"
 assert_raises(ValueError, layer, tokens[:1], tokens[:1], tokens[:1], mask, hint=enlarging)
 changed = torch.where(is_real[:, :, None], tokens, torch.randn(4, 5, 12).to(device))
-before = layer(tokens, tokens, tokens, mask)
-assert_shape(before, (4, 5, 12), what="output with a mask", hint="see the check of shapes first")
+before = checked(layer(tokens, tokens, tokens, mask), (4, 5, 12), hint=part_1)
 assert_close(
     layer(tokens, changed, changed, mask),
     before,
@@ -952,16 +1060,17 @@ assert_close(
 )
 changed = tokens.clone()
 changed[:, 0] += 1.0
-if torch.allclose(layer(tokens, changed, changed, mask), before):
+after = checked(layer(tokens, changed, changed, mask), (4, 5, 12), hint=part_1)
+if torch.allclose(after, before):
     raise CheckFailure(
         "a change of a key that may be attended to changes nothing", hint="True means may attend"
     )
 per_head = torch.rand(4, 3, 5, 5) < 0.5
 per_head[..., 0], per_head[..., 1] = True, False
 per_head = per_head.to(device)
-_, weights = layer(tokens, tokens, tokens, per_head, return_weights=True)
+_, weights = as_pair(layer(tokens, tokens, tokens, per_head, return_weights=True))
 hint = "one set of weights for each head"
-assert_shape(weights, (4, 3, 5, 5), what="weights", hint=hint)
+checked(weights, (4, 3, 5, 5), what="weights", hint=hint)
 assert_close(
     weights > 0,
     per_head,
@@ -975,7 +1084,7 @@ assert_close(
 # Every projection learns
 layer = MultiHeadAttention(8, 2).to(device)
 tokens = torch.randn(3, 5, 8).to(device)
-layer(tokens, tokens, tokens).square().sum().backward()
+checked(layer(tokens, tokens, tokens), (3, 5, 8)).square().sum().backward()
 for name in ("query", "key", "value", "output"):
     weight = getattr(layer, f"{name}_projection").weight
     hint = "if the tests of part 1 pass: is it used, and nothing detached on the way?"
@@ -994,7 +1103,7 @@ upstream = torch.randn(3, 4, 4).to(device)
 def inputs_after(layer):
     """Run a layer forwards and backwards, and return what it was given."""
     query, key = (tensor.clone().to(device).requires_grad_() for tensor in (tokens, memory))
-    loss = (layer(query, key, key) * upstream).sum()
+    loss = (checked(layer(query, key, key), (3, 4, 4)) * upstream).sum()
     if not loss.requires_grad:
         raise CheckFailure("no gradient flows back", hint="do not detach")
     loss.backward()

@@ -37,8 +37,8 @@
 # ## How this notebook works
 #
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
-#   contract: shapes, dtypes, errors. Your functions leave the tensors that they are given as they
-#   are. You may add cells, and functions and methods of your own.
+#   contract: shapes, dtypes, attributes, errors. Your functions leave the tensors that they are
+#   given as they are. You may add cells, and functions and methods of your own.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
 #   like; a cell that stays silent is content. When one complains, read its last line first: mostly
 #   it is a hint.
@@ -73,6 +73,14 @@ from course_lib.testing import (
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
+
+
+def checked(result, shape, *, what="output", hint="", dtype=torch.float32):
+    """Give what was returned, once its shape, its dtype and its finiteness are known."""
+    assert_shape(result, shape, what=what, hint=hint)
+    assert_close(result, result.detach().nan_to_num().to(dtype), what=what, hint=hint)
+    return result
+
 
 # %% [markdown]
 # ## Part 1: positions
@@ -145,7 +153,9 @@ for width, base in ((2, 10_000.0), (8, 10_000.0), (10, 500.0)):
 # Digits are kept a million tokens on, dtype is what was asked for, an odd width is refused
 in_dtype = "digits are lost: make positions and exponents in dtype before you compute with them"
 far = torch.tensor([1_000_000]).to(device)
-first, second, third = position_angles(far, 6)[0]
+row = "a row a position, width / 2 hands"
+angles = checked(position_angles(far, 6), (1, 3), what="angles", hint=row, dtype=torch.float64)
+first, second, third = angles[0]
 # Each hand is slower than the one before by the same factor; in float64 that holds to 15 digits.
 drift = 1e5 * (first * third / second**2 - 1)
 nothing = torch.zeros((), dtype=torch.float64).to(device)
@@ -153,8 +163,7 @@ assert_close(drift, nothing, what="the drift of three hands, scaled up", hint=in
 assert_raises(ValueError, position_angles, far, 3, hint="an odd width has half a hand: ValueError")
 ### BEGIN HIDDEN TESTS
 far = torch.randint(900_000, 1_000_000, (3,)).to(device)
-angles = position_angles(far, 16)
-assert_shape(angles, (3, 8), what="the angles", hint="a row a position, width / 2 hands")
+angles = checked(position_angles(far, 16), (3, 8), what="angles", hint=row, dtype=torch.float64)
 drift = 1e5 * (angles[:, :-2] * angles[:, 2:] / angles[:, 1:-1] ** 2 - 1)
 nothing = torch.zeros(3, 6, dtype=torch.float64).to(device)
 assert_close(drift, nothing, what="the drift of the hands, scaled up", hint=in_dtype)
@@ -165,9 +174,9 @@ if torch.allclose(angles, exact, rtol=1e-4):  # else the check of the values has
     also_base = f"{in_dtype}; the logarithm of base, too"
     assert_close(angles.sin(), exact.sin(), what="the sines of the angles", hint=also_base)
 for dtype in (torch.float32, torch.float64):
-    got = position_angles(far, 2, dtype=dtype).dtype
-    if got != dtype:
-        raise CheckFailure(f"dtype={dtype} gives {got}", hint="the result has the dtype asked for")
+    angles = position_angles(far, 2, dtype=dtype)
+    as_asked = "the result has the dtype asked for"
+    checked(angles, (3, 1), what=f"angles with dtype={dtype}", hint=as_asked, dtype=dtype)
 for width in (5, 0, -2):
     hint = "width must be positive and even: raise ValueError for anything else"
     assert_raises(ValueError, position_angles, far, width, hint=hint)
@@ -206,17 +215,43 @@ assert_close(
         "first all sines, then all cosines: they take turns, sin, cos, sin, cos": (
             torch.tensor([[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]]).to(device)
         ),
+        "first all cosines, then all sines: they take turns, sin, cos, sin, cos": (
+            torch.tensor([[1.0, 1.0, 1.0, 0.0, 0.0, 0.0]]).to(device)
+        ),
+        "cosines alone: each hand gives a sine and a cosine": torch.ones(1, 6).to(device),
     },
 )
 x = torch.randn(2, 3, 2).to(device)
 t = torch.tensor([0.0, 1.0, 2.0]).to(device)
 one_hand = torch.stack((t.sin(), t.cos()), dim=-1)  # a radian a token
+
+
+def at(*places):
+    """Give the vectors of other positions than 0, 1 and 2."""
+    other = torch.tensor(places).to(device)
+    return torch.stack((other.sin(), other.cos()), dim=-1)
+
+
+from_angles = "if position_angles fails its tests, mend that first"
 assert_close(
     SinusoidalPositions(2)(x.clone()),
     x + one_hand,
     what="the output with one hand",
-    hint="add vectors(...) to x, the same for each sentence of the batch",
+    hint=f"{from_angles}; then: token t gets (sin t, cos t) added, in each sentence of the batch",
     mistakes={
+        "nothing is added to x": x,
+        "the first position is 0, not 1": x + at(1.0, 2.0, 3.0),
+        "every token gets the vector of position 0; each has a position of its own": (
+            x + at(0.0, 0.0, 0.0)
+        ),
+        "positions count the sentences of the batch: take the length from x.size(1)": (
+            x + at(0.0, 1.0)[:, None]
+        ),
+        "the positions run backwards": x + at(2.0, 1.0, 0.0),
+        "the hand turns at the speed of another: see the exponent in position_angles": (
+            x + at(0.0, 1e-4, 2e-4)
+        ),
+        "x is added twice": 2 * x + one_hand,
         "the positions take the place of x; add them to it": one_hand.expand(2, 3, 2),
         "the positions are multiplied; add them": x * one_hand,
         "x is scaled: that is the embedding's business, just add": x * 2**0.5 + one_hand,
@@ -225,6 +260,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 swapped = "sine and cosine are swapped: entry 2i is the sine"
 halves = "first all sines, then all cosines: they take turns, sin, cos, sin, cos"
+early_hint = "the first position is 0, not 1"
 for width in (4, 10):
     one, none = torch.ones(1, width // 2).to(device), torch.zeros(1, width // 2).to(device)
     assert_close(
@@ -235,7 +271,10 @@ for width in (4, 10):
             swapped: torch.stack((one, none), dim=-1).flatten(-2),
             halves: torch.cat((none, one), dim=-1),
             "first all cosines, then all sines": torch.cat((one, none), dim=-1),
+            "sines alone: each hand gives a sine and a cosine": torch.zeros(1, width).to(device),
+            "cosines alone: each hand gives a sine and a cosine": torch.ones(1, width).to(device),
         },
+        hint=f"{from_angles}; then: at angle 0 all sines are 0 and all cosines 1",
     )
 layer = SinusoidalPositions(2)
 x = torch.randn(4, 5, 2).to(device)
@@ -248,10 +287,11 @@ for offset in (0, int(torch.randint(2, 9, ()))):
         layer.vectors(5, offset=offset, device=device),
         expected,
         what=f"vectors of one hand with offset={offset}",
+        hint=f"{from_angles}; then: the vector of position t is (sin t, cos t), t from offset on",
         mistakes={
             swapped: torch.stack((t.cos(), t.sin()), dim=-1),
             "offset is not used: the first token stands at position offset": from_zero,
-            "the first position is 0, not 1": early,
+            early_hint: early,
         },
     )
     assert_close(
@@ -260,13 +300,16 @@ for offset in (0, int(torch.randint(2, 9, ()))):
         what=f"output with offset={offset}",
         hint="add vectors(...) to x, the same for each sentence of the batch",
         mistakes={
+            "nothing is added to x": x,
+            early_hint: x + early,
+            "x is added twice": 2 * x + expected,
+            "every token gets the vector of the first; each has a position of its own": (
+                x + expected[:1]
+            ),
             "the positions take the place of x; add them to it": expected.expand(4, 5, 2),
             "forward does not hand offset on": x + from_zero,
             "x is scaled: that is the embedding's business, just add": x * 2**0.5 + expected,
             "the positions are multiplied; add them": x * expected,
-            "positions count the sentences of the batch: take the length from x.size(1)": (
-                x + torch.stack((t[:1].sin(), t[:1].cos()), dim=-1)
-            ),
         },
     )
 ### END HIDDEN TESTS
@@ -278,6 +321,13 @@ by_hand = torch.tensor([[math.sin(3.0), math.cos(3.0), math.sin(0.03), math.cos(
 hint = "if the pattern is right, it is the speeds: see position_angles, with width d_model"
 position_3 = layer.vectors(1, offset=3, device=device)
 assert_close(position_3, by_hand.to(device), what="the vector of position 3", hint=hint)
+no_table = "no length is too long: make the vectors when they are asked for, not a table of them"
+assert_shape(
+    layer.vectors(2, offset=100_000, device=device),
+    (2, 4),
+    what="the vectors of positions 100,000 and 100,001",
+    hint=no_table,
+)
 in_place = "x += ... changes the caller's tensor"
 assert_keeps_inputs(layer, torch.randn(2, 3, 4).to(device), hint=in_place)
 odd = "raise ValueError when half a hand would be left over"
@@ -294,12 +344,34 @@ assert_close(
     hint=hint,
 )
 for dtype in (torch.float64, torch.bfloat16):
-    got = SinusoidalPositions(12)(x.to(dtype)).dtype
-    if got != dtype:
-        raise CheckFailure(f"x is {dtype}, the output {got}", hint="the output has the dtype of x")
+    output = SinusoidalPositions(12)(x.to(dtype))
+    same = "the output has the dtype of x"
+    checked(output, (3, 7, 12), what=f"output for x in {dtype}", hint=same, dtype=dtype)
+far = 100_000 + offset
+layer = SinusoidalPositions(12)
+vectors = layer.vectors(7, offset=far, device=device, dtype=torch.float64)
+assert_shape(vectors, (7, 12), what="vectors far from the start", hint=no_table)
+exact = ReferencePositions(12).vectors(7, offset=far, device=device, dtype=torch.float64)
+hint = "in the dtype that was asked for"
+checked(vectors, (7, 12), what="vectors far from the start", hint=hint, dtype=torch.float64)
+digits = "for float64 compute the angles in float64: far from the start float32 has few digits"
+if not torch.allclose(vectors, exact, rtol=0, atol=1e-5):
+    # Digits that position_angles has lost are lost there.
+    angles = position_angles(torch.arange(far, far + 7, device=device), 12)
+    mend = "if position_angles fails its tests, mend that first"
+    checked(angles, (7, 6), what="angles", hint=mend, dtype=torch.float64)
+    exact = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
+    if not torch.allclose(vectors, exact, rtol=0, atol=1e-5):
+        raise CheckFailure("vectors far from the start have lost digits in float64", hint=digits)
+nowhere = torch.zeros(2, 7, 12, dtype=torch.float64).to(device)
+output = layer(nowhere.clone(), offset=far)
+checked(output, (2, 7, 12), what="output far from the start", hint=hint, dtype=torch.float64)
+if not torch.allclose(output, nowhere + exact, rtol=0, atol=1e-5):
+    hint = "forward asks vectors(...) for the offset and the dtype of x"
+    raise CheckFailure("the output far from the start has lost digits in float64", hint=hint)
 nothing = torch.zeros(2, 3, 12, dtype=torch.bfloat16).to(device)
 output = SinusoidalPositions(12)(nothing.clone(), offset=1001)
-assert_shape(output, (2, 3, 12), what="output in bfloat16")
+checked(output, (2, 3, 12), what="output in bfloat16", dtype=torch.bfloat16)
 expected = ReferencePositions(12)(nothing.float(), offset=1001)
 if not torch.allclose(output.float(), expected, atol=0.05):
     raise CheckFailure(
@@ -326,7 +398,7 @@ assert_raises(ValueError, layer.vectors, 3, offset=-1, hint=hint)
 # $\cos(a + b) = \cos a \cos b - \sin a \sin b$: you know $b$, and $(\sin a, \cos a)$ is what the
 # matrix gets. Mind that the sine comes first. The blocks of all hands stand on the diagonal;
 # `torch.block_diag` puts them there. The chapter does it in
-# [The shift matrix](book:positional-encoding#shift-matrix).
+# [A shift is a rotation](book:positional-encoding#shift-matrix).
 
 # %% solution="shift_matrix" of="course_lib.layers.positional"
 
@@ -335,8 +407,7 @@ assert_raises(ValueError, layer.vectors, 3, offset=-1, hint=hint)
 turn = shift_matrix(3, 2)
 one_matrix = "one matrix (d_model, d_model); if position_angles fails its tests, mend that first"
 assert_shape(turn, (2, 2), what="shift_matrix(3, 2)", hint=one_matrix)
-if turn.dtype != torch.float64:
-    raise CheckFailure(f"the matrix is {turn.dtype}", hint="the result is float64")
+checked(turn, (2, 2), what="the matrix", hint="the result is float64", dtype=torch.float64)
 here = torch.tensor([math.sin(2.0), math.cos(2.0)], dtype=torch.float64)
 there = torch.tensor([math.sin(5.0), math.cos(5.0)], dtype=torch.float64)
 back = torch.tensor([math.sin(-1.0), math.cos(-1.0)], dtype=torch.float64)
@@ -396,10 +467,8 @@ from course_lib.layers.positional import shift_matrix as reference_matrix
 
 for d_model in (4, 10):
     offset = int(torch.randint(-20, 20, ()))
-    moving = shift_matrix(offset, d_model)
-    assert_shape(moving, (d_model, d_model), what="the matrix")
-    if moving.dtype != torch.float64:
-        raise CheckFailure(f"the matrix is {moving.dtype}", hint="the result is float64")
+    in_float64 = {"hint": "the result is float64", "dtype": torch.float64}
+    moving = checked(shift_matrix(offset, d_model), (d_model,) * 2, what="the matrix", **in_float64)
     # To float32's digits: whether the angles keep more is a check of its own.
     expected = reference_matrix(offset, d_model).float()
     assert_close(
@@ -439,7 +508,8 @@ assert_close(
     RotaryPositions(2)(x.clone()),
     torch.tensor([[1.0, 0.0], [cos(1), sin(1)], [-sin(2), cos(2)]]).to(device),
     what="the output",
-    hint="(x, y) becomes (x cos - y sin, x sin + y cos)",
+    hint="if position_angles fails its tests, mend that first; then: (x, y) becomes "
+    "(x cos - y sin, x sin + y cos)",
     mistakes={
         "turned the other way round": (
             torch.tensor([[1.0, 0.0], [cos(1), -sin(1)], [sin(2), cos(2)]]).to(device)
@@ -494,8 +564,10 @@ assert_keeps_inputs(layer, x, hint="writing into x[..., 0::2] changes the caller
 layer = RotaryPositions(8)
 query, key = torch.randn(8).to(device), torch.randn(8).to(device)
 queries, keys = layer(query.repeat(6, 1)), layer(key.repeat(6, 1))  # the same at six places
-near, far = queries[1] @ keys[0], queries[5] @ keys[4]
 first = "if position_angles, or the test of one hand, fails, mend that first"
+for turned_vectors in (queries, keys):
+    checked(turned_vectors, (6, 8), hint=first)
+near, far = queries[1] @ keys[0], queries[5] @ keys[4]
 hint = f"turn each pair by its hand's angle, and do nothing else; {first}"
 assert_close(far, near, what="the product of a query and the key before it, further on", hint=hint)
 hint = f"what is turned keeps its length; {first}"
@@ -535,18 +607,32 @@ hint = "base is 10,000 unless it is given"
 assert_close(RotaryPositions(6)(x), expected, what="the output without a base", hint=hint)
 for dtype in (torch.float64, torch.bfloat16):
     x = torch.randn(2, 3, 4, dtype=dtype).to(device)
-    got = RotaryPositions(4)(x).dtype
-    if got != dtype:
-        raise CheckFailure(f"x is {dtype}, the output {got}", hint="the output has the dtype of x")
+    same = "the output has the dtype of x"
+    checked(RotaryPositions(4)(x), (2, 3, 4), what=f"output for {dtype}", hint=same, dtype=dtype)
+x = torch.randn(5, 6, dtype=torch.float64).to(device)
+far = int(torch.randint(100_000, 110_000, ()))
+output = RotaryPositions(6)(x.clone(), offset=far)
+checked(output, (5, 6), what="the output far from the start", dtype=torch.float64)
+exact = ReferencePositions(6)(x, offset=far)
+if not torch.allclose(output, exact, rtol=0, atol=1e-5):
+    # Digits that position_angles has lost are lost there.
+    angles = position_angles(torch.arange(far, far + 5, device=device), 6)
+    checked(angles, (5, 3), what="angles", hint=first, dtype=torch.float64)
+    turned = torch.view_as_complex(x.view(5, 3, 2)) * torch.polar(torch.ones_like(angles), angles)
+    exact = torch.view_as_real(turned).flatten(-2)
+    if not torch.allclose(output, exact, rtol=0, atol=1e-5):
+        hint = "for x in float64 compute the angles in float64: far off, float32 has few digits"
+        raise CheckFailure("the output far from the start has lost digits in float64", hint=hint)
 ones = torch.ones(2, 3, 12, dtype=torch.bfloat16).to(device)
 output = RotaryPositions(12)(ones.clone(), offset=1001)
-assert_shape(output, (2, 3, 12), what="the output in bfloat16")
+checked(output, (2, 3, 12), what="the output in bfloat16", dtype=torch.bfloat16)
 expected = ReferencePositions(12)(ones.float(), offset=1001)
 if not torch.allclose(output.float(), expected, atol=0.05):
     raise CheckFailure(
         "for x in bfloat16, the output at positions 1001 to 1003 differs from what is expected",
         hint="compute the angles in float32 or more, and cast the sines and cosines",
     )
+x = torch.randn(2, 3, 4).to(device)
 assert_shape(RotaryPositions(4, base=1.5)(x), (2, 3, 4), what="the output for base=1.5")
 hint = "head_dim must be positive and even, base above 1, offset not negative: raise ValueError"
 assert_raises(ValueError, RotaryPositions, 3, hint=hint)
@@ -598,6 +684,15 @@ assert_close(
     },
 )
 assert_raises(ValueError, FeedForward, 4, 8, activation="swish", hint="there are four: ValueError")
+the_function = (
+    "the attribute activation is the function itself, as the docstring says, not its name"
+)
+bending = torch.tensor([-2.0, -0.5, 0.0, 3.0]).to(device)
+kept = getattr(layer, "activation", None)
+if not callable(kept):
+    raise CheckFailure("the attribute activation is no function", hint=the_function)
+what = "what the attribute activation gives for relu"
+assert_close(kept(bending), F.relu(bending), what=what, hint=the_function)
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.feed_forward import FeedForward as ReferenceLayer
 
@@ -641,6 +736,11 @@ for activation in ("relu", "gelu", "gelu_tanh", "silu"):
             **others,
         },
     )
+    kept = getattr(student, "activation", None)
+    if not callable(kept):
+        raise CheckFailure("the attribute activation is no function", hint=the_function)
+    what = f"what the attribute activation gives for {activation}"
+    assert_close(kept(bending), functions[activation](bending), what=what, hint=the_function)
 for arguments in ((0, 8), (4, 0), (4, -1)):
     assert_raises(ValueError, FeedForward, *arguments, hint="sizes are at least 1: ValueError")
 for name in ("swish", "RELU", ""):
@@ -667,8 +767,7 @@ x = torch.randn(50, 64).to(device)  # up_projection.weight is zero: what x holds
 layer.eval()
 assert_close(layer(x), torch.full_like(x, 2.0), what="output in evaluation", hint=off)
 layer.train()
-output = layer(x)
-assert_shape(output, (50, 64), what="output in training")
+output = checked(layer(x), (50, 64), what="output in training")
 values = set(output.detach().flatten().round(decimals=3).tolist())
 hint = {
     (2.0,): "dropout acts on the inner activations, and nothing is dropped from them",
@@ -692,9 +791,10 @@ layer.load_state_dict(
 )
 layer.eval()
 kept = float(F.gelu(torch.ones(())))
-if torch.allclose(layer(x), torch.full_like(x, 1 + kept), atol=1e-3):  # the values' own check
+output = checked(layer(x), (50, 64), what="output with gelu")
+if torch.allclose(output, torch.full_like(x, 1 + kept), atol=1e-3):  # the values' own check
     layer.train()
-    output = layer(x)
+    output = checked(layer(x), (50, 64), what="output with gelu, in training")
     right = ((output - 1).abs() < 0.01) | ((output - 1 - 2 * kept).abs() < 0.01)
     if not bool(right.all()):
         raise CheckFailure(
@@ -703,7 +803,8 @@ if torch.allclose(layer(x), torch.full_like(x, 1 + kept), atol=1e-3):  # the val
         )
 layer = FeedForward(4, 8).to(device).train()
 x = torch.randn(5, 4).to(device)
-assert_close(layer(x), layer(x), what="a second call without dropout", hint="dropout starts at 0")
+output = checked(layer(x), (5, 4))
+assert_close(layer(x), output, what="a second call without dropout", hint="dropout starts at 0")
 assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 0 to 1: ValueError")
 ### END HIDDEN TESTS
 
@@ -811,26 +912,33 @@ for shape in ((3, 5), (2, 3, 5), (2, 2, 3, 5)):
         mistakes=mistakes,
     )
 assert_keeps_inputs(layer_norm, x, weight, bias, hint="x -= mean changes the caller's tensor")
-got = layer_norm(x.double(), weight.double(), bias.double()).dtype
-if got != torch.float64:
-    raise CheckFailure(f"x is float64, the output {got}", hint="the output has the dtype of x")
+output = layer_norm(x.double(), weight.double(), bias.double())
+same = "the output has the dtype of x"
+checked(output, (2, 2, 3, 5), what="output for x in float64", hint=same, dtype=torch.float64)
 ### END HIDDEN TESTS
 
 # %% test="layer_norm-eps" points=1 read="layer-normalization#which-mean"
 # Epsilon is added to the variance, under the root
-x = torch.tensor([[-1.0, 1.0], [0.0, 0.0]]).to(device)
+x = torch.tensor([[-2.0, 2.0], [0.0, 0.0]]).to(device)
 x = x.repeat(1, 10_000)  # so wide that d_model - 1 is as good as d_model
 weight, bias = torch.ones(20_000).to(device), torch.zeros(20_000).to(device)
-# The variances are 1 and 0. With an eps of 3 the first root is 2.
+# The variances are 4 and 0. With an eps of 5 the first root is 3.
+over_tokens = (
+    "means run over the tokens; they belong over the last dimension: see the test of values"
+)
 assert_close(
-    layer_norm(x, weight, bias, eps=3.0),
-    x / 2,
+    layer_norm(x, weight, bias, eps=5.0),
+    x / 3,
     what="output",
     hint="the variance of a constant vector is 0: add eps to it, under the root",
     mistakes={
-        "eps is added to the root; add it to the variance, under the root": x / 4,
-        "eps has no effect": x,
-        "eps is squared: it is added to the variance as it is": x / 10**0.5,
+        "eps is added to the root; add it to the variance, under the root": x / 7,
+        "eps is fixed; use the argument eps": x / 2,
+        "eps is squared: it is added to the variance as it is": x / 29**0.5,
+        "eps is the least that the variance may be; add it to the variance": x / 5**0.5,
+        "the root is missing: see the test of values": x / 9,
+        over_tokens: (x - x.mean(0)) / 6**0.5,
+        "means run over tokens and entries: see the test of values": x / 7**0.5,
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -848,22 +956,25 @@ def shrunk(divisor):
 
 
 eps = 2.0 + float(torch.rand(()))
-output = layer_norm(x, weight, bias, eps=eps)
-assert_shape(output, (12, 10_000), what="output")
+added = "sqrt(variance + eps); if the test of values fails, mend that before this"
+output = checked(layer_norm(x, weight, bias, eps=eps), (12, 10_000), hint=added)
 expected = shrunk((sizes**2 + eps).sqrt())
 mistakes = {
     "eps is added to the root; add it to the variance, under the root": shrunk(sizes + eps),
-    "eps has no effect": shrunk(sizes),
+    "eps is fixed; use the argument eps": shrunk((sizes**2 + 1e-5).sqrt()),
+    "eps is the least that the variance may be; add it to the variance": shrunk(
+        (sizes**2).clamp(min=eps).sqrt()
+    ),
+    "the root is missing: see the test of values": shrunk(sizes**2 + eps),
+    "means run over other tokens too: see the test of values": x / ((sizes**2).mean() + eps) ** 0.5,
     "eps is subtracted": shrunk((sizes**2 - eps).abs().sqrt()),
     "eps is squared: it is added to the variance as it is": (shrunk((sizes**2 + eps**2).sqrt())),
-    "eps is fixed; use the argument": shrunk((sizes**2 + 1e-5).sqrt()),
 }
 if not torch.allclose(output, expected, rtol=1e-3):
     known = [words for words, y in mistakes.items() if torch.allclose(output, y, rtol=1e-3)]
-    hint = "sqrt(variance + eps); if the test of values fails, mend that before this"
-    raise CheckFailure("eps does not act as the formula says", hint=(known or [hint])[0])
+    raise CheckFailure("eps does not act as the formula says", hint=(known or [added])[0])
 x = 3e-3 * x.sign()  # variances of 9e-6, about as much as eps
-output = layer_norm(x, weight, bias)
+output = checked(layer_norm(x, weight, bias), (12, 10_000), hint=added)
 if not torch.allclose(output, x / (9e-6 + 1e-5) ** 0.5, rtol=1e-3):
     raise CheckFailure(
         "output for small x, without an eps given, differs from what is expected",
@@ -871,8 +982,8 @@ if not torch.allclose(output, x / (9e-6 + 1e-5) ** 0.5, rtol=1e-3):
     )
 constant = torch.full((2, 3, 4), 5.0).to(device)
 weight, bias = torch.ones(4).to(device), torch.full((4,), 2.0).to(device)
-if not bool(layer_norm(constant, weight, bias).isfinite().all()):
-    raise CheckFailure("a constant vector gives NaN", hint="its variance is 0: add eps to it")
+hint = "the variance of a constant vector is 0: add eps to it"
+checked(layer_norm(constant, weight, bias), (2, 3, 4), what="output for constants", hint=hint)
 ### END HIDDEN TESTS
 
 # %% solution="rms_norm" of="course_lib.layers.normalization" forbids="torch.nn.LayerNorm torch.nn.functional.layer_norm torch.layer_norm torch.nn.RMSNorm torch.nn.functional.rms_norm torch.rms_norm course_lib.layers.normalization.RMSNorm"
@@ -912,6 +1023,7 @@ from course_lib.layers.normalization import rms_norm as reference_norm
 
 weight = torch.randn(6).to(device)
 x = (torch.randn(2, 3, 6) + 1).to(device)
+x[0, 0] = 0.0  # whose mean square is nothing but eps
 for eps in (1e-6, 2.0):
     square = x.square().mean(-1, keepdim=True)
     assert_close(
@@ -929,6 +1041,7 @@ for eps in (1e-6, 2.0):
             "the weight is missing": x / (square + eps).sqrt(),
             "the root is missing": x / (square + eps) * weight,
             "eps is missing: add it to the mean square": x / square.sqrt() * weight,
+            "eps is fixed; use the argument eps": x / (square + 1e-6).sqrt() * weight,
             "eps is added to the root; add it to the mean square": (
                 x / (square.sqrt() + eps) * weight
             ),
@@ -962,17 +1075,25 @@ assert_keeps_inputs(rms_norm, x, weight, hint="x /= ... changes the caller's ten
 # %% test="LayerNorm-parameters" points=1 read="layer-normalization#which-mean"
 # Gain and bias are parameters that start by changing nothing, and eps is kept
 layer = LayerNorm(4).to(device)
+trained = "self.weight = nn.Parameter(torch.ones(d_model)), self.bias likewise with zeros: only a "
+trained += "parameter is trained, saved, and moved from device to device"
+for name in ("weight", "bias"):
+    if not isinstance(getattr(layer, name, None), nn.Parameter):
+        raise CheckFailure(f"{name} is no parameter of the layer", hint=trained)
 hint = "a weight for each entry; at first it must change nothing, so each is 1"
 assert_close(layer.weight, torch.ones(4).to(device), what="weight at the start", hint=hint)
 hint = "a bias for each entry; at first it must change nothing, so each is 0"
 assert_close(layer.bias, torch.zeros(4).to(device), what="bias at the start", hint=hint)
-layer(torch.randn(2, 3, 4).to(device)).square().sum().backward()
+checked(layer(torch.randn(2, 3, 4).to(device)), (2, 3, 4)).square().sum().backward()
 hint = "make it an nn.Parameter and use it in forward"
 assert_shape(layer.weight.grad, (4,), what="gradient of weight", hint=hint)
 ### BEGIN HIDDEN TESTS
-hint = "self.weight = nn.Parameter(torch.ones(d_model)), self.bias likewise with zeros"
+for name in ("weight", "bias"):
+    if not isinstance(getattr(layer, name, None), nn.Parameter):
+        raise CheckFailure(f"{name} is no parameter of the layer", hint=trained)
 if set(layer.state_dict()) != {"weight", "bias"}:
-    raise CheckFailure(f"the parameters are {sorted(layer.state_dict())}", hint=hint)
+    raise CheckFailure(f"the parameters are {sorted(layer.state_dict())}", hint=trained)
+hint = "weight starts at 1, bias at 0"
 assert_close(layer.weight, torch.ones(4).to(device), what="weight at the start", hint=hint)
 assert_close(layer.bias, torch.zeros(4).to(device), what="bias at the start", hint=hint)
 # -1 and 1 in a wide vector: neither the mean nor d_model - 1 is at stake here.
@@ -981,8 +1102,7 @@ for eps in (1e-5, 3.0):
     layer = LayerNorm(20_000, eps=eps).to(device)
     weight, bias = torch.rand(20_000) + 1, torch.rand(20_000)
     layer.load_state_dict({"weight": weight, "bias": bias})
-    output = layer(x)
-    assert_shape(output, (1, 20_000), what="output")
+    output = checked(layer(x), (1, 20_000))
     expected = x / (1 + eps) ** 0.5 * weight.to(device) + bias.to(device)
     if not torch.allclose(output, expected, rtol=1e-3, atol=1e-3):
         raise CheckFailure(
@@ -990,9 +1110,12 @@ for eps in (1e-5, 3.0):
             hint="forward hands weight, bias and eps on; mend layer_norm before this",
         )
 output.square().sum().backward()
+hint = "make it an nn.Parameter and use it in forward"
 for name in ("weight", "bias"):
     assert_shape(getattr(layer, name).grad, (20_000,), what=f"gradient of {name}", hint=hint)
-output = LayerNorm(20_000).to(device)(3e-3 * x)  # a variance of 9e-6, about as much as eps
+output = checked(
+    LayerNorm(20_000).to(device)(3e-3 * x), (1, 20_000)
+)  # a variance of 9e-6, about as much as eps
 if not torch.allclose(output, 3e-3 * x / (9e-6 + 1e-5) ** 0.5, rtol=1e-3):
     raise CheckFailure("another eps than 1e-5 at the start", hint="it is 1e-5 unless given")
 hint = "d_model and eps must be positive: raise ValueError"
@@ -1077,6 +1200,10 @@ assert_close(
         order: torch.tensor([4.0, 6.0]).to(device),
         "an average over the tokens; it is a sum": torch.tensor([1.0, -1.0]).to(device),
         "multiply by the normalised x, not by x": (upstream * x).sum(0),
+        "the variance divides by d_model": torch.tensor([2.0, -2.0]).to(device) / 2**0.5,
+        "means run over the tokens; they belong over the last dimension": (
+            upstream * (x - x.mean(0)) / x.std(0, unbiased=False)
+        ).sum(0),
     },
 )
 assert_close(gradients[2], torch.tensor([4.0, 6.0]).to(device), what="gradient of bias", hint=order)
@@ -1109,6 +1236,8 @@ for shape in ((4,), (3, 4), (2, 3, 4)):
         raise CheckFailure("three gradients should be returned", hint=order)
     mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, unbiased=False)
     count = x.numel() // 4  # tokens
+    across = 0 if x.dim() == 1 else -2
+    spread = (x.var(across, keepdim=True, unbiased=False) + 0.5).sqrt()
     assert_close(
         gradients[1],
         gain_gradient,
@@ -1121,6 +1250,15 @@ for shape in ((4,), (3, 4), (2, 3, 4)):
             "an average over the tokens; it is a sum": gain_gradient / count,
             "eps stands under the root": (
                 (upstream * (x - mean) / (variance.sqrt() + 0.5)).reshape(-1, 4).sum(0)
+            ),
+            "eps is fixed; use the argument eps": (
+                (upstream * (x - mean) / (variance + 1e-5).sqrt()).reshape(-1, 4).sum(0)
+            ),
+            "the variance divides by d_model": (
+                (upstream * (x - mean) / (variance * 4 / 3 + 0.5).sqrt()).reshape(-1, 4).sum(0)
+            ),
+            "means run over the tokens; they belong over the last dimension": (
+                (upstream * (x - x.mean(across, keepdim=True)) / spread).reshape(-1, 4).sum(0)
             ),
         }
         | ({order: bias_gradient} if len(shape) > 1 else {}),
@@ -1145,26 +1283,29 @@ weight = (0.5 + torch.rand(5)).to(device)
 with torch.no_grad():
     x_gradient = layer_norm_backward(upstream, x, weight)[0]
 hint = "three gradients are returned, that of x first, in the shape of x"
-assert_shape(x_gradient, (2, 3, 5), what="gradient of x", hint=hint)
+checked(x_gradient, (2, 3, 5), what="gradient of x", hint=hint)
+in_words = "adding the same to all entries of a token changes nothing: subtract the mean of v"
+if bool((x_gradient.sum(-2).abs() < 1e-4).all()):
+    in_words = "means run over the tokens; they belong over the last dimension"
 assert_close(
     x_gradient.sum(-1),
     torch.zeros(2, 3).to(device),
     what="the sum of each token's gradient",
-    hint="adding the same to all entries of a token changes nothing: subtract the mean of v",
+    hint=in_words,
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.normalization import layer_norm as reference_norm
 
 
-def mean(t):
-    """Average over the entries of each token."""
-    return t.mean(-1, keepdim=True)
+def mean(t, dim=-1):
+    """Average, over the entries of each token if nothing else is said."""
+    return t.mean(dim, keepdim=True)
 
 
-def gradient(x, v, root, *, by_mean=1, by_variance=1):
+def gradient(x, v, root, *, by_mean=1, by_variance=1, dim=-1):
     """Return the gradient to x, with more or less of it left out."""
-    normal = (x - mean(x)) / root
-    return (v - by_mean * mean(v) - by_variance * normal * mean(v * normal)) / root
+    normal = (x - mean(x, dim)) / root
+    return (v - by_mean * mean(v, dim) - by_variance * normal * mean(v * normal, dim)) / root
 
 
 for shape, dtype in (((4, 5), torch.float64), ((2, 3, 6), torch.float64), ((2, 6), torch.float32)):
@@ -1197,6 +1338,10 @@ for shape, dtype in (((4, 5), torch.float64), ((2, 3, 6), torch.float64), ((2, 6
             ),
             "eps stands under the root": gradient(x, v, variance.sqrt() + 0.5),
             "eps is not used": gradient(x, v, variance.sqrt()),
+            "eps is fixed; use the argument eps": gradient(x, v, (variance + 1e-5).sqrt()),
+            "means run over the tokens; they belong over the last dimension": gradient(
+                x, v, (x.var(-2, keepdim=True, unbiased=False) + 0.5).sqrt(), dim=-2
+            ),
             "the signs of the two corrections: both are subtracted": (
                 gradient(x, v, root, by_mean=-1, by_variance=-1)
             ),
@@ -1229,7 +1374,7 @@ assert_keeps_inputs(layer_norm_backward, upstream, small.detach(), weight, hint=
 # Then write a detective that finds it *without* eyes: `diagnose_layer_norm` gets a function that it
 # can only call, and names what is wrong with it. You choose the inputs; choose them so that each
 # mistake shows. A small vector? A large eps? The same token in other company? See
-# [Common mistakes](book:layer-normalization#normalisation-mistakes).
+# [A museum of mistakes](book:layer-normalization#normalisation-mistakes).
 #
 # | verdict | what is meant |
 # |---|---|
@@ -1237,7 +1382,7 @@ assert_keeps_inputs(layer_norm_backward, upstream, small.detach(), weight, hint=
 # | `"divides by d_model - 1"` | the variance is the unbiased one |
 # | `"eps outside the root"` | the deviation plus eps divides |
 # | `"mixes the tokens"` | what a token becomes depends on the other tokens, or other sentences |
-# | `"keeps the mean"` | the mean is not subtracted before the division |
+# | `"keeps the mean"` | `x` itself is divided: by the deviation or the root of the mean square |
 #
 # The hidden test shows your detective suspects that it has not met, each with at most one of these
 # mistakes, and innocent ones among them. All are called as `norm(x, weight, bias, eps=...)` with
@@ -1337,6 +1482,11 @@ hint = "nothing is wrong with it: what does your detective hold against it?"
 assert_equal(
     diagnose_layer_norm(innocent[0]), "right", what="the verdict on PyTorch's own", hint=hint
 )
+verdict = diagnose_layer_norm(
+    lambda x, weight, bias, *, eps=1e-5: F.rms_norm(x, weight.shape, weight, eps) + bias
+)
+hint = "it divides x itself by the root of the mean square: its mean is still there"
+assert_equal(verdict, "keeps the mean", what="the verdict on an RMSNorm with a bias", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.normalization import layer_norm as reference_norm
 
@@ -1410,9 +1560,9 @@ for title, suspect, verdict in (
 # - **pre:** $x + f(\mathrm{norm}(x))$, as in nearly all since: the road itself stays free.
 #
 # Dropout acts on what the layer says, before it is added. See
-# [Before or after](book:residual-connections#pre-and-post-norm). `check_norm_position`, imported
-# above, raises the ValueError that the docstring promises. The sublayer comes with each call: an
-# attention needs masks, which only the caller knows.
+# [Pre-norm and post-norm](book:residual-connections#pre-and-post-norm). `check_norm_position`,
+# imported above, raises the ValueError that the docstring promises. The sublayer comes with each
+# call: an attention needs masks, which only the caller knows.
 
 # %% solution="Residual" of="course_lib.layers.residual"
 
@@ -1421,6 +1571,9 @@ for title, suspect, verdict in (
 norm = call_beside(nn.Tanh, beside=Residual)  # any module will do, as long as one sees its effect
 x = torch.randn(2, 3, 4).to(device)
 layer = Residual(norm, norm_position="post")
+as_given = "keep it as it was given, as the docstring says: self.norm_position = norm_position"
+kept = getattr(layer, "norm_position", None)
+assert_equal(kept, "post", what="the attribute norm_position", hint=as_given)
 assert_close(
     layer(x.clone(), lambda y: 2 * y),
     torch.tanh(3 * x),
@@ -1440,6 +1593,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 x = torch.randn(3, 5, 4).to(device).requires_grad_()
 shift = torch.randn(4).to(device)
+assert_equal(kept, "post", what="the attribute norm_position", hint=as_given)
 output = layer(x, lambda y: y**2 + shift)
 assert_close(
     output,
@@ -1473,6 +1627,9 @@ for name in ("", "middle", "Post"):
 norm = call_beside(nn.Tanh, beside=Residual)
 x = torch.randn(2, 3, 4).to(device)
 layer = Residual(norm, norm_position="pre")
+as_given = "keep it as it was given, as the docstring says: self.norm_position = norm_position"
+kept = getattr(layer, "norm_position", None)
+assert_equal(kept, "pre", what="the attribute norm_position", hint=as_given)
 assert_close(
     layer(x.clone(), lambda y: 2 * y),
     x + 2 * torch.tanh(x),
@@ -1492,6 +1649,7 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 x = torch.randn(3, 5, 4).to(device).requires_grad_()
 shift = torch.randn(4).to(device)
+assert_equal(kept, "pre", what="the attribute norm_position", hint=as_given)
 output = layer(x, lambda y: y**2 + shift)
 assert_close(
     output,
@@ -1529,12 +1687,11 @@ for position in ("pre", "post"):
     norm = call_beside(nn.Identity, beside=Residual)
     layer = Residual(norm, norm_position=position, dropout=0.5)
     layer.eval()
-    output = layer(x.clone(), lambda y: 1 + 0 * y)
-    assert_shape(output, (50, 64), what="output")
+    output = checked(layer(x.clone(), lambda y: 1 + 0 * y), (50, 64))
     if bool((output != output.max()).any()):  # what it is, is the business of the other checks
         raise CheckFailure("in evaluation something is dropped", hint=off)
     layer.train()
-    output = layer(x.clone(), lambda y: 1 + 0 * y)
+    output = checked(layer(x.clone(), lambda y: 1 + 0 * y), (50, 64), what="output in training")
     values = sorted(set(output.flatten().round(decimals=3).tolist()))
     hint = {
         (11.0,): "nothing is dropped: dropout acts on what the sublayer says",
@@ -1597,10 +1754,10 @@ assert_raises(
 # ## And now: name a moon
 #
 # Below, your blocks are stacked: positions, then twice an attention (that of the last homework)
-# and a feed-forward layer, each on its residual road, with a norm before it. For a few seconds the
-# stack reads the names of the moons of our planets, letter by letter, always guessing the next one.
-# Then nobody tells it letters any more: it goes on by itself, and names moons that no telescope has
-# found. Which planet might each belong to?
+# and a feed-forward layer, each on its residual road, with a norm before it. For some six seconds
+# the stack reads the names of the moons of our planets, letter by letter, always guessing the next
+# one. Then nobody tells it letters any more: it goes on by itself, and names moons that no
+# telescope has found. Which planet might each belong to?
 #
 # Afterwards play with it: more steps, and it learns the old names by heart; `"post"` for `"pre"`;
 # `dream(boldness=1.5)` in a cell of your own.

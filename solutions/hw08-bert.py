@@ -91,14 +91,25 @@ def new_generator():
     return torch.Generator().manual_seed(int(torch.randint(2**31, ())))
 
 
-def as_pair(result):
-    """Give the two tensors that a function returned, if there are two."""
+def checked(result, shape, *, what="output", hint="", dtype=torch.float32):
+    """Give what was returned, once its shape, its dtype and its finiteness are known."""
+    assert_shape(result, shape, what=what, hint=hint)
+    assert_close(result, result.detach().nan_to_num().to(dtype), what=what, hint=hint)
+    return result
+
+
+def as_pair(result, token_ids, *, wanted=("token_ids", "labels")):
+    """Give the two tensors that were made of tokens; those wanted are known to be like them."""
     try:
-        token_ids, labels = result
+        changed, labels = result
     except (TypeError, ValueError):
         hint = "return MaskedTokens(token_ids=..., labels=...)"
         raise CheckFailure("two results are expected", hint=hint) from None
-    return token_ids, labels
+    alike = "token_ids and labels have the shape and the dtype of the tokens that come in"
+    for what, ids in (("token_ids", changed), ("labels", labels)):
+        if what in wanted:
+            checked(ids, token_ids.shape, what=what, hint=alike, dtype=torch.int64)
+    return changed, labels
 
 
 def assert_share(part, whole, low, high, *, what, hint=""):
@@ -106,6 +117,19 @@ def assert_share(part, whole, low, high, *, what, hint=""):
     share = int(part.sum()) / max(int(whole.sum()), 1)
     if not low <= share <= high:
         raise CheckFailure(f"{what}: {share:.0%}, expected about {(low + high) / 2:.0%}", hint=hint)
+
+
+def assert_parameters(actual, expected, *, what, hint):
+    """Check names and sizes of the parameters in a state; where many differ, a few are named."""
+    for verb, names in (
+        ("lacks", set(expected) - set(actual)),
+        ("has", set(actual) - set(expected)),
+    ):
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            raise CheckFailure(f"{what} {verb} {', '.join(sorted(names)[:3])}{more}", hint=hint)
+    for name, tensor in expected.items():
+        assert_shape(actual[name], tensor.shape, what=name, hint=hint)
 
 
 # %% [markdown]
@@ -203,8 +227,8 @@ for length, expected in ((most, ["a"] + ["##a"] * (most - 1)), (most + 1, ["[UNK
     found = split_word("a" * length, pieces, max_characters=most)
     assert_equal(found, expected, what="a word near the limit", hint="longer than max_characters")
 hint = "100 are allowed unless max_characters says otherwise"
-found = len(split_word("a" * 100, pieces))
-assert_equal(found, 100, what="number of pieces of a word of 100", hint=hint)
+found = split_word("a" * 100, pieces)
+assert_equal(found, ["a"] + ["##a"] * 99, what="the pieces of a word of 100", hint=hint)
 assert_equal(
     split_word("a" * 101, pieces), ["[UNK]"], what="a word of 101", hint="100 is the limit"
 )
@@ -240,7 +264,11 @@ token_ids = torch.tensor([[11, 12, 13, 14, 15]]).to(device)
 chosen = torch.tensor([[True, True, True, False, True]]).to(device)
 fate = torch.tensor([[0.5, 0.85, 0.95, 0.1, 0.79]]).to(device)
 random_ids = torch.tensor([[21, 22, 23, 24, 25]]).to(device)
-changed, _ = as_pair(corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=4))
+changed, _ = as_pair(
+    corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=4),
+    token_ids,
+    wanted=["token_ids"],
+)
 assert_close(
     changed,
     torch.tensor([[4, 22, 13, 14, 4]]).to(device),
@@ -267,7 +295,9 @@ for pair in ((), (0.5, 0.25), (0.0, 0.1), (1.0, 0.0), (0.5, 0.0)):
     shares = dict(zip(("mask_share", "random_share"), pair, strict=False))
     arguments = {"fate": fate, "random_ids": random_ids, "mask_id": 3, **shares}
     expected = reference_corrupt(token_ids, chosen, **arguments)
-    changed, _ = as_pair(corrupt_tokens(token_ids, chosen, **arguments))
+    changed, _ = as_pair(
+        corrupt_tokens(token_ids, chosen, **arguments), token_ids, wanted=["token_ids"]
+    )
     everywhere = reference_corrupt(token_ids, torch.ones_like(chosen), **arguments)
     assert_close(
         changed,
@@ -284,8 +314,10 @@ token_ids = torch.tensor([[11, 12, 13, 14]]).to(device)
 chosen = torch.tensor([[True, True, True, False]]).to(device)
 fate = torch.tensor([[0.5, 0.85, 0.95, 0.1]]).to(device)
 random_ids = torch.tensor([[21, 22, 23, 24]]).to(device)
-changed, labels = as_pair(
-    corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=4)
+_, labels = as_pair(
+    corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=4),
+    token_ids,
+    wanted=["labels"],
 )
 assert_close(
     labels,
@@ -312,7 +344,11 @@ random_ids = torch.randint(40, 60, (6, 20)).to(device)
 chosen, fate = (torch.rand(6, 20) < 0.5).to(device), torch.rand(6, 20).to(device)
 expected = token_ids.masked_fill(~chosen, -100)
 kept = fate >= 0.9
-_, labels = as_pair(corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=3))
+_, labels = as_pair(
+    corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=3),
+    token_ids,
+    wanted=["labels"],
+)
 assert_close(
     labels,
     expected,
@@ -364,10 +400,9 @@ token_ids = torch.randint(5, 30, (40, 50)).to(device)
 settings = {"mask_id": 4, "vocab_size": 30, "special_ids": [0, 1, 2, 3]}
 for probability, low, high in ((0.0, 0, 0), (0.5, 0.4, 0.6), (1.0, 1, 1)):
     _, labels = as_pair(
-        mask_tokens(token_ids, **settings, generator=new_generator(), probability=probability)
+        mask_tokens(token_ids, **settings, generator=new_generator(), probability=probability),
+        token_ids,
     )
-    hint = "a label for each token; if corrupt_tokens fails its tests, mend that first"
-    assert_shape(labels, (40, 50), what="labels", hint=hint)
     assert_share(
         labels != -100, token_ids > 4, low, high, what=f"chosen with probability {probability}",
         hint="choose where torch.rand(...) < probability",
@@ -375,11 +410,13 @@ for probability, low, high in ((0.0, 0, 0), (0.5, 0.4, 0.6), (1.0, 1, 1)):
 ### BEGIN HIDDEN TESTS
 token_ids = torch.randint(5, 30, (100, 400)).to(device)
 ordinary = token_ids > 4
-_, labels = as_pair(mask_tokens(token_ids, **settings, generator=new_generator()))
+_, labels = as_pair(mask_tokens(token_ids, **settings, generator=new_generator()), token_ids)
 hint = "choose where torch.rand(...) < probability"
 what = "chosen if nothing else is asked for"
 assert_share(labels != -100, ordinary, 0.137, 0.163, what=what, hint=hint)
-_, labels = as_pair(mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.4))
+_, labels = as_pair(
+    mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.4), token_ids
+)
 chosen = labels != -100
 assert_share(chosen, ordinary, 0.38, 0.42, what="chosen with probability 0.4", hint=hint)
 for what, part in (("in a row", chosen.double().mean(1)), ("in a column", chosen.double().mean(0))):
@@ -392,15 +429,25 @@ if bool((counts == counts[0]).all()):
     raise CheckFailure("in every row the same number of tokens is chosen", hint=hint)
 seed = int(torch.randint(2**31, ()))
 twice = [
-    as_pair(mask_tokens(token_ids, **settings, generator=torch.Generator().manual_seed(seed)))
+    as_pair(
+        mask_tokens(token_ids, **settings, generator=torch.Generator().manual_seed(seed)), token_ids
+    )
     for _ in range(2)
 ]
 hint = "draw every random number from the generator that is handed in"
 for name, first, second in zip(("token_ids", "labels"), *twice, strict=True):
     assert_close(first, second, what=f"{name}, drawn again with the same seed", hint=hint)
-other, _ = as_pair(mask_tokens(token_ids, **settings, generator=new_generator()))
+other, _ = as_pair(mask_tokens(token_ids, **settings, generator=new_generator()), token_ids)
 if torch.equal(other, twice[0][0]):
     raise CheckFailure("another generator gives the same tokens", hint=hint)
+few = token_ids[:20, :20]
+batches = [
+    as_pair(mask_tokens(few, **settings, generator=new_generator(), probability=0.4), few)
+    for _ in range(8)
+]
+if len({int((labels != -100).sum()) for _, labels in batches}) == 1:
+    hint = "each token is chosen by itself: a batch may hold any number of them"
+    raise CheckFailure("in every batch the same number of tokens is chosen", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="mask_tokens-specials" points=1 read="bert#masking-tokens"
@@ -409,7 +456,7 @@ token_ids = torch.tensor([[2, 7, 8, 9, 3, 10, 11, 3, 0, 0]]).repeat(200, 1).to(d
 settings = {"mask_id": 4, "vocab_size": 12, "special_ids": [0, 1, 2, 3]}
 special = torch.isin(token_ids, torch.tensor([0, 1, 2, 3], device=device))
 changed, labels = as_pair(
-    mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0)
+    mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
 )
 hint = "leave out special tokens when you choose: torch.isin finds them"
 assert_close(
@@ -426,7 +473,8 @@ settings = {"mask_id": 19, "vocab_size": 20, "special_ids": special_ids}
 special = torch.isin(token_ids, torch.tensor(special_ids, device=device))
 for probability in (0.5, 1.0):
     changed, labels = as_pair(
-        mask_tokens(token_ids, **settings, generator=new_generator(), probability=probability)
+        mask_tokens(token_ids, **settings, generator=new_generator(), probability=probability),
+        token_ids,
     )
     nothing = torch.full_like(token_ids[special], -100)
     assert_close(labels[special], nothing, what="labels of special tokens", hint=hint)
@@ -455,35 +503,80 @@ assert_raises(TypeError, mask_tokens, token_ids.int(), **rest, vocab_size=20, hi
 # Of the chosen tokens, 80 % become [MASK], 10 % a random token, 10 % stay
 token_ids = torch.randint(5, 1000, (40, 50)).to(device)
 settings = {"mask_id": 4, "vocab_size": 1000, "special_ids": [0, 1, 2, 3]}
+mend = "if corrupt_tokens fails its tests, mend that first"
+USUAL_SHARES = {  # masked, replaced and kept, of the chosen, in percent
+    (100, 0, 0): "every chosen token is masked: draw a fate for each, evenly from 0 to 1",
+    (0, 100, 0): "every chosen token is replaced: 80 % become [MASK]",
+    (0, 0, 100): "every chosen token stays: 80 % become [MASK]",
+    (33, 33, 33): "the three fates are equally likely: leave the shares to corrupt_tokens",
+    (80, 20, 0): "no chosen token stays as it is: 10 % do",
+    (80, 0, 20): "no chosen token is replaced: 10 % become a random one",
+    (90, 0, 10): "no chosen token is replaced: 10 % become a random one, 80 % [MASK]",
+    (90, 10, 0): "no chosen token stays as it is: 10 % do, and 80 % become [MASK]",
+    (20, 10, 70): "fate is turned round: hand it on as it was drawn",
+}
+
+
+def assert_fates(token_ids, changed, chosen, *, slack, hint=""):
+    """Check the shares of the three fates, within so many percent; name the mistake they show."""
+    masked, kept = (changed == 4) & chosen, (changed == token_ids) & chosen
+    counts = torch.stack((masked.sum(), (chosen & ~masked & ~kept).sum(), kept.sum()))
+    shares = (100 * counts / chosen.sum().clamp(min=1)).tolist()
+
+    def are(expected, slack):
+        """Compare the shares."""
+        return all(abs(s - e) <= slack for s, e in zip(shares, expected, strict=True))
+
+    if not are((80, 10, 10), slack):
+        known = [words for usual, words in USUAL_SHARES.items() if are(usual, 4)]
+        found = "of the chosen, {:.0f} % are masked, {:.0f} % replaced and {:.0f} % kept"
+        own = "hand corrupt_tokens a fate for each token, drawn evenly from 0 to 1"
+        raise CheckFailure(
+            f"{found.format(*shares)}; expected about 80, 10 and 10",
+            hint=f"{mend}; then: {hint or [*known, own][0]}",
+        )
+
+
+def assert_all_chosen(labels):
+    """Check that with probability 1 every token is chosen, as none is special here."""
+    hint = f"the test of who is chosen comes first; {mend}"
+    all_chosen = torch.ones_like(labels, dtype=torch.bool)
+    assert_close(labels != -100, all_chosen, what="who is chosen with probability 1", hint=hint)
+
+
 changed, labels = as_pair(
-    mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0)
+    mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
 )
-everywhere = torch.ones_like(token_ids)
-hint = "hand corrupt_tokens a fate for each token, drawn evenly from 0 to 1, in a draw of its own"
-assert_share(changed == 4, everywhere, 0.74, 0.86, what="masked, of the chosen", hint=hint)
-assert_share(changed == token_ids, everywhere, 0.05, 0.15, what="kept, of the chosen", hint=hint)
+assert_all_chosen(labels)
+assert_fates(token_ids, changed, labels != -100, slack=6)
+in_vocabulary = "every id lies from 0 up to vocab_size - 1: see draw_ordinary_tokens"
+if bool(((changed < 0) | (changed >= 1000)).any()):
+    raise CheckFailure("token_ids holds what no vocabulary of 1000 has", hint=in_vocabulary)
 ### BEGIN HIDDEN TESTS
 token_ids = torch.randint(5, 1000, (100, 400)).to(device)
 changed, labels = as_pair(
-    mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.5)
+    mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
+)
+assert_all_chosen(labels)
+assert_fates(token_ids, changed, labels != -100, slack=1.5)
+changed, labels = as_pair(
+    mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.5), token_ids
 )
 chosen = labels != -100
-masked, kept = changed == 4, changed == token_ids
-assert_share(masked & chosen, chosen, 0.78, 0.82, what="masked, of the chosen", hint=hint)
-hint = "who is chosen and what becomes of it are two draws: use new random numbers for the second"
-assert_share(kept & chosen, chosen, 0.085, 0.115, what="kept, of the chosen", hint=hint)
-assert_share(
-    ~kept & ~masked & chosen, chosen, 0.085, 0.115, what="replaced, of the chosen", hint=hint
-)
-mend = "if corrupt_tokens fails its tests, mend that first"
+two_draws = "who is chosen and what becomes of it are two draws, with new numbers for the second"
+assert_fates(token_ids, changed, chosen, slack=2, hint=two_draws)
 hint = f"only chosen tokens may change; {mend}"
-everywhere = torch.ones_like(chosen)
+kept, everywhere = changed == token_ids, torch.ones_like(chosen)
 assert_close(kept | chosen, everywhere, what="where tokens stay if not chosen", hint=hint)
 hint = f"a label is what the token was, not what it became; {mend}"
 assert_close(labels[chosen], token_ids[chosen], what="labels of chosen tokens", hint=hint)
 token_ids = torch.randint(5, 15, (50, 100)).to(device)
 settings = {"mask_id": 4, "vocab_size": 15, "special_ids": [0, 1, 2, 3]}
-changed, _ = as_pair(mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0))
+changed, _ = as_pair(
+    mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
+)
+if bool(((changed < 0) | (changed >= 15)).any()):  # before anything is counted by its id
+    raise CheckFailure("token_ids holds what the vocabulary does not", hint=in_vocabulary)
 put_in = changed[(changed != token_ids) & (changed != 4)].bincount(minlength=15)[5:]
 hint = "the random tokens are all ordinary ones, each as likely as the others"
 if int(put_in.min()) < 12 or int(put_in.max()) > 110:
@@ -513,12 +606,19 @@ def make_documents(*lengths):
 
 
 def unpacked(pairs):
-    """Give first, second and label of each pair."""
+    """Give first, second and label of each pair, once they are known to be that."""
     hint = "return a list of NextSentencePair(first=..., second=..., label=...)"
     try:
-        return [tuple(pair) for pair in pairs]
-    except TypeError:
+        triples = [(first, second, label) for first, second, label in pairs]
+    except (TypeError, ValueError):
         raise CheckFailure("pairs are expected", hint=hint) from None
+    for first, second, label in triples:
+        if not (type(first) is str and type(second) is str):
+            raise CheckFailure("a pair should hold two sentences, as they were given", hint=hint)
+        is_number = type(label) is int or (type(label) is Tensor and label.dim() == 0)
+        if not (is_number and label in (0, 1)):
+            raise CheckFailure("a label is neither 0 nor 1", hint=hint)
+    return triples
 
 
 # %% test="next_sentence_pairs-order" points=1 read="bert#next-sentence-prediction"
@@ -543,6 +643,8 @@ assert_equal(
     },
 )
 for first, second, label in pairs:
+    an_int = "the label is the int 0 or 1; .item() makes one of a tensor"
+    assert_equal(type(label) is int, True, what="whether a label is an int", hint=an_int)
     if label == 0:
         number, place = first.split(".")
         hint = "label 0: the second is the true next one; label 1: it is random"
@@ -576,12 +678,12 @@ for too_few in ([], documents[1:2], [documents[1], [], []]):
 # %% test="next_sentence_pairs-balance" points=1 read="bert#next-sentence-prediction"
 # Half of the pairs follow each other
 pairs = unpacked(next_sentence_pairs(make_documents(61, 61), generator=new_generator()))
-labels = torch.tensor([label for _, _, label in pairs])
+labels = torch.tensor([int(label) for _, _, label in pairs])
 hint = "toss a coin for each pair: torch.randint(2, (), generator=generator)"
 assert_share(labels == 0, labels >= 0, 0.25, 0.75, what="pairs that follow each other", hint=hint)
 ### BEGIN HIDDEN TESTS
 pairs = unpacked(next_sentence_pairs(make_documents(201, 201), generator=new_generator()))
-labels = torch.tensor([label for _, _, label in pairs])
+labels = torch.tensor([int(label) for _, _, label in pairs])
 assert_share(labels == 0, labels >= 0, 0.35, 0.65, what="pairs that follow each other", hint=hint)
 changes = labels.diff() != 0
 hint = "each pair has its own coin; here the labels follow a pattern"
@@ -644,20 +746,21 @@ embeddings = BertEmbeddings(SMALL).to(device)
 embeddings.eval()
 tokens = torch.tensor([[2, 7, 7, 3]]).to(device)
 segments = torch.tensor([[0, 0, 1, 1]]).to(device)
-output = embeddings(tokens, segments)
-assert_shape(output, (1, 4, 8), what="output", hint="a vector of d_model numbers for each token")
+a_vector = "a vector of d_model numbers for each token"
+output = checked(embeddings(tokens, segments), (1, 4, 8), hint=a_vector)
 assert_close(
     output.mean(-1), torch.zeros(1, 4).to(device), what="mean of each vector", hint="normalise last"
 )
 assert_close(
     embeddings(tokens),
-    embeddings(tokens, torch.zeros_like(tokens)),
+    checked(embeddings(tokens, torch.zeros_like(tokens)), (1, 4, 8), hint=a_vector),
     what="output without segments",
     hint="without segment_ids all tokens are in segment 0",
 )
-if torch.allclose(output, embeddings(tokens, 1 - segments)):
+other = checked(embeddings(tokens, 1 - segments), (1, 4, 8), hint=a_vector)
+if torch.allclose(output, other):
     raise CheckFailure("the segments change nothing", hint="add self.segments(segment_ids)")
-alike = embeddings(torch.tensor([[7, 7]]).to(device))[0]
+alike = checked(embeddings(torch.tensor([[7, 7]]).to(device)), (1, 2, 8), hint=a_vector)[0]
 if torch.allclose(alike[0], alike[1]):
     raise CheckFailure("the same token looks the same at each place", hint="add the positions")
 ### BEGIN HIDDEN TESTS
@@ -668,14 +771,8 @@ config = BertConfig(
 )
 reference, student = ReferenceEmbeddings(config).to(device), BertEmbeddings(config).to(device)
 expected_state = {name: torch.randn_like(x) for name, x in reference.state_dict().items()}
-actual_state = student.state_dict()
-if set(actual_state) != set(expected_state):
-    raise CheckFailure(
-        f"the parameters are {sorted(actual_state)}, expected {sorted(expected_state)}",
-        hint="the docstring names the four parts",
-    )
-for name, tensor in expected_state.items():
-    assert_shape(actual_state[name], tensor.shape, what=name, hint="the sizes stand in config")
+named = "the docstring names the four parts; the sizes stand in config"
+assert_parameters(student.state_dict(), expected_state, what="BertEmbeddings", hint=named)
 reference.load_state_dict(expected_state)
 student.load_state_dict(expected_state)
 reference.eval(), student.eval()
@@ -710,23 +807,35 @@ hint = "segment_ids must have the shape of token_ids: ValueError"
 assert_raises(ValueError, embeddings, tokens, torch.tensor([[0, 0]]).to(device), hint=hint)
 hint = "segment ids are integers: TypeError for all else, for booleans too"
 assert_raises(TypeError, embeddings, tokens, torch.zeros(1, 3).to(device), hint=hint)
+out_of_range = "segment ids must lie in 0 to num_segments - 1: IndexError"
+if device == "cpu":  # on a GPU an index out of range ends the process
+    assert_raises(IndexError, embeddings, tokens, tokens, hint=out_of_range)
 ### BEGIN HIDDEN TESTS
 config = BertConfig(vocab_size=20, max_length=12, d_model=64, num_heads=2, dropout=0.5)
 dropping = BertEmbeddings(config).to(device)
 many = torch.randint(20, (8, 12)).to(device)
 dropping.train()
-zeros = dropping(many) == 0
-assert_share(zeros, torch.ones_like(zeros), 0.4, 0.6, what="zeros in training", hint="dropout last")
+in_training = checked(dropping(many), (8, 12, 64), what="output in training")
 dropping.eval()
-assert_close(dropping(many), dropping(many), what="output, again", hint="no dropout in evaluation")
+rested = checked(dropping(many), (8, 12, 64), what="output in evaluation")
+if torch.allclose(in_training, rested):
+    hint = "self.dropout = nn.Dropout(config.dropout) in __init__, and in forward use it"
+    raise CheckFailure("training and evaluation give the same: nothing is dropped", hint=hint)
+zeros = in_training == 0
+if not bool(zeros.any()):
+    hint = "dropout comes last: what is normalised after it is no zero any more"
+    raise CheckFailure("no entry of the output in training is zero", hint=hint)
+share = "config.dropout is the share"
+assert_share(zeros, torch.ones_like(zeros), 0.4, 0.6, what="zeros in training", hint=share)
+assert_close(dropping(many), rested, what="output, again", hint="no dropout in evaluation")
+hint = "segment ids are integers: TypeError for all else, for booleans too"
 assert_raises(TypeError, embeddings, tokens, torch.zeros(1, 3).to(device), hint=hint)
 assert_raises(TypeError, embeddings, tokens, tokens == 0, hint=hint)
 hint = "segment_ids must have the shape of token_ids: ValueError"
 assert_raises(ValueError, embeddings, tokens, torch.tensor([[0, 0]]).to(device), hint=hint)
 assert_raises(ValueError, embeddings, tokens, torch.tensor([0, 0, 0]).to(device), hint=hint)
 if device == "cpu":  # on a GPU an index out of range ends the process
-    hint = "segment ids must lie in 0 to num_segments - 1: IndexError"
-    assert_raises(IndexError, embeddings, tokens, tokens, hint=hint)
+    assert_raises(IndexError, embeddings, tokens, tokens, hint=out_of_range)
 embeddings(tokens, torch.zeros_like(tokens).int())  # int32 is an integer
 ### END HIDDEN TESTS
 
@@ -753,12 +862,8 @@ reference = ReferenceHead(TokenEmbedding(30, 12), eps=0.1).to(device)
 embedding = call_beside(TokenEmbedding, 30, 12, beside=MaskedLanguageModelHead).to(device)
 student = MaskedLanguageModelHead(embedding, eps=0.1).to(device)
 expected_state = {name: torch.randn_like(x) for name, x in reference.state_dict().items()}
-actual_state = student.state_dict()
-if set(actual_state) != set(expected_state):
-    raise CheckFailure(
-        f"the parameters are {sorted(actual_state)}, expected {sorted(expected_state)}",
-        hint="the docstring names the three parts; each nn.Linear has a bias",
-    )
+named = "the docstring names the three parts; each nn.Linear has a bias"
+assert_parameters(student.state_dict(), expected_state, what="the head", hint=named)
 reference.load_state_dict(expected_state)
 student.load_state_dict(expected_state)
 hidden = torch.randn(4, 6, 12).to(device)
@@ -786,7 +891,8 @@ assert_raises(ValueError, MaskedLanguageModelHead, embedding, eps=0.0, hint="han
 # The output's weight is the embedding's own
 embedding = call_beside(TokenEmbedding, 20, 8, beside=MaskedLanguageModelHead).to(device)
 head = MaskedLanguageModelHead(embedding).to(device)
-head(torch.randn(3, 8).to(device)).square().sum().backward()
+logits = head(torch.randn(3, 8).to(device))
+checked(logits, (3, 20), what="logits", hint="a logit for each token").square().sum().backward()
 assert_shape(
     embedding.weight.grad,
     (20, 8),
@@ -800,11 +906,12 @@ hint = "self.output_projection.weight = embedding.weight, the parameter itself a
 for _ in range(2):
     weight = torch.randn(30, 12).to(device)
     embedding.load_state_dict({"weight": weight})
-    shared = student.state_dict()["output_projection.weight"]
+    shared = student.state_dict().get("output_projection.weight")
     assert_close(
         shared, weight, what="the output's weight after a change of the embedding", hint=hint
     )
-student(torch.randn(5, 12).to(device)).square().sum().backward()
+logits = student(torch.randn(5, 12).to(device))
+checked(logits, (5, 30), what="logits", hint="a logit for each token").square().sum().backward()
 assert_shape(embedding.weight.grad, (30, 12), what="gradient of the embedding", hint=hint)
 bias, hint = student.state_dict().get("output_projection.bias"), "each token has a bias of its own"
 if bias is None:
@@ -882,8 +989,8 @@ class SentenceClassifier(nn.Module):
 classifier = SentenceClassifier(SMALL, 3).to(device)
 classifier.eval()
 tokens = torch.tensor([[2, 7, 8, 3, 0, 0], [2, 9, 10, 11, 12, 3]]).to(device)
-logits = classifier(tokens)
-assert_shape(logits, (2, 3), what="logits", hint="one row for each text: pool before you classify")
+one_row = "one row for each text: pool before you classify"
+logits = checked(classifier(tokens), (2, 3), what="logits", hint=one_row)
 assert_close(
     classifier(tokens[:1, :4]),
     logits[:1],
@@ -897,40 +1004,69 @@ config = BertConfig(
 )  # fmt: skip
 student = SentenceClassifier(config, 4).to(device)
 student.eval()
-state = {n: x + 0.5 * torch.randn_like(x) for n, x in student.state_dict().items()}
-student.load_state_dict(state)
 stack = {"norm_position": "post", "activation": "gelu", "eps": 0.01}
 parts = {
     "encoder": Encoder(2, 12, 3, 20, **stack),
     "pooler": Pooler(12),
     "classifier": nn.Linear(12, 4),
 }
+
+
+def state_of(name, state):
+    """Give the part of a state that belongs to a part of the classifier."""
+    return {n.removeprefix(f"{name}."): x for n, x in state.items() if n.startswith(f"{name}.")}
+
+
 for name, part in parts.items():
-    begins = f"{name}."
-    own = {n.removeprefix(begins): x for n, x in state.items() if n.startswith(begins)}
-    if set(own) != set(part.state_dict()):
-        raise CheckFailure(f"the parameters of {name} are {sorted(own)}", hint="see the docstring")
-    part.to(device).load_state_dict(own)
+    hint = {"encoder": "it has the config's sizes, and is post-norm: it ends without a norm"}.get(
+        name, "see the docstring: d_model wide, and as many labels as were asked for"
+    )
+    own = state_of(name, student.state_dict())
+    assert_parameters(own, part.state_dict(), what=f"the {name}", hint=hint)
+state = {n: x + 0.5 * torch.randn_like(x) for n, x in student.state_dict().items()}
+student.load_state_dict(state)
+for name, part in parts.items():
+    part.to(device).load_state_dict(state_of(name, state))
 tokens = torch.randint(6, 30, (4, 7)).to(device)
 tokens[0, 4:], tokens[2, 6:] = 5, 5
 segments = (torch.arange(7) > 3).long().expand(4, 7).to(device)
 
 
-def expected_logits(tokens, segments, mask):
-    """Put the parts together, with the student's own embeddings."""
-    hidden = parts["encoder"](student.embeddings(tokens, segments), mask)
-    return parts["classifier"](parts["pooler"](hidden))
+def embedded(tokens, segments):
+    """Give what the student's own embeddings make of tokens."""
+    hint = "if BertEmbeddings fails its tests, mend that first"
+    return checked(student.embeddings(tokens, segments), (4, 7, 12), what="embeddings", hint=hint)
+
+
+def expected_logits(tokens, segments, mask, **otherwise):
+    """Put the parts together, the encoder with some choices otherwise."""
+    encoder = Encoder(2, 12, 3, 20, **stack | otherwise).to(device)
+    encoder.load_state_dict(parts["encoder"].state_dict())
+    return parts["classifier"](parts["pooler"](encoder(embedded(tokens, segments), mask)))
 
 
 mask = padding_mask(tokens, 5)
 none = torch.zeros_like(segments)
-hint = "embeddings, encoder with the mask of padding, pooler, classifier; post-norm, with GELU"
+hidden = parts["encoder"](embedded(tokens, segments), mask)
+hint = "embeddings, encoder, pooler, classifier, one after the other, each as the docstring says"
 assert_close(
     student(tokens, segments),
     expected_logits(tokens, segments, mask),
     what="logits",
     hint=hint,
     mistakes={
+        "the pooler is left out": parts["classifier"](hidden[:, 0]),
+        "the encoder is left out": parts["classifier"](parts["pooler"](embedded(tokens, segments))),
+        "the pooler reads the first token: hand it the vectors of all, in order": (
+            parts["classifier"](parts["pooler"](hidden.flip(1)))
+        ),
+        "the pooler reads the first token: hand it all vectors, not their mean": (
+            parts["classifier"](parts["pooler"](hidden.mean(1, keepdim=True)))
+        ),
+        "the encoder bends with ReLU, which is its default; BERT with GELU": (
+            expected_logits(tokens, segments, mask, activation="relu")
+        ),
+        "the encoder does not have config.eps": (expected_logits(tokens, segments, mask, eps=1e-5)),
         "the padding, config.pad_id, is not masked": expected_logits(tokens, segments, None),
         "the segments are not handed on": expected_logits(tokens, none, mask),
         "these are probabilities; return logits": expected_logits(tokens, segments, mask).softmax(
@@ -1012,54 +1148,111 @@ layers = [
 ]
 model = call_beside(nn.Sequential, *layers, beside=fine_tune).to(device)
 batch = draw_texts(32)
-before = F.cross_entropy(model(batch[0]), batch[1])
+untrained = model(batch[0]).detach()
+before = F.cross_entropy(untrained, batch[1])
 losses = fine_tune(model, [batch, batch, batch], learning_rate=0.01)
-if not isinstance(losses, list):
-    raise CheckFailure("a list of losses is expected", hint="one loss for each batch")
-assert_equal(len(losses), 3, what="number of losses", hint="one for each batch")
+one_each = "one loss for each batch, each a float: loss.item()"
+if not (isinstance(losses, list) and all(type(loss) is float for loss in losses)):
+    raise CheckFailure("a list of floats is expected", hint=one_each)
+assert_equal(len(losses), 3, what="number of losses", hint=one_each)
+with torch.no_grad():
+    softened = F.cross_entropy(untrained.softmax(-1), batch[1])
 assert_close(
-    torch.tensor(losses[0]), before.cpu(), what="first loss", hint="the mean, before the step"
+    torch.tensor(losses[0]),
+    before.cpu(),
+    what="first loss",
+    hint="the mean over the batch, before the step",
+    mistakes={
+        "the sum over the batch; take the mean": 32 * before.cpu(),
+        "cross_entropy takes logits: no softmax before it": softened.cpu(),
+    },
 )
+if losses[0] == losses[1] == losses[2]:
+    hint = "backward() makes the gradients, step() uses them, and zero_grad() is not between them"
+    raise CheckFailure("nothing is learnt: the loss of the same batch stays as it is", hint=hint)
 if not losses[0] > losses[1] > losses[2]:
-    raise CheckFailure("the loss of the same batch does not fall", hint="loss.backward(), step()")
-
-
+    hint = "in each step: zero_grad(), backward(), step()"
+    raise CheckFailure("the loss of the same batch does not fall", hint=hint)
 ### BEGIN HIDDEN TESTS
-def reference_losses(model, batches):
-    """Train as the docstring says."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
-    model.train()
-    losses = []
-    for texts, labels in batches:
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(texts), labels)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
 # Batch normalisation works in another way in training, without luck: the mode shows in the losses.
-layers[2:2] = [call_beside(nn.BatchNorm1d, 36, beside=fine_tune)]
+layers = [
+    call_beside(layer, *sizes, beside=fine_tune)
+    for layer, sizes in (
+        (nn.Embedding, (15, 4)), (nn.Flatten, ()), (nn.BatchNorm1d, (36,)), (nn.Linear, (36, 2)),
+    )
+]  # fmt: skip
 model = call_beside(nn.Sequential, *layers, beside=fine_tune).to(device)
 model.eval()
-reference = nn.Sequential(
-    nn.Embedding(15, 4), nn.Flatten(), nn.BatchNorm1d(36), nn.Linear(36, 2)
-).to(device)
-reference.load_state_dict(model.state_dict())
+start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+
+def trained(
+    *,
+    make=torch.optim.AdamW,
+    trains=slice(None),
+    clears=True,
+    steps=True,
+    anew=False,
+    training=True,
+    late=False,
+    reduction="mean",
+    **settings,
+):
+    """Train as the docstring says, or with one thing otherwise; give the losses and the model."""
+    parts = nn.Embedding(15, 4), nn.Flatten(), nn.BatchNorm1d(36), nn.Linear(36, 2)
+    model = nn.Sequential(*parts).to(device)
+    model.load_state_dict(start)
+    model.train(training)
+    optimizer = make([*model.parameters()][trains], **{"lr": 0.05, **settings})
+    losses = []
+    for texts, labels in batches:
+        if anew:
+            optimizer = make(model.parameters(), lr=0.05)
+        if clears:
+            model.zero_grad()
+        loss = F.cross_entropy(model(texts), labels, reduction=reduction)
+        loss.backward()
+        if steps:
+            optimizer.step()
+        losses.append((F.cross_entropy(model(texts), labels) if late else loss).item())
+    return torch.tensor(losses), model
+
+
 # Every token is random here: where one is the same in all texts the gradient is rounding alone.
 batches = [
     (torch.randint(15, (16 + i, 9)).to(device), torch.randint(2, (16 + i,)).to(device))
     for i in range(6)
 ]
-hint = "in each step: clear the gradients, forward in training mode, backward, one step of AdamW"
 losses = fine_tune(model, batches, learning_rate=0.05)
-expected = torch.tensor(reference_losses(reference, batches))
+expected, reference = trained()
 if not bool(expected.isfinite().all()):  # what is not finite would equal whatever is not
     raise CheckFailure("the model that is to be trained holds numbers that are not finite")
-if not all(type(loss) is float for loss in losses):
-    raise CheckFailure("each loss should be a float", hint="loss.item()")
-assert_close(torch.tensor(losses), expected, what="losses", hint=hint)
+if not (isinstance(losses, list) and all(type(loss) is float for loss in losses)):
+    raise CheckFailure("a list of floats is expected", hint=one_each)
+mistakes = {
+    "the gradients of earlier steps are still there: clear them in each step": {"clears": False},
+    "nothing is learnt: zero_grad(), backward(), step(), in this order": {"steps": False},
+    "nothing decays: AdamW with its own weight_decay was asked for, not Adam": {"weight_decay": 0},
+    "this is SGD; AdamW was asked for": {"make": torch.optim.SGD},
+    "the learning rate is AdamW's default; hand learning_rate on": {"lr": 1e-3},
+    "a new optimiser in each step has forgotten the steps before: make one, at first": {
+        "anew": True
+    },
+    "the forward pass is in evaluation mode: classifier.train() comes first": {"training": False},
+    "the last layer alone is trained: hand classifier.parameters() to the optimiser": {
+        "trains": slice(-2, None)
+    },
+    "these are the losses after each step; the loss before it is asked for": {"late": True},
+    "the sum over each batch; take the mean": {"reduction": "sum"},
+}
+assert_close(
+    torch.tensor(losses),
+    expected,
+    what="losses",
+    hint="if the losses of the first test are right, the steps are not AdamW's: see the docstring",
+    mistakes={words: trained(**otherwise)[0] for words, otherwise in mistakes.items()},
+)
+hint = "the losses are right, but not what the last step makes of the model"
 for name, tensor in reference.state_dict().items():
     assert_close(model.state_dict()[name], tensor, what=f"{name} after training", hint=hint)
 if model.training:
@@ -1075,7 +1268,8 @@ config = BertConfig(
 classifier = SentenceClassifier(config, 2).to(device)
 losses = fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
 texts, labels = draw_texts(400)
-accuracy = float((classifier(texts).argmax(-1) == labels).double().mean())
+logits = checked(classifier(texts), (400, 2), what="logits", hint="see the test of values")
+accuracy = float((logits.argmax(-1) == labels).double().mean())
 print(f"accuracy on new texts: {accuracy:.0%}")
 if accuracy < 0.65:
     raise CheckFailure(f"only {accuracy:.0%} of new texts are right", hint="do the losses fall?")
@@ -1084,7 +1278,8 @@ classifier = SentenceClassifier(config, 2).to(device)
 start = {name: tensor.clone() for name, tensor in classifier.state_dict().items()}
 fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
 texts, labels = draw_texts(400)
-accuracy = float((classifier(texts).argmax(-1) == labels).double().mean())
+logits = checked(classifier(texts), (400, 2), what="logits", hint="see the test of values")
+accuracy = float((logits.argmax(-1) == labels).double().mean())
 if accuracy < 0.65:
     raise CheckFailure("too few of new texts are right", hint="does the test of steps pass?")
 for name, tensor in classifier.state_dict().items():

@@ -675,6 +675,15 @@ MISTAKES: tuple[Submission, ...] = (
         },
     ),
     attention(
+        "a dimension too much",
+        (RETURN, RETURN.replace("output", "output[:, None]")),
+        lost={
+            ATTENTION: "shape values scaling mask no-keys gradients inputs",
+            "MultiHeadAttention": "shape projections heads values mask gradients",
+        },
+        hint="without return_weights, return one tensor",
+    ),
+    attention(
         "any mask accepted",
         UNCHECKED,
         lost="errors",
@@ -794,6 +803,13 @@ MISTAKES: tuple[Submission, ...] = (
         f"{CAUSAL}.triu(key_len - query_len - 1)",
         lost="values more-keys",
         hint="a mask is boolean, (1, 1, query_len, key_len)",
+    ),
+    mistake(
+        "made wherever PyTorch makes things",
+        "causal_mask",
+        (("dtype=torch.bool, device=device)", "dtype=torch.bool)"),),
+        lost="values",
+        hint="make the mask on device",
     ),
     mistake(
         "fewer keys than queries accepted",
@@ -918,7 +934,7 @@ MISTAKES: tuple[Submission, ...] = (
         "one projection for queries and keys",
         ("self.key_projection(key)", "self.query_projection(key)"),
         lost="values gradients",
-        hint="mend the checks of the projections and of the heads first;",
+        hint="the keys go through query_projection",
     ),
     layer(
         "values made from keys",
@@ -978,7 +994,47 @@ MISTAKES: tuple[Submission, ...] = (
             "self._split_heads(self.value_projection(value)[:, : query.size(1)])",
         ),
         lost="values gradients",
-        hint="mend the checks of the projections and of the heads first;",
+        hint="take each length from its own tensor",
+    ),
+    layer(
+        "the projections of queries and keys exchanged",
+        ("self.query_projection(query)", "self.key_projection(query)"),
+        ("self.key_projection(key)", "self.query_projection(key)"),
+        lost="values gradients",
+        hint="query_projection and key_projection have changed places",
+    ),
+    layer(
+        "divided by the root of d_model",
+        (
+            "self._split_heads(self.query_projection(query))",
+            "self._split_heads(self.query_projection(query) / self.num_heads**0.5)",
+        ),
+        lost="values gradients",
+        hint="divided by the root of d_model",
+    ),
+    layer(
+        "divided by the root of d_model as well",
+        (
+            "self._split_heads(self.query_projection(query))",
+            "self._split_heads(self.query_projection(query) / query.size(-1) ** 0.5)",
+        ),
+        lost="values gradients",
+        hint="divided by the root of d_model as well",
+    ),
+    layer(
+        "not a number anywhere",
+        ("self._join_heads(attended)", "self._join_heads(attended) * math.nan"),
+        lost="projections heads values mask gradients",
+        hint="NaN entries where none belongs",
+    ),
+    layer(
+        "the batch in the second dimension",
+        (
+            "return self.output_projection(self._join_heads(attended))",
+            "return self.output_projection(self._join_heads(attended)).transpose(0, 1)",
+        ),
+        lost="shape projections heads values mask gradients",
+        hint="output has shape",
     ),
     layer(
         "scaled twice",
@@ -1038,7 +1094,7 @@ MISTAKES: tuple[Submission, ...] = (
         "a dropout that never rests",
         ("self._join_heads(attended)", "F.dropout(self._join_heads(attended), 0.3)"),
         lost="projections heads values mask gradients",
-        hint="mend the checks of the projections and of the heads first;",
+        hint="what scaled_dot_product_attention makes of its own columns",
     ),
     layer(
         "the output detached",
@@ -1056,7 +1112,7 @@ MISTAKES: tuple[Submission, ...] = (
             "return query + self.output_projection(self._join_heads(attended))",
         ),
         lost="projections heads values gradients",
-        hint="mend the checks of the projections and of the heads first;",
+        hint="query is added to the output",
     ),
 )
 
@@ -1064,7 +1120,6 @@ DELIGHT = "DEEN UOY LLA  ->  ALL YOU NEED"
 
 EQUIVALENT = {
     "scores = scores.masked_fill_(": "in place, but on scores that nothing else holds",
-    "dtype=torch.bool)": "the device of a mask shows on a GPU alone; the tests run there too",
     "+    if query_len <= 0": "differs for no query at all, which nobody asks about",
     "+    if query_len < 1": "the same",
     ".flatten(--2)": "the last two of four dimensions",

@@ -195,7 +195,7 @@ class Residual(nn.Module):
         if norm_position not in ("pre", "post"):
             raise ValueError(norm_position)
         self.add_module("norm", norm)
-        self.first = norm_position == "pre"
+        self.norm_position, self.first = norm_position, norm_position == "pre"
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x, sublayer):
@@ -280,14 +280,15 @@ class FeedForward(nn.Module):
         self.down_projection = nn.Linear(d_ff, d_model)
         self.name, self.p = activation, dropout
 
-    def forward(self, x):
-        inner = self.up_projection(x)
+    def activation(self, inner):
         if self.name == "relu":
-            inner = inner.clamp(min=0)
-        elif self.name == "silu":
-            inner = F.silu(inner)
-        else:
-            inner = F.gelu(inner, approximate="tanh" if self.name == "gelu_tanh" else "none")
+            return inner.clamp(min=0)
+        if self.name == "silu":
+            return F.silu(inner)
+        return F.gelu(inner, approximate="tanh" if self.name == "gelu_tanh" else "none")
+
+    def forward(self, x):
+        inner = self.activation(self.up_projection(x))
         return self.down_projection(F.dropout(inner, p=self.p, training=self.training))
 """,
     "layer_norm": """
@@ -436,13 +437,13 @@ class FeedForward(nn.Module):
         super().__init__()
         if activation not in self.FUNCTIONS or d_model < 1 or d_ff < 1:
             raise ValueError((d_model, d_ff, activation))
-        self.bend = self.FUNCTIONS[activation]
+        self.activation = self.FUNCTIONS[activation]
         self.drop = nn.Dropout(dropout)
         self.up_projection = nn.Linear(d_model, d_ff)
         self.down_projection = nn.Linear(d_ff, d_model)
 
     def forward(self, x):
-        inner = self.bend(x @ self.up_projection.weight.T + self.up_projection.bias)
+        inner = self.activation(x @ self.up_projection.weight.T + self.up_projection.bias)
         return self.drop(inner) @ self.down_projection.weight.T + self.down_projection.bias
 """,
     "layer_norm": """
@@ -512,6 +513,7 @@ class Residual(nn.Module):
         check_norm_position(norm_position)
         before, after = (norm, nn.Identity()) if norm_position == "pre" else (nn.Identity(), norm)
         self.before, self.after, self.dropout = before, after, nn.Dropout(dropout)
+        self.norm_position = norm_position
 
     def forward(self, x, sublayer):
         return self.after(x + self.dropout(sublayer(self.before(x))))
@@ -770,6 +772,88 @@ SINE_MISTAKES = (
         hint="half a hand would be left over",
     ),
     mistake(
+        "a table of 5,000 positions",
+        SINES,
+        (
+            (
+                "        self.d_model = d_model\n",
+                "        self.d_model = d_model\n"
+                "        angles = position_angles(torch.arange(5_000), d_model)\n"
+                f'        self.register_buffer("table", {PAIRS}.flatten(-2))\n',
+            ),
+            (
+                "        return pairs.flatten(-2).to(dtype)",
+                "        return self.table[offset : offset + length].to(dtype)",
+            ),
+        ),
+        lost="values",
+        hint="no length is too long",
+    ),
+    mistake(
+        "float32 angles for float64",
+        SINES,
+        (("dtype=_exact_enough(dtype))", "dtype=torch.float32)"),),
+        lost="values",
+        hint="for float64 compute the angles in float64",
+    ),
+    mistake(
+        "forward asks for float32",
+        SINES,
+        (("device=x.device, dtype=x.dtype)", "device=x.device).to(x.dtype)"),),
+        lost="values",
+        hint="forward asks vectors(...) for the offset and the dtype of x",
+    ),
+    mistake(
+        "hands numbered from 1, here alone",
+        SINES,
+        ((PAIRS, PAIRS.replace("angles", "(angles * 1e4 ** (-2 / self.d_model))")),),
+        lost="pattern values",
+        hint="the hand turns at the speed of another",
+    ),
+    mistake(
+        "the same vector for every token",
+        SINES,
+        (
+            (
+                "return pairs.flatten(-2).to(dtype)",
+                "return 0 * pairs.flatten(-2) + pairs[0].flatten()",
+            ),
+        ),
+        lost="pattern values",
+        hint="every token gets the vector of position 0",
+    ),
+    mistake(
+        "a vector for each sentence",
+        SINES,
+        (
+            ("self.vectors(x.size(1),", "self.vectors(x.size(0),"),
+            ("dtype=x.dtype)\n", "dtype=x.dtype)[:, None]\n"),
+        ),
+        lost="pattern values",
+        hint="positions count the sentences of the batch",
+    ),
+    mistake(
+        "the first position is 1, in forward alone",
+        SINES,
+        (("offset=offset, device=x.device", "offset=offset + 1, device=x.device"),),
+        lost="pattern values",
+        hint="the first position is 0, not 1",
+    ),
+    mistake(
+        "vectors that are not a number",
+        SINES,
+        (("return pairs.flatten(-2).to(dtype)", "return pairs.flatten(-2).to(dtype) / 0 * 0"),),
+        lost="pattern values",
+        hint="NaN entries where none belongs",
+    ),
+    mistake(
+        "all cosines, then all sines",
+        SINES,
+        ((PAIRS, "torch.stack((angles.cos(), angles.sin()), dim=-2)"),),
+        lost="pattern values",
+        hint="first all cosines, then all sines",
+    ),
+    mistake(
         "speeds of twice the width",
         SINES,
         (
@@ -1010,6 +1094,20 @@ ROTARY_MISTAKES = (
         hint="compute the angles in float32 or more",
     ),
     mistake(
+        "float32 angles for float64",
+        ROTARY,
+        (("dtype=_exact_enough(x.dtype)", "dtype=torch.float32"),),
+        lost="all-hands",
+        hint="for x in float64 compute the angles in float64",
+    ),
+    mistake(
+        "a dimension too much",
+        ROTARY,
+        (("return turned.flatten(-2)", "return turned.flatten(-2)[:, None]"),),
+        lost="one-hand all-hands",
+        hint="output has shape",
+    ),
+    mistake(
         "an odd width let through",
         ROTARY,
         (('        _check_even("head_dim", head_dim)\n', ""),),
@@ -1102,6 +1200,32 @@ FEED_FORWARD_MISTAKES = (
         ),
         lost="values",
         hint="ValueError",
+    ),
+    mistake(
+        "the name of the activation kept, not the function",
+        "FeedForward",
+        (
+            (
+                "self.activation = functions[activation]",
+                "self.activation, self.bend = activation, functions[activation]",
+            ),
+            (INNER, INNER.replace("self.activation", "self.bend")),
+        ),
+        lost="values",
+        hint="the attribute activation is the function itself",
+    ),
+    mistake(
+        "relu kept, whatever bends",
+        "FeedForward",
+        (
+            (
+                "self.activation = functions[activation]",
+                "self.activation, self.bend = F.relu, functions[activation]",
+            ),
+            (INNER, INNER.replace("self.activation", "self.bend")),
+        ),
+        lost="values",
+        hint="the attribute activation is the function itself",
     ),
     mistake(
         "no check of sizes",
@@ -1222,7 +1346,21 @@ LAYER_NORM_MISTAKES = (
         "layer_norm",
         (("variance + eps", "variance + 1e-5"),),
         lost="eps",
-        hint="eps",
+        hint="eps is fixed; use the argument eps",
+    ),
+    mistake(
+        "eps a floor",
+        "layer_norm",
+        (("variance + eps", "variance.clamp(min=eps)"),),
+        lost="eps",
+        hint="eps is the least that the variance may be",
+    ),
+    mistake(
+        "over the tokens, seen where eps is large",
+        "layer_norm",
+        ((MEAN, MEAN.replace("-1", "-2")), (VARIANCE, VARIANCE.replace("-1", "-2"))),
+        lost="values eps",
+        hint="they belong over the last dimension: see the test of values",
     ),
     mistake(
         "eps squared",
@@ -1335,7 +1473,9 @@ RMS_MISTAKES = tuple(
         ),
         ("the norm", ((RMS, RMS.replace("mean", "sum")),), "divided by the norm"),
         ("over the tokens", ((RMS, RMS.replace("-1", "-2")),), "over other tokens too"),
-        ("no eps", (("mean_square + eps", "mean_square"),), ""),
+        ("no eps", (("mean_square + eps", "mean_square"),), "eps is missing"),
+        ("eps fixed", (("mean_square + eps", "mean_square + 1e-6"),), "eps is fixed"),
+        ("eps fixed at 1e-5", (("mean_square + eps", "mean_square + 1e-5"),), ""),
         ("the mean of the sizes", ((RMS, "x.abs().mean(dim=-1, keepdim=True).square()"),), ""),
         ("keepdim forgotten", ((RMS, "x.square().mean(dim=-1)"),), "keepdim=True"),
         (
@@ -1367,8 +1507,21 @@ LAYER_MISTAKES = tuple(
         ),
         (
             "weight and bias are no parameters",
+            (
+                ("nn.Parameter(torch.ones(d_model))", "torch.ones(d_model)"),
+                ("nn.Parameter(torch.zeros(d_model))", "torch.zeros(d_model)"),
+            ),
+            "nn.Parameter",
+        ),
+        (
+            "the weight is no parameter",
             (("nn.Parameter(torch.ones(d_model))", "torch.ones(d_model)"),),
-            "",
+            "nn.Parameter",
+        ),
+        (
+            "the bias is no parameter",
+            (("nn.Parameter(torch.zeros(d_model))", "torch.zeros(d_model)"),),
+            "nn.Parameter",
         ),
         (
             "buffers in place of parameters",
@@ -1489,6 +1642,28 @@ BACKWARD_MISTAKES = (
         "unbiased variance",
         ("centred.square().mean(dim=-1, keepdim=True)", "x.var(dim=-1, keepdim=True)"),
         lost="dials input",
+        hint="the variance divides by d_model",
+    ),
+    backward_mistake(
+        "eps fixed",
+        (" + eps)", " + 1e-5)"),
+        lost="dials input",
+        hint="eps is fixed; use the argument eps",
+    ),
+    backward_mistake(
+        "means over the tokens",
+        ("x.mean(dim=-1, keepdim=True)", "x.mean(dim=-2, keepdim=True)"),
+        (
+            "centred.square().mean(dim=-1, keepdim=True)",
+            "centred.square().mean(dim=-2, keepdim=True)",
+        ),
+        ("inner.mean(dim=-1, keepdim=True)", "inner.mean(dim=-2, keepdim=True)"),
+        (
+            "(inner * normal).mean(dim=-1, keepdim=True)",
+            "(inner * normal).mean(dim=-2, keepdim=True)",
+        ),
+        lost="dials input",
+        hint="means run over the tokens; they belong over the last dimension",
     ),
     backward_mistake(
         "eps outside the root",
@@ -1693,6 +1868,20 @@ def residual_mistake(what: str, *pieces: tuple[str, str], lost: str, hint: str =
 
 
 RESIDUAL_MISTAKES = (
+    residual_mistake(
+        "the position of the norm kept as a flag",
+        ("self.norm_position = norm_position", 'self.norm_position = norm_position == "pre"'),
+        ('self.norm_position == "pre"', "self.norm_position"),
+        lost="post pre",
+        hint="keep it as it was given",
+    ),
+    residual_mistake(
+        "the position of the norm not kept",
+        ("self.norm_position = norm_position", 'self.first = norm_position == "pre"'),
+        ('self.norm_position == "pre"', "self.first"),
+        lost="post pre",
+        hint="keep it as it was given",
+    ),
     residual_mistake(
         "x not added after the sublayer",
         (POST, "self.norm(self.dropout(sublayer(x)))"),

@@ -798,6 +798,18 @@ MISTAKES: tuple[Submission, ...] = (
         hint="the label is what the token was, not what it became",
     ),
     corrupt(
+        "labels that are no integers",
+        (LABELS, f"{LABELS}.float()"),
+        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
+        hint="labels has dtype torch.float32",
+    ),
+    corrupt(
+        "labels with a dimension too much",
+        (LABELS, f"{LABELS}[:, None]"),
+        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
+        hint="labels has shape",
+    ),
+    corrupt(
         "label 0 for nothing",
         (LABELS, "token_ids.masked_fill(~chosen, 0)"),
         lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
@@ -935,7 +947,7 @@ MISTAKES: tuple[Submission, ...] = (
         ),
         (FATE, "fate=luck"),
         lost="fates",
-        hint="hand corrupt_tokens a fate for each token, drawn evenly",
+        hint="who is chosen and what becomes of it are two draws",
     ),
     masking(
         "the global generator",
@@ -974,13 +986,13 @@ MISTAKES: tuple[Submission, ...] = (
         "never random",
         (FATE, "fate=torch.rand(token_ids.shape, generator=generator).to(device) * 0.8"),
         lost="fates",
-        hint="hand corrupt_tokens a fate for each token, drawn evenly",
+        hint="every chosen token is masked",
     ),
     masking(
         "always masked",
         (FATE, "fate=torch.zeros(token_ids.shape).to(device)"),
         lost="fates",
-        hint="hand corrupt_tokens a fate for each token, drawn evenly",
+        hint="every chosen token is masked",
     ),
     masking(
         "fates in equal parts",
@@ -989,7 +1001,27 @@ MISTAKES: tuple[Submission, ...] = (
             "        mask_id=mask_id,\n        mask_share=1 / 3,\n        random_share=1 / 3,\n",
         ),
         lost="fates",
-        hint="hand corrupt_tokens a fate for each token, drawn evenly",
+        hint="the three fates are equally likely",
+    ),
+    masking(
+        "exactly so many of each batch",
+        (
+            DRAWN,
+            "ranks = torch.rand(token_ids.numel(), generator=generator).argsort().argsort()\n"
+            "    drawn = ranks.view(token_ids.shape).to(device)"
+            " < round(probability * token_ids.numel())",
+        ),
+        lost="chosen",
+        hint="a batch may hold any number of them",
+    ),
+    masking(
+        "a token that no vocabulary holds",
+        (
+            "        ).to(device),\n        mask_id=mask_id,",
+            "        ).to(device)\n        + 400_000_000,\n        mask_id=mask_id,",
+        ),
+        lost="fates",
+        hint="every id lies from 0 up to vocab_size - 1",
     ),
     masking(
         "any probability accepted",
@@ -1003,6 +1035,18 @@ MISTAKES: tuple[Submission, ...] = (
         ("label=label)", "label=1 - label)"),
         lost="order random",
         hint="label 0: the second is the true next one; label 1: it is random",
+    ),
+    pairing(
+        "labels that are tensors",
+        ("label=label)", "label=torch.tensor(label))"),
+        lost="order",
+        hint="the label is the int 0 or 1",
+    ),
+    pairing(
+        "a label of 400,000,000",
+        ("label=label)", "label=400_000_000 * label)"),
+        lost="order balance random",
+        hint="a label is neither 0 nor 1",
     ),
     pairing(
         "always the next one",
@@ -1211,7 +1255,7 @@ MISTAKES: tuple[Submission, ...] = (
         "dropout before the norm",
         ("self.dropout(self.norm(embedded))", "self.norm(self.dropout(embedded))"),
         lost="errors",
-        hint="dropout last",
+        hint="dropout comes last",
     ),
     embedding(
         "dropout always",
@@ -1223,7 +1267,7 @@ MISTAKES: tuple[Submission, ...] = (
         "no dropout",
         ("self.dropout(self.norm(embedded))", "self.norm(embedded)"),
         lost="errors",
-        hint="dropout last",
+        hint="training and evaluation give the same",
     ),
     embedding(
         "scaled as the Transformer does",
@@ -1233,6 +1277,21 @@ MISTAKES: tuple[Submission, ...] = (
         ),
         lost="values",
         hint="tokens + segments, then positions, then norm",
+    ),
+    embedding(
+        "dropout of a tenth",
+        ("nn.Dropout(config.dropout)", "nn.Dropout(0.1)"),
+        lost="errors",
+        hint="config.dropout is the share",
+    ),
+    embedding(
+        "ValueError for a segment that is none",
+        (
+            'raise IndexError(\n                f"segment_ids must lie',
+            'raise ValueError(\n                f"segment_ids must lie',
+        ),
+        lost="errors",
+        hint="IndexError",
     ),
     embedding(
         "segments of any shape",
@@ -1289,6 +1348,12 @@ MISTAKES: tuple[Submission, ...] = (
         (LOGITS, f"{LOGITS}.log_softmax(-1)"),
         lost="values",
         hint="these are log-probabilities; return logits",
+    ),
+    head(
+        "not a number anywhere",
+        (LOGITS, f'{LOGITS} * float("nan")'),
+        lost="values sharing",
+        hint="NaN entries where none belongs",
     ),
     head(
         "the first token alone",
@@ -1379,7 +1444,7 @@ MISTAKES: tuple[Submission, ...] = (
         "the first token, past the pooler",
         ("self.classifier(self.pooler(hidden))", "self.classifier(hidden[:, 0])"),
         lost={"SentenceClassifier": "values", "fine_tune": "learns"},
-        hint="embeddings, encoder with the mask of padding, pooler,",
+        hint="the pooler is left out",
     ),
     classifier(
         "encoder left out",
@@ -1388,25 +1453,31 @@ MISTAKES: tuple[Submission, ...] = (
             "hidden = embedded",
         ),
         lost={"SentenceClassifier": "values", "fine_tune": "learns"},
-        hint="embeddings, encoder with the mask of padding, pooler,",
+        hint="the encoder is left out",
+    ),
+    classifier(
+        "one layer, whatever the config says",
+        ("            config.num_layers,\n", "            1,\n"),
+        lost="values",
+        hint="and 13 more",
     ),
     classifier(
         "pre-norm",
         ('norm_position="post"', 'norm_position="pre"'),
         lost="values",
-        hint="see the docstring",
+        hint="it ends without a norm",
     ),
     classifier(
         "ReLU",
         ('activation="gelu"', 'activation="relu"'),
         lost="values",
-        hint="embeddings, encoder with the mask of padding, pooler,",
+        hint="the encoder bends with ReLU",
     ),
     classifier(
         "eps of its own",
         ("            eps=config.eps,\n", ""),
         lost="values",
-        hint="embeddings, encoder with the mask of padding, pooler,",
+        hint="the encoder does not have config.eps",
     ),
     classifier(
         "no dropout in the encoder",
@@ -1440,7 +1511,7 @@ MISTAKES: tuple[Submission, ...] = (
         "gradients never cleared",
         ("        optimizer.zero_grad()\n", ""),
         lost="steps learns",
-        hint="in each step: clear the gradients, forward in training",
+        hint="the gradients of earlier steps are still there",
     ),
     tuning(
         "cleared before the step",
@@ -1449,36 +1520,43 @@ MISTAKES: tuple[Submission, ...] = (
             "        loss.backward()\n        optimizer.zero_grad()\n",
         ),
         lost="steps learns",
+        hint="nothing is learnt",
     ),
     tuning(
         "no step",
         ("        optimizer.step()\n", ""),
         lost="steps learns",
-        hint="loss.backward(), step()",
+        hint="nothing is learnt",
     ),
     tuning(
         "the head alone",
         ("classifier.parameters()", "list(classifier.parameters())[-2:]"),
         lost="steps learns",
-        hint="in each step: clear the gradients, forward in training",
+        hint="the last layer alone is trained",
     ),
     tuning(
         "Adam",
         ("optimizer = torch.optim.AdamW", "optimizer = torch.optim.Adam"),
         lost="steps",
-        hint="in each step: clear the gradients, forward in training",
+        hint="nothing decays",
+    ),
+    tuning(
+        "SGD",
+        ("optimizer = torch.optim.AdamW", "optimizer = torch.optim.SGD"),
+        lost="steps",
+        hint="this is SGD; AdamW was asked for",
     ),
     tuning(
         "no weight decay",
         ("lr=learning_rate", "lr=learning_rate, weight_decay=0"),
         lost="steps",
-        hint="in each step: clear the gradients, forward in training",
+        hint="nothing decays",
     ),
     tuning(
         "a learning rate of its own",
         ("lr=learning_rate", "lr=1e-3"),
         lost="steps",
-        hint="in each step: clear the gradients, forward in training",
+        hint="hand learning_rate on",
     ),
     tuning(
         "a new optimiser in each step",
@@ -1488,13 +1566,13 @@ MISTAKES: tuple[Submission, ...] = (
             "        optimizer = torch.optim.AdamW(classifier.parameters(), lr=learning_rate)\n",
         ),
         lost="steps",
-        hint="in each step: clear the gradients, forward in training",
+        hint="has forgotten the steps before",
     ),
     tuning(
         "in evaluation mode",
         ("    classifier.train()\n", "    classifier.eval()\n"),
         lost="steps",
-        hint="in each step: clear the gradients, forward in training",
+        hint="the forward pass is in evaluation mode",
     ),
     tuning(
         "left in training mode",
@@ -1509,7 +1587,7 @@ MISTAKES: tuple[Submission, ...] = (
             'F.cross_entropy(classifier(token_ids), labels, reduction="sum")',
         ),
         lost="steps",
-        hint="the mean, before the step",
+        hint="the sum over the batch; take the mean",
     ),
     tuning(
         "the loss after the step",
@@ -1518,7 +1596,7 @@ MISTAKES: tuple[Submission, ...] = (
             "losses.append(F.cross_entropy(classifier(token_ids), labels).item())",
         ),
         lost="steps",
-        hint="the mean, before the step",
+        hint="the mean over the batch, before the step",
     ),
     tuning(
         "the last loss alone",
@@ -1539,7 +1617,7 @@ MISTAKES: tuple[Submission, ...] = (
             "F.cross_entropy(classifier(token_ids).softmax(-1)",
         ),
         lost="steps",
-        hint="the mean, before the step",
+        hint="no softmax before it",
     ),
 )
 
