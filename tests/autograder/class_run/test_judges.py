@@ -58,10 +58,13 @@ def test_judges_serve_until_they_are_closed(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_judge_serves_as_long_as_the_same_is_asked_for(judges):
+def test_judges_serve_as_long_as_the_same_are_asked_for(judges):
     judge = judges.same(COURSE, GradingOptions())
     assert judges.same(COURSE, GradingOptions()) is judge
     assert judges.same(COURSE, GradingOptions(seed=3)) is not judge
+    two = judges.several(2, COURSE, GradingOptions(), beside=1)
+    assert len(set(two)) == 2
+    assert judges.several(2, COURSE, GradingOptions(), beside=1) == two
 
 
 GOOD = "assert double(2) == 4"
