@@ -5,6 +5,7 @@ It speaks over a Unix socket with who started it: one JSON object a message, one
 judge has limits of its own, and may be ended with a check that costs too much.
 """
 
+import contextlib
 import gc
 import itertools
 import json
@@ -17,6 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from autograder.sandbox.cgroup import claim, delegated_group
 from autograder.sandbox.sandbox import Sandbox
 from autograder.sandbox.worker.isolation import Limits, die_with_parent, mapped_bytes
 from autograder.sandbox.zygote import SandboxError, Zygote
@@ -35,9 +37,11 @@ def main(descriptor: int, library: str, device: str, isolation: str) -> None:
     """
     control = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it decides what ends
+    groups = _claim_groups()  # before there are others to move
     sandbox = Sandbox(
         Path(library), limits=Limits(), device=device, isolated=isolation == "isolated"
     )
+    sandbox.groups = groups
     _import_everything()
     judges: set[int] = set()
     while True:
@@ -68,6 +72,15 @@ def _import_everything() -> None:
     gc.freeze()
 
 
+def _claim_groups() -> Path | None:
+    """Return the control group below which workers get theirs, if this machine gives one away."""
+    with contextlib.suppress(OSError):
+        if group := delegated_group():
+            claim(group)
+            return group
+    return None
+
+
 def _answer(request: dict[str, Any], descriptors: list[int], sandbox: Sandbox) -> dict[str, Any]:
     try:
         if "preload" in request:
@@ -81,7 +94,8 @@ def _answer(request: dict[str, Any], descriptors: list[int], sandbox: Sandbox) -
     pid = os.fork()
     if not pid:
         _close_all_but(descriptors[0], shared.fileno())
-        _become_judge(Connection(descriptors[0]), shared, request["judge"] << 20)
+        zygote = Zygote(shared, sandbox.limits, sandbox.groups)
+        _become_judge(Connection(descriptors[0]), zygote, request["judge"] << 20)
     os.close(descriptors[0])
     shared.close()
     return {"judge": pid}
@@ -93,11 +107,11 @@ def _close_all_but(*kept: int) -> None:
         os.closerange(low + 1, high)
 
 
-def _become_judge(connection: "Connection[Any, Any]", shared: socket.socket, memory: int) -> None:
+def _become_judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: int) -> None:
     """Judge what is sent, until nobody is there to send more; never returns."""
     try:
         die_with_parent()
-        _judge(connection, shared, memory)
+        _judge(connection, zygote, memory)
     except (EOFError, OSError):  # nobody is there
         os._exit(0)
     except BaseException as error:
@@ -105,16 +119,16 @@ def _become_judge(connection: "Connection[Any, Any]", shared: socket.socket, mem
         os._exit(70)
 
 
-def _judge(connection: "Connection[Any, Any]", shared: socket.socket, memory: int) -> None:
+def _judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: int) -> None:
     from autograder.judging.judge import Judge
 
     homework, options = connection.recv()
+    zygote.limits = options.worker_limits
     if options.device == "cpu":  # CUDA maps far more than there is
         most = mapped_bytes() + memory
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     judge = Judge(
-        homework, Zygote(shared, options.worker_limits), limits=options.limits,
-        isolated=options.isolated, device=options.device,
+        homework, zygote, limits=options.limits, isolated=options.isolated, device=options.device
     )  # fmt: skip
     while True:
         notebook, student, seed, known = connection.recv()

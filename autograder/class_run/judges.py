@@ -42,7 +42,7 @@ class Judges:
         self._scratch = scratch
         self._servers: dict[str, _Server] = {}
         self._opened = contextlib.ExitStack()
-        self._last: tuple[str, JudgeProcess] | None = None
+        self._last: tuple[str, list[JudgeProcess]] = "", []
         atexit.register(self.close)
 
     def prepare(self, *, isolated: bool, device: str) -> None:
@@ -88,11 +88,28 @@ class Judges:
         Raises:
             SandboxError: The sandbox does not start.
         """
-        key = repr((course.digest, course.homework, options))
-        if self._last is None or self._last[0] != key:
-            if self._last:
-                self._last[1].close()
-            self._last = key, self.open(course, options, beside=(os.cpu_count() or 1) - 1)
+        beside = (os.cpu_count() or 1) - 1  # in other processes
+        return self.several(1, course, options, beside=beside)[0]
+
+    def several(
+        self, count: int, course: Course, options: GradingOptions, *, beside: int
+    ) -> list[JudgeProcess]:
+        """Return the judges that were asked for last, or new ones if others are asked for.
+
+        Args:
+            count: How many.
+            course: As for ``open``.
+            options: As for ``open``.
+            beside: As for ``open``, beside each of these.
+
+        Raises:
+            SandboxError: The sandbox does not start.
+        """
+        key = repr((count, course.digest, course.homework, options, beside))
+        if self._last[0] != key:
+            for judge in self._last[1]:
+                judge.close()
+            self._last = key, [self.open(course, options, beside=beside) for _ in range(count)]
         return self._last[1]
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator, Mapping, Sized
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from autograder.class_run.judge_process import JudgeProcess
 from autograder.class_run.judges import Judges
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint
+from autograder.class_run.submissions import UnreadableError, find_submissions, read_notebook
 from autograder.homework_source.homework import Homework
 from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult, ungraded
-from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 from autograder.sandbox.sandbox import check_sandbox
 from autograder.sandbox.zygote import SandboxError
 
@@ -31,14 +31,6 @@ _REJOIN_SECONDS = 15.0  # in which a worker that died may be started again
 _RECOUNT_SECONDS = 1.0  # between two looks at how many workers there are
 
 _turn = threading.Lock()  # a worker has one judge, whatever number of threads Dask gives it
-
-
-class SubmissionsError(ValueError):
-    """A folder that holds no class."""
-
-
-class _UnreadableError(ValueError):
-    """A notebook that is not read; the message tells the student why."""
 
 
 def grade_class(
@@ -81,67 +73,58 @@ def grade_class(
         check_sandbox()
     course = Course.load(homework, root)
     on_start(len(notebooks))
+    results = []
+    with contextlib.ExitStack() as opened:
+        if judges is None:
+            judges = opened.enter_context(contextlib.closing(Judges()))
+        for result in grade_notebooks(course, notebooks, options, judges=judges, store=store):
+            results.append(result)
+            on_result(result)
+    return sorted(results, key=lambda result: result.student)
+
+
+def grade_notebooks(
+    course: Course,
+    notebooks: Mapping[str, Path],
+    options: GradingOptions,
+    *,
+    judges: Judges,
+    store: ResultStore | None = None,
+) -> Iterator[SubmissionResult]:
+    """Grade notebooks, those that are not graded yet.
+
+    Args:
+        course: The homework and its libraries.
+        notebooks: Student id to where the notebook is, or should be.
+        options: How to grade.
+        judges: Give out those that grade on this machine.
+        store: Keeps each result as it comes, and gives back those of an earlier run.
+
+    Yields:
+        One result for each student, as it comes.
+
+    Raises:
+        SandboxError, ClusterError, OSError: As ``grade_class``.
+    """
     missing: dict[str, tuple[Path, int | None]] = {}
-    results: list[SubmissionResult] = []
-
-    def tell(result: SubmissionResult) -> None:
-        results.append(result)
-        on_result(result)
-
     for student, path in notebooks.items():
         try:
-            made_from = fingerprint(course, _read_notebook(path))
-        except _UnreadableError as error:
-            tell(ungraded(course.homework, student, str(error)))
+            made_from = fingerprint(course, read_notebook(path))
+        except UnreadableError as error:
+            yield ungraded(course.homework, student, str(error))
             continue
         known, seed = None, options.seed
         if store and not options.force:
             known = _find_kept(store, student, made_from, options.isolated)
             seed = store.find_seed(student, made_from) if seed is None else seed
         if known:
-            tell(known)
+            yield known
         else:
             missing[student] = (path, seed)
-    with contextlib.ExitStack() as opened:
-        if judges is None:
-            judges = opened.enter_context(contextlib.closing(Judges()))
-        for result, made_from in _grade_in_parallel(course, missing, options, judges):
-            if store and made_from:
-                store.keep(result, made_from)
-            tell(result)
-    return sorted(results, key=lambda result: result.student)
-
-
-def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
-    """Find the notebooks of a class.
-
-    Args:
-        submissions: Folder laid out as nbgrader's.
-        homework_id: Such as ``hw03-self-attention``.
-
-    Returns:
-        Student id to where the notebook is, or should be.
-
-    Raises:
-        SubmissionsError: The folder is missing or holds no student.
-    """
-    if not submissions.is_dir():
-        raise SubmissionsError(f"no folder {submissions}; give the one that holds the students'")
-    students = sorted(p.name for p in submissions.iterdir() if _is_folder(p) and p.name[0] != ".")
-    notebooks = {s: submissions / s / homework_id / f"{homework_id}.ipynb" for s in students}
-    if not any(_is_folder(path.parent) for path in notebooks.values()):
-        raise SubmissionsError(
-            f"no submission of {homework_id} in {submissions}; expected "
-            f"<student>/{homework_id}/{homework_id}.ipynb"
-        )
-    return notebooks
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:  # below a folder that may not be opened: its student is told so
-        return True
+    for result, made_from in _grade_in_parallel(course, missing, options, judges):
+        if store and made_from:
+            store.keep(result, made_from)
+        yield result
 
 
 def _find_kept(
@@ -150,34 +133,6 @@ def _find_kept(
     known = store.find(student, made_from)
     # Code that ran without protection can have made its own mark: that counts for no other run.
     return known if known and (known.sandboxed or not isolated) else None
-
-
-def _read_notebook(path: Path) -> bytes:
-    """Read a submitted file: anything may lie there, and it may vanish at any time."""
-    try:
-        reason = _why_refused(path)
-        notebook = b"" if reason else path.read_bytes()
-    except OSError as error:
-        reason = f"The notebook can't be read ({error.strerror}). Tell the course's staff."
-    if reason:
-        raise _UnreadableError(reason)
-    return notebook
-
-
-def _why_refused(path: Path) -> str:
-    """Return why a file is not to be read, in words for the student; empty if it is."""
-    if path.is_symlink() or path.parent.is_symlink():
-        return "The notebook is a link, not a file. Hand in the notebook itself."
-    if not path.exists():
-        return f"No notebook was handed in: {path.name} is missing."
-    if not path.is_file():
-        return "The notebook is not a regular file. Hand in the notebook itself."
-    if path.stat().st_size > MAX_NOTEBOOK_BYTES:
-        return (
-            f"The notebook has {path.stat().st_size >> 20} MiB; the limit is "
-            f"{MAX_NOTEBOOK_BYTES >> 20} MiB. Clear the outputs, save, and hand it in again."
-        )
-    return ""
 
 
 def _grade_in_parallel(
@@ -203,16 +158,16 @@ def _grade_here(
     """Grade on this machine: each thread here waits for a judge in a process of its own."""
     count = min(options.cluster.workers or usual_workers(options.device), len(notebooks))
     idle: queue.SimpleQueue[JudgeProcess] = queue.SimpleQueue()
-    for _ in range(count):
-        idle.put(judges.open(course, options, beside=count - 1))
+    for judge in judges.several(count, course, options, beside=count - 1):
+        idle.put(judge)
 
     def grade(student: str, path: Path, seed: int | None) -> tuple[SubmissionResult, str]:
         judge = idle.get()
         try:
-            notebook = _read_notebook(path)
+            notebook = read_notebook(path)
             result = _grade_patiently(judge, notebook, student, seed)
             return result, fingerprint(course, notebook)
-        except _UnreadableError as error:
+        except UnreadableError as error:
             return ungraded(course.homework, student, str(error)), ""
         except SandboxError as error:
             return _lost(course.homework, student, error), ""
@@ -245,7 +200,7 @@ def _grade_on_cluster(
 
         def submit(student: str) -> Any:
             path, seed = notebooks[student]
-            notebook = _read_notebook(path)
+            notebook = read_notebook(path)
             made_from[student] = fingerprint(course, notebook)
             return client.submit(
                 _grade_one, shared, notebook, student, seed, options,
@@ -256,7 +211,7 @@ def _grade_on_cluster(
             for student in notebooks:
                 try:
                     future = submit(student)
-                except _UnreadableError as error:
+                except UnreadableError as error:
                     vanished.append(ungraded(course.homework, student, str(error)))
                 else:
                     underway[future] = student

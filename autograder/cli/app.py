@@ -52,6 +52,7 @@ app.command(
         "python -m autograder grade hw03 --submissions class --out out --workers 8",
         "python -m autograder grade hw03 --submissions class --out out --time-limit 60",
         "python -m autograder grade hw03 --submissions class --out out --seed 7",
+        "python -m autograder grade hw03 --submissions class --out out --watch",
         "python -m autograder grade hw03 --submissions class --out out "
         "--db postgresql://ta@db.example.org/gradebook",
     ),

@@ -98,7 +98,15 @@ def examine(root: Path, *, db_url: str = "") -> list[Finding]:
     Returns:
         What was found, in the order to read it.
     """
-    return [_python(), *_packages(root), _sandbox(), _gpu(), _database(root, db_url), _disk(root)]
+    return [
+        _python(),
+        *_packages(root),
+        _sandbox(),
+        _memory(),
+        _gpu(),
+        _database(root, db_url),
+        _disk(root),
+    ]
 
 
 def _python() -> Finding:
@@ -158,6 +166,17 @@ def _sandbox() -> Finding:
     if failure:
         return Finding(subject="sandbox", state="missing", found="", mend=failure.message)
     return Finding(subject="sandbox", state="ok", found="a cell ran in it")
+
+
+def _memory() -> Finding:
+    """Say who sees to it that the processes of a student's hold no more memory than they may."""
+    from autograder.sandbox.cgroup import delegated_group
+
+    looked = "looked at five times a second"
+    if group := delegated_group():
+        found = f"limited by the kernel, in groups below {group}, and {looked}"
+        return Finding(subject="memory", state="ok", found=found)
+    return Finding(subject="memory", state="ok", found=looked)
 
 
 def _gpu() -> Finding:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.grading import (
     begin_judges,
     grade_and_record,
@@ -33,6 +34,7 @@ from autograder.cli.options import (
     Workers,
 )
 from autograder.cli.terminal import output, print_grades
+from autograder.cli.watch import watch_and_record
 
 
 def grade(
@@ -62,6 +64,14 @@ def grade(
             help="Grade again what an earlier run into --out has graded: under another limit, say.",
         ),
     ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Stay, and grade at once what is handed in or changes, until Ctrl-C: PyTorch, "
+            "the sandbox and a judge stay ready.",
+        ),
+    ] = False,
     db: DatabaseUrl = "",
     book_url: BookUrl = "",
 ) -> None:
@@ -71,8 +81,12 @@ def grade(
 
     Raises:
         Exit: With code 2, if an argument can't be used, and nothing is written then; with code
-            1, if nbgrader refused to record a grade, or somebody's grading was interrupted.
+            1, if nbgrader refused to record a grade, or somebody's grading was interrupted; with
+            code 0, if it watched and nothing came.
     """
+    if watch and scheduler:
+        with told_in_one_line():
+            raise BadInputError("--watch grades on this machine: --scheduler does not go with it")
     judges = begin_judges(scheduler, sandbox=sandbox, device=device)
     plan = make_plan(homework, submissions, out, db=db, book_url=book_url)
     options = make_options(
@@ -82,7 +96,8 @@ def grade(
         time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, force=force,
     )  # fmt: skip
     with contextlib.closing(judges), alone_in(plan.out):
-        results, refused = grade_and_record(plan, options, judges)
+        do = watch_and_record if watch else grade_and_record
+        results, refused = do(plan, options, judges)
         write_everything(plan, results)
     print_grades(results, output())
     tell_where(plan, results, refused)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from autograder.class_run.cluster import Cluster
     from autograder.class_run.judges import Judges
     from autograder.class_run.options import GradingOptions
+    from autograder.gradebook.gradebook import GradebookError, GradebookRecorder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,25 +212,48 @@ def grade_and_record(
         Exit: With code 2, if grading can't begin.
     """
     from autograder.gradebook.course_config import write_course_config
-    from autograder.gradebook.gradebook import GradebookError, GradebookRecorder
+    from autograder.gradebook.gradebook import GradebookError
 
     results: list[SubmissionResult] = []
-    course_folder = plan.out / "nbgrader"
-    with told_in_one_line(HomeworkError):
-        recorder = GradebookRecorder(
-            plan.submissions, plan.homework, course_folder=course_folder, db_url=plan.db_url
-        )
+    recorder = make_recorder(plan)
     try:
         with contextlib.ExitStack() as recording:
 
             def begin() -> None:  # not before grading can begin: nothing is written if it can't
                 recording.enter_context(recorder)
-                write_course_config(course_folder, ROOT, plan.db_url)
+                write_course_config(plan.out / "nbgrader", ROOT, plan.db_url)
 
             results = _grade(plan, options, judges, begin, recorder.record)
     except GradebookError as error:
-        return results, one_line(str(error).strip().rpartition("\n")[2], 1000)
+        return results, what_was_refused(error)
     return results, ""
+
+
+def make_recorder(plan: Plan) -> "GradebookRecorder":
+    """Return what writes into nbgrader's gradebook; nothing is written before it is entered.
+
+    Args:
+        plan: The grading.
+
+    Raises:
+        Exit: With code 2, if nbgrader can't use the homework.
+    """
+    from autograder.gradebook.gradebook import GradebookRecorder
+
+    with told_in_one_line(HomeworkError):
+        return GradebookRecorder(
+            plan.submissions, plan.homework,
+            course_folder=plan.out / "nbgrader", db_url=plan.db_url,
+        )  # fmt: skip
+
+
+def what_was_refused(error: "GradebookError") -> str:
+    """Return what nbgrader refused, in a line.
+
+    Args:
+        error: The end of a recording.
+    """
+    return one_line(str(error).strip().rpartition("\n")[2], 1000)
 
 
 def _grade(
@@ -240,7 +264,8 @@ def _grade(
     record: Callable[[SubmissionResult], None],
 ) -> list[SubmissionResult]:
     from autograder.class_run.cluster import ClusterError
-    from autograder.class_run.run import SubmissionsError, grade_class
+    from autograder.class_run.run import grade_class
+    from autograder.class_run.submissions import SubmissionsError
 
     with (
         # OSError: a disk that is full, say
@@ -267,11 +292,23 @@ def _grade(
             on_result=on_result,
         )
     with told_in_one_line(HomeworkError, OSError):
-        return _keep_all(plan, results)
+        return keep_all(plan, results)
 
 
-def _keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[SubmissionResult]:
-    """Keep the class as it is now, with what is noticed only when all of it is there."""
+def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[SubmissionResult]:
+    """Keep the class as it is now, with what is noticed only when all of it is there.
+
+    Args:
+        plan: The grading.
+        results: What it found: one for each student.
+
+    Returns:
+        The results, with flags for submissions that are alike.
+
+    Raises:
+        HomeworkError: The released notebook can't be read.
+        OSError: Something can't be written.
+    """
     from autograder.class_run.similarity import flag_similar
 
     if left := plan.store.set_aside(result.student for result in results):
@@ -289,7 +326,11 @@ def _keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[Submissio
 
 
 def write_everything(
-    plan: Plan, results: Sequence[SubmissionResult], changes: Sequence[Change] | None = None
+    plan: Plan,
+    results: Sequence[SubmissionResult],
+    changes: Sequence[Change] | None = None,
+    *,
+    pages_of: Sequence[SubmissionResult] | None = None,
 ) -> None:
     """Write feedback, report, grades and log: all of them, or none.
 
@@ -297,6 +338,7 @@ def write_everything(
         plan: The grading.
         results: What it found.
         changes: Marks that changed, for the report; None unless this is a regrade.
+        pages_of: Those whose feedback is other than before; all of them if None.
 
     Raises:
         Exit: With code 2, if something can't be written.
@@ -307,7 +349,7 @@ def write_everything(
             with staging(plan.out) as stage:
                 write_outputs(
                     results, graded, stage,
-                    changes=changes, book_url=plan.book_url, log_of=plan.out,
+                    changes=changes, book_url=plan.book_url, log_of=plan.out, pages_of=pages_of,
                 )  # fmt: skip
         except OSError as error:
             raise BadInputError(f"{plan.out} can't be written: {error}") from error

@@ -163,6 +163,20 @@ def print_grades(results: Sequence[SubmissionResult], console: Console) -> None:
         console.print(Text(warning, style="bold red"))
 
 
+def print_marks(result: SubmissionResult, console: Console) -> None:
+    """Print a line: who, how many points, which checks.
+
+    Args:
+        result: A submission.
+        console: Where to.
+    """
+    points = f"{format_points(result.score)} of {format_points(result.max_score)}"
+    line = Text(f"{one_line(result.student, 40)}  {points}  ")
+    line.append_text(_symbols(result))
+    line.append(f"  {format_seconds(result.seconds)}  {_remarks(result)}".rstrip())
+    console.print(line, soft_wrap=True)
+
+
 def _failed_for_all(results: Sequence[SubmissionResult]) -> list[tuple[str, int]]:
     """Find checks that could not use what anybody's code returned, and of how many."""
     messages = defaultdict[str, list[str]](list)

@@ -28,6 +28,7 @@ def write_outputs(
     changes: Sequence[Change] | None = None,
     book_url: str = "",
     log_of: Path | None = None,
+    pages_of: Sequence[SubmissionResult] | None = None,
 ) -> None:
     """Write all of it.
 
@@ -39,11 +40,13 @@ def write_outputs(
             there are none; None unless this is a regrade.
         book_url: Address of the folder with the book's chapters; may be empty.
         log_of: Folder with the log that this grading goes on with; a new one if None.
+        pages_of: Those whose feedback is written; all of them if None.
 
     Raises:
         OSError: Something could not be written.
     """
-    write_feedback(results, homework, folder, book_url=book_url)
+    pages = results if pages_of is None else pages_of
+    write_feedback(pages, homework, folder, book_url=book_url)
     write_grades(results, folder / "grades.csv")
     page = render_report(results, homework, changes=changes or ())
     write_atomically(folder / "report.html", page)

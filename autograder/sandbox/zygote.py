@@ -3,12 +3,15 @@
 ``worker.zygote`` is the other end.
 """
 
+import contextlib
 import json
 import socket
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from autograder.sandbox.cgroup import WorkerGroup
 from autograder.sandbox.worker.isolation import Limits
 
 
@@ -23,10 +26,12 @@ class Worker:
     Attributes:
         connection: The judge's end of the socket that the worker answers on.
         pid: Its number in the sandbox, for ``Zygote.stop``.
+        group: Its control group, where there is one.
     """
 
     connection: socket.socket
     pid: int
+    group: WorkerGroup | None = None
 
 
 class Zygote:
@@ -35,11 +40,14 @@ class Zygote:
     Args:
         control: The socket.
         limits: What each worker may use; also an attribute.
+        groups: The claimed group below which each worker gets one of its own; None if there is
+            none. Also an attribute.
     """
 
-    def __init__(self, control: socket.socket, limits: Limits) -> None:
+    def __init__(self, control: socket.socket, limits: Limits, groups: Path | None = None) -> None:
         self._control = control
         self.limits = limits
+        self.groups = groups
 
     def start(self) -> Worker:
         """Fork a worker.
@@ -51,9 +59,17 @@ class Zygote:
             SandboxError: The forking process is gone.
         """
         ours, theirs = socket.socketpair()
+        group = self._make_group()
         with theirs:
-            answer = self._ask({"start": asdict(self.limits)}, [theirs.fileno()])
-        return Worker(connection=ours, pid=answer["worker"])
+            entrance = [group.entrance] if group else []
+            answer = self._ask({"start": asdict(self.limits)}, [theirs.fileno(), *entrance])
+        return Worker(connection=ours, pid=answer["worker"], group=group)
+
+    def _make_group(self) -> WorkerGroup | None:
+        """Return the group of a new worker; none where the kernel refuses: it is watched anyhow."""
+        with contextlib.suppress(OSError):
+            return WorkerGroup(self.groups, self.limits) if self.groups else None
+        return None
 
     def stop(self, worker: Worker, *, grace: float = 0.0) -> int | None:
         """End a worker and everything that it started.
@@ -69,7 +85,11 @@ class Zygote:
             SandboxError: The forking process is gone, and the worker with it.
         """
         worker.connection.close()
-        ended: int | None = self._ask({"stop": worker.pid, "grace": grace})["ended"]
+        try:
+            ended: int | None = self._ask({"stop": worker.pid, "grace": grace})["ended"]
+        finally:
+            if worker.group:
+                worker.group.remove()
         return ended
 
     def used(self, worker: Worker) -> float:

@@ -1,8 +1,9 @@
 """The forking process: imports everything once, then forks a worker for each submission.
 
 It speaks over a Unix socket with the judge: one JSON object a message, one answer each. With
-``start`` comes the socket that the new worker will answer on, with ``share`` the one on which a
-copy of this process will serve another judge. It runs no code of students, starts no thread and
+``start`` comes the socket that the new worker will answer on, and where there are control groups
+the entrance to its own, with ``share`` the socket on which a copy of this process will serve
+another judge. It runs no code of students, starts no thread and
 touches no GPU, so that its forks are sound.
 """
 
@@ -85,7 +86,7 @@ class _Zygote:
         while True:
             wait = _LOOK_SECONDS if self._workers else None
             if select.select([self._control], [], [], wait)[0]:
-                data, descriptors, _, _ = socket.recv_fds(self._control, 65536, 1)
+                data, descriptors, _, _ = socket.recv_fds(self._control, 65536, 2)
                 if not data:
                     break
                 answer = self._answer(json.loads(data), descriptors)
@@ -102,7 +103,7 @@ class _Zygote:
         if "share" in request:
             return self._share(descriptors[0])
         if "start" in request:
-            return self._start(request["start"], descriptors[0])
+            return self._start(request["start"], *descriptors)
         if "used" in request:
             usage = self._workers.get(request["used"])
             return {"seconds": usage.seconds() if usage else 0.0}
@@ -118,12 +119,16 @@ class _Zygote:
         _Zygote(socket.socket(fileno=descriptor), self._isolated).serve()
         os._exit(0)
 
-    def _start(self, limits: dict[str, Any], descriptor: int) -> dict[str, Any]:
+    def _start(self, limits: dict[str, Any], *descriptors: int) -> dict[str, Any]:
         given = Limits(**{f.name: limits[f.name] for f in fields(Limits)})
         pid = os.fork()
         if pid == 0:
+            descriptor, *entrances = descriptors
+            for entrance in entrances:
+                _enter_group(entrance)
             _become_worker(descriptor, given, self._isolated, self._control)
-        os.close(descriptor)
+        for descriptor in descriptors:
+            os.close(descriptor)
         self._workers[pid] = Usage(pid, most_bytes=given.memory_mb << 20)
         return {"worker": pid}
 
@@ -174,6 +179,12 @@ def _end(pid: int, isolated: bool) -> None:
             os.kill(pid, signal.SIGTERM)
         else:
             os.killpg(pid, signal.SIGKILL)
+
+
+def _enter_group(entrance: int) -> None:
+    """Enter a control group, with all that will be forked; where that is refused, stay outside."""
+    with contextlib.suppress(OSError):
+        os.write(entrance, b"0")  # whoever writes it
 
 
 def _become_worker(descriptor: int, limits: Limits, isolated: bool, control: socket.socket) -> None:

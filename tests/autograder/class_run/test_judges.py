@@ -75,10 +75,13 @@ def test_what_was_prepared_for_nobody_ends_at_once(tmp_path, isolated):
     assert not alive
 
 
-def test_one_judge_serves_as_long_as_the_same_is_asked_for(judges):
+def test_judges_serve_as_long_as_the_same_are_asked_for(judges):
     judge = judges.same(COURSE, GradingOptions())
     assert judges.same(COURSE, GradingOptions()) is judge
     assert judges.same(COURSE, GradingOptions(seed=3)) is not judge
+    two = judges.several(2, COURSE, GradingOptions(), beside=1)
+    assert len(set(two)) == 2
+    assert judges.several(2, COURSE, GradingOptions(), beside=1) == two
 
 
 GOOD = "assert double(2) == 4"

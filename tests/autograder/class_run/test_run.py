@@ -17,7 +17,8 @@ from autograder.class_run.cluster import Cluster, ClusterError
 from autograder.class_run.course import Course
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint
-from autograder.class_run.run import SubmissionsError, find_submissions, grade_class
+from autograder.class_run.run import grade_class
+from autograder.class_run.submissions import SubmissionsError, find_submissions
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import ungraded
 from autograder.sandbox.zygote import SandboxError

@@ -1,0 +1,92 @@
+"""Tells which notebooks have come into a class's folder, or have changed there."""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.class_run.submissions import (
+    SubmissionsError,
+    UnreadableError,
+    find_submissions,
+    read_notebook,
+)
+from autograder.homework_source.homework import Homework
+from autograder.judging.submission import SubmissionError, read_submission
+
+_LOOK_SECONDS = 0.5  # between two looks at the folder
+_PATIENCE_SECONDS = 5.0  # after its last change, what is no notebook will not become one
+
+
+def watch_submissions(submissions: Path, homework: Homework) -> Iterator[dict[str, Path]]:
+    """Look at a folder again and again, for as long as somebody asks.
+
+    A notebook that is still being written is no whole JSON: it waits until it is, or until nothing
+    has changed for a while. Then it is what was handed in, and so is a notebook that is missing.
+
+    Args:
+        submissions: Folder laid out as nbgrader's; there may be no student in it yet.
+        homework: The homework.
+
+    Yields:
+        Student id to notebook, of those that are new or other than when they were last told; at
+        first of all that are there. While there is nothing to tell it waits.
+    """
+    told: dict[str, _Stamp] = {}
+    while True:
+        arrived = {}
+        for student, path in present_submissions(submissions, homework.id).items():
+            stamp = _stamp(path)  # before it is read: what changes later differs from this
+            if stamp != told.get(student) and (_is_whole(path, homework) or _has_settled(path)):
+                told[student] = stamp
+                arrived[student] = path
+        if arrived:
+            yield arrived
+        else:
+            time.sleep(_LOOK_SECONDS)
+
+
+def present_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
+    """Find the notebooks of a class that may not have handed in anything yet.
+
+    Args:
+        submissions: Folder laid out as nbgrader's.
+        homework_id: Such as ``hw03-self-attention``.
+
+    Returns:
+        As ``find_submissions``; nothing where that finds no class.
+    """
+    with contextlib.suppress(SubmissionsError):
+        return find_submissions(submissions, homework_id)
+    return {}
+
+
+_Stamp = tuple[int, ...]
+
+
+def _stamp(path: Path) -> _Stamp:
+    """Return what is another with every change of a file; nothing if there is none."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _is_whole(path: Path, homework: Homework) -> bool:
+    """Whether a notebook can be read: the beginning of a JSON object is none."""
+    try:
+        read_submission(read_notebook(path), homework)
+    except (UnreadableError, SubmissionError):
+        return False
+    return True
+
+
+def _has_settled(path: Path) -> bool:
+    """Whether nothing has changed lately: neither the file nor the folders that it lies in."""
+    changed = 0.0
+    for place in (path, path.parent, path.parent.parent):
+        with contextlib.suppress(OSError):
+            changed = max(changed, os.lstat(place).st_ctime)
+    return time.time() - changed > _PATIENCE_SECONDS

@@ -1,0 +1,111 @@
+"""python -m autograder grade --watch: what is handed in is graded at once, by judges that stay."""
+
+import contextlib
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.grading import (
+    Plan,
+    keep_all,
+    make_recorder,
+    what_was_refused,
+    write_everything,
+)
+from autograder.cli.project import ROOT
+from autograder.cli.terminal import output, print_marks
+from autograder.homework_source.homework import HomeworkError
+from autograder.judging.results import SubmissionResult
+from autograder.sandbox.zygote import SandboxError
+
+if TYPE_CHECKING:
+    from autograder.class_run.judges import Judges
+    from autograder.class_run.options import GradingOptions
+
+
+def watch_and_record(
+    plan: Plan, options: "GradingOptions", judges: "Judges"
+) -> tuple[list[SubmissionResult], str]:
+    """Grade what is there, and what comes or changes, until SIGINT (Ctrl-C) or SIGTERM ends it.
+
+    After each round everything is written, but for what compares the whole class: that is done at
+    the end. A run that is killed leaves it to the next.
+
+    Args:
+        plan: What to grade, and where to write.
+        options: How to grade.
+        judges: What grades on this machine.
+
+    Returns:
+        One result for each student; and what nbgrader refused last, in a line, empty if nothing.
+
+    Raises:
+        Exit: With code 2, if grading can't begin or go on; with code 0, if nothing came.
+    """
+    from autograder.class_run.arrivals import watch_submissions
+
+    with told_in_one_line(HomeworkError, SandboxError, OSError):
+        watch = _Watch(plan, options, judges)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with contextlib.suppress(KeyboardInterrupt):
+            for arrived in watch_submissions(plan.submissions, plan.homework):
+                watch.grade(arrived)
+        results = watch.results()
+        if not results:
+            raise typer.Exit
+        return keep_all(plan, results), watch.refused
+
+
+class _Watch:
+    """The class so far; ready to grade as soon as it is made."""
+
+    def __init__(self, plan: Plan, options: "GradingOptions", judges: "Judges") -> None:
+        from autograder.class_run.course import Course
+        from autograder.sandbox.sandbox import check_sandbox
+
+        if not plan.submissions.is_dir():
+            raise BadInputError(f"no folder {plan.submissions}; give the one to be watched")
+        if options.isolated:
+            check_sandbox()
+        self._plan, self._options, self._judges = plan, options, judges
+        self._course = Course.load(plan.homework, ROOT)
+        self._latest = {result.student: result for result in plan.store.read_all()}
+        self.refused = ""
+        judges.several(1, self._course, options, beside=0)  # as they will be asked for
+        output().print(f"Watching {plan.submissions}; Ctrl-C ends it", soft_wrap=True)
+
+    def grade(self, arrived: Mapping[str, Path]) -> None:
+        """Grade notebooks, tell their marks, and write what comes of them."""
+        from autograder.class_run.run import grade_notebooks
+        from autograder.gradebook.course_config import write_course_config
+        from autograder.gradebook.gradebook import GradebookError
+
+        graded = grade_notebooks(
+            self._course, arrived, self._options, judges=self._judges, store=self._plan.store
+        )
+        fresh = []
+        try:
+            with make_recorder(self._plan) as recorder:
+                write_course_config(self._plan.out / "nbgrader", ROOT, self._plan.db_url)
+                for result in graded:
+                    if result != self._latest.get(result.student):
+                        print_marks(result, output())
+                    self._latest[result.student] = result
+                    fresh.append(result)
+                    recorder.record(result)
+        except GradebookError as error:
+            self.refused = what_was_refused(error)
+            typer.echo(f"Error: nbgrader's gradebook is not complete: {self.refused}", err=True)
+        if results := self.results():
+            write_everything(self._plan, results, pages_of=fresh)
+
+    def results(self) -> list[SubmissionResult]:
+        """Return one result for each student who is there and was graded."""
+        from autograder.class_run.arrivals import present_submissions
+
+        present = present_submissions(self._plan.submissions, self._plan.homework_id)
+        return [self._latest[student] for student in present if student in self._latest]

@@ -1,0 +1,130 @@
+"""Times a submission on its own: by a command each, and by one that watches the folder.
+
+    python -m benchmarks.watch --submissions 5
+
+Seconds from the arrival of a right notebook, renamed into its place, to its result's file, and how
+many of them pass before its grading begins. A command of its own has its start among them.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.homework_source.homework import resolve_homework
+from autograder.homework_source.instructors_notebook import instructors_notebook
+from autograder.homework_source.source import load_homework
+
+ROOT = Path(__file__).parents[1]
+
+
+def start(homework: str, folder: Path, *options: str) -> "subprocess.Popen[str]":
+    """Start to grade the class in a folder."""
+    where = ["--submissions", str(folder / "class"), "--out", str(folder / "out")]
+    return subprocess.Popen(
+        [sys.executable, "-m", "autograder", "grade", homework, *where, *options],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def watching(homework: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Watch the class in a folder while the block runs."""
+    (folder / "class").mkdir(parents=True)
+    process = start(homework, folder, "--watch")
+    assert process.stdout is not None
+    process.stdout.readline()  # it is ready
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+
+
+def hand_in(homework: str, folder: Path, student: str) -> Path:
+    """Let a right notebook arrive, and return where its result will be."""
+    path = folder / "class" / student / homework / f"{homework}.ipynb"
+    path.parent.mkdir(parents=True)
+    whole = folder / f"{student}.ipynb"
+    whole.write_text(instructors_notebook(load_homework(homework, ROOT)))
+    whole.replace(path)
+    return folder / "out" / "results" / homework / f"{student}.json"
+
+
+def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
+    """Wait until a file is there."""
+    while not path.exists():
+        if process.poll():
+            sys.exit("grading failed")
+        time.sleep(0.01)
+
+
+def wait_for_result(
+    path: Path, process: "subprocess.Popen[str]", began: float
+) -> tuple[float, float]:
+    """Return the seconds until a result is there, and until its grading began."""
+    wait_for(path, process)
+    whole = time.perf_counter() - began
+    return whole, whole - json.loads(path.read_text())["result"]["seconds"]
+
+
+def time_commands(homework: str, folder: Path, count: int) -> list[tuple[float, float]]:
+    """Time a command for each submission."""
+    taken = []
+    for number in range(count):
+        result = hand_in(homework, folder / f"one-{number}", "student")
+        began = time.perf_counter()
+        process = start(homework, folder / f"one-{number}")
+        taken.append(wait_for_result(result, process, began))
+        process.communicate()
+    return taken
+
+
+def time_watch(homework: str, folder: Path, count: int) -> list[tuple[float, float]]:
+    """Time arrivals, each when the one before it is all written."""
+    taken = []
+    with watching(homework, folder) as process:
+        assert process.stdout is not None
+        for number in range(count):
+            result = hand_in(homework, folder, f"student-{number}")
+            taken.append(wait_for_result(result, process, time.perf_counter()))
+            page = folder / "out" / "feedback" / f"student-{number}" / f"{homework}.html"
+            wait_for(page, process)
+    return taken
+
+
+def main() -> None:
+    """Time both and print a table."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.watch", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--submissions", type=int, default=5, help="how many, one after the other")
+    parser.add_argument("--homework", default="hw01")
+    options = parser.parse_args()
+    homework = resolve_homework(options.homework, ROOT)
+    with tempfile.TemporaryDirectory() as folder:
+        rows = {
+            "a command each": time_commands(homework, Path(folder), options.submissions),
+            "one that watches": time_watch(homework, Path(folder) / "watch", options.submissions),
+        }
+    print(f"{options.submissions} of {homework}, {os.cpu_count()} cores, {platform.machine()}, ")
+    print(f"load {os.getloadavg()[0]:.0f}\n")
+    print("| seconds | to the result, median | least | most | before grading begins, median |")
+    print("|---|---:|---:|---:|---:|")
+    for name, taken in rows.items():
+        whole, before = zip(*taken, strict=True)
+        figures = (statistics.median(whole), min(whole), max(whole), statistics.median(before))
+        print(f"| {name} | {' | '.join(f'{seconds:.1f}' for seconds in figures)} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""What comes into a class's folder: told when it is whole, and again when it has changed."""
+
+import contextlib
+import os
+import time
+import types
+from pathlib import Path
+
+import pytest
+
+from autograder.class_run import arrivals
+from autograder.class_run.arrivals import watch_submissions
+from tests.autograder.conftest import DOUBLE, notebook
+
+RIGHT = notebook(("double", "def double(x):\n    return x + x"))
+WRONG = notebook(("double", "def double(x):\n    return x"))
+
+
+class Folder:
+    """A class's folder, in which something happens whenever there is nothing to tell."""
+
+    def __init__(self, path: Path, monkeypatch) -> None:
+        self.path = path
+        self._monkeypatch = monkeypatch
+
+    def told(self, *happens) -> list[list[str]]:
+        """Who is told to have arrived: a list for each time before, between and after."""
+        left, told = list(happens), [[]]
+
+        def sleep(seconds):
+            if not left:
+                raise EndedError
+            left.pop(0)()
+            told.append([])
+
+        clock = types.SimpleNamespace(sleep=sleep, time=time.time)
+        self._monkeypatch.setattr(arrivals, "time", clock)
+        with contextlib.suppress(EndedError):
+            for arrived in watch_submissions(self.path, DOUBLE):
+                told[-1] += arrived
+        return told
+
+    def notebook(self, student: str) -> Path:
+        return self.path / student / DOUBLE.id / f"{DOUBLE.id}.ipynb"
+
+    def hand_in(self, student: str, data: bytes) -> None:
+        self.notebook(student).parent.mkdir(parents=True, exist_ok=True)
+        self.notebook(student).write_bytes(data)
+
+
+class EndedError(Exception):
+    """Nothing more happens."""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrivals, "_PATIENCE_SECONDS", 1000.0)
+    return Folder(tmp_path / "class", monkeypatch)
+
+
+def test_what_is_there_and_what_comes_is_told_once(folder):
+    folder.hand_in("ada", RIGHT)
+    told = folder.told(lambda: folder.hand_in("bo", RIGHT), lambda: None)
+    assert told == [["ada"], ["bo"], []]
+
+
+def test_what_changes_is_told_again(folder):
+    folder.hand_in("ada", RIGHT)
+    folder.hand_in("bo", RIGHT)
+    renamed = folder.path / "renamed.ipynb"
+    renamed.write_bytes(WRONG)
+    told = folder.told(
+        lambda: folder.hand_in("ada", WRONG), lambda: renamed.replace(folder.notebook("bo"))
+    )
+    assert told == [["ada", "bo"], ["ada"], ["bo"]]
+
+
+def test_a_file_with_its_old_time_and_size_is_told_again(folder):
+    folder.hand_in("ada", RIGHT)
+    times = folder.notebook("ada").stat()
+
+    def copy() -> None:
+        folder.hand_in("ada", RIGHT.replace(b"x + x", b"x * x"))
+        os.utime(folder.notebook("ada"), ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    assert folder.told(copy) == [["ada"], ["ada"]]
+
+
+def test_what_is_half_written_waits_until_it_is_whole(folder):
+    parts = [RIGHT[:end] for end in (0, 1, len(RIGHT) // 2, len(RIGHT) - 1)]
+    happens = [lambda part=part: folder.hand_in("ada", part) for part in parts]
+    told = folder.told(*happens, lambda: folder.hand_in("ada", RIGHT))
+    assert told == [[], [], [], [], [], ["ada"]]
+
+
+def test_what_stays_broken_or_missing_is_told_when_nothing_changes_any_more(folder, monkeypatch):
+    folder.hand_in("ada", b"{broken")
+    folder.notebook("bo").parent.mkdir(parents=True)
+
+    def grow_old() -> None:
+        monkeypatch.setattr(arrivals, "_PATIENCE_SECONDS", -1000.0)
+
+    told = folder.told(grow_old, lambda: None, lambda: folder.hand_in("bo", RIGHT))
+    assert told == [[], ["ada", "bo"], [], ["bo"]]
+
+
+def test_a_folder_without_a_class_is_waited_for(folder):
+    told = folder.told(folder.path.mkdir, lambda: folder.hand_in("ada", RIGHT))
+    assert told == [[], [], ["ada"]]
