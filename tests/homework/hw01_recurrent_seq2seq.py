@@ -622,9 +622,9 @@ GRU_MISTAKES = (
         lost={"GRUCell": "values", "Decoder": "forward"}, hint="no gradient flows back",
     ),
     mistake(
-        "old state changed in place", "GRUCell",
-        ((STATE, "hidden.mul_(update).add_((1 - update) * candidate)"),),
-        lost={"GRUCell": "values", "Decoder": "forward"}, hint="argument 2 changed in place",
+        "x set to zero when it has been read", "GRUCell",
+        (("        return (1 - update)", "        x.data.zero_()\n        return (1 - update)"),),
+        lost={"GRUCell": "values", "Decoder": "step"}, hint="argument 1 changed in place",
     ),
     gru("bias whether wanted or not", "nn.Linear(d_hidden, 3 * d_hidden, bias=bias)",
         "nn.Linear(d_hidden, 3 * d_hidden)", "parameters", "hand bias on"),
