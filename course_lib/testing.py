@@ -4,8 +4,10 @@ A check that fails raises ``CheckFailure``. Its ``summary`` names the mistake in
 dtypes alone, so that it may be shown to a student whose test is hidden; ``detail`` adds values.
 """
 
+import dataclasses
 import math
 import reprlib
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -86,6 +88,9 @@ def assert_close(
     mistakes: Mapping[str, Tensor] | None = None,
 ) -> None:
     """Check that ``actual`` equals ``expected``: type, shape, dtype, finiteness, then values.
+
+    NaN is refused wherever it stands, also where what is expected was computed by the code under
+    test and is NaN itself.
 
     Args:
         actual: What the code under test returned.
@@ -185,10 +190,12 @@ def assert_causal(
         before = function(sequence)
         _assert_tensor(before, what, hint)
         assert_shape(before, (*sequence.shape[:2], *before.shape[2:]), what=what)
+        assert_close(before, before, what=what)  # no NaN
         for cut in range(1, sequence.size(1)):
             changed = sequence.clone()
             changed[:, cut:] = sequence[:, cut:].flip(1) * -1.5 + 0.5
             after = function(changed)
+            assert_shape(after, before.shape, what=what)
             if not _close(after[:, :cut], before[:, :cut]):
                 raise CheckFailure(
                     f"{what} at positions before {cut} changed when inputs from {cut} on changed",
@@ -212,6 +219,8 @@ def assert_rows_sum_to_one(
         CheckFailure: A weight is negative, or a row does not sum to 1.
     """
     _assert_tensor(weights, what, hint)
+    if not weights.dim():
+        raise CheckFailure(f"{what} has shape (), expected a row for each query", hint=hint)
     if bool((weights < 0).any()):
         raise CheckFailure(f"{what} has negative entries", hint=hint)
     assert_close(
@@ -225,16 +234,18 @@ def assert_rows_sum_to_one(
 def assert_keeps_inputs(
     function: Callable[..., Any], *args: Any, hint: str = "work on a copy", **kwargs: Any
 ) -> None:
-    """Check that a call leaves every tensor that it is given as it was, bit for bit.
+    """Check that a call leaves what it is given as it was, tensors bit for bit.
+
+    Tensors are looked at, lists, tuples and dataclasses, and what these hold.
 
     Args:
         function: What to call.
-        *args: Its arguments; they are cloned first, so the caller's stay as they are.
+        *args: Its arguments; they are copied first, so the caller's stay as they are.
         hint: What to look at when an input changed.
-        **kwargs: Its keyword arguments, likewise cloned.
+        **kwargs: Its keyword arguments, likewise copied.
 
     Raises:
-        CheckFailure: A tensor among the arguments changed; the message says which.
+        CheckFailure: An argument changed; the message says which.
     """
     inspect = getattr(type(function), "__changed_inputs__", changed_inputs)
     changed = inspect(function, args, kwargs)
@@ -245,24 +256,49 @@ def assert_keeps_inputs(
 def changed_inputs(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> list[str]:
-    """Call a function on clones of its tensor arguments and name those that it changes.
+    """Call a function on copies of its arguments and name those that it changes.
 
     Args:
         function: What to call.
-        args: Its positional arguments; tensors in them are cloned.
+        args: Its positional arguments; tensors, lists, tuples and dataclasses are copied, and so is
+            what these hold.
         kwargs: Its keyword arguments; likewise.
 
     Returns:
-        ``argument 1``, ``argument 2``, ... or a keyword's name, for each tensor that changed.
+        ``argument 1``, ``argument 2``, ... or a keyword's name, for each that changed.
     """
     given = [*((f"argument {i}", arg) for i, arg in enumerate(args, start=1)), *kwargs.items()]
-    copies = [value.clone() if isinstance(value, Tensor) else value for _, value in given]
+    copies = [_copy(value) for _, value in given]
     function(*copies[: len(args)], **dict(zip(kwargs, copies[len(args) :], strict=True)))
     return [
         name
         for (name, value), copy in zip(given, copies, strict=True)
-        if isinstance(value, Tensor) and not torch.equal(value, copy)
+        if not _unchanged(copy, value)
     ]
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.clone()
+    if type(value) in (list, tuple):
+        return type(value)(map(_copy, value))
+    if _is_record(value):
+        return type(value)(**{name: _copy(part) for name, part in vars(value).items()})
+    return value
+
+
+def _unchanged(copy: Any, value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return torch.equal(value, copy)
+    if type(value) in (list, tuple):
+        return len(copy) == len(value) and all(map(_unchanged, copy, value))
+    if _is_record(value):
+        return all(map(_unchanged, vars(copy).values(), vars(value).values()))
+    return copy is value or _equal(copy, value)
+
+
+def _is_record(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
 def assert_raises(
@@ -356,6 +392,8 @@ def _equal(actual: Any, expected: Any) -> bool:
     if type(actual) not in _plain_types(expected):
         return False
     if type(expected) is float:
+        if abs(actual) > sys.float_info.max:  # an int may be: then it is no float
+            return actual == expected
         return math.isclose(actual, expected, rel_tol=1e-9, abs_tol=1e-12)
     if isinstance(expected, list | tuple):
         return len(actual) == len(expected) and all(map(_equal, actual, expected))
@@ -384,9 +422,10 @@ def _diagnose(actual: Any, mistakes: Mapping[str, Tensor] | None) -> str:
 def _assert_finite_where(actual: Tensor, expected: Tensor, what: str, hint: str) -> None:
     if not expected.is_floating_point():
         return
-    for name, test in (("NaN", torch.isnan), ("infinite", torch.isinf)):
-        surplus = int((test(actual) & ~test(expected)).sum())
-        if surplus:
+    strays = {"NaN": actual.isnan(), "infinite": actual.isinf() & ~expected.isinf()}
+    for name, stray in strays.items():
+        if stray.any():
+            surplus = int(stray.sum())
             raise CheckFailure(f"{what} has {surplus} {name} entries where none belongs", hint=hint)
 
 

@@ -32,6 +32,8 @@
 #
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, order, errors. You may add cells, and functions and methods of your own.
+# - What your code is given belongs to whoever calls it: no tensor and no list may be changed in
+#   place. Work on a copy, or on what you compute.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
 #   like; a cell that stays silent is content. When one complains, read its last line first: mostly
 #   it is a hint.
@@ -54,6 +56,7 @@
 # %% setup="imports"
 import math
 import os
+from numbers import Integral, Real
 
 import torch
 import torch.nn.functional as F
@@ -63,12 +66,14 @@ from course_lib.testing import (
     CheckFailure,
     assert_close,
     assert_equal,
+    assert_keeps_inputs,
     assert_raises,
     assert_shape,
 )
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
+in_place = "operators that end in = and methods that end in _ change a tensor in place"
 
 # %% [markdown]
 # ## Part 1: one step of remembering
@@ -120,7 +125,7 @@ for widths in ((0, 7), (2, 0), (-1, 7), (2, -3)):
 ### END HIDDEN TESTS
 
 # %% test="RNNCell-values" points=1 read="recurrent-networks#plain-cell"
-# The next state is the one that PyTorch's cell computes, and gradients flow back
+# The next state is the one that PyTorch's cell computes, gradients flow back, inputs stay
 theirs = nn.RNNCell(3, 5).to(device)
 ours = RNNCell(3, 5).to(device)
 ours.load_state_dict(
@@ -134,6 +139,7 @@ ours.load_state_dict(
 x, hidden = torch.randn(2, 3).to(device), torch.randn(2, 5).to(device)
 from_input = F.linear(x, theirs.weight_ih, theirs.bias_ih)
 from_hidden = F.linear(hidden, theirs.weight_hh, theirs.bias_hh)
+assert_keeps_inputs(ours, x, hidden, hint=in_place)
 assert_close(
     ours(x, hidden),
     theirs(x, hidden),
@@ -160,6 +166,7 @@ x, hidden = torch.randn(2, 4, 6).double().to(device)
 from_input = F.linear(x, theirs.weight_ih, theirs.bias_ih)
 from_hidden = F.linear(hidden, theirs.weight_hh, theirs.bias_hh)
 both = from_input + from_hidden
+assert_keeps_inputs(ours, x, hidden, hint=in_place)
 assert_close(
     ours(x, hidden),
     theirs(x, hidden),
@@ -184,10 +191,11 @@ assert_close(
 def gradients_of(cell):
     """Return the gradients of a random weighting of the next state."""
     leaves = [tensor.clone().requires_grad_() for tensor in (x, hidden)]
-    loss = (cell(*leaves) * upstream).sum()
-    if not loss.requires_grad:
+    state = cell(*leaves)
+    assert_shape(state, (4, 6), what="the next state")
+    if not state.requires_grad:
         raise CheckFailure("no gradient flows back", hint="detach() and .data cut the gradient")
-    loss.backward()
+    (state * upstream).sum().backward()
     return [leaf.grad for leaf in leaves]
 
 
@@ -289,7 +297,7 @@ parts_of_h = F.linear(hidden, state["hidden_projection.weight"], state["hidden_p
 z, n = torch.sigmoid(z_x + z_h), torch.tanh(n_x)
 other_gate = torch.sigmoid(r_x + r_h)
 assert_close(
-    student(x, hidden),
+    student(x.clone(), hidden.clone()),
     reference(x, hidden),
     what="the next state where the reset gate has no effect",
     hint="h' = (1 - z) * n + z * h, with z = sigmoid(W_z x + U_z h)",
@@ -325,7 +333,7 @@ cell.load_state_dict(
 # r is (3/4, 1/4) and z 1/2. U_n makes (4, 8) of the state (8, 4): the gate leaves (3, 2) of it.
 hidden = torch.tensor([[8.0, 4.0]]).to(device)
 assert_close(
-    cell(torch.zeros(1, 1).to(device), hidden),
+    cell(torch.zeros(1, 1).to(device), hidden.clone()),
     (torch.tensor([[3.0, 2.0]]).tanh().to(device) + hidden) / 2,
     what="the next state",
     mistakes={
@@ -365,7 +373,7 @@ def with_candidate(inside):
 
 
 assert_close(
-    student(x, hidden),
+    student(x.clone(), hidden.clone()),
     reference(x, hidden),
     what="the next state where the update gate is 1/2",
     hint="n = tanh(W_n x + r * (U_n h)), with r = sigmoid(W_r x + U_r h)",
@@ -392,7 +400,7 @@ assert_close(
 ### END HIDDEN TESTS
 
 # %% test="GRUCell-values" points=1 read="recurrent-networks#gated-recurrent-unit"
-# The next state is the one that PyTorch's cell computes, and gradients flow back
+# The next state is the one that PyTorch's cell computes, gradients flow back, inputs stay
 theirs = nn.GRUCell(3, 5).to(device)
 ours = GRUCell(3, 5).to(device)
 ours.load_state_dict(
@@ -405,6 +413,7 @@ ours.load_state_dict(
 )
 x, hidden = torch.randn(2, 3).to(device), torch.randn(2, 5).to(device)
 hint = "the checks of the update gate and of the reset gate come first: mend those before this"
+assert_keeps_inputs(ours, x, hidden, hint=in_place)
 assert_close(ours(x, hidden), theirs(x, hidden), what="the next state", hint=hint)
 ### BEGIN HIDDEN TESTS
 theirs = nn.GRUCell(6, 6).double().to(device)
@@ -418,16 +427,18 @@ ours.load_state_dict(
     }
 )
 x, hidden = torch.randn(2, 4, 6).double().to(device)
+assert_keeps_inputs(ours, x, hidden, hint=in_place)
 assert_close(ours(x, hidden), theirs(x, hidden), what="the next state", hint=hint)
 
 
 def gradients_of(cell):
     """Return the gradients of a random weighting of the next state."""
     leaves = [tensor.clone().requires_grad_() for tensor in (x, hidden)]
-    loss = (cell(*leaves) * upstream).sum()
-    if not loss.requires_grad:
+    state = cell(*leaves)
+    assert_shape(state, (4, 6), what="the next state")
+    if not state.requires_grad:
         raise CheckFailure("no gradient flows back", hint="detach() and .data cut the gradient")
-    loss.backward()
+    (state * upstream).sum().backward()
     return [leaf.grad for leaf in leaves]
 
 
@@ -487,6 +498,21 @@ def attempt(function, *args, **kwargs):
             raise CheckFailure(complaints[0])
 
 
+def pair_from(result, names):
+    """Return both parts of a result, or say that it is no pair."""
+    if not (isinstance(result, tuple | list) and len(result) == 2):
+        raise CheckFailure("the result should be a pair", hint=f"return {names}")
+    return result
+
+
+def read(function, x, lengths, layers, d_hidden):
+    """Let your encoder read copies, and look at the shape of its memory."""
+    result = attempt(function, x.clone(), lengths.clone(), layers, d_hidden)
+    memory, context = pair_from(result, "memory, context")
+    assert_shape(memory, (*x.shape[:2], 2 * d_hidden), what="memory")
+    return memory, context
+
+
 class GivenCell:
     """A cell that is right, and looks at what it is called with."""
 
@@ -533,7 +559,7 @@ def read_both_ways(
 
     Every state starts from zeros, of the dtype and on the device of ``x``. At padding a state stays
     what it was, and the memory is zero. So what comes out for a sequence does not depend on what it
-    is padded with, nor to what length.
+    is padded with, nor to what length. ``x`` and ``lengths`` are not changed.
 
     Args:
         x: ``(batch, len, d_input)``, float32 or float64, filled up at the end.
@@ -572,8 +598,7 @@ def read_both_ways(
 # The first half of the memory holds the states from left to right
 layers = make_layers(1, d_input=3, d_hidden=4)
 x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([5, 5]).to(device)
-memory, context = attempt(read_both_ways, x, lengths, layers, 4)
-assert_shape(memory, (2, 5, 8), what="memory")
+memory, context = read(read_both_ways, x, lengths, layers, 4)
 forward_cell, backward_cell = layers[0]
 first = forward_cell(x[:, 0], torch.zeros(2, 4).to(device))
 hint = "the forward half comes first: begin with zeros, and hand each state on to the next step"
@@ -598,8 +623,7 @@ for cell in layers[0]:
     cell.cell.double()
 x = torch.randn(3, 6, 3).double().to(device).requires_grad_()
 lengths = torch.tensor([6, 6, 6]).to(device)
-memory, _ = attempt(read_both_ways, x, lengths, layers, 4)
-assert_shape(memory, (3, 6, 8), what="memory")
+memory, _ = read(read_both_ways, x, lengths, layers, 4)
 actual, expected = memory[..., :4], states_of(forward_cell, x.unbind(1))
 before = torch.cat([torch.zeros_like(expected[:, :1]), expected[:, :-1]], dim=1)
 backward = states_of(backward_cell, x.flip(1).unbind(1))
@@ -636,8 +660,7 @@ assert_close(gradients[0], gradients[1], what="gradient of x", hint=hint)
 # The second half holds the states from right to left, each beside its own step
 layers = make_layers(1, d_input=3, d_hidden=4)
 x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([5, 5]).to(device)
-memory, context = attempt(read_both_ways, x, lengths, layers, 4)
-assert_shape(memory, (2, 5, 8), what="memory")
+memory, context = read(read_both_ways, x, lengths, layers, 4)
 forward_cell, backward_cell = layers[0]
 states = [backward_cell(x[:, 4], torch.zeros(2, 4).to(device))]  # of the steps 4, 3, 2, 1, 0
 for t in (3, 2, 1, 0):
@@ -668,8 +691,7 @@ layers = make_layers(1, d_input=3, d_hidden=4)
 forward_cell, backward_cell = layers[0]
 x, lengths = torch.randn(3, 6, 3).to(device), torch.tensor([6, 6, 6]).to(device)
 x.requires_grad_()
-memory, _ = attempt(read_both_ways, x, lengths, layers, 4)
-assert_shape(memory, (3, 6, 8), what="memory")
+memory, _ = read(read_both_ways, x, lengths, layers, 4)
 in_reading_order = states_of(backward_cell, x.flip(1).unbind(1))
 actual, expected = memory[..., 4:], in_reading_order.flip(1)
 assert_close(
@@ -702,13 +724,15 @@ assert_close(gradients[0], gradients[1], what="gradient of x", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="read_both_ways-padding" points=1 read="recurrent-networks#padding-and-lengths"
-# A sequence is read as if it were alone, whatever it is padded with
+# A sequence is read as if it were alone, whatever it is padded with, and x stays as it is
 layers = make_layers(1, d_input=3, d_hidden=4)
 x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([3, 5]).to(device)
-memory, context = attempt(read_both_ways, x, lengths, layers, 4)
-alone, _ = attempt(read_both_ways, x[:1, :3], lengths[:1], layers, 4)
+memory, context = read(read_both_ways, x, lengths, layers, 4)
+alone, _ = read(read_both_ways, x[:1, :3], lengths[:1], layers, 4)
 hint = "the backward cell meets the padding first: at padding, keep the old state"
 assert_close(memory[:1, :3], alone, what="the memory of a sequence that is padded", hint=hint)
+not_in_x = f"set padding to zero in the memory, not in x: {in_place}"
+attempt(assert_keeps_inputs, read_both_ways, x, lengths, layers, 4, hint=not_in_x)
 nothing = torch.zeros(1, 2, 8).to(device)
 hint = "set the memory to zero where there is padding"
 assert_close(memory[:1, 3:], nothing, what="the memory at padding", hint=hint)
@@ -716,12 +740,12 @@ assert_close(memory[:1, 3:], nothing, what="the memory at padding", hint=hint)
 layers = make_layers(2, d_input=8, d_hidden=4)
 lengths = torch.tensor([5, 1, 7, 4])[torch.randperm(4)]
 x = torch.randn(4, 7, 8).to(device)
-memory, _ = attempt(read_both_ways, x, lengths.to(device), layers, 4)
-assert_shape(memory, (4, 7, 8), what="memory")
+lengths = lengths.to(device)
+attempt(assert_keeps_inputs, read_both_ways, x, lengths, layers, 4, hint=not_in_x)
+memory, _ = read(read_both_ways, x, lengths, layers, 4)
 for row, length in zip(range(4), lengths.tolist(), strict=True):
     alone = slice(row, row + 1)
-    expected, _ = attempt(read_both_ways, x[alone, :length], lengths[alone].to(device), layers, 4)
-    assert_shape(expected, (1, length, 8), what="memory of one sequence")
+    expected, _ = read(read_both_ways, x[alone, :length], lengths[alone], layers, 4)
     if bool((expected == 0).all()):
         raise CheckFailure(
             "the memory is zero where there is something to remember",
@@ -738,7 +762,7 @@ for row, length in zip(range(4), lengths.tolist(), strict=True):
 # The context joins the last state of each direction
 layers = make_layers(1, d_input=3, d_hidden=4)
 x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([5, 5]).to(device)
-memory, context = attempt(read_both_ways, x, lengths, layers, 4)
+memory, context = read(read_both_ways, x, lengths, layers, 4)
 assert_shape(context, (2, 8), what="context")
 assert_close(
     context,
@@ -758,8 +782,7 @@ lengths = torch.tensor([5, 1, 6])[torch.randperm(3)]
 x = torch.randn(3, 6, 8).to(device).requires_grad_()
 upstream = torch.randn(3, 8).to(device)
 for used in (torch.tensor([6, 6, 6]), lengths):
-    memory, context = attempt(read_both_ways, x, used.to(device), layers, 4)
-    assert_shape(memory, (3, 6, 8), what="memory")
+    memory, context = read(read_both_ways, x, used.to(device), layers, 4)
     assert_shape(context, (3, 8), what="context")
     if bool((context == 0).all()):
         raise CheckFailure(
@@ -807,9 +830,9 @@ for used in (torch.tensor([6, 6, 6]), lengths):
 # Each layer reads the memory of the layer below
 layers = make_layers(2, d_input=3, d_hidden=4)
 x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([5, 5]).to(device)
-below, _ = attempt(read_both_ways, x, lengths, layers[:1], 4)
-expected, _ = attempt(read_both_ways, below, lengths, layers[1:], 4)
-memory, context = attempt(read_both_ways, x, lengths, layers, 4)
+below, _ = read(read_both_ways, x, lengths, layers[:1], 4)
+expected, _ = read(read_both_ways, below, lengths, layers[1:], 4)
+memory, context = read(read_both_ways, x, lengths, layers, 4)
 assert_close(
     memory,
     expected,
@@ -821,12 +844,11 @@ assert_close(
 layers = make_layers(3, d_input=8, d_hidden=4)  # x is as wide as a memory
 x, lengths = torch.randn(2, 5, 8).to(device), torch.tensor([5, 5]).to(device)
 x.requires_grad_()
-first, first_context = attempt(read_both_ways, x, lengths, layers[:1], 4)
-second, second_context = attempt(read_both_ways, first, lengths, layers[1:2], 4)
-third, third_context = attempt(read_both_ways, second, lengths, layers[2:], 4)
-from_x, _ = attempt(read_both_ways, x, lengths, layers[2:], 4)
-memory, context = attempt(read_both_ways, x, lengths, layers, 4)
-assert_shape(third, (2, 5, 8), what="memory of one layer")
+first, first_context = read(read_both_ways, x, lengths, layers[:1], 4)
+second, second_context = read(read_both_ways, first, lengths, layers[1:2], 4)
+third, third_context = read(read_both_ways, second, lengths, layers[2:], 4)
+from_x, _ = read(read_both_ways, x, lengths, layers[2:], 4)
+memory, context = read(read_both_ways, x, lengths, layers, 4)
 if torch.equal(first, second):
     raise CheckFailure("every layer gives the same memory", hint="use the cells of its own pair")
 one_layer_only = "only the first layer has read"
@@ -965,13 +987,15 @@ class Decoder(nn.Module):
 
 
 # %% test="Decoder-start" points=1 read="sequence-to-sequence#the-decoder"
-# The decoder has its parts, and its first state comes from the context
+# The decoder has its parts, and its first state comes from the context, which stays as it is
 decoder = Decoder(vocab_size=11, d_embedding=3, d_hidden=4, d_memory=6).to(device)
 assert_shape(decoder.embedding.weight, (11, 3), what="weight of embedding")
 assert_shape(decoder.bridge.weight, (4, 6), what="weight of bridge")
 assert_shape(decoder.output.weight, (11, 4 + 3 + 6), what="weight of output")
 hint = "the bridge makes the first state from the context"
-assert_shape(decoder.start(torch.randn(2, 6).to(device)), (2, 4), what="the first state", hint=hint)
+context = torch.randn(2, 6).to(device)
+assert_shape(decoder.start(context), (2, 4), what="the first state", hint=hint)
+assert_keeps_inputs(decoder.start, context, hint=in_place)
 ### BEGIN HIDDEN TESTS
 decoder = Decoder(7, 5, 5, 5).to(device)
 for name, shape in (
@@ -987,9 +1011,11 @@ for name, shape in (
         raise CheckFailure(f"{name} is not among the decoder's parameters")
 if not any(name.startswith("cell.") for name in decoder.state_dict()):
     raise CheckFailure("the decoder has no cell", hint="self.cell = GRUCell(...)")
-context = torch.randn(3, 5).to(device).requires_grad_()
+context = torch.randn(3, 5).to(device)
+assert_keeps_inputs(decoder.start, context, hint=in_place)
+context.requires_grad_()
 weight, bias = decoder.bridge.weight, decoder.bridge.bias
-first, expected = decoder.start(context), torch.tanh(F.linear(context, weight, bias))
+first, expected = decoder.start(context.clone()), torch.tanh(F.linear(context, weight, bias))
 assert_close(
     first,
     expected,
@@ -1017,8 +1043,10 @@ assert_close(
 # One step reads a token and the context, and scores the next token
 decoder = Decoder(vocab_size=11, d_embedding=3, d_hidden=4, d_memory=6).to(device)
 context, state = torch.randn(2, 6).to(device), torch.randn(2, 4).to(device)
-logits, new_state = decoder.step(torch.tensor([7, 0]).to(device), state, context)
-hint = "step returns the logits first, and then the new state"
+in_order = "logits, state: step returns the logits first, and then the new state"
+result = decoder.step(torch.tensor([7, 0]).to(device), state, context)
+logits, new_state = pair_from(result, in_order)
+hint = f"return {in_order}"
 assert_shape(logits, (2, 11), what="logits", hint=hint)
 assert_shape(new_state, (2, 4), what="the new state", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -1027,8 +1055,15 @@ tokens = torch.randint(7, (4,)).to(device)
 context, state = torch.randn(4, 5).to(device), torch.randn(4, 5).to(device)
 context.requires_grad_()
 y, weight, bias = decoder.embedding(tokens), decoder.output.weight, decoder.output.bias
-expected_state = decoder.cell(torch.cat([y, context], dim=-1), state)
-logits, new_state = decoder.step(tokens, state, context)
+comes_first = "the check of the start comes first: the decoder's parts are not as they should be"
+for part, shape, what in (
+    (y, (4, 5), "the embedding"), (weight, (7, 15), "weight of output"), (bias, (7,), "its bias")
+):  # fmt: skip
+    assert_shape(part, shape, what=what, hint=comes_first)
+expected_state = decoder.cell(torch.cat([y, context], dim=-1), state.clone())
+assert_shape(expected_state, (4, 5), what="the cell's state", hint=comes_first)
+result = decoder.step(tokens.clone(), state.clone(), context.clone())
+logits, new_state = pair_from(result, in_order)
 assert_close(
     new_state,
     expected_state,
@@ -1078,10 +1113,13 @@ assert_close(
 # With teacher forcing each step reads the true token, and hands its state on
 decoder = Decoder(vocab_size=11, d_embedding=3, d_hidden=4, d_memory=6).to(device)
 context = torch.randn(2, 6).to(device)
-logits = decoder(torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device), context)
+tgt = torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device)
+assert_keeps_inputs(decoder, tgt, context, hint=in_place)
+logits = decoder(tgt, context)
 hint = "one row of logits for each token of tgt; stack them along dim=1"
 assert_shape(logits, (2, 3, 11), what="logits", hint=hint)
-first, _ = decoder.step(torch.tensor([1, 1]).to(device), decoder.start(context), context)
+result = decoder.step(torch.tensor([1, 1]).to(device), decoder.start(context), context)
+first, _ = pair_from(result, "logits, state")
 hint = "the first step reads tgt[:, 0], and goes on from start(context)"
 assert_close(logits[:, 0], first, what="logits of the first token", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -1090,6 +1128,7 @@ with torch.no_grad():  # the first tokens have not faded by the last step
     for parameter in ("bridge", "output"):
         getattr(decoder, parameter).weight.mul_(3)
 tgt, context = torch.randint(7, (4, 6)).to(device), torch.randn(4, 5).to(device)
+assert_keeps_inputs(decoder, tgt, context, hint=in_place)
 context.requires_grad_()
 
 
@@ -1098,7 +1137,10 @@ def by_steps(next_tokens, next_state=lambda old, new: new, state=None):
     tokens, state = tgt[:, 0], decoder.start(context) if state is None else state
     logits = []
     for t in range(6):
-        after, new = decoder.step(tokens, state, context)
+        result = decoder.step(tokens.clone(), state.clone(), context.clone())
+        after, new = pair_from(result, "logits, state")
+        for part, width in ((after, 7), (new, 5)):
+            assert_shape(part, (4, width), what="result of step", hint="its own check comes first")
         logits.append(after)
         state = next_state(state, new)
         tokens = next_tokens(t + 1, after) if t < 5 else None
@@ -1113,7 +1155,7 @@ def the_true_one(t, logits):
 expected = by_steps(the_true_one)
 if bool((expected == expected[:, :1]).all()):
     raise CheckFailure("every step gives the same logits", hint="see the test of the step")
-logits = decoder(tgt, context)
+logits = decoder(tgt.clone(), context.clone())
 zeros = torch.zeros(4, 5).to(device)
 assert_close(
     logits,
@@ -1159,16 +1201,22 @@ assert_close(
 #
 # All your searches need of a model is one function: give it the beginnings of some sequences, one a
 # row, and it returns the logits of the next token for each. So they work for any model. The tests
-# use tiny languages, whose every sentence can be counted. Here is one, with five words:
+# use tiny languages, whose every sentence can be counted. Here is one, with five words.
+#
+# Probabilities of sentences are small, and soon too small for a float; so searches add up
+# [log-probabilities](book:decoding#log-probabilities). Make them with `log_softmax`: the logarithm
+# of `softmax` is $-\infty$ for all that is less probable than about $10^{-45}$.
 
 # %% setup="tiny-languages"
 BOS, EOS = 0, 1
+of_a_row = "a token is its place in a row of logits, from 0 to vocab_size - 1"
 
 
 class TinyLanguage:
     """A language whose next token depends on the tokens so far, by a rule."""
 
-    def __init__(self, logits_after):
+    def __init__(self, vocab_size, logits_after):
+        self.vocab_size = vocab_size
         self.logits_after = logits_after
         self.asked = {}  # for each length, the beginnings that it was asked about
 
@@ -1180,9 +1228,29 @@ class TinyLanguage:
         require(is_table, f"the model was given {given}, not int64 of shape (n, len)")
         starts = bool((tokens[:, 0] == BOS).all())
         require(starts, "the model was given a beginning that does not begin with bos_id")
+        known = bool(((tokens >= 0) & (tokens < self.vocab_size)).all())
+        require(known, f"the model was given a token that is not in the vocabulary; {of_a_row}")
         require(tokens.size(1) < 100, "your search does not stop; see max_new_tokens")
+        rows = len(tokens)
+        require(rows < 10_000, f"the model was given {rows} beginnings at once; see beam_size")
         self.asked.setdefault(tokens.size(1), set()).update(map(tuple, tokens.tolist()))
         return self.logits_after(tokens.to(device))
+
+    def tokens_from(self, written):
+        """Return tokens as a list of ints, or say what is wrong with them.
+
+        Tensors will do here: whether these are ints is the business of one check alone.
+        """
+        if isinstance(written, Tensor):
+            written = written.tolist()
+        if not isinstance(written, list | tuple):
+            raise CheckFailure("the tokens are no list", hint="a list of ints, in one dimension")
+        tokens = [t.item() if isinstance(t, Tensor) and t.numel() == 1 else t for t in written]
+        if not all(isinstance(token, Integral) for token in tokens):
+            raise CheckFailure("a token is no int", hint="argmax and max give places as ints")
+        if not all(0 <= token < self.vocab_size for token in tokens):
+            raise CheckFailure("a token is not in the vocabulary", hint=of_a_row)
+        return tokens
 
     @property
     def most_in_play(self):
@@ -1204,7 +1272,7 @@ def language_of(vocab_size, probable, boastful=()):
     logits = (after + given).log()
     logits[list(boastful)] += 9.0
     logits = logits.to(device)
-    return TinyLanguage(lambda tokens: logits[tokens[:, -1]])
+    return TinyLanguage(vocab_size, lambda tokens: logits[tokens[:, -1]])
 
 
 def random_language(vocab_size, sharpness=1.5, ends_at=None, lead=50.0):
@@ -1225,11 +1293,38 @@ def random_language(vocab_size, sharpness=1.5, ends_at=None, lead=50.0):
             logits[:, EOS] = highest + lead if tokens.size(1) >= ends_at else highest - 50.0
         return logits
 
-    return TinyLanguage(logits_after)
+    return TinyLanguage(vocab_size, logits_after)
 
 
-def pairs_in(results):
-    """Return results as pairs of a list of ints and a float, or say what else they are."""
+def stubborn_language(second, third):
+    """Make a language of two words in which all but the end is next to impossible.
+
+    Args:
+        second: Log-probability of the first word, before the end.
+        third: That of the second word.
+    """
+    row = torch.tensor([-900.0, 0.0, second, third]).to(device)
+    return TinyLanguage(4, lambda tokens: row.repeat(len(tokens), 1))
+
+
+def number_from(value, what):
+    """Return a number as a tensor, or say that it is none; a tensor of one number will do."""
+    if isinstance(value, Tensor) and value.numel() == 1:
+        value = value.item()
+    if not isinstance(value, Real):
+        raise CheckFailure(f"the {what} is no number", hint="a float, in nats")
+    return torch.tensor(float(value))
+
+
+def assert_plain(value, what):
+    """Check that a number, or a list of numbers, is Python's own."""
+    if any(isinstance(v, Tensor) for v in [value, *(value if isinstance(value, list) else [])]):
+        in_words = "int(), float(), item() and tolist() make numbers of tensors"
+        raise CheckFailure(f"{what} should be plain numbers, without a tensor", hint=in_words)
+
+
+def pairs_in(results, language):
+    """Return results as pairs of a list of ints and a number, or say what else they are."""
     is_list = isinstance(results, list | tuple)
     if not is_list or not all(isinstance(r, list | tuple) and len(r) == 2 for r in results):
         raise CheckFailure("the results should be a list of pairs: tokens and score")
@@ -1237,14 +1332,16 @@ def pairs_in(results):
         raise CheckFailure(
             "there is no result", hint="at the last length, the best unfinished sequences go too"
         )
-    if any(isinstance(tokens, float | int) for tokens, _ in results):
+    if any(isinstance(tokens, Real) for tokens, _ in results):
         raise CheckFailure("in each pair the tokens come first, and then the score")
-    return [([int(token) for token in tokens], float(score)) for tokens, score in results]
+    return [
+        (language.tokens_from(tokens), number_from(score, "score")) for tokens, score in results
+    ]
 
 
-def written_by(results):
+def written_by(results, language):
     """Return the tokens of each result, without the start token should all of them have it."""
-    rows = [tokens for tokens, _ in pairs_in(results)]
+    rows = [tokens for tokens, _ in pairs_in(results, language)]
     return [row[1:] for row in rows] if all(row[:1] == [BOS] for row in rows) else rows
 
 
@@ -1290,9 +1387,16 @@ def greedy_search(next_logits, *, bos_id: int, eos_id: int, max_new_tokens: int)
 
 # %% test="greedy_search-tokens" points=1 read="decoding#greedy-search"
 # The most probable token is written at each step, up to the end token or the limit
-tokens, _ = attempt(greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_tokens=6)
+def tokens_of(language, eos_id=EOS, limit=6):
+    """Return what your search gives for tokens, and the same as a list of ints."""
+    result = attempt(greedy_search, language, bos_id=BOS, eos_id=eos_id, max_new_tokens=limit)
+    tokens, _ = pair_from(result, "tokens, log-probability")
+    return tokens, language.tokens_from(tokens)
+
+
+tokens, ints = tokens_of(telegrams)
 assert_equal(
-    " ".join(WORDS[token] for token in tokens),
+    " ".join(WORDS[token] for token in ints),
     "the cat <end>",
     what="the sentence",
     mistakes={
@@ -1301,8 +1405,9 @@ assert_equal(
     },
     hint="take the largest logit at each step, and stop after the end token",
 )
-short, _ = attempt(greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_tokens=2)
-hint = "stop at max_new_tokens too"
+assert_plain(tokens, "the tokens")
+_, short = tokens_of(telegrams, limit=2)
+hint = "write max_new_tokens tokens where the end does not come sooner, and no more"
 assert_equal(len(short), 2, what="the number of tokens when two are allowed", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.generation.greedy_search import greedy as reference_search
@@ -1321,9 +1426,9 @@ for limit, ends_at in ((1, 9), (4, 9), (12, 5), (5, 5), (12, None)):
     rule = language.logits_after
 
     expected = reference_of(rule, limit)
-    tokens, _ = attempt(greedy_search, language, bos_id=BOS, eos_id=EOS, max_new_tokens=limit)
+    tokens, ints = tokens_of(language, limit=limit)
     assert_equal(
-        [int(token) for token in tokens],
+        ints,
         expected,
         what="tokens",
         hint="give the model the start token and all that is written; take the largest logit",
@@ -1335,8 +1440,10 @@ for limit, ends_at in ((1, 9), (4, 9), (12, 5), (5, 5), (12, None)):
                 lambda tokens, rule=rule: -rule(tokens), limit
             ),
             "one token too many: the end token counts too": reference_of(rule, limit + 1),
+            "one token too few: max_new_tokens of them may be written": expected[:-1],
         },
     )
+    assert_plain(tokens, "the tokens")
 hint = "with max_new_tokens=0, raise ValueError"
 assert_raises(
     ValueError, greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_tokens=0, hint=hint
@@ -1346,17 +1453,18 @@ language = random_language(6, ends_at=99)
 expected = reference_of(language.logits_after, 5, eos_id=None)
 last = expected[-1]
 expected = expected[: expected.index(last) + 1]
-tokens, _ = attempt(greedy_search, language, bos_id=BOS, eos_id=last, max_new_tokens=9)
+_, ints = tokens_of(language, eos_id=last, limit=9)
 hint = "stop at eos_id, whatever number it is"
-assert_equal([int(token) for token in tokens], expected, what="tokens", hint=hint)
+assert_equal(ints, expected, what="tokens", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="greedy_search-score" points=1 read="decoding#log-probabilities"
 # The log-probability is that of all tokens together, the end token among them
-_, score = attempt(greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_tokens=6)
+result = attempt(greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_tokens=6)
+_, score = pair_from(result, "tokens, log-probability")
 probability = 0.5 * 0.35 * 0.9  # "the", then "cat", then the end
 assert_close(
-    torch.tensor(float(score)),
+    number_from(score, "log-probability"),
     torch.tensor(math.log(probability)),
     what="log-probability",
     mistakes={
@@ -1369,15 +1477,12 @@ assert_close(
     },
     hint="the test of the tokens comes first; then add up the log_softmax of each of them",
 )
+assert_plain(score, "the log-probability")
 ### BEGIN HIDDEN TESTS
 for limit, ends_at in ((3, 9), (12, 5)):
     language = random_language(6, ends_at=ends_at, lead=0.7)
-    _, score = attempt(greedy_search, language, bos_id=BOS, eos_id=EOS, max_new_tokens=limit)
-    if type(score) not in (float, int):
-        raise CheckFailure(
-            f"the log-probability is of type {type(score).__name__}, expected float",
-            hint="float() or item() makes a number of a tensor",
-        )
+    result = attempt(greedy_search, language, bos_id=BOS, eos_id=EOS, max_new_tokens=limit)
+    theirs, score = pair_from(result, "tokens, log-probability")
     tokens, terms, bare = [], [], []
     while len(tokens) < limit and tokens[-1:] != [EOS]:
         logits = language(torch.tensor([[BOS, *tokens]]))[0].cpu().double()
@@ -1385,8 +1490,10 @@ for limit, ends_at in ((3, 9), (12, 5)):
         terms.append(logits.log_softmax(dim=-1).max())
         bare.append(logits.max())
     terms, bare = torch.stack(terms), torch.stack(bare)
+    too_few = "the tokens are too few, and so are the terms: the test of the tokens comes first"
+    last_missing = "the last token counts too, also where it is the end token"
     assert_close(
-        torch.tensor(float(score)),
+        number_from(score, "log-probability"),
         terms.sum().float(),
         what="log-probability",
         hint="the test of the tokens comes first; then add up the log_softmax of each of them",
@@ -1395,13 +1502,16 @@ for limit, ends_at in ((3, 9), (12, 5)):
             "this is the mean; add up": terms.mean().float(),
             "this is the probability; take its logarithm": terms.sum().exp().float(),
             "add up log-probabilities, not probabilities": terms.exp().sum().float(),
-            "the end token counts too": terms[:-1].sum().float(),
+            too_few if len(language.tokens_from(theirs)) < len(tokens) else last_missing: (
+                terms[:-1].sum().float()
+            ),
             "only the last token counts; add up all": terms[-1].float(),
             "the logarithm is the natural one": (terms.sum() / math.log(2)).float(),
             "log-probabilities are negative": -terms.sum().float(),
             "add log-probabilities up; they are not multiplied": terms.prod().float(),
         },
     )
+    assert_plain(score, "the log-probability")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1474,16 +1584,25 @@ def beam_search(
 results = attempt(
     beam_search, telegrams, beam_size=2, bos_id=BOS, eos_id=EOS, max_new_tokens=4, alpha=0.0
 )
+found = pairs_in(results, telegrams)
+sentences = [" ".join(WORDS[token] for token in tokens) for tokens, _ in found]
+best = "a cat <end>"  # 0.4 * 0.9 * 0.9, more than anything that begins with "the"
+not_first = "the best is there, but not first: sort the results by their scores, best first"
+bare_logits = "these scores are sums of logits; log_softmax makes log-probabilities of them"
+if sentences[0] != best and found[0][1] > 0:  # after "the", all logits are larger by 9
+    raise CheckFailure("the best score is above 0, the logarithm of 1", hint=bare_logits)
 assert_equal(
-    " ".join(WORDS[token] for token in pairs_in(results)[0][0]),
-    "a cat <end>",  # 0.4 * 0.9 * 0.9, more than anything that begins with "the"
+    sentences[0],
+    best,
     what="the best sentence",
     mistakes={
         "this is one path alone: keep two beginnings in play": "the cat <end>",
-        "the start token is not written: leave it out": "<start> a cat <end>",
+        "the start token is not written: leave it out": f"<start> {best}",
         "the end token is a token too: keep it": "a cat",
     },
-    hint="add up log_softmax; set aside what ends, at any length; return the results best first",
+    hint=not_first
+    if best in sentences
+    else "add up log_softmax; set aside what ends, at any length; return the results best first",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.generation.beam_search import beam_search as reference_search
@@ -1503,6 +1622,16 @@ def reference_tokens(language, beam_size, eos_id=EOS, limit=6):
         length_penalty=PowerPenalty(0.0),
     )
     return list(found[0].tokens)
+
+
+def terms_of(tokens, language):
+    """Return, for each token, its logit and its log-probability."""
+    bare, terms = [], []
+    for t, token in enumerate(tokens):
+        logits = language(torch.tensor([[BOS, *tokens[:t]]]))[0].cpu().double()
+        bare.append(logits[token])
+        terms.append(logits.log_softmax(-1)[token])
+    return torch.stack(bare).float(), torch.stack(terms).float()
 
 
 # In the first language greedy search takes the wrong first word. In the second one, two beginnings
@@ -1530,11 +1659,22 @@ for beam_size, language in (
         beam_search, language, beam_size=beam_size, bos_id=BOS, eos_id=EOS,
         max_new_tokens=6, alpha=0.0,
     )  # fmt: skip
+    found = pairs_in(results, language)
+    best, score = found[0]
+    hint = "extend all in play by all tokens, and keep the best of all these candidates together"
+    if expected in [tokens for tokens, _ in found]:
+        hint = not_first
+    elif best:  # the score says what was added up on the way to the wrong one
+        bare, terms = terms_of(best, language)
+        if torch.isclose(score, bare.sum(), rtol=1e-4) and not torch.isclose(
+            score, terms.sum(), rtol=1e-4
+        ):
+            hint = bare_logits
     assert_equal(
-        pairs_in(results)[0][0],
+        best,
         expected,
         what="the best sequence",
-        hint="extend all in play by all tokens, and keep the best of all these candidates together",
+        hint=hint,
         mistakes={
             "the start token is not written: leave it out": [BOS, *expected],
             "the end token is a token too: keep it": [t for t in expected if t != EOS],
@@ -1549,7 +1689,8 @@ results = attempt(
     beam_search, language, beam_size=2, bos_id=BOS, eos_id=7, max_new_tokens=6, alpha=0.0
 )
 hint = "a sequence ends with eos_id, whatever number it is"
-assert_equal(pairs_in(results)[0][0], expected, what="the best sequence for eos_id=7", hint=hint)
+best, _ = pairs_in(results, language)[0]
+assert_equal(best, expected, what="the best sequence for eos_id=7", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="beam_search-results" points=1 read="decoding#beam-search"
@@ -1557,10 +1698,18 @@ assert_equal(pairs_in(results)[0][0], expected, what="the best sequence for eos_
 results = attempt(
     beam_search, telegrams, beam_size=3, bos_id=BOS, eos_id=EOS, max_new_tokens=2, alpha=0.0
 )
-sentences = [" ".join(WORDS[token] for token in tokens) for tokens in written_by(results)]
+sentences = [
+    " ".join(WORDS[token] for token in tokens) for tokens in written_by(results, telegrams)
+]
 # Two words are allowed: all three are cut short, and have the probabilities 0.36, 0.175 and 0.118.
-hint = "at the last length, the beam_size most probable candidates are the results; best first"
-assert_equal(sentences, ["a cat", "the cat", "the a"], what="the sentences of two words", hint=hint)
+expected = ["a cat", "the cat", "the a"]
+hint = "at the last length, the beam_size most probable candidates are the results"
+if sorted(sentences) == sorted(expected):
+    hint = "these are the right ones in another order: sort them by their scores, best first"
+assert_equal(sentences, expected, what="the sentences of two words", hint=hint)
+for tokens, score in results:
+    assert_plain(tokens, "the tokens of a result")
+    assert_plain(score, "the score of a result")
 ### BEGIN HIDDEN TESTS
 from course_lib.generation.beam_search import beam_search as reference_search
 from course_lib.generation.length_penalty import PowerPenalty
@@ -1599,7 +1748,7 @@ for language, beam_size, limit in (
         beam_search, language, beam_size=beam_size, bos_id=BOS, eos_id=EOS,
         max_new_tokens=limit, alpha=0.0,
     )  # fmt: skip
-    tokens = written_by(results)
+    tokens = written_by(results, language)
     expected = [list(hypothesis.tokens) for hypothesis in found]
     if any(EOS in written[:-1] for written in tokens):
         raise CheckFailure(
@@ -1628,9 +1777,12 @@ for language, beam_size, limit in (
             "among the best beam_size",
         )
     if sorted(tokens) == sorted(expected) and tokens != expected:
-        raise CheckFailure("the results are not in order", hint="best first")
+        raise CheckFailure("the results are not in order", hint="best first, by log-probability")
     hint = "three steps for each length: extend, set aside, go on; do it on paper for a beam of two"
     assert_equal(tokens, expected, what="results", hint=why or hint)
+    for tokens, score in results:
+        assert_plain(tokens, "the tokens of a result")
+        assert_plain(score, "the score of a result")
 ### END HIDDEN TESTS
 
 # %% test="beam_search-pruning" points=1 read="decoding#beam-search"
@@ -1639,6 +1791,7 @@ telegrams.asked.clear()
 results = attempt(
     beam_search, telegrams, beam_size=2, bos_id=BOS, eos_id=EOS, max_new_tokens=5, alpha=0.0
 )
+pairs_in(results, telegrams)
 if telegrams.most_in_play > 2:
     raise CheckFailure(
         f"{telegrams.most_in_play} beginnings are in play, with a beam of 2",
@@ -1656,7 +1809,7 @@ for vocab_size, beam_size in ((8, 3), (12, 5), (8, 1)):
             f"{language.most_in_play} beginnings are in play, with a beam of {beam_size}",
             hint="keep the beam_size best of all candidates, not of each beginning",
         )
-    if len(results) > beam_size:
+    if len(pairs_in(results, language)) > beam_size:
         raise CheckFailure(f"{len(results)} results, with a beam of {beam_size}")
     # Nothing ends in this language: as many as may be in play must be, to the last.
     endless = random_language(vocab_size, ends_at=9)
@@ -1669,7 +1822,7 @@ for vocab_size, beam_size in ((8, 3), (12, 5), (8, 1)):
             f"only {endless.most_in_play} beginnings are in play, with a beam of {beam_size}",
             hint="the beam_size most probable candidates stay in play",
         )
-    if len(results) != beam_size:
+    if len(pairs_in(results, endless)) != beam_size:
         raise CheckFailure(
             f"{len(results)} results where nothing ends, with a beam of {beam_size}",
             hint="at the last length, the beam_size best candidates go to the results",
@@ -1684,7 +1837,7 @@ results = attempt(
 )
 total = 3 * math.log(0.9)
 assert_close(
-    torch.tensor(pairs_in(results)[0][1]),
+    pairs_in(results, plain)[0][1],
     torch.tensor(total / 3),
     what="score of the sentence",
     mistakes={
@@ -1697,13 +1850,26 @@ assert_close(
 )
 
 
+def assert_finite_scores(language):
+    """Check the scores in a language where a probability is too small for a float."""
+    results = attempt(
+        beam_search, language, beam_size=3, bos_id=BOS, eos_id=EOS, max_new_tokens=2, alpha=0.0
+    )
+    if not all(score.isfinite() for _, score in pairs_in(results, language)):
+        raise CheckFailure("the score of an improbable sentence is not finite", hint=too_small)
+
+
+too_small = "exp(-200) is 0 to a float, and the log of 0 is -inf: log_softmax never takes exp alone"
+assert_finite_scores(stubborn_language(-200.0, -300.0))
+
+
 ### BEGIN HIDDEN TESTS
-def of_length(tokens, language):
-    """Return the log-probability of tokens in a language."""
+def of_length(tokens, language, normalised=True):
+    """Return the log-probability of tokens in a language, or the sum of their logits."""
     total = 0.0
     for t, token in enumerate(tokens):
         logits = language(torch.tensor([[BOS, *tokens[:t]]]))[0].cpu().double()
-        total += float(logits.log_softmax(-1)[token])
+        total += float((logits.log_softmax(-1) if normalised else logits)[token])
     return total
 
 
@@ -1713,9 +1879,10 @@ for alpha in (0.0, 0.6, 2.0, 1.0):
         beam_search, language, beam_size=4, bos_id=BOS, eos_id=EOS,
         max_new_tokens=6, alpha=alpha,
     )  # fmt: skip
-    lists = written_by(results)
-    scores = torch.tensor([score for _, score in pairs_in(results)])
+    lists = written_by(results, language)
+    scores = torch.stack([score for _, score in pairs_in(results, language)])
     totals = torch.tensor([of_length(tokens, language) for tokens in lists])
+    bare = torch.tensor([of_length(tokens, language, normalised=False) for tokens in lists])
     lengths = torch.tensor([float(len(tokens)) for tokens in lists])
     longest = torch.tensor(6.0)
     assert_close(
@@ -1724,6 +1891,7 @@ for alpha in (0.0, 0.6, 2.0, 1.0):
         what="scores",
         hint="divide the log-probability by length ** alpha, the end token counted",
         mistakes={
+            "these are sums of logits; log_softmax is missing": bare / lengths**alpha,
             "these are log-probabilities; divide them by length ** alpha": totals,
             "divided by the length; raise it to the power alpha": totals / lengths,
             "divided by alpha times the length": totals / (alpha * lengths),
@@ -1747,7 +1915,7 @@ for alpha, expected in ((0.0, [EOS]), (1.0, [2, 3, 4, EOS])):
     results = attempt(
         beam_search, uneven, beam_size=2, bos_id=BOS, eos_id=EOS, max_new_tokens=4, alpha=alpha
     )
-    best = written_by(results)[0]
+    best = written_by(results, uneven)[0]
     hint = "rank all results at the end, by log-probability over length ** alpha"
     assert_equal(best, expected, what=f"the best sequence for alpha {alpha}", hint=hint)
 # The winner is behind for three steps: it needs its whole length to overtake what has ended.
@@ -1762,12 +1930,13 @@ results = attempt(
     beam_search, patient, beam_size=2, bos_id=BOS, eos_id=EOS, max_new_tokens=5, alpha=1.0
 )
 assert_equal(
-    written_by(results)[0],
+    written_by(results, patient)[0],
     [2, 3, 4, 5, EOS],
     what="the best sequence where the winner is late",
     hint="what is in play may still grow: the best that it can get is its log-probability over "
     "max_new_tokens ** alpha; stop only where results beat that, or not at all",
 )
+assert_finite_scores(stubborn_language(*(-150 - 100 * torch.rand(2)).tolist()))
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1788,13 +1957,14 @@ def diagnose(next_logits, *, output: list[int], reference: list[int], bos_id: in
 
     Args:
         next_logits: The model, as for ``greedy_search``.
-        output: The tokens that a search returned, without the start token.
-        reference: The tokens of a right answer, without the start token.
+        output: The tokens that a search returned, without the start token; not changed.
+        reference: The tokens of a right answer, without the start token; not changed.
         bos_id: The token that every sequence begins with.
         alpha: The score is log-probability over length to the alpha, as the search's.
 
     Returns:
-        The verdict and the two scores, ``(verdict, output_score, reference_score)``. The verdict is
+        The verdict and the two scores, ``(verdict, output_score, reference_score)``: a string and
+        two floats. The verdict is
         ``"none"`` if the output is the reference; ``"search"`` if the reference has the higher
         score; ``"model"`` if it does not.
     """
@@ -1816,11 +1986,25 @@ def diagnose(next_logits, *, output: list[int], reference: list[int], bos_id: in
 
 # %% test="diagnose-scores" points=1 read="decoding#search-or-model"
 # Both sequences get the model's score
-_, of_output, of_reference = attempt(
-    diagnose, telegrams, output=[2, 4, EOS], reference=[3, 4, EOS], bos_id=BOS, alpha=0.0
-)
+settings = {"output": [2, 4, EOS], "reference": [3, 4, EOS], "bos_id": BOS, "alpha": 0.0}
+hint = "insert, append and += change a list in place: bos_id goes in front of a copy"
+attempt(assert_keeps_inputs, diagnose, telegrams, **settings, hint=hint)
+
+
+def scores_from(language, output, reference, alpha):
+    """Return both scores that your function gives, or say what it returns in place of them."""
+    result = attempt(
+        diagnose, language, output=[*output], reference=[*reference], bos_id=BOS, alpha=alpha
+    )
+    if not (isinstance(result, tuple | list) and len(result) == 3):
+        in_words = "return verdict, output_score, reference_score"
+        raise CheckFailure("the result should be three things", hint=in_words)
+    return torch.stack([number_from(score, "score") for score in result[1:]])
+
+
+_, of_reference = scores_from(telegrams, [2, 4, EOS], [3, 4, EOS], alpha=0.0)
 assert_close(
-    torch.tensor(float(of_reference)),
+    of_reference,
     torch.tensor(math.log(0.4 * 0.9 * 0.9)),
     what="score of 'a cat <end>'",
     mistakes={
@@ -1832,7 +2016,16 @@ assert_close(
     },
     hint="for each token, log_softmax of the logits after all tokens before it, bos_id first",
 )
+too_small = "exp(-200) is 0 to a float, and the log of 0 is -inf: log_softmax never takes exp alone"
+scores = scores_from(stubborn_language(-200.0, -300.0), [2], [3], alpha=0.0)
+what = "scores of two improbable sentences"
+assert_close(scores, torch.tensor([-200.0, -300.0]), what=what, hint=too_small)
 ### BEGIN HIDDEN TESTS
+second, third = (-150 - 100 * torch.rand(2)).tolist()
+scores = scores_from(stubborn_language(second, third), [2], [3], alpha=0.0)
+assert_close(scores, torch.tensor([second, third]), what=what, hint=too_small)
+hint = "insert, append and += change a list in place: bos_id goes in front of a copy"
+attempt(assert_keeps_inputs, diagnose, telegrams, **settings, hint=hint)
 for alpha in (0.0, 0.7, 1.0):
     language = random_language(6)
     pair = [torch.randint(2, 6, (length,)).tolist() for length in (3, 5)]
@@ -1852,11 +2045,8 @@ for alpha in (0.0, 0.7, 1.0):
         """Return the two scores."""
         return torch.tensor([float(t.sum()) / count(t) ** alpha for t in terms])
 
-    _, of_output, of_reference = attempt(
-        diagnose, language, output=pair[0], reference=pair[1], bos_id=BOS, alpha=alpha
-    )
     assert_close(
-        torch.tensor([float(of_output), float(of_reference)]),
+        scores_from(language, *pair, alpha),
         scores_of(terms),
         what="scores of output and reference",
         hint="for each token, log_softmax of the logits after all tokens before it, bos_id first",
@@ -1878,79 +2068,54 @@ for alpha in (0.0, 0.7, 1.0):
     )
 ### END HIDDEN TESTS
 
+
 # %% test="diagnose-verdict" points=1 read="decoding#search-or-model"
 # The verdict names what is at fault
-cat, the_cat = [3, 4, EOS], [2, 4, EOS]  # the model likes "a cat" better than "the cat"
-for output, reference, expected, hint in (
-    (the_cat, cat, "search", "the model likes the reference better, so the search is at fault"),
-    (cat, the_cat, "model", "the model likes its own output better, so the model is at fault"),
-    (cat, cat, "none", "the output is the reference: nothing is at fault"),
-):
-    verdict, _, _ = attempt(
-        diagnose, telegrams, output=output, reference=reference, bos_id=BOS, alpha=0.0
+def assert_verdict(language, output, reference, expected, why, alpha=0.0):
+    """Check a verdict; say of a wrong one whether it comes from the scores beside it."""
+    result = attempt(
+        diagnose, language, output=[*output], reference=[*reference], bos_id=BOS, alpha=alpha
     )
+    if not (isinstance(result, tuple | list) and len(result) == 3):
+        in_words = "return verdict, output_score, reference_score"
+        raise CheckFailure("the result should be three things", hint=in_words)
+    verdict = result[0]
+    of_output, of_reference = (number_from(score, "score") for score in result[1:])
+    by_scores = "search" if of_reference > of_output else "model"
+    hint = "the verdicts are 'none', 'search' and 'model', in small letters"
+    if output != reference and verdict == by_scores:
+        hint = (
+            f"{verdict!r} is what your scores say, and they are wrong: see the test of the scores"
+        )
+    elif verdict in ("none", "search", "model"):
+        hint = f"{verdict!r} is wrong here: {why}"
     assert_equal(verdict, expected, what="the verdict", hint=hint)
+
+
+cat, the_cat = [3, 4, EOS], [2, 4, EOS]  # the model likes "a cat" better than "the cat"
+of_search = "the model likes the reference better, so the search is at fault"
+of_model = "the model likes its own output better, so the model is at fault"
+of_none = "the output is the reference, and nothing is at fault"
+assert_verdict(telegrams, the_cat, cat, "search", of_search)
+assert_verdict(telegrams, cat, the_cat, "model", of_model)
+assert_verdict(telegrams, cat, cat, "none", of_none)
 ### BEGIN HIDDEN TESTS
 # After any tokens the model likes token 2 best, then 3, then 4 and 5 alike; log-softmax is done.
 odds = torch.tensor([0.01, 0.19, 0.4, 0.2, 0.1, 0.1]).log().to(device)
-simple = TinyLanguage(lambda tokens: odds.expand(len(tokens), -1))
-for language, output, reference, alpha, expected, hint in (
-    (
-        simple,
-        [3],
-        [2],
-        0.0,
-        "search",
-        "the model likes the reference better: the search is at fault",
-    ),
-    (
-        simple,
-        [2],
-        [3],
-        0.0,
-        "model",
-        "the model likes its own output better: the model is at fault",
-    ),
-    (simple, [2, 4], [2, 4], 0.0, "none", "the output is the reference: nothing is at fault"),
-    (
-        simple,
-        [2, 4],
-        [2, 5],
-        0.0,
-        "model",
-        "equal scores: a better search would not help, so the model",
-    ),
-    (
-        simple,
-        [4, 5],
-        [5, 4],
-        0.0,
-        "model",
-        "equal scores: a better search would not help, so the model",
-    ),
-    (
-        simple,
-        [4],
-        [2, 2, 2],
-        1.0,
-        "search",
-        "compare scores, each divided by its own length ** alpha",
-    ),
-    (
-        simple,
-        [4],
-        [2, 2, 2, 2],
-        0.0,
-        "model",
-        "compare scores, and with alpha 0 length does not count",
-    ),
-    (telegrams, [2, 4, EOS], [3, 4, EOS], 0.0, "search", "each token is scored given those before"),
-    (telegrams, [3, 4, EOS], [2, 4, EOS], 0.0, "model", "each token is scored given those before"),
-):
-    verdict, _, _ = attempt(
-        diagnose, language, output=output, reference=reference, bos_id=BOS, alpha=alpha
-    )
-    assert_equal(verdict, expected, what="the verdict", hint=hint)
+simple = TinyLanguage(6, lambda tokens: odds.repeat(len(tokens), 1))
+assert_verdict(simple, [3], [2], "search", of_search)
+assert_verdict(simple, [2], [3], "model", of_model)
+assert_verdict(simple, [2, 4], [2, 4], "none", of_none)
+tied = "equal scores: a better search would not help, so the model is at fault"
+assert_verdict(simple, [2, 4], [2, 5], "model", tied)
+assert_verdict(simple, [4, 5], [5, 4], "model", tied)
+by_length = "compare scores, each divided by its own length ** alpha"
+assert_verdict(simple, [4], [2, 2, 2], "search", by_length, alpha=1.0)
+bare = "compare scores, and with alpha 0 length does not count"
+assert_verdict(simple, [4], [2, 2, 2, 2], "model", bare)
+given_all = "each token is scored given those before"
+assert_verdict(telegrams, the_cat, cat, "search", given_all)
+assert_verdict(telegrams, cat, the_cat, "model", given_all)
 ### END HIDDEN TESTS
 
 # %% [markdown]

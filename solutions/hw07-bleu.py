@@ -27,6 +27,8 @@
 #
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract. You may add cells and functions of your own.
+# - A list that your code is given belongs to whoever calls it: sort or change a copy, never the
+#   list itself.
 # - The test cells check one thing each. A cell that stays silent is content. When one complains,
 #   read its last line first: mostly it is a hint.
 # - Most tests have a hidden part, which runs when your work is graded, with other sentences. It
@@ -36,7 +38,8 @@
 # - **The rule of this homework:** the counting is yours. An exercise that leads to the standard
 #   tool, `sacrebleu` (its `BLEU`, `corpus_bleu`, `raw_corpus_bleu` or `sentence_bleu`, or anything
 #   in its `metrics`), loses the points of its tests.
-#   To compare your scores with it in a cell of your own is a good idea.
+#   To compare your scores with it in a cell of your own is a good idea: it is installed with this
+#   homework. Put nothing else into that cell: where your work is graded there is no `sacrebleu`.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*.
 #
 # **If you are stuck,** take a sentence of four words and count with a pencil. Then look at
@@ -47,13 +50,19 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from numbers import Integral, Real
 
 import torch
 
 from course_lib.metrics.bleu import BLEUScore, Smoothing
 from course_lib.metrics.bleu_statistics import BLEUStatistics
 from course_lib.metrics.bleu import tokenize_13a
-from course_lib.testing import CheckFailure, assert_equal, assert_raises
+from course_lib.testing import (
+    CheckFailure,
+    assert_equal,
+    assert_keeps_inputs,
+    assert_raises,
+)
 
 WORDS = "ant bee cat dog eel fox gnu hen ibis jay kiwi lynx mole newt owl pig rat seal".split()
 
@@ -67,15 +76,45 @@ def as_dict(counts):
     """Give counts as a plain dict, whether they came as a Counter or as a dict."""
     if not hasattr(counts, "items"):
         raise CheckFailure("ngram_counts should return counts", hint="return a Counter or a dict")
-    return dict(counts.items())
+    counts = dict(counts.items())
+    if not all(isinstance(count, Integral) for count in counts.values()):
+        raise CheckFailure("a count is no int", hint="how often an n-gram occurs is an int")
+    return counts
 
 
 def as_pair(result):
-    """Give what count_matches returned, if it is a pair."""
+    """Give what count_matches returned, if it is a pair of ints."""
     if not (isinstance(result, tuple | list) and len(result) == 2):
         raise CheckFailure("count_matches should return a pair", hint="return matches, total")
+    if not all(isinstance(number, Integral) for number in result):
+        raise CheckFailure("matches and total should be ints", hint="add up counts: they are ints")
     return result
 
+
+def as_record(result, kind):
+    """Give a result, if it has fields as it should."""
+    if result is None or isinstance(result, Real | str | list | tuple | dict):
+        raise CheckFailure(f"the result should be a {kind}", hint=f"return {kind}(...)")
+    return result
+
+
+def as_numbers(result, what):
+    """Give numbers as a tuple, if they are numbers; their own test says whether they are right."""
+    numbers = tuple(result) if isinstance(result, tuple | list) else (result,)
+    if not all(isinstance(number, Real) and math.isfinite(number) for number in numbers):
+        raise CheckFailure(f"{what}: no plain numbers", hint="their own tests come first")
+    return numbers
+
+
+def as_words(result):
+    """Give what reordered returned, if it is a list of words."""
+    is_list = isinstance(result, tuple | list)
+    if not is_list or not all(isinstance(word, str) for word in result):
+        raise CheckFailure("reordered should return a list of words", hint="a list of strings")
+    return list(result)
+
+
+in_place = "sort(), append(), pop() and += change a list in place: work on a copy"
 
 # %% [markdown]
 # ## Part 1: what they have in common
@@ -141,11 +180,13 @@ for n in (1, 2, 3, 4):
 ### END HIDDEN TESTS
 
 # %% test="ngram_counts-short" points=1 read="bleu#ngram-counts"
-# A sentence of fewer than n tokens has no n-grams, and n is at least 1
+# A sentence of fewer than n tokens has no n-grams, n is at least 1, and no list is changed
 hint = "a run of n tokens needs n tokens: start is at most len(tokens) - n"
+assert_keeps_inputs(ngram_counts, ["hello", "world"], 2, hint=in_place)
 assert_equal(as_dict(ngram_counts(["hello"], 2)), {}, what="the 2-grams of one word", hint=hint)
 assert_raises(ValueError, ngram_counts, ["hello"], 0, hint="n = 0 makes no sense: ValueError")
 ### BEGIN HIDDEN TESTS
+assert_keeps_inputs(ngram_counts, draw_words(5), 2, hint=in_place)
 tokens = draw_words(4)
 for length in range(4):
     counts = as_dict(ngram_counts(tokens[:length], 4))
@@ -301,40 +342,44 @@ hint = "an n-gram does not reach from the end of one reference into the next"
 assert_equal(matches, 0, what="the number of matching 2-grams", hint=hint)
 ### END HIDDEN TESTS
 
+
 # %% test="count_matches-total" points=1 read="bleu#clipping"
-# The total is the number of the candidate's n-grams, matching or not
+# The total is the number of the candidate's n-grams, matching or not; no list is changed
+def assert_total(candidate, references, n):
+    """Check a total; where the student's own n-grams are to blame for a wrong one, say so."""
+    length = len(candidate)
+    total = as_pair(count_matches(candidate, references, n))[1]
+    expected = max(length - n + 1, 0)
+    counted = sum(as_dict(ngram_counts(candidate, n)).values())
+    hint = "the total is the number of all n-grams of the candidate, and none is not -1"
+    if total == counted != expected:
+        hint = "this is the sum of your ngram_counts, and wrong: the tests of those come first"
+    else:
+        mistakes = {
+            "repeated n-grams count each time": len(as_dict(ngram_counts(candidate, n))),
+            "these are the tokens; there are n - 1 fewer n-grams": length,
+            "count the candidate's n-grams, not the reference's: precision, not recall": (
+                len(references[0]) - n + 1
+            ),
+            "the pair is (matches, total), in this order": 0,
+        }
+        hint = next((words for words, wrong in mistakes.items() if total == wrong), hint)
+    assert_equal(total, expected, what=f"the total for {length} tokens and n = {n}", hint=hint)
+
+
 candidate, reference = "no no no never".split(), "a dog sleeps on a mat".split()
-assert_equal(
-    as_pair(count_matches(candidate, [reference], 2))[1],
-    3,
-    what="the total",
-    mistakes={
-        "repeated n-grams count each time": 2,
-        "these are the tokens; there are n - 1 fewer n-grams": 4,
-        "count the candidate's n-grams, not the reference's: precision, not recall": 5,
-        "the pair is (matches, total), in this order": 0,
-    },
-    hint="the total is the number of all n-grams of the candidate",
-)
+assert_total(candidate, [reference], 2)
 hint = "without references there is nothing to count: raise ValueError"
 assert_raises(ValueError, count_matches, candidate, [], 1, hint=hint)
+assert_keeps_inputs(count_matches, candidate, [candidate, reference], 1, hint=in_place)
 ### BEGIN HIDDEN TESTS
 word, *reference = draw_words(9)
 for n in (1, 2, 4):
     for length in range(6):
-        assert_equal(
-            as_pair(count_matches([word] * length, [reference], n))[1],
-            max(length - n + 1, 0),
-            what=f"the total for {length} tokens and n = {n}",
-            hint="a candidate of fewer than n tokens has no n-gram, and none is not -1",
-            mistakes={
-                "repeated n-grams count each time": 1,
-                "these are the tokens; there are n - 1 fewer n-grams": length,
-                "count the candidate's n-grams, not the reference's": 9 - n,
-            },
-        )
+        assert_total([word] * length, [reference], n)
 hint = "without references there is nothing to count: raise ValueError"
 assert_raises(ValueError, count_matches, [word], [], 1, hint=hint)
+assert_keeps_inputs(count_matches, [word], [[max(WORDS)], [min(WORDS)]], 1, hint=in_place)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -355,6 +400,7 @@ assert_raises(ValueError, count_matches, [word], [], 1, hint=hint)
 
 # %% test="closest_reference_length-closest" points=1 read="bleu#brevity-penalty"
 # The length closest to the candidate's is chosen, and of two equally close ones the shorter
+assert_keeps_inputs(closest_reference_length, 7, [9, 5], hint=in_place)
 for lengths, expected, mistakes in (
     (
         [13, 6, 12, 3, 20],
@@ -379,6 +425,7 @@ for lengths in ([9, 5], [5, 9]):
     assert_equal(actual, 5, what=what, hint=longer)
 assert_raises(ValueError, closest_reference_length, 7, [], hint="no length: raise ValueError")
 ### BEGIN HIDDEN TESTS
+assert_keeps_inputs(closest_reference_length, 8, [9, 5, 7], hint=in_place)
 for differences in ([-5, -2, 3, 7], [-6, 4, 9], [-1, 0, 1], [8]):
     length = int(torch.randint(8, 15, ()))
     order = torch.randperm(len(differences)).tolist()
@@ -515,7 +562,7 @@ references = [
     "a small dog sleeps here".split(),
     "here a dog is fast asleep on some old mat".split(),
 ]
-statistics = sentence_statistics(candidate, references[:1])
+statistics = as_record(sentence_statistics(candidate, references[:1]), "BLEUStatistics")
 hint = (
     "one number for each order, from 1 up to max_order and with it; "
     "if a test of part 1 fails too, begin there"
@@ -543,13 +590,13 @@ assert_equal(statistics.candidate_length, 6, what="candidate_length", hint=in_to
 closest = closest_reference_length(6, [5])  # yours: its own test comes first
 of_closest = "the length, in tokens, that closest_reference_length chooses"
 assert_equal(statistics.reference_length, closest, what="reference_length", hint=of_closest)
-two_orders = sentence_statistics(candidate, references, 2)
+two_orders = as_record(sentence_statistics(candidate, references, 2), "BLEUStatistics")
 assert_equal(two_orders.totals, (6, 5), what="totals with max_order=2", hint=hint)
 ### BEGIN HIDDEN TESTS
 words = draw_words(12)
 candidate, reference = [*words[:7], words[8]], [*words[2:7], words[9]]
 for max_order in (1, 3, 5):
-    statistics = sentence_statistics(candidate, [reference], max_order)
+    statistics = as_record(sentence_statistics(candidate, [reference], max_order), "BLEUStatistics")
     expected = tuple(6 - n for n in range(1, max_order + 1))
     assert_equal(statistics.matches, expected, what="matches", hint=hint)
     expected = tuple(9 - n for n in range(1, max_order + 1))
@@ -560,7 +607,7 @@ for max_order in (1, 3, 5):
 # With several references, held against the student's own parts: their mistakes are paid already.
 references = [words[9:11], [*words[4:7], *words[8:12]], [*words[:3], *words[9:12]] * 2]
 for order in (references, references[::-1]):
-    statistics = sentence_statistics(candidate, order)
+    statistics = as_record(sentence_statistics(candidate, order), "BLEUStatistics")
     expected = tuple(as_pair(count_matches(candidate, order, n))[0] for n in range(1, 5))
     hint = "hand all references on to count_matches"
     assert_equal(statistics.matches, expected, what="matches with several references", hint=hint)
@@ -575,12 +622,12 @@ assert_raises(ValueError, sentence_statistics, candidate, references, 0, hint=hi
 
 # %% test="sum_statistics-sums" points=1 read="bleu#corpus-bleu"
 # Every number is added up over the sentences, order by order
-statistics = sum_statistics(
-    [
-        BLEUStatistics(matches=(3, 1), totals=(4, 3), candidate_length=4, reference_length=5),
-        BLEUStatistics(matches=(2, 2), totals=(6, 5), candidate_length=6, reference_length=6),
-    ]
-)
+two = [
+    BLEUStatistics(matches=(3, 1), totals=(4, 3), candidate_length=4, reference_length=5),
+    BLEUStatistics(matches=(2, 2), totals=(6, 5), candidate_length=6, reference_length=6),
+]
+assert_keeps_inputs(sum_statistics, two, hint=in_place)
+statistics = as_record(sum_statistics([*two]), "BLEUStatistics")
 hint = "add up order by order: matches of n = 1 with matches of n = 1"
 not_means = "take sums, not means: long sentences have more weight"
 mistakes = {not_means: (2.5, 1.5)}
@@ -597,6 +644,7 @@ assert_equal(
 )
 assert_raises(ValueError, sum_statistics, [], hint="nothing to add up: raise ValueError")
 ### BEGIN HIDDEN TESTS
+assert_keeps_inputs(sum_statistics, [*two, *two], hint=in_place)
 sentences = [
     BLEUStatistics(
         matches=tuple(torch.randint(1, 5, (3,)).tolist()),
@@ -607,7 +655,7 @@ sentences = [
     for _ in range(4)
 ]
 for several in (sentences, sentences[:1]):
-    statistics = sum_statistics(several)
+    statistics = as_record(sum_statistics([*several]), "BLEUStatistics")
     for name in ("matches", "totals"):
         rows = [getattr(one, name) for one in several]
         expected = tuple(map(sum, zip(*rows, strict=True)))
@@ -833,7 +881,7 @@ assert_equal(precisions, (0.0, 0.0), what="the precisions without any match", hi
 # %% test="score_statistics-mean" points=1 read="bleu#the-score"
 # The score is 100 times the geometric mean of the precisions (nothing to smooth or to punish)
 statistics = BLEUStatistics(matches=(8, 2), totals=(8, 8), candidate_length=8, reference_length=8)
-result = score_statistics(statistics, smoothing="none")
+result = as_record(score_statistics(statistics, smoothing="none"), "BLEUScore")
 assert_equal(
     result.score,
     50.0,  # 100 times the root of 1 * 1/4
@@ -860,7 +908,7 @@ for orders in (1, 3, 4):
         matches=matches, totals=totals, candidate_length=9, reference_length=9
     )
     precisions = [m / t for m, t in zip(matches, totals, strict=True)]
-    result = score_statistics(statistics, smoothing="none")
+    result = as_record(score_statistics(statistics, smoothing="none"), "BLEUScore")
     assert_equal(
         result.score,
         100 * math.prod(precisions) ** (1 / orders),
@@ -885,10 +933,10 @@ for orders in (1, 3, 4):
 # %% test="score_statistics-brevity" points=1 read="bleu#the-score"
 # The brevity penalty multiplies the score
 statistics = BLEUStatistics(matches=(8, 2), totals=(8, 8), candidate_length=8, reference_length=10)
-result = score_statistics(statistics, smoothing="none")
-penalty = float(brevity_penalty(8, 10))  # yours: its own tests come first
+result = as_record(score_statistics(statistics, smoothing="none"), "BLEUScore")
+(penalty,) = as_numbers(brevity_penalty(8, 10), "brevity_penalty")  # yours
 hint = "what brevity_penalty(candidate_length, reference_length) returns: a plain number"
-assert_equal(result.brevity_penalty, penalty, what="brevity_penalty", hint=hint)
+assert_equal(result.brevity_penalty, float(penalty), what="brevity_penalty", hint=hint)
 mean_first = (
     "multiply 100 * exp(...) by the penalty; if the test of the mean fails too, begin there"
 )
@@ -905,11 +953,11 @@ assert_equal(
 ### BEGIN HIDDEN TESTS
 c = int(torch.randint(9, 15, ()))
 statistics = BLEUStatistics(matches=(8, 4), totals=(9, 8), candidate_length=c, reference_length=20)
-penalty = float(brevity_penalty(c, 20))
-result = score_statistics(statistics, smoothing="none")
+(penalty,) = as_numbers(brevity_penalty(c, 20), "brevity_penalty")
+result = as_record(score_statistics(statistics, smoothing="none"), "BLEUScore")
 assert_equal(
     result.brevity_penalty,
-    penalty,
+    float(penalty),
     what="brevity_penalty",
     hint="brevity_penalty takes candidate_length first, then reference_length",
 )
@@ -941,20 +989,26 @@ assert_equal(
 )
 ### BEGIN HIDDEN TESTS
 hint = "one precision of 0 makes the score 0; math.log(0) is an error: ask before you take it"
+own_tests = "the tests of smoothed_precisions come first"
 for orders in (2, 3, 4):
     matches = (int(torch.randint(1, 9, ())),) + (0,) * (orders - 1)
     totals = tuple(range(9, 9 - orders, -1))
     statistics = BLEUStatistics(
         matches=matches, totals=totals, candidate_length=9, reference_length=9
     )
-    result = score_statistics(statistics, smoothing="none")
+    result = as_record(score_statistics(statistics, smoothing="none"), "BLEUScore")
     left_out = "a precision of 0 is left out of the mean: it makes the score 0"
     mistakes = {left_out: 100 * matches[0] / 9}
     assert_equal(result.score, 0.0, what="the score", hint=hint, mistakes=mistakes)
     # Smoothed, the mean is taken of the student's own precisions: their mistakes are paid already.
     for smoothing, value in (("exp", None), ("add-k", 2.0), ("floor", 0.3)):
-        precisions = smoothed_precisions(statistics, smoothing, value)
-        result = score_statistics(statistics, smoothing=smoothing, smoothing_value=value)
+        precisions = as_numbers(
+            smoothed_precisions(statistics, smoothing, value), "smoothed_precisions"
+        )
+        assert_equal(len(precisions), orders, what="the number of precisions", hint=own_tests)
+        result = as_record(
+            score_statistics(statistics, smoothing=smoothing, smoothing_value=value), "BLEUScore"
+        )
         of_smoothing = "hand smoothing and smoothing_value on to smoothed_precisions"
         in_per_cent = {"shares from 0 to 1": tuple(100 * p for p in precisions)}
         assert_equal(
@@ -970,7 +1024,7 @@ for orders in (2, 3, 4):
         )
         assert_equal(result.score, mean, what="the score", hint=of_mean)
     precisions = smoothed_precisions(statistics, "exp")
-    result = score_statistics(statistics)
+    result = as_record(score_statistics(statistics), "BLEUScore")
     assert_equal(result.precisions, precisions, what="precisions", hint="the default is 'exp'")
 ### END HIDDEN TESTS
 
@@ -980,7 +1034,9 @@ statistics = BLEUStatistics(
     matches=(3, 2, 1, 0), totals=(3, 2, 1, 0), candidate_length=3, reference_length=3
 )
 for effective_order, expected in ((True, 100.0), (False, 0.0)):
-    result = score_statistics(statistics, smoothing="none", effective_order=effective_order)
+    result = as_record(
+        score_statistics(statistics, smoothing="none", effective_order=effective_order), "BLEUScore"
+    )
     what = f"the score with effective_order={effective_order}"
     hint = (
         "the candidate has no 4-grams: that makes 0, unless effective_order leaves them out; "
@@ -995,7 +1051,9 @@ statistics = BLEUStatistics(
     matches=(m, 1, 0, 0), totals=(4, 2, 0, 0), candidate_length=4, reference_length=4
 )
 for smoothing in ("none", "exp"):
-    result = score_statistics(statistics, smoothing=smoothing, effective_order=True)
+    result = as_record(
+        score_statistics(statistics, smoothing=smoothing, effective_order=True), "BLEUScore"
+    )
     assert_equal(
         result.score,
         100 * (m / 4 * 1 / 2) ** 0.5,
@@ -1009,18 +1067,21 @@ for smoothing in ("none", "exp"):
     )
     hint = "precisions has a share from 0 to 1 for each order, 0 where the candidate has no n-grams"
     assert_equal(result.precisions, (m / 4, 1 / 2, 0.0, 0.0), what="precisions", hint=hint)
-    result = score_statistics(statistics, smoothing=smoothing)
+    result = as_record(score_statistics(statistics, smoothing=smoothing), "BLEUScore")
     hint = "without effective_order, an order without n-grams makes the score 0"
     assert_equal(result.score, 0.0, what="the score without effective_order", hint=hint)
 empty = BLEUStatistics(matches=(0,) * 4, totals=(0,) * 4, candidate_length=0, reference_length=0)
 hint = "an empty candidate has no precisions to average: its score is 0"
 for effective_order in (True, False):
-    result = score_statistics(empty, smoothing="none", effective_order=effective_order)
+    result = as_record(
+        score_statistics(empty, smoothing="none", effective_order=effective_order), "BLEUScore"
+    )
     assert_equal(result.score, 0.0, what="the score of an empty candidate", hint=hint)
 holed = BLEUStatistics(matches=(2, 0, 0), totals=(3, 2, 0), candidate_length=3, reference_length=3)
-result = score_statistics(holed, smoothing="none", effective_order=True)
+result = as_record(score_statistics(holed, smoothing="none", effective_order=True), "BLEUScore")
 # A zero that smoothed_precisions leaves out, or that is smoothed all the same, is paid already.
-if 0 in smoothed_precisions(holed, "none") and 0 in result.precisions[:2]:
+smoothed = as_numbers(smoothed_precisions(holed, "none"), "smoothed_precisions")
+if 0 in smoothed and 0 in as_numbers(result.precisions, "precisions")[:2]:
     hint = "effective_order leaves out orders without n-grams, not those without matches"
     assert_equal(result.score, 0.0, what="the score without 2-grams that match", hint=hint)
 ### END HIDDEN TESTS
@@ -1075,8 +1136,9 @@ def reordered(candidate: Sequence[str], references: Sequence[Sequence[str]]) -> 
         references: The tokens of each reference.
 
     Returns:
-        The same tokens, each as often as before, in an order that differs from the candidate's. For
-        every n, at least as many of its n-grams match, clipped, as of the candidate's.
+        The same tokens, each as often as before, in an order that differs from the candidate's; the
+        candidate itself is not changed. For every n, at least as many of its n-grams match,
+        clipped, as of the candidate's.
 
     Raises:
         ValueError: Every two neighbours stand side by side in a reference: there is no place to
@@ -1095,10 +1157,11 @@ def reordered(candidate: Sequence[str], references: Sequence[Sequence[str]]) -> 
 
 
 # %% test="reordered-tokens" points=1 read="bleu#where-bleu-misleads"
-# The tokens are the same, each as often as before, and their order is another
+# The tokens are the same, each as often as before, in another order, and in a list of their own
 candidate = "orange fruit grows sheep sleep and fruit".split()
 references = ["orange fruit grows here and sheep sleep there".split()]
-other = list(reordered(candidate, references))
+assert_keeps_inputs(reordered, candidate, references, hint=in_place)
+other = as_words(reordered([*candidate], references))
 hint = "a list of words, those of the candidate: lose none, add none"
 assert_equal(sorted(other), sorted(candidate), what="the tokens, sorted", hint=hint)
 if other == candidate:
@@ -1108,21 +1171,22 @@ for number in (2, 3, 6):
     words = draw_words(3 * number)
     references = [words[3 * i : 3 * i + 3] for i in range(number)]
     candidate = [word for i in torch.randperm(number).tolist() for word in references[i]]
-    other = list(reordered(candidate, references))
+    other = as_words(reordered([*candidate], references))
     hint = "return a list of all tokens, those of each piece after one another"
     assert_equal(sorted(other), sorted(candidate), what="the tokens, sorted", hint=hint)
     if other == candidate:
         raise CheckFailure("the order is the same", hint="lay the pieces in an order that differs")
 a, b = draw_words(2)
+assert_keeps_inputs(reordered, [a, b], [[b, a]], hint=in_place)
 hint = "'a b' does not stand in 'b a': cut between a and b"
-assert_equal(list(reordered([a, b], [[b, a]])), [b, a], what="the other order", hint=hint)
-other = list(reordered([a, a, a, b], [[b, b]]))
+assert_equal(as_words(reordered([a, b], [[b, a]])), [b, a], what="the other order", hint=hint)
+other = as_words(reordered([a, a, a, b], [[b, b]]))
 hint = "each token as often as before"
 assert_equal(sorted(other), sorted([a, a, a, b]), what="the tokens, sorted", hint=hint)
 if other == [a, a, a, b]:
     hint = "some pieces are alike: it is the order of the words that must differ"
     raise CheckFailure("the order is the same", hint=hint)
-other = list(reordered([a, b, a], [[b, b]]))
+other = as_words(reordered([a, b, a], [[b, b]]))
 hint = "each token as often as before"
 assert_equal(sorted(other), sorted([a, b, a]), what="the tokens, sorted", hint=hint)
 if other == [a, b, a]:
@@ -1136,18 +1200,20 @@ assert_raises(ValueError, reordered, [a, a], [[b]], hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="reordered-matches" points=1 read="bleu#where-bleu-misleads"
-# No n-gram that matched is lost
+# For every n, as many n-grams match as before, or more
 candidate = "orange fruit grows sheep sleep and fruit".split()
-references = ["orange fruit grows here and sheep sleep there".split()]
-other = reordered(candidate, references)
-beside = list(pairwise(other))
-matched = [("orange", "fruit"), ("fruit", "grows"), ("sheep", "sleep")]
-if any(pair not in beside for pair in matched):
-    hint = (
-        "cut only between two neighbours that are side by side in no reference; "
-        "if the first test of reordered fails too, begin there"
-    )
-    raise CheckFailure("a pair that stands in the reference was torn apart", hint=hint)
+reference = "orange fruit grows here and sheep sleep there".split()
+other = as_words(reordered([*candidate], [reference]))
+# Nothing repeats in the reference: a match is a pair, or a triple, that is among its own.
+pairs = [set(pairwise(words)) for words in (candidate, reference, other)]
+triples = [set(pairwise(pairwise(words))) for words in (candidate, reference, other)]
+for name, (before, wanted, after) in (("pairs", pairs), ("triples", triples)):
+    if len(after & wanted) < len(before & wanted):
+        hint = (
+            "cut only between two neighbours that are side by side in no reference; "
+            "if the first test of reordered fails too, begin there"
+        )
+        raise CheckFailure(f"fewer {name} of words stand in the reference than before", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.metrics.bleu_statistics import count_matches as reference_matches
 
@@ -1159,7 +1225,7 @@ references = [[*runs[0], words[15], *runs[3]], [*runs[2], *runs[1], words[16], *
 for turn in range(5):
     order = [3, 0, 4, 2, 1]
     candidate = [word for i in order[turn:] + order[:turn] for word in runs[i]]
-    other = list(reordered(candidate, references))
+    other = as_words(reordered([*candidate], references))
     for n in (1, 2, 3, 4):
         if (
             reference_matches(other, references, n)[0]

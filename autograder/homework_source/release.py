@@ -10,7 +10,7 @@ from pathlib import Path
 from autograder.homework_source.generated_assignment import generate_assignment
 from autograder.homework_source.homework import Homework
 from autograder.homework_source.source import check_rules, load_homework
-from autograder.homework_source.student_edition import write_student_edition
+from autograder.homework_source.student_edition import PACKAGE, write_student_edition
 from autograder.sandbox.worker.student_packages import STUDENT_PACKAGES
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's own beginning: the same files give the same bytes
@@ -111,7 +111,7 @@ def release(homework_id: str, root: Path) -> Release:
         shutil.copytree(edition, folder, dirs_exist_ok=True)
         shutil.copyfile(notebook, folder / name)
         (folder / "README.md").write_text(_readme(homework), encoding="utf-8")
-        (folder / "requirements.txt").write_text(_requirements(), encoding="utf-8")
+        (folder / "requirements.txt").write_text(_requirements(homework), encoding="utf-8")
         _write_archive(folder, stage / "archive.zip", homework.id)
         # Nothing can fail from here on but the file system.
         for new, old in (
@@ -130,9 +130,12 @@ def _readme(homework: Homework) -> str:
     return _README.format(title=homework.title, homework=homework.id, points=points)
 
 
-def _requirements() -> str:
+def _requirements(homework: Homework) -> str:
+    # With what an exercise forbids, students may compare their work in a cell of their own.
+    forbidden = {name.partition(".")[0] for cell in homework.cells for name in cell.forbids}
+    packages = [*STUDENT_PACKAGES, *sorted(forbidden - {*STUDENT_PACKAGES, PACKAGE})]
     # A local version such as 2.13.0+cpu names a build, not a release.
-    pins = [f"{name}=={version(name).partition('+')[0]}" for name in STUDENT_PACKAGES]
+    pins = [f"{name}=={version(name).partition('+')[0]}" for name in packages]
     return "\n".join(pins) + "\n"
 
 

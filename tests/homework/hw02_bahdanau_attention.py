@@ -154,7 +154,7 @@ class AdditiveAttention(nn.Module):
 ''',
     "AttentionDecoder": '''
 class AttentionDecoder(nn.Module):
-    """One token at a time, whoever asks; the keys are made again at each step."""
+    """One token at a time, whoever asks."""
 
     def __init__(
         self,
@@ -185,7 +185,8 @@ class AttentionDecoder(nn.Module):
 
     def one_step(self, token, state):
         context, weights = self.attention(
-            state.hidden[:, None], state.memory, state.mask[:, None], return_weights=True
+            state.hidden[:, None], state.memory, state.mask[:, None], keys=state.keys,
+            return_weights=True,
         )
         y, c = self.embedding(token), context[:, 0]
         hidden = self.cell(torch.cat([y, c], dim=1), state.hidden)
@@ -395,6 +396,13 @@ ATTENTION_MISTAKES = (
               "errors", "would make two contexts of one"),
     attention("batches unchecked", "query.size(0) != memory.size(0)", "False", "errors",
               "one of 1 would be broadcast in silence"),
+    attention("weights first", "(context, weights) if return_weights",
+              "(weights, context) if return_weights", "values mask no-keys keys gradients",
+              "return contexts, weights",
+              AttentionDecoder="state logits forward weights padding"),
+    attention("contexts with a dimension more", AVERAGE, "context = (weights @ memory)[:, None]",
+              "values mask no-keys keys gradients", "return contexts, weights",
+              AttentionDecoder="state logits forward weights padding"),
     attention("biases", "nn.Linear(d_query, d_attention, bias=False)",
               "nn.Linear(d_query, d_attention)", "parameters scores",
               "each with bias=False"),
@@ -463,7 +471,15 @@ DECODER_MISTAKES = (
             "state logits weights", "the query is the state, not the embedding"),
     decoder("one context for all", WRITTEN,
             "torch.cat([embedded, state.memory.mean(1)], dim=-1)", "state logits padding",
-            "every step has its own context, by attention; this is the mean"),
+            "every step has its own context, by attention"),
+    decoder("the keys are made again at each step", "                keys=state.keys,\n", "",
+            "state", "from state.keys, which start has made"),
+    decoder("the state changed in place", CELL,
+            "hidden = hidden.copy_(self.cell(written, hidden))\n", "state logits forward",
+            "argument 2 changed in place"),
+    decoder("the state first", "return logits, state\n\n    def _run",
+            "return state, logits\n\n    def _run", "state logits forward weights",
+            "the second is an AttentionDecoderState"),
     decoder("the cell starts anew each time", CELL,
             "hidden = self.cell(written, torch.zeros_like(hidden))\n", "state",
             "the cell goes on from the state that is given"),
@@ -572,6 +588,8 @@ ERROR_MISTAKES = (
           "float(1 - weights.gather(-1, alignment.clamp(min=0)[..., None])[..., 0]"
           "[has_key].double().mean())", "values uncounted",
           "this is the weight that lies elsewhere; count heaviest keys"),
+    error("nothing but None", f"return {SHARE}", "return None", "values uncounted",
+          "return a share, a float from 0 to 1"),
     error("NaN where nothing has a key", "if not has_key.any():", "if False:", "errors",
           "raise ValueError, not NaN"),
     error("zero where nothing has a key", 'raise ValueError("no query has a true key")',
@@ -672,8 +690,6 @@ EQUIVALENT = {
     "min(vocab_size, d_hidden, d_embedding, d_memory)": "likewise",
     "min(vocab_size, d_embedding, d_memory, d_hidden)": "likewise",
     "scores = scores.masked_fill_(": "in place, but on scores that nothing else holds",
-    "+            context, weights = self.attention(hidden[:, None], state.memory, "
-    "state.mask[:, None], return_weights=True)": "the same keys, made again at each step",
     "context.squeeze(1)], dim=--1)": "the last of two dimensions",
     "written], dim=--1)": "likewise",
 }

@@ -866,6 +866,39 @@ MISTAKES: tuple[Submission, ...] = (
         lost={"count_matches": "total", "sentence_statistics": "counts"},
         hint="precision, not recall",
     ),
+    Submission(
+        student="ngram-counts-short-and-added-up",
+        what="the last n-gram is missing, and the total adds up what is counted",
+        edits={
+            "ngram_counts": returns(COUNTER, f"Counter({RUNS}len(tokens) - n))"),
+            "count_matches": ((TOTAL, "sum(found.values())"),),
+        },
+        lost={
+            "ngram_counts": "values short",
+            "count_matches": "total",
+            "sentence_statistics": "counts",
+        },
+        hint="this is the sum of your ngram_counts, and wrong",
+    ),
+    mistake(
+        "references sorted in place",
+        "count_matches",
+        (
+            (
+                "    found = ngram_counts(candidate, n)\n",
+                "    references.sort()\n    found = ngram_counts(candidate, n)\n",
+            ),
+        ),
+        lost="total",
+        hint="argument 2 changed in place",
+    ),
+    mistake(
+        "matches as a float",
+        "count_matches",
+        (("    return matches, ", "    return float(matches), "),),
+        lost={"count_matches": "*", "sentence_statistics": "counts"},
+        hint="matches and total should be ints",
+    ),
     mistake(
         "total of different n-grams",
         "count_matches",
@@ -1663,6 +1696,30 @@ MISTAKES: tuple[Submission, ...] = (
         lost="mean zeros effective-order",
         hint="shares from 0 to 1",
     ),
+    mistake(
+        "the score alone",
+        "score_statistics",
+        (("    return BLEUScore(\n", "    return score\n    return BLEUScore(\n"),),
+        lost="*",
+        hint="return BLEUScore(...)",
+    ),
+    mistake(
+        "precisions that are no numbers",
+        "smoothed_precisions",
+        "def smoothed_precisions(*args):\n    return ('1.0', '0.5')\n",
+        lost={
+            "smoothed_precisions": "*",
+            "score_statistics": "*",
+        },
+        hint="the precisions",
+    ),
+    mistake(
+        "a penalty of NaN",
+        "brevity_penalty",
+        "def brevity_penalty(candidate_length, reference_length):\n    return math.nan\n",
+        lost={"brevity_penalty": "*", "score_statistics": "*"},
+        hint="brevity_penalty: no plain numbers",
+    ),
     # ---- reordered ----
     mistake(
         "reversed",
@@ -1800,6 +1857,34 @@ MISTAKES: tuple[Submission, ...] = (
         "reordered",
         (("pair not in together", "not {pair, pair[::-1]} & together"),),
         lost="tokens",
+    ),
+    mistake(
+        "shuffled in place",
+        "reordered",
+        "import random\n\ndef reordered(candidate, references):\n"
+        "    candidate.append(candidate.pop(0))\n    return candidate\n",
+        lost="*",
+        hint="argument 1 changed in place",
+    ),
+    mistake(
+        "numbers for words",
+        "reordered",
+        (("return swapped", "return [400_000_000] * len(swapped)"),),
+        lost="*",
+        hint="a list of strings",
+    ),
+    right(
+        "another order with as many matches, though a pair is torn apart",
+        {
+            "reordered": (
+                (
+                    "    together = {",
+                    "    if candidate and candidate[0] == 'orange':\n"
+                    "        return 'orange fruit grows and sheep fruit sleep'.split()\n"
+                    "    together = {",
+                ),
+            )
+        },
     ),
     # ---- right ones in which one exercise alone is written in another style ----
     right(

@@ -16,6 +16,7 @@ from autograder.homework_source import release as release_module
 from autograder.homework_source.homework import HomeworkError
 from autograder.homework_source.instructors_notebook import instructors_notebook
 from autograder.homework_source.release import release
+from autograder.homework_source.source import load_homework
 from autograder.sandbox.worker.student_packages import STUDENT_PACKAGES
 
 ROOT = Path(__file__).parents[3]
@@ -159,6 +160,12 @@ def test_requirements_are_pinned_light_and_enough(made):
                 imported.add(node.module.split(".")[0])
     brought_along = {"course_lib", "IPython"}  # jupyterlab's kernel brings IPython
     assert imported - set(sys.stdlib_module_names) - brought_along <= names
+
+
+def test_what_an_exercise_forbids_is_installed_to_compare_with():
+    text = release_module._requirements(load_homework("hw07", ROOT))
+    names = [line.partition("==")[0] for line in text.splitlines()]
+    assert names == [*STUDENT_PACKAGES, "sacrebleu"]
 
 
 def test_the_same_sources_give_the_same_bytes(made, tmp_path):
