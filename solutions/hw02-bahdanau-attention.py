@@ -32,12 +32,12 @@
 # - What your code is given belongs to whoever calls it: no tensor may be changed in place. Work on
 #   a copy, or on what you compute.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
-#   like; a cell that stays silent is content. When one complains, read its last line first: mostly
-#   it is a hint.
+#   like: one that passes says so, one that fails says first what is wrong, and mostly gives a
+#   hint. Long ones are folded: a click opens them.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
 #   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
-# - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
-#   So hand in also what is only half done.
+# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
+#   a right one in its place too. So hand in also what is only half done.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*.
 #
 # **The rule of this homework:** what you hand in is yours. `GRUCell` and all else that `course_lib`
@@ -61,6 +61,7 @@ from course_lib.layers.masks import check_mask
 from course_lib.layers.recurrent_cells import GRUCell
 from course_lib.models.bahdanau import AttentionDecoderState
 from course_lib.models.seq2seq import Encoded
+from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
     CheckFailure,
     assert_close,
@@ -72,6 +73,7 @@ from course_lib.testing import (
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
+tell_what_passes()  # a line under each test cell that ran to its end
 in_place = "operators that end in = and methods that end in _ change a tensor in place"
 
 

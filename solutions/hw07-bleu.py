@@ -29,12 +29,12 @@
 #   contract. You may add cells and functions of your own.
 # - A list that your code is given belongs to whoever calls it: sort or change a copy, never the
 #   list itself.
-# - The test cells check one thing each. A cell that stays silent is content. When one complains,
-#   read its last line first: mostly it is a hint.
+# - The test cells check one thing each. One that passes says so, one that fails says
+#   first what is wrong, and mostly gives a hint. Long ones are folded: a click opens them.
 # - Most tests have a hidden part, which runs when your work is graded, with other sentences. It
 #   asks for nothing beyond the docstring, the text and the part that you see.
-# - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
-#   So hand in also what is only half done.
+# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
+#   a right one in its place too. So hand in also what is only half done.
 # - **The rule of this homework:** the counting is yours. An exercise that leads to the standard
 #   tool, `sacrebleu` (its `BLEU`, `corpus_bleu`, `raw_corpus_bleu` or `sentence_bleu`, or anything
 #   in its `metrics`), loses the points of its tests.
@@ -57,12 +57,15 @@ import torch
 from course_lib.metrics.bleu import BLEUScore, Smoothing
 from course_lib.metrics.bleu_statistics import BLEUStatistics
 from course_lib.metrics.bleu import tokenize_13a
+from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
     CheckFailure,
     assert_equal,
     assert_keeps_inputs,
     assert_raises,
 )
+
+tell_what_passes()  # a line under each test cell that ran to its end
 
 WORDS = "ant bee cat dog eel fox gnu hen ibis jay kiwi lynx mole newt owl pig rat seal".split()
 

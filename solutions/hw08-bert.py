@@ -33,8 +33,8 @@
 #
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, types, errors. You may add cells, and functions of your own.
-# - The test cells check one thing each. When one complains, read its last line first: mostly it
-#   is a hint.
+# - The test cells check one thing each. One that passes says so, one that fails says first what
+#   is wrong, and mostly gives a hint. Long ones are folded: a click opens them.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers. It
 #   asks for nothing beyond the docstring, the text and the part that you see. Where the docstring
 #   says *at random*, the tests count, with bounds so wide that no honest solution is ever out of
@@ -42,6 +42,8 @@
 # - Random numbers come from the `generator` that is handed in: `torch.rand(...,
 #   generator=generator)`. So the same generator gives the same result, and experiments can be
 #   repeated.
+# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
+#   a right one in its place too. So hand in also what is only half done.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*.
 #
 # **If you are stuck,** look at [Common mistakes](book:bert#bert-common-mistakes) in the chapter.
@@ -69,6 +71,7 @@ from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions
+from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
     CheckFailure,
     assert_close,
@@ -84,6 +87,7 @@ from course_lib.tokenization.wordpiece import CONTINUATION
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
+tell_what_passes()  # a line under each test cell that ran to its end
 
 
 def new_generator():
