@@ -225,7 +225,7 @@ layer = EncoderLayer(12, 3, 20).to(device)
 x, noise = torch.randn(2, 5, 12).to(device), torch.randn(2, 5, 12).to(device)
 is_real = torch.tensor([[True] * 5, [True, True, True, False, False]]).to(device)
 mask = is_real[:, None, None, :]
-before = looked_at(layer(x, mask), x.shape, hint="it has the shape of x")
+before = looked_at(layer(x.clone(), mask), x.shape, hint="it has the shape of x")
 after = looked_at(layer(torch.where(is_real[..., None], x, noise), mask), x.shape)
 hint = "hand the mask on to self_attention, as it is: True means may attend"
 assert_close(
@@ -280,7 +280,7 @@ encoder = Encoder(3, 8, 2, 16, norm_position="pre").to(device)
 hint = "as many layers as num_layers says"
 assert_equal(len(encoder.layers), 3, what="the number of layers", hint=hint)
 x = torch.randn(2, 4, 8).to(device)
-by_hand = encoder.layers[2](encoder.layers[1](encoder.layers[0](x)))
+by_hand = encoder.layers[2](encoder.layers[1](encoder.layers[0](x.clone())))
 assert_close(
     encoder(x),
     encoder.norm(by_hand),
@@ -321,9 +321,9 @@ for norm_position in ("pre", "post"):
             "two layers start with the same weights",
             hint="make each layer anew: a copy starts as its original, and one layer twice is one",
         )
-    by_hand = encoder.layers[1](encoder.layers[0](x, mask), mask)
-    without_mask = encoder.layers[1](encoder.layers[0](x))
-    backwards = encoder.layers[0](encoder.layers[1](x, mask), mask)
+    by_hand = encoder.layers[1](encoder.layers[0](x.clone(), mask), mask)
+    without_mask = encoder.layers[1](encoder.layers[0](x.clone()))
+    backwards = encoder.layers[0](encoder.layers[1](x.clone(), mask), mask)
     assert_close(
         encoder(x, mask),
         encoder.norm(by_hand),
@@ -570,9 +570,16 @@ x, memory = torch.randn(2, 3, 8).to(device), torch.randn(2, 3, 8).to(device)
 last_hidden = torch.tensor([True, True, False]).to(device)[None, None, None, :]
 changed = memory.clone()
 changed[:, 2] += 1.0
+
+
+def written(x, memory, *masks):
+    """Give a layer copies of its inputs; whether it changes them is another test's business."""
+    return looked_at(layer(x.clone(), memory.clone(), *masks), x.shape, hint="the shape of x")
+
+
 assert_close(
-    layer(x, changed, None, last_hidden),
-    layer(x, memory, None, last_hidden),
+    written(x, changed, None, last_hidden),
+    written(x, memory, None, last_hidden),
     what="the output, after a change of the source's hidden token",
     hint="memory_mask belongs to the cross-attention",
 )
@@ -582,11 +589,11 @@ x, memory = torch.randn(2, 4, 12).to(device), torch.randn(2, 4, 12).to(device)
 only_past = torch.ones(1, 1, 4, 4, dtype=torch.bool).tril().to(device)
 is_real = torch.tensor([[True, True, True, False], [True, True, False, False]]).to(device)
 memory_mask = is_real[:, None, None, :]
-before = looked_at(layer(x, memory, only_past, memory_mask), x.shape, hint="it has the shape of x")
+before = written(x, memory, only_past, memory_mask)
 noise = torch.randn(2, 4, 12).to(device)
 elsewhere = torch.where(is_real[..., None], memory, noise)
 assert_close(
-    layer(x, elsewhere, only_past, memory_mask),
+    written(x, elsewhere, only_past, memory_mask),
     before,
     what="the output, after a change of the source's padding",
     hint="memory_mask belongs to the cross-attention; True means may attend",
@@ -594,19 +601,19 @@ assert_close(
 later = x.clone()
 later[:, 2:] = noise[:, 2:]
 assert_close(
-    looked_at(layer(later, memory, only_past, memory_mask), x.shape)[:, :2],
+    written(later, memory, only_past, memory_mask)[:, :2],
     before[:, :2],
     what="the first two tokens, after a change of those behind them",
     hint="mask belongs to the self-attention",
 )
 for change, hint in (
-    (layer(x, memory + noise, only_past, memory_mask), "the memory has no influence"),
-    (layer(x, memory, None, memory_mask), "the mask has no influence"),
-    (layer(x, memory, only_past), "the memory_mask has no influence"),
+    (written(x, memory + noise, only_past, memory_mask), "the memory has no influence"),
+    (written(x, memory, None, memory_mask), "the mask has no influence"),
+    (written(x, memory, only_past), "the memory_mask has no influence"),
 ):
-    if torch.allclose(looked_at(change, x.shape), before):
+    if torch.allclose(change, before):
         raise CheckFailure("the output does not change where it should", hint=hint)
-first_alone = layer(x[:, :1], memory, None, memory_mask)
+first_alone = written(x[:, :1], memory, None, memory_mask)
 assert_close(before[:, :1], first_alone, what="the first token, alone", hint="mask the keys")
 ### END HIDDEN TESTS
 

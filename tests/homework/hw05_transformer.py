@@ -634,7 +634,7 @@ LAYER_MISTAKES = (
         "added to the caller's tensor",
         (f"        x = {ATTEND}\n", IN_PLACE.format("attention_residual")),
         lost="values",
-        also=NONE,
+        also={STEP: "learns"},  # nor do gradients come through what is written over
         hint="changes the caller's tensor",
     ),
     wrong(
@@ -1005,7 +1005,7 @@ WRITER_MISTAKES = (
         "added to the caller's tensor",
         (f"        {OWN}\n", IN_PLACE.format("self_attention_residual")),
         lost="values",
-        also=NONE,
+        also={STEP: "learns"},  # nor do gradients come through what is written over
         hint="changes the caller's tensor",
     ),
     wrong(
