@@ -127,7 +127,7 @@ def tokens_of(written, prompts, vocab_size):
         raise CheckFailure(f"sample should return a list of {prompts} hypotheses", hint=hint)
     rows = [getattr(hypothesis, "tokens", None) for hypothesis in written]
     if not all(isinstance(row, list | tuple) for row in rows):
-        raise CheckFailure("what sample returns has no tokens", hint=hint)
+        raise CheckFailure("a hypothesis has no tuple of tokens", hint=hint)
     for token in itertools.chain.from_iterable(rows):
         if isinstance(token, bool) or not isinstance(token, Integral):
             hint = "tokens is a tuple of ints, such as .tolist() gives"
@@ -707,15 +707,16 @@ actual = [tuple(tuple(shape) for shape in shapes) for shapes in cache.shapes]
 assert_equal(actual, expected, what="the shapes of what the cache was given", hint=hint)
 
 # The projections map what is new, whatever happens behind the scenes.
-text, token = torch.randn(1, 50, 12).to(device), torch.randn(1, 1, 12).to(device)
+layer, past = CachedAttention(12, 3).to(device), 50
+text, token = torch.randn(1, past, 12).to(device), torch.randn(1, 1, 12).to(device)
 cache = call_beside(RecordingCache, beside=layer)
 with torch.no_grad():
     layer(text, text, text, cache=cache)
     counts = call_beside(projected_tokens, layer, token, token, token, cache=cache)
 for name, count in counts.items():
-    if plain_number(count, "a number of tokens") > 1:
+    if plain_number(count, "a number of tokens") >= past:
         hint = "with a cache, work on the new tokens alone; the cache has the rest"
-        raise CheckFailure(f"after 50 tokens, one more has {name} map {count} of them", hint=hint)
+        raise CheckFailure(f"after {past} tokens, one more has {name} map {count}", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-cross" points=1 read="kv-caching#cross-attention-cache"
@@ -1393,7 +1394,8 @@ def drawn(chances, number=4000, **options):
         **options,
     )
     tokens = [token for row in tokens_of(written, 80, len(chances)) for token in row]
-    assert_equal(len(tokens), number, what="the number of tokens", hint="max_new_tokens of each")
+    if len(tokens) < number // 2:  # how many there are to a token is another test's business
+        raise CheckFailure("too few tokens to tell what they are drawn from", hint="max_new_tokens")
     return tokens
 
 

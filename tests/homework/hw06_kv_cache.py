@@ -2049,7 +2049,7 @@ MISTAKES: tuple[Submission, ...] = (
             "tensors for tokens",
             ((WRITTEN, MADE_ANEW.format("torch.tensor(h.tokens)")),),
             "steps distribution end",
-            "what sample returns has no tokens",
+            "a hypothesis has no tuple of tokens",
         ),
         (
             "the tokens alone returned",
