@@ -924,7 +924,7 @@ def model_in_pieces(model, token_ids, lengths, caches):
 
 
 def read_otherwise(model, token_ids, lengths, *, offset=None, mask=causal_mask, cached=True):
-    """Read piece by piece with a model's parts, in one of the usual wrong ways."""
+    """Read piece by piece with a model's parts, rightly or in one of the usual wrong ways."""
     number = len(model.layers)
     caches = [call_beside(RecordingCache, beside=model) if cached else None for _ in range(number)]
     logits, past = [], 0
@@ -940,8 +940,11 @@ def read_otherwise(model, token_ids, lengths, *, offset=None, mask=causal_mask, 
     return torch.cat(logits, dim=1)
 
 
-def usual_mistakes(model, token_ids, lengths):
+def usual_mistakes(model, token_ids, lengths, at_once):
     """Name the usual mistakes, and the logits that they lead to."""
+    right = looked_at(read_otherwise(model, token_ids, lengths), at_once.shape, "logits by parts")
+    if not torch.allclose(right, at_once, rtol=1e-4, atol=1e-5):
+        return {}  # then it is not, or not alone, the reading in pieces that is wrong
     otherwise = {
         "each piece begins at position 0 again: give positions offset=past": (
             {"offset": lambda past: 0}
@@ -990,7 +993,7 @@ with torch.no_grad():
             at_once,
             what=f"logits for pieces of {lengths}",
             hint=hint,
-            mistakes=None if is_right else usual_mistakes(model, token_ids, lengths),
+            mistakes={} if is_right else usual_mistakes(model, token_ids, lengths, at_once),
         )
 ### BEGIN HIDDEN TESTS
 model = TextModel(13, 12, 3, num_layers=3, max_length=20).to(device)
@@ -1055,7 +1058,9 @@ with torch.no_grad():
     alone, in_turn = [], ([], [])
     for text in texts:
         caches = [call_beside(RecordingCache, beside=model) for _ in range(2)]
-        alone.append(model_in_pieces(model, text, [1, 1, 1, 1], caches))
+        logits = [model(token, caches) for token in text.split(1, dim=1)]
+        logits = [looked_at(each, (1, 1, 7), "logits of one token") for each in logits]
+        alone.append(torch.cat(logits, dim=1))
     both = [[call_beside(RecordingCache, beside=model) for _ in range(2)] for _ in texts]
     for tokens in zip(*(text.split(1, dim=1) for text in texts), strict=True):
         for logits, token, caches in zip(in_turn, tokens, both, strict=True):
