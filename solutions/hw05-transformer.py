@@ -9,9 +9,9 @@
 #
 # Nor will it see any other green frog. It is never told what an adjective is, that a French one
 # mostly comes *after* its noun and must agree with it, or that a *not* takes two words, one on each
-# side of the verb. You put together the blocks that you have written, it reads a few thousand
-# sentences in as many seconds as you have fingers, and then it says *la grenouille verte ne chasse
-# pas un loup gris*, and shows you which word it looked at for each of them.
+# side of the verb. You put together the blocks that you have written, it reads eight thousand
+# sentences in as many seconds as a hand has fingers, and then it says *la grenouille verte ne
+# chasse pas un loup gris*, and shows you which word it looked at for each of them.
 #
 # | part | what you write | points |
 # |---|---|---|
@@ -1679,9 +1679,9 @@ if size > 1.01 or (whole > 1 and size < 0.97):
 #
 # Grading draws a fresh model of yours, trains it with *your* `training_step` at the pace of *your*
 # `inverse_sqrt` on 300 batches of 32 sentences, and then has it translate 200 new ones. **At least
-# 90% must be right, every word of them.** A right model gets 99%. It takes two to five seconds;
-# should yours take over 30, it is stopped. (Chance decides how a training begins, and one in a
-# hundred begins badly: such a one gets a second try.)
+# 90% must be right, every word of them.** A right model gets 99%. It takes about five
+# seconds; should yours take over 30, it is stopped. (Chance decides how a training begins, and one
+# in a hundred begins badly: such a one gets a second try.)
 #
 # This comes last for a reason: it trains only what has passed. If one of the parts is not right
 # yet, the test says which, and asks you to mend that first.
@@ -1907,8 +1907,8 @@ if share < MARK:
 # ## And now: a green frog
 #
 # In no sentence that the model learns from is a frog green. (Look at `draw_noun_phrase`.) It has
-# met frogs, and green cats. Your model is trained by your step at your pace, for a few seconds, and
-# then it meets the sentence from the top of this notebook.
+# met frogs, and green cats. Your model is trained by your step at your pace, for about five
+# seconds, and then it meets the sentence from the top of this notebook.
 #
 # The picture shows where the decoder looks while it writes. What it is about to write stands on the
 # left, what it looks at above. Can you see *green frog* cross over to *grenouille verte*, and what

@@ -1648,7 +1648,8 @@ class Reader:
 # In *The House that Jack Built* every verse repeats all verses before it: the past grows, as in
 # your cache. For a few seconds a model learns the rhyme, standing on your attention. Then it tells
 # the story of the farmer, the likeliest word each time, and some that nobody has told yet, by
-# chance. The picture shows what the cache is good for. What shape do the two curves have?
+# chance. The picture shows what the cache is good for. What shape do the two curves have? (All of
+# it takes about eight seconds.)
 #
 # Afterwards, call `tell` with a beginning and a temperature of your own.
 
