@@ -1638,9 +1638,9 @@ LOSS_MISTAKES = (
         LOSS,
         "one loss a row",
         ("losses.sum() / counts.sum()", "losses.sum(-1) / counts.sum(-1)"),
-        lost="padding",
+        lost="values padding",
         also={STEP: "*"},
-        hint="without a reduction given, the mean",
+        hint="has shape (2,), expected ()",
     ),
 )
 
