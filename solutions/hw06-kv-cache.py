@@ -48,6 +48,7 @@ import itertools
 import math
 import os
 import time
+from numbers import Integral
 
 import torch
 from torch import Tensor, nn
@@ -61,7 +62,7 @@ from course_lib.layers.masks import causal_mask, check_mask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions, RotaryPositions
 from course_lib.generation.recomputing import RecomputingModel
-from course_lib.analysis.recorders import RecordingCache
+from course_lib.analysis.recorders import RecordingCache, count_places, projected_tokens
 from course_lib.layers.residual import Residual
 from course_lib.generation.step_model import StepModel
 from course_lib.testing import (
@@ -91,6 +92,52 @@ def chunkings(length):
         yield [end - start for start, end in itertools.pairwise(borders)]
 
 
+# What your code returns is looked at before a test computes with it.
+def looked_at(result, shape, what, hint=""):
+    """Give back a result, once it is a tensor of this shape that holds finite float32 numbers."""
+    assert_shape(result, shape, what=what, hint=hint)
+    if result.dtype != torch.float32:
+        raise CheckFailure(f"{what} has dtype {result.dtype}, expected torch.float32", hint=hint)
+    if not bool(result.isfinite().all()):
+        raise CheckFailure(f"{what} holds NaN or infinity", hint=hint)
+    return result
+
+
+def a_pair(result, what, hint="keys and values, in this order"):
+    """Give back a result, once it is a pair."""
+    if not (isinstance(result, tuple | list) and len(result) == 2):
+        raise CheckFailure(f"{what} should give two tensors", hint=hint)
+    return result
+
+
+def plain_number(result, what):
+    """Give back a result, once it is a plain number, and finite."""
+    hint = "a tensor is no plain number; .item() gives the number that it holds"
+    if isinstance(result, bool) or not isinstance(result, int | float):
+        raise CheckFailure(f"{what} is no plain number", hint=hint)
+    if not math.isfinite(result):
+        raise CheckFailure(f"{what} is NaN or infinite")
+    return result
+
+
+def tokens_of(written, prompts, vocab_size):
+    """Give the tokens of each hypothesis, once there is one a prompt, and they are token ids."""
+    hint = "a Hypothesis for each prompt: cut_at_end makes them"
+    if not isinstance(written, list | tuple) or len(written) != prompts:
+        raise CheckFailure(f"sample should return a list of {prompts} hypotheses", hint=hint)
+    rows = [getattr(hypothesis, "tokens", None) for hypothesis in written]
+    if not all(isinstance(row, list | tuple) for row in rows):
+        raise CheckFailure("a hypothesis has no tuple of tokens", hint=hint)
+    for token in itertools.chain.from_iterable(rows):
+        if isinstance(token, bool) or not isinstance(token, Integral):
+            hint = "tokens is a tuple of ints, such as .tolist() gives"
+            raise CheckFailure("a token that was written is no whole number", hint=hint)
+        if not 0 <= token < vocab_size:
+            hint = "a token is an index into the vocabulary: what torch.multinomial draws"
+            raise CheckFailure(f"a token is not one of 0 to {vocab_size - 1}", hint=hint)
+    return [list(row) for row in rows]
+
+
 def assert_drawn_from(tokens, expected, *, what, hint="", mistakes=None):
     """Check that tokens come from a distribution: no frequency is off by six deviations."""
     counts = torch.bincount(torch.tensor(tokens), minlength=len(expected))
@@ -98,6 +145,8 @@ def assert_drawn_from(tokens, expected, *, what, hint="", mistakes=None):
 
     def fits(distribution):
         distribution = distribution.double().cpu()
+        if distribution.shape != frequencies.shape:
+            return False
         room = 6 * (distribution * (1 - distribution) / len(tokens)).sqrt() + 1e-9
         return bool(((frequencies - distribution).abs() <= room).all())
 
@@ -119,8 +168,8 @@ def assert_drawn_from(tokens, expected, *, what, hint="", mistakes=None):
 #
 # `GrowingCache` could join old and new with `torch.cat`. Then the tenth step copies ten tokens, the
 # thousandth a thousand. The docstring asks for something better, known from Python's own lists:
-# buffers with room to spare. The chapter draws them in
-# [Room to grow](book:kv-caching#room-to-grow).
+# buffers with room to spare, of which `update` returns the filled part: a view, `buffer[:, :, :n]`,
+# no copy. The chapter draws them in [Room to grow](book:kv-caching#room-to-grow).
 
 # %% solution="GrowingCache" of="course_lib.layers.kv_cache"
 
@@ -129,7 +178,7 @@ def assert_drawn_from(tokens, expected, *, what, hint="", mistakes=None):
 cache = GrowingCache(capacity=2)
 first, second = draw_pair(2, 3, 1, 4), draw_pair(2, 3, 3, 4)
 cache.update(*first)
-keys, values = cache.update(*second)
+keys, values = a_pair(cache.update(*second), "update")
 new_alone = "these are the new tokens alone; return all tokens so far"
 all_so_far = (
     "return all tokens so far, and cut off the spare room of the buffers; "
@@ -164,7 +213,7 @@ for capacity, lengths, dtype in (
     pieces = []
     for length in lengths:
         pieces.append(draw_pair(3, 2, length, 4, dtype=dtype))
-        result = cache.update(*pieces[-1])
+        result = a_pair(cache.update(*pieces[-1]), "update")
         elsewhere = draw_pair(1, 4, 2, 6)
         other.update(*elsewhere)
         for name, actual, parts in zip(
@@ -207,17 +256,29 @@ for length, room in ((1, 3), (2, 3), (3, 3), (4, 6), (5, 6), (6, 6), (7, 12)):
         mistakes={
             "the buffers fit exactly, so that every step copies all that is held "
             "(or num_bytes leaves out the spare room)": length * token,
+            "a buffer is full when the new tokens do not fit in, not before: > in place of >=": (
+                2 * room * token if length == room else -1
+            ),
             "keys and values both take memory": room * token // 2 if length == 1 else -1,
             "num_bytes counts bytes, four for a float32": room * token // 4,
         },
     )
+in_place = (
+    "write new tokens into the buffers, and return views of these, buffer[:, :, :length]: what is "
+    "joined or copied anew at each update costs more with each token"
+)
+cache = GrowingCache(capacity=4)
+places = call_beside(count_places, cache, *one, updates=16)
+if plain_number(places, "the number of places") > 6:  # 4, 8 and 16 tokens of keys and of values
+    summary = f"16 updates return keys and values in {places} places of memory, expected 6"
+    raise CheckFailure(summary, hint=in_place)
 ### BEGIN HIDDEN TESTS
 for capacity in (1, 3):
     cache, sizes = GrowingCache(capacity=capacity), []
     one = draw_pair(1, 2, 1, 2, dtype=torch.float64)
     for _ in range(100):
         cache.update(*one)
-        sizes.append(cache.num_bytes)
+        sizes.append(plain_number(cache.num_bytes, "num_bytes"))
     expected = []
     room = capacity
     for length in range(1, 101):
@@ -228,6 +289,11 @@ for capacity in (1, 3):
         raise CheckFailure("100 steps replace the buffers more than 20 times", hint=hint)
     hint = "a full buffer is replaced by one twice as long; bytes are those of the dtype"
     assert_equal(sizes, expected, what="num_bytes of 100 steps", hint=hint)
+    cache, most = GrowingCache(capacity=capacity), 2 * len(set(expected))
+    places = call_beside(count_places, cache, *one, updates=100)
+    if plain_number(places, "the number of places") > most:
+        summary = f"100 updates return keys and values in more than {most} places of memory"
+        raise CheckFailure(summary, hint=in_place)
 cache = GrowingCache()
 cache.update(*one)
 hint = "without a capacity there is room for 64 tokens"
@@ -236,7 +302,7 @@ cache = GrowingCache(capacity=2)
 many = draw_pair(1, 2, 50, 2)
 cache.update(*many)
 cache.update(*many)
-if cache.num_bytes < 100 * 2 * 4 * 4:
+if plain_number(cache.num_bytes, "num_bytes") < 100 * 2 * 4 * 4:
     raise CheckFailure("num_bytes is less than what is held", hint="count the spare room too")
 ### END HIDDEN TESTS
 
@@ -247,45 +313,66 @@ earlier, later = draw_pair(3, 2, 2, 4), draw_pair(3, 2, 1, 4)
 cache.update(*earlier)
 indices = torch.tensor([2, 0, 0]).to(device)
 cache.reorder(indices)
-keys, values = cache.update(*later)
-the_other_way = "row i becomes what row indices[i] was, not the other way round"
-for name, result, before, after in zip(
-    ("keys", "values"), (keys, values), earlier, later, strict=True
-):
-    assert_close(
-        result,
-        torch.cat([before[indices], after], dim=2),
-        what=f"{name} after reorder and another token",
-        hint="row i becomes what row indices[i] was, in keys and in values, with all its tokens; "
-        "if the test of update fails too, begin there",
-        mistakes={"reorder changes nothing": torch.cat([before, after], dim=2)},
-    )
+
+
+def joined(earlier, later):
+    """Give keys and values, of earlier tokens and of later ones, in one tensor."""
+    return torch.stack([torch.cat(parts, dim=2) for parts in zip(earlier, later, strict=True)])
+
+
+def half_done(earlier, indices, later):
+    """Name the usual mistakes that leave the number of rows as it was."""
+    keys, values = earlier
+    return {
+        "reorder changes nothing": joined((keys, values), later),
+        "reorder moves the keys and leaves the values: move both": (
+            joined((keys[indices], values), later)
+        ),
+        "reorder moves the values and leaves the keys: move both": (
+            joined((keys, values[indices]), later)
+        ),
+    }
+
+
+def after_reorder(cache, later, expected, hint, mistakes):
+    """Add a token, and look at what comes back."""
+    result = a_pair(cache.update(*later), "update after reorder")
+    shape, both = expected.shape[1:], "keys and values after reorder and more tokens"
+    result = torch.stack([looked_at(tensor, shape, both, hint=hint) for tensor in result])
+    assert_close(result, expected, what=both, hint=hint, mistakes=mistakes)
+
+
+after_reorder(
+    cache,
+    later,
+    joined([tensor[indices] for tensor in earlier], later),
+    hint="row i becomes what row indices[i] was, in keys and in values, with all its tokens; "
+    "if the test of update fails too, begin there",
+    mistakes=half_done(earlier, indices, later),
+)
 ### BEGIN HIDDEN TESTS
 for chosen, capacity in (([1, 2, 0], 2), ([1, 1], 9), ([2, 0, 1, 1, 2], 4)):  # also fewer, more
-    cache = GrowingCache(capacity=capacity)
-    cache.reorder(torch.tensor(chosen).to(device))  # nothing is held yet: nothing to do
-    earlier = draw_pair(3, 2, 3, 4)
+    cache, indices = GrowingCache(capacity=capacity), torch.tensor(chosen).to(device)
+    cache.reorder(indices)  # nothing is held yet: nothing to do
+    earlier, later = draw_pair(3, 2, 3, 4), draw_pair(len(chosen), 2, 2, 4)
     cache.update(*earlier)
-    cache.reorder(torch.tensor(chosen).to(device))
+    cache.reorder(indices)
     assert_equal(cache.length, 3, what="length after reorder", hint="reorder forgets no token")
-    later = draw_pair(len(chosen), 2, 2, 4)
-    result = cache.update(*later)
-    for name, actual, before, after in zip(("keys", "values"), result, earlier, later, strict=True):
-        inverse = torch.tensor(chosen).argsort()
-        assert_close(
-            actual,
-            torch.cat([before[chosen], after], dim=2),
-            what=f"{name} after reorder and more tokens",
-            hint="choose rows from keys and from values; there may be more or fewer than before",
-            mistakes={
-                "reorder changes nothing": torch.cat([before, after], dim=2)
-                if len(chosen) == 3
-                else before,
-                the_other_way: torch.cat([before[inverse], after], dim=2)
-                if len(chosen) == 3
-                else before,
-            },
-        )
+    mistakes = {}
+    if len(chosen) == 3:
+        inverse = indices.argsort()
+        mistakes = half_done(earlier, indices, later) | {
+            "row i becomes what row indices[i] was, not the other way round": (
+                joined([tensor[inverse] for tensor in earlier], later)
+            )
+        }
+    after_reorder(
+        cache,
+        later,
+        joined([tensor[indices] for tensor in earlier], later),
+        hint="choose rows from keys and from values; there may be more or fewer than before",
+        mistakes=mistakes,
+    )
 ### END HIDDEN TESTS
 
 # %% test="GrowingCache-edges" points=1 read="kv-caching#room-to-grow"
@@ -333,7 +420,7 @@ cache.reset()
 assert_equal(cache.length, 0, what="length after reset", hint=forgotten)
 assert_equal(cache.num_bytes, 0, what="num_bytes after reset", hint="let the buffers go")
 wider = draw_pair(5, 1, 3, 6)
-keys, values = cache.update(*wider)
+keys, values = a_pair(cache.update(*wider), "update after reset")
 hint = (
     "after reset, a cache takes whatever comes first, as a new one does; "
     "if the test of update fails too, begin there"
@@ -358,13 +445,16 @@ nothing_yet = "None, as long as there is nothing: so attention knows that it has
 assert_equal(cache.final, None, what="final of a new cache", hint=nothing_yet)
 
 
-def assert_holds(given, pair, what, hint):
+def assert_holds(given, pair, what, hint, unmoved=None):
     """Check that these are the keys and values, in order and as they were."""
     if given is None:
         raise CheckFailure(f"{what} gives None, expected keys and values", hint=hint)
+    a_pair(given, what, hint)
     mistakes = {"keys and values swapped": pair[1]}
     assert_close(given[0], pair[0], what=f"keys of {what}", hint=hint, mistakes=mistakes)
     mistakes = {"these are the keys once more": pair[0]}
+    if unmoved is not None:
+        mistakes["reorder moves the keys and leaves the values: move both"] = unmoved[1]
     assert_close(given[1], pair[1], what=f"values of {what}", hint=hint, mistakes=mistakes)
 
 
@@ -390,9 +480,9 @@ cache.update(*pair)
 assert_equal(cache.num_bytes, 2 * 2 * 3 * 5 * 4 * 4, what="num_bytes", hint="of keys and values")
 for chosen in ([1, 0], [1, 1, 0]):
     cache.reorder(torch.tensor(chosen).to(device))
-    pair = tuple(tensor[chosen] for tensor in pair)
+    unmoved, pair = pair, tuple(tensor[chosen] for tensor in pair)
     hint = "reorder keys and values, and forget none: row i becomes what row indices[i] was"
-    assert_holds(cache.final, pair, "final after reorder", hint)
+    assert_holds(cache.final, pair, "final after reorder", hint, unmoved)
 assert_equal(cache.length, 5, what="length", hint="the source's tokens; they do not add up")
 assert_raises(ValueError, cache.update, *later, hint=once)
 hint = "a refused update changes nothing"
@@ -456,7 +546,9 @@ for bias in (True, False):
     query, key, value = (torch.randn(2, length, 12).to(device) for length in (4, 6, 6))
     mask = (torch.rand(2, 1, 4, 6) < 0.6).to(device) | torch.eye(4, 6, dtype=torch.bool).to(device)
     expected, expected_weights = reference(query, key, value, mask, return_weights=True)
-    output, weights = layer(query, key, value, mask, return_weights=True)
+    both = "output and weights: what is asked for by return_weights"
+    result = layer(query, key, value, mask, return_weights=True)
+    output, weights = a_pair(result, "the layer with return_weights", hint=both)
     hint = "the weights are those of scaled_dot_product_attention with return_weights=True"
     assert_close(weights, expected_weights, what="weights", hint=hint)
     assert_close(
@@ -495,9 +587,9 @@ def read_in_pieces(layer, tokens, lengths):
         piece, end = tokens[:, end : end + length], end + length
         # A token alone may look at all there is: no mask.
         mask = None if length == 1 else causal_mask(length, end, device=tokens.device)
-        outputs.append(layer(piece, piece, piece, mask, cache=cache))
+        output = layer(piece, piece, piece, mask, cache=cache)
         what = f"output for {length} of {end} tokens"
-        assert_shape(outputs[-1], piece.shape, what=what, hint=one_each)
+        outputs.append(looked_at(output, piece.shape, what, hint=one_each))
     return torch.cat(outputs, dim=1)
 
 
@@ -520,9 +612,10 @@ with torch.no_grad():
         assert_close(in_pieces, at_once, what=f"output for pieces of {lengths}", hint=hint)
     cache = call_beside(RecordingCache, beside=layer)
     layer(tokens, tokens, tokens, cache=cache)
-    output, weights = layer(
-        tokens[:, :2], tokens[:, :2], tokens[:, :2], cache=cache, return_weights=True
-    )
+    piece = tokens[:, :2]
+    result = layer(piece, piece, piece, cache=cache, return_weights=True)
+    both = "output and weights: what is asked for by return_weights"
+    output, weights = a_pair(result, "the layer with return_weights", hint=both)
     hint = "with return_weights, one weight for each new query and each key so far"
     assert_shape(weights, (2, 3, 2, 7), what="weights with a cache", hint=hint)
     assert_shape(output, (2, 2, 12), what="output with a cache and weights", hint=one_each)
@@ -542,7 +635,8 @@ def read_the_last(layer, tokens, lengths):
     """
     cache = call_beside(RecordingCache, beside=layer)
     pieces = tokens.split(lengths, dim=1)
-    return torch.cat([layer(x, x, x, cache=cache)[:, -1:] for x in pieces], dim=1)
+    outputs = [looked_at(layer(x, x, x, cache=cache), x.shape, "the output") for x in pieces]
+    return torch.cat([output[:, -1:] for output in outputs], dim=1)
 
 
 hint = (
@@ -550,7 +644,7 @@ hint = (
     "update; if the test of reading in pieces fails too, begin there"
 )
 with torch.no_grad():
-    at_once = layer(tokens, tokens, tokens)[:, -1:]
+    at_once = looked_at(layer(tokens, tokens, tokens), tokens.shape, "the output")[:, -1:]
     in_pieces = read_the_last(layer, tokens, [1, 1, 1, 1, 1])[:, -1:]
     assert_close(in_pieces, at_once, what="output for the last of 5 tokens", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -612,30 +706,17 @@ expected = [((2, 3, length, 4),) * 2 for length in lengths]
 actual = [tuple(tuple(shape) for shape in shapes) for shapes in cache.shapes]
 assert_equal(actual, expected, what="the shapes of what the cache was given", hint=hint)
 
-# By the clock: a step is at least three times as fast as reading everything anew. It is some thirty
-# times as fast if only new tokens are worked on, so that a busy machine decides nothing.
-layer, past = CachedAttention(256, 4).to(device), 1000
+# The projections map what is new, whatever happens behind the scenes.
+layer, past = CachedAttention(12, 3).to(device), 50
+text, token = torch.randn(1, past, 12).to(device), torch.randn(1, 1, 12).to(device)
 cache = call_beside(RecordingCache, beside=layer)
-
-
-def fastest(*arguments, **options):
-    """Return the seconds of the fastest of several calls."""
-    seconds = []
-    for _ in range(4):
-        start = time.perf_counter()
-        layer(*arguments, **options)
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
-
-
 with torch.no_grad():
-    text, token = torch.randn(1, past, 256).to(device), torch.randn(1, 1, 256).to(device)
     layer(text, text, text, cache=cache)
-    step = fastest(token, token, token, cache=cache)
-    anew = fastest(text, text, text, causal_mask(past, device=device))
-if step > anew / 3:
-    hint = "with a cache, work on the new tokens alone; the cache has the rest"
-    raise CheckFailure(f"after {past} tokens a step takes as long as all of them", hint=hint)
+    counts = call_beside(projected_tokens, layer, token, token, token, cache=cache)
+for name, count in counts.items():
+    if plain_number(count, "a number of tokens") >= past:
+        hint = "with a cache, work on the new tokens alone; the cache has the rest"
+        raise CheckFailure(f"after {past} tokens, one more has {name} map {count}", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-cross" points=1 read="kv-caching#cross-attention-cache"
@@ -648,10 +729,20 @@ with torch.no_grad():
     first = layer(target[:, :1], source, source, cache=cache)
     second = layer(target[:, 1:], source, source, cache=cache)
 hint = "attend to what update returns, and in later steps to cache.final"
-in_two = torch.cat([first, second], dim=1)
-assert_close(in_two, at_once, what="output in two pieces", hint=hint)
+what = "output in two pieces"
+pieces = [looked_at(first, (3, 1, 8), what), looked_at(second, (3, 3, 8), what)]
+in_two = torch.cat(pieces, dim=1)
+assert_close(in_two, at_once, what=what, hint=hint)
 hint = "where cache.final has the keys and values, project none and update nothing"
 assert_equal(len(cache.shapes), 1, what="the number of updates", hint=hint)
+project_none = (
+    "ask cache.final first: where it has the keys and values, do not project key and value"
+)
+with torch.no_grad():
+    counts = call_beside(projected_tokens, layer, target, source, source, cache=cache)
+for name in ("key_projection", "value_projection"):
+    what = f"the number of tokens that {name} maps once the cache is filled"
+    assert_equal(counts[name], 0, what=what, hint=project_none)
 ### BEGIN HIDDEN TESTS
 layer = CachedAttention(12, 3).to(device)
 query, key, value = (torch.randn(2, length, 12).to(device) for length in (4, 6, 6))
@@ -661,7 +752,7 @@ mask[..., 0] = True
 mask = mask.to(device)
 cache = call_beside(RecordingCache, fixed=True, beside=layer)
 with torch.no_grad():
-    at_once = layer(query, key, value, mask)
+    at_once = looked_at(layer(query, key, value, mask), query.shape, "output without a cache")
     first = layer(query[:, :2], key, value, mask, cache=cache)
     # A filled cache has the source: what is given for it is not looked at.
     second = layer(query[:, 2:], nothing, nothing, mask, cache=cache)
@@ -778,7 +869,8 @@ with torch.no_grad():
     changed = token_ids.clone()
     changed[:, 3:] = (changed[:, 3:] + 1) % 11
     hint = "a token must not see what follows: hand each layer a causal_mask"
-    assert_close(model(changed)[:, :3], logits[:, :3], what="logits of the past", hint=hint)
+    after = looked_at(model(changed), (3, 5, 11), "logits")
+    assert_close(after[:, :3], logits[:, :3], what="logits of the past", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.models.gpt import DecoderLMConfig, DecoderLM
 
@@ -823,29 +915,86 @@ with torch.no_grad():
 # However a text is cut into pieces, the logits are those of reading at once
 def model_in_pieces(model, token_ids, lengths, caches):
     """Read a text piece by piece, and join the logits."""
-    logits = [model(piece, caches) for piece in token_ids.split(lengths, dim=1)]
-    for piece, length in zip(logits, lengths, strict=True):
-        what, hint = (
-            f"logits of {length} tokens, in one text",
-            "one distribution for each new token",
-        )
-        assert_shape(piece[0, :, 0], (length,), what=what, hint=hint)
+    logits, one_each = [], "one distribution for each new token"
+    for piece in token_ids.split(lengths, dim=1):
+        shape = (*piece.shape, model.embedding.num_embeddings)
+        what = f"logits of {piece.size(1)} tokens"
+        logits.append(looked_at(model(piece, caches), shape, what, hint=one_each))
     return torch.cat(logits, dim=1)
+
+
+def read_otherwise(model, token_ids, lengths, *, offset=None, mask=causal_mask, cached=True):
+    """Read piece by piece with a model's parts, rightly or in one of the usual wrong ways."""
+    number = len(model.layers)
+    caches = [call_beside(RecordingCache, beside=model) if cached else None for _ in range(number)]
+    logits, past = [], 0
+    for piece in token_ids.split(lengths, dim=1):
+        length = piece.size(1)
+        x = model.embedding(piece)
+        x = model.positions(x, offset=past if offset is None else offset(past))
+        seen = mask(length, past + length)
+        for i, cache in enumerate(caches):
+            x = model.layers[i](x, None if seen is None else seen.to(device), cache=cache)
+        logits.append(model.output_projection(model.norm(x)))
+        past += length
+    return torch.cat(logits, dim=1)
+
+
+def usual_mistakes(model, token_ids, lengths, at_once):
+    """Name the usual mistakes, and the logits that they lead to."""
+    right = looked_at(read_otherwise(model, token_ids, lengths), at_once.shape, "logits by parts")
+    if not torch.allclose(right, at_once, rtol=1e-4, atol=1e-5):
+        return {}  # then it is not, or not alone, the reading in pieces that is wrong
+    otherwise = {
+        "each piece begins at position 0 again: give positions offset=past": (
+            {"offset": lambda past: 0}
+        ),
+        "the positions are one too low: offset=past counts the tokens before": (
+            {"offset": lambda past: max(past - 1, 0)}
+        ),
+        "the positions are one too high: offset=past counts the tokens before": (
+            {"offset": lambda past: past + bool(past)}
+        ),
+        "the mask begins with the first key of all: causal_mask(length, past + length)": (
+            {"mask": lambda length, total: causal_mask(total)[..., :length, :]}
+        ),
+        "once there is a past there is no mask: causal_mask(length, past + length)": (
+            {"mask": lambda length, total: None if total > length else causal_mask(length)}
+        ),
+        "what came before is not seen: hand each layer its own cache": (
+            {"cached": False, "mask": lambda length, total: causal_mask(length)}
+        ),
+        "each piece is read as a text of its own: use the caches": {
+            "cached": False,
+            "mask": lambda length, total: causal_mask(length),
+            "offset": lambda past: 0,
+        },
+    }
+    return {
+        words: read_otherwise(model, token_ids, lengths, **settings)
+        for words, settings in otherwise.items()
+    }
 
 
 model = TextModel(11, 8, 2).to(device)
 token_ids = torch.randint(11, (3, 5)).to(device)
+hint = (
+    "what a piece gives depends on how the text was cut; "
+    "if the first test of TextModel or one of CachedAttention fails too, begin there"
+)
 with torch.no_grad():
-    at_once = model(token_ids)
+    at_once = looked_at(model(token_ids), (3, 5, 11), "logits")
     for lengths in ([1, 1, 1, 1, 1], [3, 2]):
         caches = [call_beside(RecordingCache, beside=model) for _ in range(2)]  # one a layer
         in_pieces = model_in_pieces(model, token_ids, lengths, caches)
-        hint = (
-            "the new tokens stand after the past ones: positions with offset=past, and "
-            "causal_mask(length, past + length); each layer reads on in its own cache; "
-            "if the first test of TextModel or one of CachedAttention fails too, begin there"
+        is_right = torch.allclose(in_pieces, at_once, rtol=1e-4, atol=1e-5)
+        assert_close(
+            in_pieces,
+            at_once,
+            what=f"logits for pieces of {lengths}",
+            hint=hint,
+            mistakes={} if is_right else usual_mistakes(model, token_ids, lengths, at_once),
         )
-        assert_close(in_pieces, at_once, what=f"logits for pieces of {lengths}", hint=hint)
 ### BEGIN HIDDEN TESTS
 model = TextModel(13, 12, 3, num_layers=3, max_length=20).to(device)
 model.load_state_dict(
@@ -872,8 +1021,10 @@ with torch.no_grad():
 # %% test="TextModel-separate" points=1 read="kv-caching#a-model-with-a-cache"
 # Each layer has a cache of its own, and each reading begins with empty ones
 model = TextModel(11, 8, 2, num_layers=3).to(device)
-caches = list(model.new_caches())
+caches = model.new_caches()
 hint = "a new GrowingCache for each layer"
+if not isinstance(caches, list | tuple):
+    raise CheckFailure("new_caches should return a list", hint=hint)
 assert_equal(len(caches), 3, what="the number of caches of a model with 3 layers", hint=hint)
 with torch.no_grad():
     pair = draw_pair(1, 2, 1, 4)
@@ -907,14 +1058,16 @@ with torch.no_grad():
     alone, in_turn = [], ([], [])
     for text in texts:
         caches = [call_beside(RecordingCache, beside=model) for _ in range(2)]
-        alone.append(torch.cat([model(token, caches) for token in text.split(1, dim=1)], dim=1))
+        logits = [model(token, caches) for token in text.split(1, dim=1)]
+        logits = [looked_at(each, (1, 1, 7), "logits of one token") for each in logits]
+        alone.append(torch.cat(logits, dim=1))
     both = [[call_beside(RecordingCache, beside=model) for _ in range(2)] for _ in texts]
     for tokens in zip(*(text.split(1, dim=1) for text in texts), strict=True):
-        for joined, token, caches in zip(in_turn, tokens, both, strict=True):
-            joined.append(model(token, caches))
+        for logits, token, caches in zip(in_turn, tokens, both, strict=True):
+            logits.append(looked_at(model(token, caches), (1, 1, 7), "logits of one token"))
     hint = "keep nothing in the model or the layer: all that a reading remembers is in its caches"
-    for joined, expected in zip(in_turn, alone, strict=True):
-        assert_close(torch.cat(joined, dim=1), expected, what="logits, read in turn", hint=hint)
+    for logits, expected in zip(in_turn, alone, strict=True):
+        assert_close(torch.cat(logits, dim=1), expected, what="logits, read in turn", hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1089,9 +1242,20 @@ hint = "the most probable token is always kept, and fewer are not possible"
 assert_close(keep_top_p(logits, 1e-9), expected, what="keep_top_p with a small p", hint=hint)
 equals = torch.zeros(3, 4).to(device)  # a probability of 1/4 each
 for p in (0.4, 0.5):
-    kept = (keep_top_p(equals, p) == 0).sum(dim=-1)
-    hint = "of equals keep only as many as are needed"
-    assert_equal(kept.tolist(), [2, 2, 2], what="the number of kept tokens", hint=hint)
+    left = keep_top_p(equals, p)
+    assert_shape(left, (3, 4), what="keep_top_p of equal logits")
+    kept = (left == 0).sum(dim=-1)
+    assert_equal(
+        kept.tolist(),
+        [2, 2, 2],
+        what=f"the number of tokens kept of four equals, with p = {p}",
+        hint="of equals keep only as many as are needed",
+        mistakes={
+            "a sum that equals p has reached it: compare with >=, not with >": [3, 3, 3]
+            if p == 0.5
+            else None,
+        },
+    )
 half = torch.tensor([[out, 2.0, 1.0, out]]).to(device)  # as keep_top_k leaves it
 hint = "what is ruled out already stays so, and makes no NaN"
 assert_close(keep_top_p(half, 0.99), half, what="keep_top_p after keep_top_k", hint=hint)
@@ -1124,8 +1288,13 @@ def watched(scores, seen, beside):
     """
 
     def language_model(tokens):
+        logits = scores(len(seen))  # (batch, vocab_size)
+        is_ids = tokens.dim() == 2 and tokens.dtype in (torch.int32, torch.int64)
+        if not is_ids or len(tokens) != len(logits):
+            hint = "advance reads token ids, whole numbers, (batch, new_len)"
+            raise CheckFailure("the model was given something else to read", hint=hint)
         seen.append(tokens.cpu().clone())
-        return scores(len(seen) - 1)[:, None].to(tokens.device)  # (batch, 1, vocab_size)
+        return logits[:, None].to(tokens.device)  # (batch, 1, vocab_size)
 
     return call_beside(RecomputingModel, language_model, beside=beside)
 
@@ -1160,7 +1329,7 @@ def check_steps(prompt, steps, vocab_size):
             "the prompt is read twice": [start, *range(2 * start, 2 * start + steps)],
         },
     )
-    tokens = [list(hypothesis.tokens) for hypothesis in written]
+    tokens = tokens_of(written, len(prompt), vocab_size)
     what, hint = (
         "the number of tokens written",
         "max_new_tokens for each prompt; nothing ends before",
@@ -1182,7 +1351,7 @@ def draw(seed):
     """Write ten tokens by the dice of this seed, all of them equally likely."""
     options = {"eos_id": None, "max_new_tokens": 10, "generator": dice(seed)}
     written = sample(watched(lambda step: even, [], sample), prompt, **options)
-    return [list(hypothesis.tokens) for hypothesis in written]
+    return tokens_of(written, 4, 50)
 
 
 first = draw(1)
@@ -1229,7 +1398,10 @@ def drawn(chances, number=4000, **options):
         generator=dice(seed),
         **options,
     )
-    return [token for hypothesis in written for token in hypothesis.tokens]
+    tokens = [token for row in tokens_of(written, 80, len(chances)) for token in row]
+    if len(tokens) < number // 2:  # how many there are to a token is another test's business
+        raise CheckFailure("too few tokens to tell what they are drawn from", hint="max_new_tokens")
+    return tokens
 
 
 assert_drawn_from(
@@ -1260,20 +1432,29 @@ chances = chances[torch.randperm(5)]
 def top(temperature, k, p):
     """Return the distribution that the student's own keep_top_k and keep_top_p leave."""
     logits = (chances.log() / temperature).repeat(100, 1).to(device)
-    logits = logits if k is None else keep_top_k(logits, k)
-    return (logits if p is None else keep_top_p(logits, p))[0].softmax(dim=-1).cpu()
+    logits = logits if k is None else left_by(keep_top_k, logits, k)
+    logits = logits if p is None else left_by(keep_top_p, logits, p)
+    return logits[0].softmax(dim=-1).cpu()
+
+
+def left_by(keep, logits, limit):
+    """Return the logits that are left, once they are rows of logits: mended elsewhere if wrong."""
+    left = keep(logits, limit)
+    if type(left) is not Tensor or left.dim() != 2 or not 0 < left.size(1) <= 5:
+        raise CheckFailure("what keep_top_k or keep_top_p gives is no logits", hint="begin there")
+    return left
 
 
 def top_p_first(k, p):
     """Return the distribution of the wrong order."""
     logits = chances.log().repeat(100, 1).to(device)
-    return keep_top_k(keep_top_p(logits, p), k)[0].softmax(dim=-1).cpu()
+    return left_by(keep_top_k, left_by(keep_top_p, logits, p), k)[0].softmax(dim=-1).cpu()
 
 
 def hot_afterwards(p):
     """Return the distribution of a temperature of 2 that comes last."""
     logits = chances.log().repeat(100, 1).to(device)
-    return (keep_top_p(logits, p)[0] / 2).softmax(dim=-1).cpu()
+    return (left_by(keep_top_p, logits, p)[0] / 2).softmax(dim=-1).cpu()
 
 
 for temperature, k, p, mistakes in (
@@ -1300,7 +1481,7 @@ for temperature, k, p, mistakes in (
 # A text ends with its end token, and its probability is the model's own
 scores = torch.tensor([[[0.0, 2.0, 1.0]], [[0.0, 1.0, 3.0]], [[5.0, 0.0, 0.0]]])  # three steps
 seen = []
-(hypothesis,) = sample(
+written = sample(
     watched(lambda step: scores[min(step, 2)], seen, sample),
     torch.tensor([[1]]).to(device),
     eos_id=2,
@@ -1309,10 +1490,10 @@ seen = []
     top_k=1,  # always the likeliest: 1, then 2, which is the end
 )
 hint = "it ends with its end token; if a test of keep_top_k fails too, begin there"
-assert_equal(list(hypothesis.tokens), [1, 2], what="the text", hint=hint)
+assert_equal(tokens_of(written, 1, 3), [[1, 2]], what="the texts", hint=hint)
 assert_equal(len(seen), 2, what="the number of steps", hint="stop when all texts have ended")
 own = scores[:2, 0].log_softmax(dim=-1).max(dim=-1).values.sum().item()
-if abs(hypothesis.log_probability - own) > 1e-4:
+if abs(plain_number(written[0].log_probability, "log_probability") - own) > 1e-4:
     hint = "take log_softmax of the logits as the model gave them, and of the token that was drawn"
     raise CheckFailure("log_probability is not the model's own", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -1334,7 +1515,7 @@ for eos_id, ends in ((3, [2, 5, 1]), (0, [4, 3, 4]), (None, [6, 6, 6])):
         top_k=1,
     )
     expected = [likeliest[:end, row].tolist() for row, end in enumerate(ends)]
-    tokens = [list(hypothesis.tokens) for hypothesis in written]
+    tokens = tokens_of(written, 3, 8)
     hint = (
         "one hypothesis for each prompt, up to its end token and with it: see cut_at_end; "
         "if another test of sample or one of keep_top_k fails too, begin there"
@@ -1347,7 +1528,7 @@ for eos_id, ends in ((3, [2, 5, 1]), (0, [4, 3, 4]), (None, [6, 6, 6])):
     for row, (hypothesis, end) in enumerate(zip(written, ends, strict=True)):
         own = logs[:end, row].sum().item()
         for name in ("log_probability", "score"):
-            if abs(getattr(hypothesis, name) - own) > 1e-3:
+            if abs(plain_number(getattr(hypothesis, name), name) - own) > 1e-3:
                 hint = "the log-probabilities are those of the logits before temperature and top k"
                 raise CheckFailure(f"{name} is not the model's own", hint=hint)
         assert_equal(
@@ -1467,7 +1648,8 @@ class Reader:
 # In *The House that Jack Built* every verse repeats all verses before it: the past grows, as in
 # your cache. For a few seconds a model learns the rhyme, standing on your attention. Then it tells
 # the story of the farmer, the likeliest word each time, and some that nobody has told yet, by
-# chance. The picture shows what the cache is good for. What shape do the two curves have?
+# chance. The picture shows what the cache is good for. What shape do the two curves have? (All of
+# it takes about eight seconds.)
 #
 # Afterwards, call `tell` with a beginning and a temperature of your own.
 

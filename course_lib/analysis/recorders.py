@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.layers.attention import MultiHeadAttention
-from course_lib.layers.kv_cache import KeysAndValues
+from course_lib.layers.kv_cache import AttentionCache, KeysAndValues
 
 
 @contextmanager
@@ -111,6 +111,66 @@ class RecordingCache:
     def final(self) -> KeysAndValues | None:
         """What came first, if that is final; None otherwise."""
         return (self._keys[0], self._values[0]) if self._fixed and self._keys else None
+
+
+def projected_tokens(layer: nn.Module, *args: Any, **settings: Any) -> dict[str, int]:
+    """Call an attention layer, and count the vectors that each of its projections maps.
+
+    Args:
+        layer: Has projections, ``nn.Linear``, among its children.
+        *args: What to call it with.
+        **settings: Likewise, by keyword.
+
+    Returns:
+        For each projection's name the number of tokens, over all rows and all times that it was
+        used; 0 where it was not.
+
+    Source: chapter "Caching keys and values".
+
+    Example:
+        >>> import torch
+        >>> layer = MultiHeadAttention(4, 2)
+        >>> counts = projected_tokens(layer, torch.zeros(1, 1, 4), *[torch.zeros(1, 3, 4)] * 2)
+        >>> counts["query_projection"], counts["key_projection"]
+        (1, 3)
+    """
+    named = {name: child for name, child in layer.named_children() if isinstance(child, nn.Linear)}
+    counts = dict.fromkeys(named, 0)
+
+    def count(name: str) -> Any:
+        def add(_: nn.Module, __: tuple[Any, ...], output: Tensor) -> None:
+            counts[name] += output[..., 0].numel()
+
+        return add
+
+    hooks = [child.register_forward_hook(count(name)) for name, child in named.items()]
+    try:
+        layer(*args, **settings)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return counts
+
+
+def count_places(cache: AttentionCache, keys: Tensor, values: Tensor, *, updates: int) -> int:
+    """Update a cache again and again, and count the places in memory in which its answers lie.
+
+    A cache that joins old and new gives each answer a place of its own; views of one buffer share
+    theirs.
+
+    Args:
+        cache: An empty cache.
+        keys: ``(batch, num_heads, new_len, head_dim)``.
+        values: ``(batch, num_heads, new_len, head_dim)``.
+        updates: How often.
+
+    Returns:
+        The number of places, for keys and values together.
+
+    Source: chapter "Caching keys and values".
+    """
+    answers = [cache.update(keys, values) for _ in range(updates)]  # kept: no place is used twice
+    return len({tensor.untyped_storage().data_ptr() for pair in answers for tensor in pair})
 
 
 class RecordingOptimizer:

@@ -559,6 +559,13 @@ ATTEND = "self.attention_residual(x, lambda y: self.self_attention(y, y, y, mask
 THINK = "return self.feed_forward_residual(x, self.feed_forward)"
 NONE: dict[str, str] = {}
 
+# A sum that is written out, and written over what was given.
+IN_PLACE = """\
+        y = self.{0}.norm(x) if self.{0}.norm_position == "pre" else x.clone()
+        x += self.{0}.dropout(self.self_attention(y, y, y, mask))
+        x = x.clone() if self.{0}.norm_position == "pre" else self.{0}.norm(x)
+"""
+
 LAYER_MISTAKES = (
     wrong(
         LAYER,
@@ -621,6 +628,30 @@ LAYER_MISTAKES = (
         ("self.self_attention(y, y, y, mask)", "self.self_attention(y, x, x, mask)"),
         lost="values",
         hint="keys and values come from y",
+    ),
+    wrong(
+        LAYER,
+        "added to the caller's tensor",
+        (f"        x = {ATTEND}\n", IN_PLACE.format("attention_residual")),
+        lost="values",
+        also={STEP: "learns"},  # nor do gradients come through what is written over
+        hint="changes the caller's tensor",
+    ),
+    wrong(
+        LAYER,
+        "a tuple, as PyTorch's attention returns one",
+        (THINK, f"{THINK}, None"),
+        lost="values settings",
+        also={STACK: "values", MODEL: "parameters sight values", STEP: "learns"},
+        hint="is of type tuple",
+    ),
+    wrong(
+        LAYER,
+        "a dimension too many",
+        (THINK, f"{THINK}[None]"),
+        lost="values settings",
+        also={STACK: "values", MODEL: "parameters sight values", STEP: "learns"},
+        hint="has shape (1, 2, 3, 8), expected (2, 3, 8)",
     ),
     wrong(
         LAYER,
@@ -967,6 +998,15 @@ WRITER_MISTAKES = (
         ),
         lost="values",
         also=NONE,
+        hint="the memory is never normalised here",
+    ),
+    wrong(
+        WRITER,
+        "added to the caller's tensor",
+        (f"        {OWN}\n", IN_PLACE.format("self_attention_residual")),
+        lost="values",
+        also={STEP: "learns"},  # nor do gradients come through what is written over
+        hint="changes the caller's tensor",
     ),
     wrong(
         WRITER,
@@ -1044,6 +1084,31 @@ MASK_MISTAKES = (
         (TARGET_MASK, "~(padding_mask(tgt, pad_id) & look_back)"),
         lost="target",
         also=SEEN,
+        hint="the mask is inverted",
+    ),
+    wrong(
+        MASKS,
+        "the causal mask inverted",
+        (TARGET_MASK, "padding_mask(tgt, pad_id) & ~look_back"),
+        lost="target",
+        also=SEEN,
+        hint="it leaves what comes later alone",
+    ),
+    wrong(
+        MASKS,
+        "the target's padding mask inverted",
+        (TARGET_MASK, "~padding_mask(tgt, pad_id) & look_back"),
+        lost="target",
+        also=SEEN,
+        hint="padding alone is left in it",
+    ),
+    wrong(
+        MASKS,
+        "the target's mask alone",
+        (f"return {SOURCE_MASK}, {TARGET_MASK}", f"return {TARGET_MASK}"),
+        lost="source target",
+        also={MODEL: "*", STEP: "learns"},
+        hint="two masks should be returned",
     ),
     wrong(
         MASKS,
@@ -1059,6 +1124,7 @@ MASK_MISTAKES = (
         (TARGET_MASK, "padding_mask(tgt, pad_id) & look_back.mT"),
         lost="target",
         also=SEEN,
+        hint="it hides the past",
     ),
     wrong(
         MASKS,
@@ -1066,6 +1132,7 @@ MASK_MISTAKES = (
         (TARGET_MASK, "padding_mask(tgt, pad_id) & look_back.tril(-1)"),
         lost="target",
         also=WRONG_LAYER,
+        hint="a token may attend to itself",
     ),
     wrong(
         MASKS,
@@ -1073,6 +1140,7 @@ MASK_MISTAKES = (
         (TARGET_MASK, "padding_mask(tgt, pad_id).mT & look_back"),
         lost="target",
         also={MODEL: "sight"},
+        hint="padding is hidden as a query",
     ),
     wrong(
         MASKS,
@@ -1165,6 +1233,41 @@ MODEL_MISTAKES = (
             f"return self.output_projection({DECODE}).softmax(-1)",
         ),
         lost="values",
+        hint="these are probabilities",
+    ),
+    wrong(
+        MODEL,
+        "log-probabilities in place of logits",
+        (
+            f"return self.output_projection({DECODE})",
+            f"return self.output_projection({DECODE}).log_softmax(-1)",
+        ),
+        lost="values",
+        hint="these are log-probabilities",
+    ),
+    wrong(
+        MODEL,
+        "embeddings scaled twice",
+        (SRC, "self.positions(self.src_embedding(src) * self.src_embedding.scale)"),
+        (TGT, "self.positions(self.tgt_embedding(tgt) * self.tgt_embedding.scale)"),
+        lost="values",
+        hint="the embeddings are scaled twice",
+    ),
+    wrong(
+        MODEL,
+        "positions scaled with the embeddings",
+        (
+            SRC,
+            "self.positions(self.src_embedding(src) / self.src_embedding.scale)"
+            " * self.src_embedding.scale",
+        ),
+        (
+            TGT,
+            "self.positions(self.tgt_embedding(tgt) / self.tgt_embedding.scale)"
+            " * self.tgt_embedding.scale",
+        ),
+        lost="values",
+        hint="positions are scaled with the embeddings",
     ),
     wrong(
         MODEL,
@@ -1387,6 +1490,25 @@ LOSS_MISTAKES = (
     ),
     wrong(
         LOSS,
+        "probabilities taken for log-probabilities",
+        ("torch.log_softmax(logits, dim=-1)", "torch.softmax(logits, dim=-1)"),
+        lost="values",
+        also={STEP: "loss update learns"},
+        hint="take log_softmax in place of softmax",
+    ),
+    wrong(
+        LOSS,
+        "two softmaxes",
+        (
+            "torch.log_softmax(logits, dim=-1)",
+            "torch.log_softmax(torch.softmax(logits, dim=-1), dim=-1)",
+        ),
+        lost="values",
+        also={STEP: "loss update learns"},
+        hint="a softmax comes before log_softmax",
+    ),
+    wrong(
+        LOSS,
         "the logarithm of the softmax",
         ("torch.log_softmax(logits, dim=-1)", "torch.log(torch.softmax(logits, dim=-1))"),
         lost="values",
@@ -1502,6 +1624,23 @@ LOSS_MISTAKES = (
         ),
         lost="values",
         also={STEP: "*"},
+        hint="no gradient flows from the loss back to the logits",
+    ),
+    wrong(
+        LOSS,
+        "a plain number",
+        ("    return losses.sum() if", "    return losses.sum().item() if"),
+        lost="reduction",
+        also=NONE,
+        hint="is of type float",
+    ),
+    wrong(
+        LOSS,
+        "one loss a row",
+        ("losses.sum() / counts.sum()", "losses.sum(-1) / counts.sum(-1)"),
+        lost="values padding",
+        also={STEP: "*"},
+        hint="has shape (2,), expected ()",
     ),
 )
 
@@ -1592,6 +1731,22 @@ PACE_MISTAKES = tuple(
             True,
             "whole numbers",
         ),
+        (
+            "a tensor",
+            f"return {RISE}",
+            f"return torch.tensor({RISE})",
+            "rise fall",
+            False,
+            "a tensor is no plain number",
+        ),
+        (
+            "not a number",
+            f"return {RISE}",
+            "return math.nan",
+            "rise fall",
+            True,
+            "a share is NaN or infinite",
+        ),
     )
 )
 
@@ -1653,7 +1808,7 @@ STEP_MISTAKES = (
         "a tensor returned",
         ("loss.item()", "loss"),
         lost="loss",
-        hint="loss.item() gives a float",
+        hint="a tensor is no plain number",
     ),
     bad_step(
         "the loss after the update",
@@ -1734,6 +1889,8 @@ STEP_MISTAKES = (
     ),
 )
 
+TIE = "        self.output_projection.weight = self.tgt_embedding.weight\n"
+
 MISTAKES: tuple[Submission, ...] = (
     *LAYER_MISTAKES,
     *STACK_MISTAKES,
@@ -1746,6 +1903,28 @@ MISTAKES: tuple[Submission, ...] = (
     right(
         "PyTorch finds the targets that are no class",
         {LOSS: BY_NLL},
+    ),
+    right(
+        "the output projection tied to the target's embedding",
+        {MODEL: (("        start_small(self)\n", f"        start_small(self)\n{TIE}"),)},
+    ),
+    right(
+        "the output projection tied before the weights are drawn",
+        {MODEL: (("        start_small(self)\n", f"{TIE}        start_small(self)\n"),)},
+    ),
+    right(
+        "a step with PyTorch's own loss",
+        {
+            STEP: (
+                (
+                    "    loss = label_smoothed_cross_entropy(\n"
+                    f"        {READS}, smoothing=smoothing, ignore_index=pad_id\n",
+                    "    loss = F.cross_entropy(\n        model(src, tgt[:, :-1]).flatten(0, 1),"
+                    " tgt[:, 1:].flatten(),\n"
+                    "        label_smoothing=smoothing, ignore_index=pad_id,\n",
+                ),
+            )
+        },
     ),
     right(
         "clipped by the optimizer's own groups",
@@ -1844,7 +2023,7 @@ def label_smoothed_cross_entropy(
     return losses.view(targets.shape) if reduction == "none" else losses
 '''
         },
-        lost={LOSS: "*", STEP: "*"},
+        lost={LOSS: "*"},
         judge_only=True,
     ),
     Submission(

@@ -647,7 +647,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         what="positions begin anew with each piece",
         edits={"TextModel": ((", offset=past)", ", offset=0)"),)},
         lost={"TextModel": "chunks"},
-        hint="the new tokens stand after the past ones",
+        hint="each piece begins at position 0 again",
     ),
     Submission(
         student="emil",
@@ -816,6 +816,17 @@ DRAW = "token = torch.multinomial(probabilities, 1, generator=generator)"
 TEMPERED = "kept = (logits - logits.amax(dim=-1, keepdim=True)) / temperature"
 READ_ON = "        logits = model.advance(token)\n"
 OWN = "logits.log_softmax(dim=-1).gather(1, token)"
+WRITTEN = "return cut_at_end(torch.cat(tokens, dim=1), torch.cat(log_probabilities, dim=1), eos_id)"
+MADE_ANEW = (
+    WRITTEN.replace("return", "found =")
+    + """
+    return [
+        Hypothesis(
+            tokens={}, log_probability=h.log_probability, score=h.score, finished=h.finished
+        )
+        for h in found
+    ]"""
+)
 BYTES = "2 * batch * length * num_layers * d_model * bytes_per_number"
 
 
@@ -927,6 +938,58 @@ MISTAKES: tuple[Submission, ...] = (
             "the buffers fit exactly",
         ),
         (
+            "replaced one token early",
+            (("if length > old_keys.size(2):", "if length >= old_keys.size(2):"),),
+            "growth",
+            "> in place of >=",
+        ),
+        (
+            "joined at every update, and the bytes of a buffer reported",
+            (
+                (
+                    "        all_keys, all_values = self._with_room_for(end, keys, values)\n",
+                    "        self._with_room_for(end, keys, values)\n"
+                    "        joined = getattr(self, 'joined', None) if self.length else None\n"
+                    "        both = (keys, values)\n"
+                    "        if joined is not None:\n"
+                    "            both = tuple(torch.cat(p, dim=2) for p in zip(joined, both))\n"
+                    "        self.joined = all_keys, all_values = both\n",
+                ),
+                ("        all_keys[:, :, self.length : end] = keys\n", ""),
+                ("        all_values[:, :, self.length : end] = values\n", ""),
+                (
+                    "        old = self._buffers\n",
+                    "        self.joined = tuple(t[indices] for t in self.joined)\n"
+                    "        old = self._buffers\n",
+                ),
+            ),
+            "growth",
+            "expected 6",
+        ),
+        (
+            "a copy of all tokens returned",
+            (
+                (
+                    RETURNED,
+                    "return all_keys[:, :, :end].contiguous(), all_values[:, :, :end].contiguous()",
+                ),
+            ),
+            "growth",
+            "return views of these",
+        ),
+        (
+            "nothing returned",
+            ((RETURNED, "return None"),),
+            {"GrowingCache": "*"},
+            "update should give two tensors",
+        ),
+        (
+            "one tensor of both returned",
+            ((RETURNED, "return torch.cat((all_keys, all_values), dim=-1)[:, :, :end]"),),
+            {"GrowingCache": "*"},
+            "",
+        ),
+        (
             "old tokens lost when it grows",
             (
                 (
@@ -958,9 +1021,21 @@ MISTAKES: tuple[Submission, ...] = (
         ),
         (
             "reorder of the keys alone",
-            (("zip(self._buffers, old, strict=True)", "zip(self._buffers[:1], old)"),),
+            (
+                ("zip(self._buffers, old, strict=True)", "zip(self._buffers[:1], old)"),
+                ("_new_like(old[1], indices.numel())", "old[1]"),
+            ),
             "reorder",
-            "in keys and in values",
+            "reorder moves the keys and leaves the values",
+        ),
+        (
+            "reorder of the values alone",
+            (
+                ("zip(self._buffers, old, strict=True)", "zip(self._buffers[1:], old[1:])"),
+                ("_new_like(old[0], indices.numel())", "old[0]"),
+            ),
+            "reorder",
+            "reorder moves the values and leaves the keys",
         ),
         (
             "reorder forgets the tokens",
@@ -1121,7 +1196,7 @@ MISTAKES: tuple[Submission, ...] = (
                 (
                     "reorder of the keys alone",
                     ((REORDERED, REORDERED.replace("values.index_select(0, indices)", "values")),),
-                    "",
+                    "reorder moves the keys and leaves the values",
                 ),
                 (
                     "reorder of the heads",
@@ -1352,7 +1427,34 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "cross",
-            "",
+            "ask cache.final first",
+        ),
+        (
+            "keys projected outside, whether they are needed or not",
+            (
+                (
+                    f"        {ASKED}",
+                    "        new_keys = self._split_heads(self.key_projection(key))\n"
+                    f"        {ASKED}",
+                ),
+                (
+                    "            keys = self._split_heads(self.key_projection(key))\n",
+                    "            keys = new_keys\n",
+                ),
+            ),
+            "cross",
+            "ask cache.final first",
+        ),
+        (
+            "a dimension too many",
+            (
+                (
+                    "        return self.output_projection(self._join_heads(attended))",
+                    "        return self.output_projection(self._join_heads(attended))[None]",
+                ),
+            ),
+            {"CachedAttention": "uncached chunks rotary cross", "TextModel": "*"},
+            "has shape (1, 3, 5, 8), expected (3, 5, 8)",
         ),
         (
             "everything computed anew behind the scenes",
@@ -1389,7 +1491,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "uncached chunks",
-            "",
+            "what is asked for by return_weights",
         ),
         (
             "bias not handed on",
@@ -1455,7 +1557,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "chunks",
-            "causal_mask(length, past + length)",
+            "the mask begins with the first key of all",
         ),
         (
             "no mask once there is a past",
@@ -1466,13 +1568,19 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             "chunks",
-            "causal_mask(length, past + length)",
+            "once there is a past there is no mask",
         ),
         (
             "one position too far",
             ((", offset=past)", ", offset=max(past - 1, 0))"),),
             "chunks",
-            "positions with offset=past",
+            "the positions are one too low",
+        ),
+        (
+            "counted from 1 once there is a past",
+            ((", offset=past)", ", offset=past + bool(past))"),),
+            "chunks",
+            "the positions are one too high",
         ),
         (
             "last norm forgotten",
@@ -1493,9 +1601,25 @@ MISTAKES: tuple[Submission, ...] = (
         ),
         (
             "caches not handed on",
-            ((LOOP, "            x = layer(x, mask[..., -length:])\n"),),
+            (
+                (LOOP, "            x = layer(x, mask[..., -length:])\n"),
+                ("for number, layer in enumerate(self.layers)", "for layer in self.layers"),
+            ),
             "chunks",
-            "in its own cache",
+            "each piece is read as a text of its own",
+        ),
+        (
+            "caches counted and not handed on",
+            (
+                (
+                    LOOP,
+                    "            x = layer(x, mask[..., -length:])\n"
+                    "        if caches is not None:\n"
+                    "            caches[0].update(*2 * (torch.zeros(1, 1, length, 1),))\n",
+                ),
+            ),
+            "chunks",
+            "what came before is not seen",
         ),
         (
             "the first cache for all layers",
@@ -1760,6 +1884,12 @@ MISTAKES: tuple[Submission, ...] = (
             "",
         ),
         (
+            "more than p where p would do",
+            (("before >= p", "before > p"),),
+            "edges",
+            "compare with >=, not with >",
+        ),
+        (
             "all equals kept",
             (
                 (
@@ -1902,6 +2032,52 @@ MISTAKES: tuple[Submission, ...] = (
             ((OWN, OWN.replace("log_softmax", "softmax")),),
             "end",
             "is not the model's own",
+        ),
+        (
+            "token ids far beyond the vocabulary",
+            ((WRITTEN, MADE_ANEW.format("tuple(400_000_000 + t for t in h.tokens)")),),
+            "steps distribution end",
+            "a token is not one of 0 to 9",
+        ),
+        (
+            "floats for tokens",
+            ((WRITTEN, MADE_ANEW.format("tuple(map(float, h.tokens))")),),
+            "steps distribution end",
+            "a token that was written is no whole number",
+        ),
+        (
+            "tensors for tokens",
+            ((WRITTEN, MADE_ANEW.format("torch.tensor(h.tokens)")),),
+            "steps distribution end",
+            "a hypothesis has no tuple of tokens",
+        ),
+        (
+            "the tokens alone returned",
+            ((WRITTEN, "return torch.cat(tokens, dim=1)"),),
+            "steps distribution end",
+            "a Hypothesis for each prompt",
+        ),
+        (
+            "floats read",
+            (
+                (
+                    "        logits = model.advance(token)\n",
+                    "        logits = model.advance(token.float())\n",
+                ),
+            ),
+            "steps distribution end",
+            "the model was given something else to read",
+        ),
+        (
+            "a log-probability that is no number",
+            (
+                (
+                    WRITTEN,
+                    MADE_ANEW.format("h.tokens").replace("h.log_probability", "math.nan"),
+                ),
+            ),
+            "end",
+            "log_probability is NaN",
         ),
         (
             "the end token does not end",

@@ -4,7 +4,13 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.analysis.recorders import RecordingCache, RecordingOptimizer, recorded_attention
+from course_lib.analysis.recorders import (
+    RecordingCache,
+    RecordingOptimizer,
+    count_places,
+    projected_tokens,
+    recorded_attention,
+)
 from course_lib.layers.attention import CachedAttention, MultiHeadAttention
 from course_lib.layers.kv_cache import FixedCache, GrowingCache
 from course_lib.layers.masks import causal_mask
@@ -54,6 +60,36 @@ def test_an_attention_layer_computes_the_new_tokens_alone():
     whole = layer(tokens, tokens, tokens, causal_mask(6))
     torch.testing.assert_close(torch.cat(chunks, dim=1), whole)
     assert [keys for keys, _ in cache.shapes] == [(1, 2, 4, 4), (1, 2, 2, 4)]
+
+
+def test_each_projections_tokens_are_counted_however_often_it_is_used():
+    class Twice(MultiHeadAttention):
+        def forward(self, query, key, value):
+            super().forward(key, key, value)
+            return super().forward(query, key, value)
+
+    layer, new, old = Twice(8, 2), torch.randn(2, 1, 8), torch.randn(2, 5, 8)
+    counts = projected_tokens(layer, new, old, old)
+    assert counts == {
+        "query_projection": 12,
+        "key_projection": 20,
+        "value_projection": 20,
+        "output_projection": 12,
+    }
+    assert not layer.query_projection._forward_hooks
+
+
+def test_a_projection_that_is_not_used_counts_nothing():
+    layer, cache, tokens = CachedAttention(8, 2), FixedCache(), torch.randn(1, 3, 8)
+    layer(tokens, tokens, tokens, cache=cache)
+    counts = projected_tokens(layer, tokens, tokens, tokens, cache=cache)
+    assert (counts["query_projection"], counts["key_projection"]) == (3, 0)
+
+
+def test_views_of_a_buffer_share_a_place_and_what_is_joined_does_not():
+    one = draw(1)
+    assert count_places(GrowingCache(capacity=2), *one, updates=8) == 2 * 3  # of 2, 4 and 8 tokens
+    assert count_places(RecordingCache(), *one, updates=8) == 2 * 8
 
 
 # ---- gradients ----
