@@ -39,12 +39,12 @@
 # - The blocks of the earlier homeworks are there to be imported, solved: see the next cell. Look
 #   into `course_lib/` for how they are called.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
-#   like; a cell that stays silent is content. When one complains, read its last line first: mostly
-#   it is a hint.
+#   like; one that passes says so, one that fails says first what is wrong, and mostly gives a
+#   hint. Long ones are folded: a click opens them.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
 #   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
-# - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
-#   So hand in also what is only half done.
+# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
+#   a right one in its place too. So hand in also what is only half done.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*.
 
 # %% setup="imports"
@@ -67,6 +67,7 @@ from course_lib.layers.positional import SinusoidalPositions
 from course_lib.analysis.recorders import RecordingOptimizer
 from course_lib.layers.residual import NormPosition, Residual, final_norm
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
     CheckFailure,
     assert_close,
@@ -80,6 +81,7 @@ from course_lib.training.loop import build_optimizer
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
+tell_what_passes()  # a line under each test cell that ran to its end
 
 
 # What your code returns is looked at before a test computes with it.

@@ -30,13 +30,12 @@
 #
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, errors. You may add cells, and functions and methods of your own.
-# - The test cells check one thing each. A cell that stays silent is content. When one complains,
-#   read its last line first: mostly it is a hint.
+# - The test cells check one thing each. One that passes says so, one that fails says
+#   first what is wrong, and mostly gives a hint. Long ones are folded: a click opens them.
 # - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
 #   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
-# - Mistakes are not paid twice: where we could, a test of one thing does not depend on the others.
-#   Part 2 is tested with a cache of ours, `sample` with a model of ours; part 3 stands on your
-#   attention. So hand in also what is only half done.
+# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
+#   a right one in its place too. So hand in also what is only half done.
 # - What you wrote in earlier homeworks is in `course_lib` now: attention, masks, positions, norms.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*.
 #
@@ -65,6 +64,7 @@ from course_lib.generation.recomputing import RecomputingModel
 from course_lib.analysis.recorders import RecordingCache, count_places, projected_tokens
 from course_lib.layers.residual import Residual
 from course_lib.generation.step_model import StepModel
+from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
     CheckFailure,
     assert_close,
@@ -77,6 +77,7 @@ from course_lib.testing import (
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
+tell_what_passes()  # a line under each test cell that ran to its end
 out = -math.inf  # the logit of what is ruled out
 
 
