@@ -619,12 +619,12 @@ GRU_MISTAKES = (
         "values", "gates learn by it too"),
     mistake(
         "all is cut off", "GRUCell", ((STATE, f"({STATE}).detach()"),),
-        lost={"GRUCell": "values", "Decoder": "forward"}, hint="no gradient flows back",
+        lost="values", hint="no gradient flows back",
     ),
     mistake(
         "x set to zero when it has been read", "GRUCell",
         (("        return (1 - update)", "        x.data.zero_()\n        return (1 - update)"),),
-        lost={"GRUCell": "values", "Decoder": "step"}, hint="argument 1 changed in place",
+        lost="values", hint="argument 1 changed in place",
     ),
     gru("bias whether wanted or not", "nn.Linear(d_hidden, 3 * d_hidden, bias=bias)",
         "nn.Linear(d_hidden, 3 * d_hidden)", "parameters", "hand bias on"),
@@ -1115,7 +1115,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         student="ivo",
         what="half done: no cells, and so no decoder",
         edits={"RNNCell": BLANK, "GRUCell": BLANK},
-        lost={"RNNCell": "*", "GRUCell": "*", "Decoder": "*"},
+        lost={"RNNCell": "*", "GRUCell": "*"},
     ),
     Submission(
         student="jun",

@@ -302,12 +302,9 @@ AVERAGE = "context = weights @ memory"
 CHECK = "check_mask(mask, (query.size(0), query.size(1), memory.size(1)))"
 
 
-def attention(
-    what: str, old: str, new: str, lost: str, hint: str = "", **others: str
-) -> Submission:
+def attention(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
     """Name a mistake in the attention: one piece of it that is something else."""
-    lost_too = {"AdditiveAttention": lost, **others}
-    return mistake(what, "AdditiveAttention", ((old, new),), lost=lost_too, hint=hint)
+    return mistake(what, "AdditiveAttention", ((old, new),), lost=lost, hint=hint)
 
 
 ATTENTION_MISTAKES = (
@@ -330,8 +327,7 @@ ATTENTION_MISTAKES = (
               "scores", "one tanh around the sum, not one around each"),
     attention("queries and keys exchanged", PAIRS, "projected[:, None] + keys[:, :, None]",
               "scores values mask no-keys keys gradients errors",
-              "a score for each query and each key",
-              AttentionDecoder="state logits forward weights padding"),
+              "a score for each query and each key"),
     attention("align returns weights", f"{SCORED}.squeeze(-1)",
               f"{SCORED}.squeeze(-1).softmax(-1)", "scores",
               "these are weights; align returns scores"),
@@ -398,11 +394,9 @@ ATTENTION_MISTAKES = (
               "one of 1 would be broadcast in silence"),
     attention("weights first", "(context, weights) if return_weights",
               "(weights, context) if return_weights", "values mask no-keys keys gradients",
-              "return contexts, weights",
-              AttentionDecoder="state logits forward weights padding"),
+              "return contexts, weights"),
     attention("contexts with a dimension more", AVERAGE, "context = (weights @ memory)[:, None]",
-              "values mask no-keys keys gradients", "return contexts, weights",
-              AttentionDecoder="state logits forward weights padding"),
+              "values mask no-keys keys gradients", "return contexts, weights"),
     attention("biases", "nn.Linear(d_query, d_attention, bias=False)",
               "nn.Linear(d_query, d_attention)", "parameters scores",
               "each with bias=False"),

@@ -527,7 +527,6 @@ EXERCISES = tuple(LOOPS)
 ANGLES, SINES, SHIFT, ROTARY = EXERCISES[:4]
 
 # A wrong speed shows wherever there is more than one hand, unless one does not use the function.
-ALL_SPEEDS = {ANGLES: "values", SINES: "values", SHIFT: "all-hands", ROTARY: "all-hands"}
 FREQUENCIES = "torch.exp(evens * (-math.log(base) / width))"
 
 ANGLE_MISTAKES = (
@@ -535,43 +534,42 @@ ANGLE_MISTAKES = (
         "hands that get faster",
         ANGLES,
         (("-math.log(base)", "math.log(base)"),),
-        lost=ALL_SPEEDS,
+        lost="values",
         hint="the hands get faster",
     ),
     mistake(
         "the exponent is i / width",
         ANGLES,
         (("torch.arange(0, width, 2,", "torch.arange(0, width // 2,"),),
-        lost=ALL_SPEEDS,
+        lost="values",
         hint="the exponent runs over 0, 2/width, 4/width",
     ),
     mistake(
         "the exponent is divided by half the width",
         ANGLES,
         (("(-math.log(base) / width)", "(-math.log(base) / (width // 2))"),),
-        lost=ALL_SPEEDS,
+        lost="values",
         hint="divide by width, not by width / 2",
     ),
     mistake(
         "the hands are numbered from 1",
         ANGLES,
         (("torch.arange(0, width, 2,", "torch.arange(2, width + 2, 2,"),),
-        lost={ANGLES: "values", SINES: "pattern values", SHIFT: "one-hand all-hands"}
-        | {ROTARY: "one-hand all-hands"},
+        lost="values",
         hint="the hands are numbered from 0",
     ),
     mistake(
         "the base is fixed",
         ANGLES,
         (("math.log(base)", "math.log(10_000.0)"),),
-        lost={ANGLES: "values", ROTARY: "all-hands"},
+        lost={ANGLES: "values"},
         hint="the base is fixed",
     ),
     mistake(
         "natural exponents without the logarithm",
         ANGLES,
         ((FREQUENCIES, "torch.exp(-evens / width)"),),
-        lost=ALL_SPEEDS,
+        lost="values",
     ),
     mistake(
         "everything in float32, cast at the end",
@@ -619,8 +617,7 @@ ANGLE_MISTAKES = (
                 "(positions.to(dtype)[:, None] * frequencies).T",
             ),
         ),
-        lost={ANGLES: "values digits", SINES: "pattern values", SHIFT: "all-hands"}
-        | {ROTARY: "one-hand all-hands"},
+        lost="values digits",
         hint="a row a position",
     ),
     mistake(
@@ -634,7 +631,7 @@ ANGLE_MISTAKES = (
         "the angles of only the first position",
         ANGLES,
         (("positions.to(dtype)[:, None]", "positions.to(dtype)[:1, None]"),),
-        lost={ANGLES: "values digits", SINES: "pattern values", ROTARY: "one-hand all-hands"},
+        lost="values digits",
     ),
     mistake(
         "angles that go round at a whole turn",
@@ -2049,7 +2046,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
                 ),
             ),
         },
-        lost={"layer_norm": "eps", "LayerNorm": "parameters"},
+        lost={"layer_norm": "eps"},
         hint="under the root",
     ),
     Submission(

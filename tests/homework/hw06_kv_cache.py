@@ -739,7 +739,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         student="vera",
         what="handed over to nn.MultiheadAttention",
         edits={"CachedAttention": OWN_LAYER},
-        lost={"CachedAttention": "*", "TextModel": "*"},
+        lost={"CachedAttention": "*"},
         hint="leads to torch.nn.MultiheadAttention",
         judge_only=True,
     ),
@@ -876,13 +876,13 @@ MISTAKES: tuple[Submission, ...] = (
         (
             "length counts updates",
             (("        self.length = end\n", "        self.length += 1\n"),),
-            {"GrowingCache": "update reorder edges", "TextModel": "separate"},
+            {"GrowingCache": "update reorder edges"},
             "count the tokens, not the updates",
         ),
         (
             "length never set",
             (("        self.length = end\n", ""),),
-            {"GrowingCache": "update growth reorder edges", "TextModel": "separate"},
+            {"GrowingCache": "update growth reorder edges"},
             "",
         ),
         (
@@ -1264,7 +1264,7 @@ MISTAKES: tuple[Submission, ...] = (
         (
             "the new tokens alone attended to",
             ((UPDATED, "                cache.update(keys, values)\n"),),
-            {"CachedAttention": "chunks rotary", "TextModel": "chunks separate"},
+            {"CachedAttention": "chunks rotary"},
             "attend to what cache.update returns",
         ),
         (
@@ -1273,7 +1273,7 @@ MISTAKES: tuple[Submission, ...] = (
                 (UPDATED, "                pass\n"),
                 (ASKED, "if False:\n            keys"),
             ),
-            {"CachedAttention": "chunks rotary work cross", "TextModel": "chunks"},
+            {"CachedAttention": "chunks rotary work cross"},
             "attend to what cache.update returns",
         ),
         (
@@ -1284,7 +1284,7 @@ MISTAKES: tuple[Submission, ...] = (
                     "queries, keys, values, None, return_weights",
                 ),
             ),
-            {"CachedAttention": "uncached chunks", "TextModel": "uncached chunks"},
+            {"CachedAttention": "uncached chunks"},
             "the mask is not handed on",
         ),
         (
@@ -1453,7 +1453,7 @@ MISTAKES: tuple[Submission, ...] = (
                     "        return self.output_projection(self._join_heads(attended))[None]",
                 ),
             ),
-            {"CachedAttention": "uncached chunks rotary cross", "TextModel": "*"},
+            {"CachedAttention": "uncached chunks rotary cross"},
             "has shape (1, 3, 5, 8), expected (3, 5, 8)",
         ),
         (
@@ -1479,7 +1479,7 @@ MISTAKES: tuple[Submission, ...] = (
                     "        return self._join_heads(attended)",
                 ),
             ),
-            {"CachedAttention": "uncached rotary", "TextModel": "uncached"},
+            {"CachedAttention": "uncached rotary"},
             "",
         ),
         (
@@ -1514,7 +1514,7 @@ MISTAKES: tuple[Submission, ...] = (
                     "        offset = 0 if cache is None else cache.length",
                 ),
             ),
-            {"CachedAttention": "chunks rotary", "TextModel": "chunks separate"},
+            {"CachedAttention": "chunks rotary"},
             "",
         ),
     ),
@@ -1686,13 +1686,13 @@ MISTAKES: tuple[Submission, ...] = (
                     "    return logits.topk(min(k, logits.size(-1)), dim=-1).values\n    last_kept",
                 ),
             ),
-            {"keep_top_k": "values edges", "sample": "end"},
+            {"keep_top_k": "values edges"},
             "return as many logits as came in",
         ),
         (
             "zero for what is ruled out",
             (("-math.inf)", "0.0)"),),
-            {"keep_top_k": "values edges", "sample": "distribution end"},
+            {"keep_top_k": "values edges"},
             "0 is a logit like any other",
         ),
         (
@@ -1704,13 +1704,13 @@ MISTAKES: tuple[Submission, ...] = (
                     "min(k, logits.size(-1)), dim=-1, largest=False",
                 ),
             ),
-            {"keep_top_k": "values edges", "sample": "end"},
+            {"keep_top_k": "values edges"},
             "the smallest are kept",
         ),
         (
             "the last of the k ruled out",
             (("logits < last_kept", "logits <= last_kept"),),
-            {"keep_top_k": "values edges", "sample": "distribution end"},
+            {"keep_top_k": "values edges"},
             "the last of the k is ruled out too",
         ),
         (
@@ -1722,7 +1722,7 @@ MISTAKES: tuple[Submission, ...] = (
                     "    return result.sort(dim=-1, descending=True).values",
                 ),
             ),
-            {"keep_top_k": "values edges", "sample": "end"},
+            {"keep_top_k": "values edges"},
             "sorted: the order",
         ),
         (
@@ -1744,7 +1744,7 @@ MISTAKES: tuple[Submission, ...] = (
                     "return logits.masked_fill(logits < last_kept, -math.inf).softmax(dim=-1)",
                 ),
             ),
-            {"keep_top_k": "values edges", "sample": "end"},
+            {"keep_top_k": "values edges"},
             "return logits, not probabilities",
         ),
         ("no more than there are", (("min(k, logits.size(-1))", "k"),), "edges", ""),
@@ -1773,7 +1773,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ("if k < 1:", "if False:"),
                 ("min(k, logits.size(-1))", "max(1, min(k, logits.size(-1)))"),
             ),
-            {"keep_top_k": "edges", "sample": "steps"},
+            {"keep_top_k": "edges"},
             "k is at least 1",
         ),
         (
@@ -1845,7 +1845,7 @@ MISTAKES: tuple[Submission, ...] = (
                     "-math.inf)\n    falling, order",
                 ),
             ),
-            {"keep_top_p": "values edges", "sample": "distribution"},
+            {"keep_top_p": "values edges"},
             "",
         ),
         (
@@ -1856,13 +1856,13 @@ MISTAKES: tuple[Submission, ...] = (
                     "probabilities.flatten().cumsum(0).view_as(probabilities)",
                 ),
             ),
-            {"keep_top_p": "values edges", "sample": "distribution"},
+            {"keep_top_p": "values edges"},
             "",
         ),
         (
             "zero for what is ruled out",
             (("before >= p, -math.inf)", "before >= p, 0.0)"),),
-            {"keep_top_p": "values edges", "sample": "distribution"},
+            {"keep_top_p": "values edges"},
             "0 is a logit like any other",
         ),
         (
@@ -1874,7 +1874,7 @@ MISTAKES: tuple[Submission, ...] = (
         (
             "any p will do",
             (("if not 0 < p <= 1:", "if False:"),),
-            {"keep_top_p": "edges", "sample": "steps"},
+            {"keep_top_p": "edges"},
             "p is above 0",
         ),
         (

@@ -712,19 +712,19 @@ MISTAKES: tuple[Submission, ...] = (
             "chosen & (fate >= mask_share) & (fate < mask_share + random_share)",
             "chosen & (fate < 0)",
         ),
-        lost={"corrupt_tokens": "fates", "mask_tokens": "fates"},
+        lost={"corrupt_tokens": "fates"},
         hint="every chosen token is masked; 80 % are",
     ),
     corrupt(
         "never random",
         ("torch.where(replaced, random_ids, changed)", "changed"),
-        lost={"corrupt_tokens": "fates", "mask_tokens": "fates"},
+        lost={"corrupt_tokens": "fates"},
         hint="10 % become a random token",
     ),
     corrupt(
         "never kept",
         ("(fate >= mask_share) & (fate < mask_share + random_share)", "(fate >= mask_share)"),
-        lost={"corrupt_tokens": "fates", "mask_tokens": "fates"},
+        lost="fates",
         hint="10 % stay as they are",
     ),
     corrupt(
@@ -739,13 +739,13 @@ MISTAKES: tuple[Submission, ...] = (
     corrupt(
         "masked where nothing was chosen",
         ("masked = chosen & (fate < mask_share)", "masked = fate < mask_share"),
-        lost={"corrupt_tokens": "fates", "mask_tokens": "specials fates"},
+        lost="fates",
         hint="only chosen tokens may change",
     ),
     corrupt(
         "random where nothing was chosen",
         ("replaced = chosen & (fate", "replaced = (fate"),
-        lost={"corrupt_tokens": "fates", "mask_tokens": "specials fates"},
+        lost="fates",
         hint="below mask_share masked; below mask_share + random_share",
     ),
     corrupt(
@@ -754,13 +754,13 @@ MISTAKES: tuple[Submission, ...] = (
             "(fate >= mask_share) & (fate < mask_share + random_share)",
             "(fate < mask_share + random_share)",
         ),
-        lost={"corrupt_tokens": "fates", "mask_tokens": "fates"},
+        lost="fates",
         hint="below 0.8 it becomes [MASK], from there below 0.9 a random",
     ),
     corrupt(
         "random_share measured from zero",
         ("(fate < mask_share + random_share)", "(fate < random_share)"),
-        lost={"corrupt_tokens": "fates", "mask_tokens": "fates"},
+        lost="fates",
         hint="10 % become a random token",
     ),
     corrupt(
@@ -776,43 +776,43 @@ MISTAKES: tuple[Submission, ...] = (
     corrupt(
         "labels everywhere",
         (LABELS, "token_ids.clone()"),
-        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
+        lost="labels",
         hint="a token that was not chosen has the label -100",
     ),
     corrupt(
         "labels where nothing was chosen",
         (LABELS, "token_ids.masked_fill(chosen, NOT_MASKED)"),
-        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
+        lost="labels",
         hint="-100 belongs where nothing was chosen",
     ),
     corrupt(
         "no label for what was kept",
         (LABELS, "token_ids.masked_fill(~(masked | replaced), NOT_MASKED)"),
-        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen fates"},
+        lost="labels",
         hint="chosen tokens that stay must be guessed too",
     ),
     corrupt(
         "labels of what they became",
         (LABELS, "torch.where(replaced, random_ids, changed).masked_fill(~chosen, NOT_MASKED)"),
-        lost={"corrupt_tokens": "labels", "mask_tokens": "fates"},
+        lost="labels",
         hint="the label is what the token was, not what it became",
     ),
     corrupt(
         "labels that are no integers",
         (LABELS, f"{LABELS}.float()"),
-        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
+        lost="labels",
         hint="labels has dtype torch.float32",
     ),
     corrupt(
         "labels with a dimension too much",
         (LABELS, f"{LABELS}[:, None]"),
-        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
+        lost="labels",
         hint="labels has shape",
     ),
     corrupt(
         "label 0 for nothing",
         (LABELS, "token_ids.masked_fill(~chosen, 0)"),
-        lost={"corrupt_tokens": "labels", "mask_tokens": "chosen specials fates"},
+        lost="labels",
         hint="0 is a token; -100 is what the loss leaves out",
     ),
     replace(
@@ -823,7 +823,7 @@ MISTAKES: tuple[Submission, ...] = (
                 "labels = token_ids + 0\n    changed = token_ids.masked_fill_(masked, mask_id)",
             ),
             (LABELS, "labels.masked_fill(~chosen, NOT_MASKED)"),
-            lost={"corrupt_tokens": "errors", "mask_tokens": "specials"},
+            lost="errors",
             hint="methods that end in _ and assignments such as x[mask] = y",
         ),
         judge_only=True,  # elsewhere the checks' own tensors change, and more checks are lost
@@ -831,7 +831,7 @@ MISTAKES: tuple[Submission, ...] = (
     corrupt(
         "any integers accepted",
         ("    if token_ids.dtype != torch.int64:\n", "    if False:\n"),
-        lost={"corrupt_tokens": "errors", "mask_tokens": "specials"},
+        lost="errors",
         hint="int64 alone",
     ),
     corrupt(
@@ -853,7 +853,7 @@ MISTAKES: tuple[Submission, ...] = (
             "labels=" + LABELS + ",  # (batch, length)",
             "labels=torch.where(replaced, random_ids, changed),",
         ),
-        lost={"corrupt_tokens": "fates labels", "mask_tokens": "chosen specials fates"},
+        lost="fates labels",
         hint="below 0.8 it becomes [MASK], from there below 0.9 a random",
     ),
     # ---- mask_tokens ----
@@ -1227,7 +1227,7 @@ MISTAKES: tuple[Submission, ...] = (
     embedding(
         "all in segment 1 by default",
         ("torch.zeros_like(token_ids)", "torch.ones_like(token_ids)"),
-        lost={"BertEmbeddings": "values", "SentenceClassifier": "values"},
+        lost="values",
         hint="without segment_ids all tokens are in segment 0",
     ),
     embedding(
@@ -1236,7 +1236,7 @@ MISTAKES: tuple[Submission, ...] = (
             "            segment_ids = torch.zeros_like(token_ids)\n",
             "            return self.dropout(self.norm(self.positions(tokens)))\n",
         ),
-        lost={"BertEmbeddings": "values", "SentenceClassifier": "values"},
+        lost="values",
         hint="without segment_ids all tokens are in segment 0",
     ),
     embedding(
@@ -1437,13 +1437,13 @@ MISTAKES: tuple[Submission, ...] = (
     classifier(
         "not pooled",
         ("self.classifier(self.pooler(hidden))", "self.classifier(hidden)"),
-        lost={"SentenceClassifier": "values", "fine_tune": "learns"},
+        lost="values",
         hint="one row for each text: pool before you classify",
     ),
     classifier(
         "the first token, past the pooler",
         ("self.classifier(self.pooler(hidden))", "self.classifier(hidden[:, 0])"),
-        lost={"SentenceClassifier": "values", "fine_tune": "learns"},
+        lost="values",
         hint="the pooler is left out",
     ),
     classifier(
@@ -1452,7 +1452,7 @@ MISTAKES: tuple[Submission, ...] = (
             "hidden = self.encoder(embedded, padding_mask(token_ids, self.pad_id))",
             "hidden = embedded",
         ),
-        lost={"SentenceClassifier": "values", "fine_tune": "learns"},
+        lost="values",
         hint="the encoder is left out",
     ),
     classifier(
