@@ -7,6 +7,8 @@ from autograder.homework_source.homework import Cell, CellKind, HomeworkError
 # nbgrader's own delimiters, as lines.
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_HIDDEN_TESTS, END_HIDDEN_TESTS = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
+ANSWER_STUB = "*Your answer goes here: replace this line.*"
+"""What students find where the model answer of a question was."""
 
 _DELIMITERS = {
     CellKind.SOLUTION: (BEGIN_SOLUTION, END_SOLUTION),

@@ -7,6 +7,8 @@ from pathlib import Path
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
+from autograder.homework_source.cell_text import ANSWER_STUB
+
 CONFIG_FILE = "nbgrader_config.py"
 
 
@@ -35,7 +37,7 @@ def configure(c: Config) -> None:
     c.ClearSolutions.code_stub = {
         "python": '# YOUR CODE HERE\nraise NotImplementedError("your code goes here")'
     }
-    c.ClearSolutions.text_stub = "*Your answer goes here: replace this line.*"
+    c.ClearSolutions.text_stub = ANSWER_STUB
     # nbgrader's own feedback would show the hidden tests to students.
     c.GenerateFeedback.preprocessors = [
         "nbgrader.preprocessors.GetGrades",

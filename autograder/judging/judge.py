@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from autograder.homework_source.homework import CellKind, Homework
+from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.check import derive_seed
 from autograder.judging.check_limits import CheckLimits, TimeLimits
 from autograder.judging.delegation import rules_of
@@ -24,7 +24,12 @@ from autograder.judging.results import (
 )
 from autograder.judging.second_try import SecondTry, to_try_again
 from autograder.judging.student_process import StudentProcess
-from autograder.judging.submission import SubmissionError, instructors_step, read_submission
+from autograder.judging.submission import (
+    SubmissionError,
+    instructors_step,
+    read_submission,
+    unanswered_questions,
+)
 from autograder.sandbox.zygote import Zygote
 
 _MOST_FAILURES = 20  # cells whose errors are told
@@ -88,6 +93,7 @@ class Judge:
             submission = read_submission(notebook, self._homework)
         except SubmissionError as error:
             return ungraded(self._homework, student, str(error), seed=seed)
+        unanswered = unanswered_questions(notebook, self._homework)
         limits = CheckLimits(self._limits.check_seconds, self._reference_seconds)
 
         def run_all(process: StudentProcess, reading: Reading, **how: Any) -> NotebookRun:
@@ -116,7 +122,8 @@ class Judge:
             student=student,
             homework=self._homework.id,
             checks=tuple(
-                results.get(c.grade_id, not_earned(c, Status.MANUAL)) for c in self._homework.checks
+                results.get(c.grade_id) or _by_hand(c, is_blank=c.grade_id in unanswered)
+                for c in self._homework.checks
             ),
             cell_failures=_first_of(tuple(first.failures.values())),
             outputs=tuple(first.outputs),
@@ -175,6 +182,11 @@ class Judge:
                         run.do(instructors_step(cell))
             self._reference = {check: result.seconds for check, result in run.results.items()}
         return self._reference.get(check, 0.0)
+
+
+def _by_hand(cell: Cell, *, is_blank: bool) -> CheckResult:
+    message = "Nothing is written here: the cell is as it was handed out." if is_blank else ""
+    return not_earned(cell, Status.MANUAL, message)
 
 
 def _first_of(failures: tuple[CellFailure, ...]) -> tuple[CellFailure, ...]:

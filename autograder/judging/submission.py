@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from autograder.homework_source.cell_text import ANSWER_STUB, students_text
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.forgery import changed_cell, missing_cells
 from autograder.judging.results import Flag, FlagKind
@@ -134,6 +135,32 @@ def read_written_answers(data: bytes, homework: Homework) -> dict[str, str]:
     """
     wanted = {cell.grade_id for cell in homework.cells if cell.kind is CellKind.WRITTEN}
     return {cell.grade_id: cell.source for cell in _cells(data) if cell.grade_id in wanted}
+
+
+def unanswered_questions(data: bytes, homework: Homework) -> set[str]:
+    """Find the written questions under which the student has put nothing.
+
+    Args:
+        data: The file's bytes, as handed in.
+        homework: The instructor's notebook.
+
+    Returns:
+        Their grade_ids.
+
+    Raises:
+        SubmissionError: As ``read_submission``.
+    """
+    answers = read_written_answers(data, homework)
+    return {
+        cell.grade_id
+        for cell in homework.cells
+        if cell.kind is CellKind.WRITTEN
+        and _lines(answers.get(cell.grade_id, "")) <= _lines(students_text(cell)) | {ANSWER_STUB}
+    }
+
+
+def _lines(text: str) -> set[str]:
+    return {line.strip() for line in text.split("\n")} - {""}
 
 
 @dataclass(frozen=True, kw_only=True)

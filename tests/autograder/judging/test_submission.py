@@ -6,8 +6,11 @@ import sys
 
 import pytest
 
-from autograder.judging.submission import SubmissionError, read_submission
+from autograder.homework_source.cell_text import ANSWER_STUB
+from autograder.homework_source.homework import CellKind
+from autograder.judging.submission import SubmissionError, read_submission, unanswered_questions
 from tests.autograder.conftest import DOUBLE, notebook
+from tests.homework.tables import load_homework, released_notebook
 from tests.processor_time import limited_to
 
 TWENTY_MIB = (20 << 20) - 30
@@ -88,3 +91,28 @@ def test_an_honest_notebook_is_read():
     source = ("double", "def double(x):\n    return 2 * x")
     labels = [step.label for step in read_submission(notebook(source), DOUBLE).steps]
     assert "double" in labels
+
+
+HW03 = "hw03-self-attention"
+
+
+@pytest.mark.parametrize(
+    ("change", "blank"),
+    [
+        (lambda text: text, True),
+        (lambda text: f"\n{text}\n\n", True),
+        (lambda text: text.replace(ANSWER_STUB, ""), True),
+        (lambda text: "", True),
+        (lambda text: text.replace(ANSWER_STUB, "Because of the variance."), False),
+        (lambda text: f"{text}\nBecause of the variance.", False),
+    ],
+    ids=["as released", "more lines", "stub deleted", "all deleted", "replaced", "put below"],
+)
+def test_a_question_without_an_answer_is_noticed(change, blank):
+    homework, released = load_homework(HW03), json.loads(released_notebook(HW03).read_text())
+    (question,) = (c.grade_id for c in homework.cells if c.kind is CellKind.WRITTEN)
+    for cell in released["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == question:
+            cell["source"] = change("".join(cell["source"]))
+    found = unanswered_questions(json.dumps(released).encode(), homework)
+    assert found == ({question} if blank else set())
