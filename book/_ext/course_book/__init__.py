@@ -22,6 +22,7 @@ from course_book.markup import (
     exercises,
     formulas,
     glossary_terms,
+    graded_listings,
     joined_formulas,
 )
 from course_book.notebooks import (
@@ -54,6 +55,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     parts = (
         *(unfinished, book_digests, kernels, outputs_cache, side_by_side),
         *(formulas, joined_formulas, citation_years, glossary_terms),
+        *(graded_listings,),
         *(choice_directives, interactive, assets, exercises),
         *(course_map, api, schedule, homework_table, status),
         *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),

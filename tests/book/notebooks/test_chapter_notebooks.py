@@ -20,6 +20,9 @@ class NoContext:
     def role(self, name, content):
         return f"<{name} {content}>"
 
+    def folded_behind(self, options):
+        return "You write it yourself" if options.get("pyobject") == "graded" else ""
+
     def included(self, file, options):
         return f"# {file}\n"
 
@@ -116,6 +119,11 @@ def test_a_prediction_folds_what_happens():
         ("see {ref}`the\nplace <label>`.", "see <ref the\nplace <label>>."),
         ("```{math}\n:label: eq\n\nx^2 .\n```", "$$\nx^2 . \\tag{7}\n$$"),
         ("```{literalinclude} ../a.py\n:language: python\n```", "```python\n# ../a.py\n```"),
+        (
+            "```{literalinclude} ../a.py\n:pyobject: graded\n```",
+            "<details><summary>You write it yourself</summary>\n\n```\n# ../a.py\n```\n"
+            "\n</details>",
+        ),
         ("```console\n$ make {x}`y`\n```", "```console\n$ make {x}`y`\n```"),
         (":::{note}\nMind $\\R$.\n:::", "> **Note**\n>\n> Mind $\\mathbb{R}$."),
         ("````{note}\n```{unknown}\nText.\n```\n````", "> **Note**\n>\n> Text."),

@@ -13,6 +13,8 @@ from pybtex.richtext import Text
 from sphinx.directives.code import LiteralIncludeReader
 from sphinx.environment import BuildEnvironment
 
+from course_book.markup.graded_listings import homework_of, summary
+
 _TARGET = re.compile(r"^(?P<text>.+?)\s*<(?P<target>[^<>]+)>$", re.DOTALL)
 _CODE_ROLES = ("class", "func", "meth", "mod", "attr", "data", "exc", "obj")
 
@@ -72,6 +74,16 @@ class PageReferences:
             path, {**options, **numbers, **flags}, self.env.config
         ).read()
         return code
+
+    def folded_behind(self, options: dict[str, str]) -> str:
+        """Return the line behind which ``literalinclude`` is folded; empty if it is not.
+
+        Args:
+            options: Of the directive.
+        """
+        pyobject = options.get("pyobject", "")
+        homework = homework_of(pyobject, Path(self.env.srcdir) / "solutions")
+        return summary(pyobject, homework) if homework else ""
 
     def equation(self, label: str) -> str:
         """Return a formula's number.

@@ -50,6 +50,14 @@ class Context(Protocol):
         """
         ...
 
+    def folded_behind(self, options: dict[str, str]) -> str:
+        """Return the line behind which ``literalinclude`` is folded; empty if it is not.
+
+        Args:
+            options: Of the directive.
+        """
+        ...
+
     def equation(self, label: str) -> str:
         """Return a formula's number, as ``3``.
 
@@ -210,9 +218,14 @@ def _included(directive: _Directive, context: Context) -> Iterator[str]:
     if caption := directive.options.get("caption"):
         yield f"*{caption}:*"
         yield ""
+    line = context.folded_behind(directive.options)
+    if line:
+        yield from (f"<details><summary>{line}</summary>", "")
     yield f"```{directive.options.get('language', '')}"
     yield from code.rstrip().splitlines()
     yield "```"
+    if line:
+        yield from ("", "</details>")
 
 
 def _formula(directive: _Directive, context: Context) -> Iterator[str]:

@@ -1,0 +1,86 @@
+"""Listings of what students are to write themselves: folded, one press away."""
+
+import re
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.directives.code import LiteralInclude
+from sphinx.writers.html5 import HTML5Translator
+
+_EXERCISE = re.compile(r'^# %% solution="(?P<name>\w+)"(?P<rest>.*)$', flags=re.MULTILINE)
+_FORBIDDEN = re.compile(r"\bcourse_lib\.[\w.]*\.(\w+)")
+
+
+class folded_listing(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
+    """A listing behind a line: attribute summary."""
+
+
+def homework_of(pyobject: str, solutions: Path) -> Path | None:
+    """Find the homework in which students write a function or class, or a method of it.
+
+    Args:
+        pyobject: As ``literalinclude`` takes it, such as ``MultiHeadAttention.forward``.
+        solutions: The folder of the homeworks' sources.
+
+    Returns:
+        The first one's source, which names it as an exercise, or forbids course_lib's; else None.
+    """
+    name = pyobject.partition(".")[0]
+    for source in sorted(solutions.glob("hw*.py")):
+        for exercise in _EXERCISE.finditer(source.read_text(encoding="utf-8")):
+            if name and name in (exercise["name"], *_FORBIDDEN.findall(exercise["rest"])):
+                return source
+    return None
+
+
+def summary(pyobject: str, homework: Path) -> str:
+    """Return the line behind which a listing is folded."""
+    number = int(homework.name[2:4])
+    return (
+        f"You write {pyobject.partition('.')[0]} yourself in homework {number}: show the library's"
+    )
+
+
+class FoldingInclude(LiteralInclude):
+    """``literalinclude`` that folds what is graded."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the listing, behind a line if students write it."""
+        made: list[nodes.Node] = super().run()
+        pyobject = self.options.get("pyobject", "")
+        homework = homework_of(pyobject, Path(self.env.srcdir) / "solutions")
+        if homework is None:
+            return made
+        self.env.note_dependency(str(homework))
+        return [folded_listing("", *made, summary=summary(pyobject, homework))]
+
+
+def _visit(self: HTML5Translator, node: folded_listing) -> None:
+    line = escape(node["summary"])
+    self.body.append(f'<details class="course-listing"><summary>{line}</summary>\n')
+
+
+def _depart(self: HTML5Translator, node: folded_listing) -> None:
+    self.body.append("</details>\n")
+
+
+def _nothing(self: Any, node: nodes.Element) -> None:
+    """Other formats can fold nothing."""
+
+
+def setup(app: Sphinx) -> None:
+    """Register directive and node.
+
+    Args:
+        app: The Sphinx application.
+    """
+    app.add_node(
+        folded_listing,
+        html=(_visit, _depart),
+        latex=(_nothing, _nothing),
+        text=(_nothing, _nothing),
+    )
+    app.add_directive("literalinclude", FoldingInclude, override=True)
