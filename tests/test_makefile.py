@@ -50,7 +50,7 @@ def test_check_asks_for_the_tests_of_an_edit_and_for_nothing_without_a_commit(
 
 
 @pytest.mark.parametrize(
-    ("options", "leaves_out"), [(["CI="], True), (["ALL=1"], False), (["CI=1"], False)]
+    ("options", "leaves_out"), [(["CI=", "ALL="], True), (["ALL=1"], False), (["CI=1"], False)]
 )
 def test_all_tests_run_where_that_is_asked_for_and_in_ci(
     options: list[str], leaves_out: bool

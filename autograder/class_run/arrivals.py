@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 from autograder.class_run.submissions import (
     SubmissionsError,
@@ -19,8 +20,10 @@ _LOOK_SECONDS = 0.5  # between two looks at the folder
 _PATIENCE_SECONDS = 5.0  # after its last change, what is no notebook will not become one
 
 
-def watch_submissions(submissions: Path, homework: Homework) -> Iterator[dict[str, Path]]:
-    """Look at a folder again and again, for as long as somebody asks.
+def watch_submissions(
+    submissions: Path, homework: Homework, ended: Event
+) -> Iterator[dict[str, Path]]:
+    """Look at a folder again and again.
 
     A notebook that is still being written is no whole JSON: it waits until it is, or until nothing
     has changed for a while. Then it is what was handed in, and so is a notebook that is missing.
@@ -28,13 +31,14 @@ def watch_submissions(submissions: Path, homework: Homework) -> Iterator[dict[st
     Args:
         submissions: Folder laid out as nbgrader's; there may be no student in it yet.
         homework: The homework.
+        ended: Set when nobody watches any more.
 
     Yields:
         Student id to notebook, of those that are new or other than when they were last told; at
         first of all that are there. While there is nothing to tell it waits.
     """
     told: dict[str, _Stamp] = {}
-    while True:
+    while not ended.is_set():
         arrived = {}
         for student, path in present_submissions(submissions, homework.id).items():
             stamp = _stamp(path)  # before it is read: what changes later differs from this
@@ -44,7 +48,7 @@ def watch_submissions(submissions: Path, homework: Homework) -> Iterator[dict[st
         if arrived:
             yield arrived
         else:
-            time.sleep(_LOOK_SECONDS)
+            ended.wait(_LOOK_SECONDS)
 
 
 def present_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:

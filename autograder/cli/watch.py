@@ -4,6 +4,7 @@ import contextlib
 import signal
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 import typer
@@ -50,9 +51,16 @@ def watch_and_record(
 
     with told_in_one_line(HomeworkError, SandboxError, OSError):
         watch = _Watch(plan, options, judges)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        ended = Event()
+
+        def end(*_: object) -> None:
+            ended.set()  # what is raised here may be caught, or come where Python ignores it
+            raise KeyboardInterrupt
+
+        signal.signal(signal.SIGINT, end)
+        signal.signal(signal.SIGTERM, end)
         with contextlib.suppress(KeyboardInterrupt):
-            for arrived in watch_submissions(plan.submissions, plan.homework):
+            for arrived in watch_submissions(plan.submissions, plan.homework, ended):
                 watch.grade(arrived)
         results = watch.results()
         if not results:

@@ -10,8 +10,10 @@ import re
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
+import matplotlib
 import pytest
 import torch
 from course_book.notebooks.used_files import UsedFiles
@@ -112,6 +114,26 @@ def test_the_solved_notebook_passes_with_every_seed(homework, seeds):
         runs = run_cells(load_homework(homework).cells, seed=seed)
         failed = {run.cell.grade_id: run.error for run in runs if run.error}
         assert not failed, (seed, failed)
+
+
+WORDS = {"a few": 5, "five": 5, "six": 6, "eight": 8, "ten": 10, "twenty": 20}
+SAID = re.compile(rf"\b({'|'.join(WORDS)}) seconds")
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("homework", [h for h in HOMEWORKS if h != "hw07-bleu"])  # says nothing
+def test_the_last_cell_takes_no_more_than_twice_the_time_that_its_text_says(homework):
+    cells = load_homework(homework).cells
+    (demo,) = (number for number, cell in enumerate(cells) if cell.kind is CellKind.DEMO)
+    said = SAID.search(" ".join(cells[demo - 1].source.split()))
+    matplotlib.use("agg")
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for cell in cells[: demo + 1]:
+        if cell.kind in (CellKind.SETUP, CellKind.SOLUTION, CellKind.DEMO):
+            began = time.process_time()
+            exec(compile(cell.source, f"<{cell.grade_id}>", "exec"), namespace)
+    assert said, cells[demo - 1].source
+    assert time.process_time() - began <= 2 * WORDS[said[1]]
 
 
 @pytest.mark.gpu

@@ -37,8 +37,8 @@ EVERY = 50  # of so many others one is graded every day
 def of_every_day(homework_id, table):
     """Return the submissions that ``make test`` grades."""
     if homework_id == SAMPLE:
-        return table.sample_class + table.mistakes[::EVERY]
-    return table.submissions[::EVERY]
+        return table.sample_class + table.mistakes[EVERY // 2 :: EVERY]
+    return table.submissions[EVERY // 2 :: EVERY]
 
 
 def graded(homework_id, students, folder, judges, seconds):

@@ -1,10 +1,8 @@
 """What comes into a class's folder: told when it is whole, and again when it has changed."""
 
-import contextlib
 import os
-import time
-import types
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -19,25 +17,23 @@ WRONG = notebook(("double", "def double(x):\n    return x"))
 class Folder:
     """A class's folder, in which something happens whenever there is nothing to tell."""
 
-    def __init__(self, path: Path, monkeypatch) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._monkeypatch = monkeypatch
 
     def told(self, *happens) -> list[list[str]]:
         """Who is told to have arrived: a list for each time before, between and after."""
-        left, told = list(happens), [[]]
+        left, told, ended = list(happens), [[]], Event()
 
-        def sleep(seconds):
+        def wait(seconds):
             if not left:
-                raise EndedError
+                ended.set()
+                return
             left.pop(0)()
             told.append([])
 
-        clock = types.SimpleNamespace(sleep=sleep, time=time.time)
-        self._monkeypatch.setattr(arrivals, "time", clock)
-        with contextlib.suppress(EndedError):
-            for arrived in watch_submissions(self.path, DOUBLE):
-                told[-1] += arrived
+        ended.wait = wait
+        for arrived in watch_submissions(self.path, DOUBLE, ended):
+            told[-1] += arrived
         return told
 
     def notebook(self, student: str) -> Path:
@@ -48,14 +44,10 @@ class Folder:
         self.notebook(student).write_bytes(data)
 
 
-class EndedError(Exception):
-    """Nothing more happens."""
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(arrivals, "_PATIENCE_SECONDS", 1000.0)
-    return Folder(tmp_path / "class", monkeypatch)
+    return Folder(tmp_path / "class")
 
 
 def test_what_is_there_and_what_comes_is_told_once(folder):
