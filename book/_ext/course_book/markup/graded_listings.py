@@ -15,7 +15,7 @@ _FORBIDDEN = re.compile(r"\bcourse_lib\.[\w.]*\.(\w+)")
 
 
 class folded_listing(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
-    """A listing behind a line: attribute summary."""
+    """A listing behind a line: attribute summary, HTML."""
 
 
 def homework_of(pyobject: str, solutions: Path) -> Path | None:
@@ -37,11 +37,9 @@ def homework_of(pyobject: str, solutions: Path) -> Path | None:
 
 
 def summary(pyobject: str, homework: Path) -> str:
-    """Return the line behind which a listing is folded."""
-    number = int(homework.name[2:4])
-    return (
-        f"You write {pyobject.partition('.')[0]} yourself in homework {number}: show the library's"
-    )
+    """Return the line behind which a listing is folded, as HTML."""
+    name, number = escape(pyobject.partition(".")[0]), int(homework.name[2:4])
+    return f"You write <code>{name}</code> yourself in homework {number}: show the library's"
 
 
 class FoldingInclude(LiteralInclude):
@@ -59,8 +57,8 @@ class FoldingInclude(LiteralInclude):
 
 
 def _visit(self: HTML5Translator, node: folded_listing) -> None:
-    line = escape(node["summary"])
-    self.body.append(f'<details class="course-listing"><summary>{line}</summary>\n')
+    summary = f"<summary>{node['summary']}</summary>"
+    self.body.append(f'<details class="course-listing">{summary}\n')
 
 
 def _depart(self: HTML5Translator, node: folded_listing) -> None:

@@ -51,7 +51,7 @@ class Context(Protocol):
         ...
 
     def folded_behind(self, options: dict[str, str]) -> str:
-        """Return the line behind which ``literalinclude`` is folded; empty if it is not.
+        """Return the line, in HTML, behind which ``literalinclude`` is folded; empty if none.
 
         Args:
             options: Of the directive.
