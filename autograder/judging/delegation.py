@@ -3,6 +3,7 @@
 Reading finds what stands in the code; the running worker reports what the code came to.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from autograder.sandbox.worker.operators import COMPILED, MOST_NOTES, PROCESS, f
 
 MAX_FLAGS = 20  # that one submission gets of one kind of look at it
 MAX_NAME = 80  # characters of a name in a flag
+_MAX_LINE = 10_000  # of a cell: larger ones are no lines
 
 
 def rules_of(homework: Homework) -> dict[str, list[str]]:
@@ -55,15 +57,19 @@ class Recorded:
     flags: tuple[Flag, ...]
 
 
-def read_recorded(process: StudentProcess, homework: Homework, checked: str) -> Recorded:
+def read_recorded(
+    process: StudentProcess, homework: Homework, checked: str, *, told_where: bool
+) -> Recorded:
     """Ask the student's process what of the forbidden ran in a check.
 
     A process can keep this from us, but accuse nobody but its own student: so what it says counts.
+    Of its words none are told: names are those of the rule, places those of the notebook.
 
     Args:
         process: Where the check has just run.
         homework: Whose rules hold.
         checked: The exercise that the check is about.
+        told_where: Whether the student is told the place; it may be chosen to tell something else.
 
     Returns:
         What is lost, and what the staff should look at. What one exercise forbids may be used by
@@ -83,15 +89,24 @@ def read_recorded(process: StudentProcess, homework: Homework, checked: str) -> 
         unseen = bool(rule) and name in (COMPILED, PROCESS)
         if not (unseen or forbids(rule, name)):
             continue
-        place = (cell[:MAX_NAME] or exercise, line)
+        known = cell in process.labels and 0 < line <= _MAX_LINE
+        place = (cell, line) if known else (exercise, 0)
         others = exercises.keys() & set(inside) - {exercise}
         if unseen or (exercise != owner and others):
-            text = f"{name[:MAX_NAME]} ran in a check of {exercise}, which may stand on it"
-            flags[Flag(kind=FlagKind.DELEGATION, text=text, cell=place[0], line=line)] = None
+            text = f"{_in_words(rule, name)} ran in a check of {exercise}, which may stand on it"
+            flags[Flag(kind=FlagKind.DELEGATION, text=text, cell=place[0], line=place[1])] = None
         elif exercise not in lost:
-            lost[exercise] = (Status.FAIL, breach_words(exercise, name, *place))
-            flags[breach_flag(exercise, name, *place)] = None
+            told, shown = _in_words(rule, name), place if told_where else (exercise, 0)
+            lost[exercise] = (Status.FAIL, breach_words(exercise, told, *shown))
+            flags[breach_flag(exercise, told, *place)] = None
     return Recorded(lost=lost, flags=tuple(flags))
+
+
+def _in_words(rule: Collection[str], noted: str) -> str:
+    """Return what was noted as the rule calls it."""
+    if noted in (COMPILED, PROCESS):
+        return noted
+    return next((name for name in rule if forbids([name], noted)), "what it may not use")
 
 
 def _is_note(note: Any) -> bool:

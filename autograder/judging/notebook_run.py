@@ -127,7 +127,12 @@ class NotebookRun:
 
     def _read_recorded(self, check: Cell) -> None:
         try:
-            recorded = read_recorded(self._process, self._homework, check.exercise)
+            recorded = read_recorded(
+                self._process,
+                self._homework,
+                check.exercise,
+                told_where=self._second_try is None,
+            )
         except ProcessEnded as ended:  # with what it would have told
             self._take(not_earned(check, ended.status, ended.message))
             return

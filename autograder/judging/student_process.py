@@ -84,6 +84,11 @@ class StudentProcess:
         self._cells.append((label, source))
         return None
 
+    @property
+    def labels(self) -> frozenset[str]:
+        """What the cells that have run are called."""
+        return frozenset(label for label, _ in self._cells)
+
     def take_shown(self) -> Any:
         """Return what the last cell has shown, as its process claims; None if it can't be told."""
         if self._peer is None:

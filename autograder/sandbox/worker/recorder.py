@@ -51,6 +51,7 @@ _OPERATORS = {
     for pattern in (family.operators, family.shared)
 }
 _seen: dict[tuple[str, str, tuple[str, ...]], tuple[str, int]] = {}
+_main_thread: list[int] = []  # as it was before any of the student's code ran
 
 
 def watch(names: list[str]) -> None:
@@ -59,6 +60,7 @@ def watch(names: list[str]) -> None:
     Args:
         names: Full names such as ``torch.nn.LayerNorm``; those that are not here are passed over.
     """
+    _main_thread[:] = [threading.get_ident()]
     families = list(families_of(names))
     for name in set(names) - {name for name, _ in families}:
         _watch_calls(name)
@@ -218,9 +220,8 @@ def _forbidden_name(asker: str, patterns: tuple[tuple[str, str], ...]) -> str:
 def _frames() -> Iterator[FrameType]:
     """Yield what runs here, innermost first; after a thread, what has waited for it."""
     yield from _outwards(sys._getframe(2))
-    main = threading.main_thread().ident
-    if threading.get_ident() != main:
-        yield from _outwards(sys._current_frames().get(main or 0))
+    if _main_thread and threading.get_ident() != _main_thread[0]:
+        yield from _outwards(sys._current_frames().get(_main_thread[0]))
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:

@@ -132,3 +132,21 @@ def test_a_check_is_tried_again_once(told):
     results[check.check] = dataclasses.replace(check, tried_with=())
     assert to_try_again(FOURFOLD, results) == {"fourfold-values": ("double",)}
     assert to_try_again(FOURFOLD, results, lost=("fourfold",)) == {}
+
+
+def test_what_a_process_notes_carries_no_text_out_of_it(told):
+    """It may claim that anything of the forbidden ran, under any name and anywhere."""
+    claims = """
+import sys
+recorder = sys.modules["worker.recorder"]
+def fourfold(x):
+    text = double.__doc__ or ""
+    note = ("torch.nn.LayerNorm." + text, text, 10 ** 6 + len(text), "fourfold", ())
+    recorder.seen = lambda: [note] if text else []
+    return x
+"""
+    result, check = told(TRIPLE, claims)
+    assert (check.status, check.score) == (Status.FAIL, 0)
+    assert "leads to torch.nn.LayerNorm. " in check.message
+    assert SECRET not in str(result)
+    assert str(10**6 + len(SECRET)) not in str(result)
