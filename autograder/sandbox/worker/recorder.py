@@ -37,7 +37,7 @@ _GRAPHS = (*(f"{_TORCH}/{name}/" for name in ("_dynamo", "_inductor", "export", 
            "<eval_with_key>")  # fmt: skip
 _CALLS_MODULE = torch.nn.Module._call_impl.__code__
 _RUNS_CELLS = shell.run_cell.__code__
-_ANSWERS_JUDGE = Peer._perform.__code__
+_ANSWERS_JUDGE = Peer._answer.__code__  # until what it answers is sent
 _BACKWARD = Backward.__call__.__code__
 
 # What each pattern matches, found once for all workers; what fills a given tensor calls another.

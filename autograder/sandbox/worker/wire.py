@@ -128,14 +128,13 @@ class Wire:
 def _tensors_to_bytes(tensors: Sequence[Tensor]) -> bytes:
     if not tensors:
         return b""
+    tensors = [Tensor.detach(t) for t in tensors]  # without attributes that hide a tensor's own
     size = sum(t.numel() * t.element_size() for t in tensors)
     if size > MAX_TENSOR_BYTES:  # an expanded view may claim far more than it takes: copy nothing
         raise WireError(f"tensors of {size} bytes are too large (limit {MAX_TENSOR_BYTES})")
     try:
         # Clones: safetensors refuses tensors that share memory, as views of one input do.
-        plain = {
-            str(i): t.detach().to("cpu", copy=True).contiguous() for i, t in enumerate(tensors)
-        }
+        plain = {str(i): t.to("cpu", copy=True).contiguous() for i, t in enumerate(tensors)}
         return safetensors.torch.save(plain)
     except (KeyError, ValueError, RuntimeError) as error:
         raise WireError(f"tensors of {sorted({str(t.dtype) for t in tensors})}: {error}") from error

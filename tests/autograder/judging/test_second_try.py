@@ -150,3 +150,30 @@ def fourfold(x):
     assert "leads to torch.nn.LayerNorm. " in check.message
     assert SECRET not in str(result)
     assert str(10**6 + len(SECRET)) not in str(result)
+
+
+LATE = """
+def fourfold(x):
+    answer, own = double(double(x)), torch.Tensor.{0}
+    def late(tensor, *args, **kwargs):
+        torch.Tensor.{0} = own
+        getattr(torch, "layer" + "_norm")(x, (3,))
+        return own(tensor, *args, **kwargs)
+    {1}
+    return answer
+"""
+
+
+@pytest.mark.parametrize("method", ["detach", "numel", "element_size", "to", "contiguous"])
+def test_nothing_of_a_tensors_own_runs_while_it_is_sent(told, method):
+    late = LATE.format(method, f"answer.{method} = lambda *a, **k: late(answer, *a, **k)")
+    result, check = told("def double(x):\n    return x + x", late)
+    assert check.status is Status.PASS
+    assert FlagKind.DELEGATION not in {flag.kind for flag in result.flags}
+
+
+def test_what_runs_while_an_answer_is_sent_is_noted(told):
+    late = LATE.format("detach", "torch.Tensor.detach = late")
+    result, check = told("def double(x):\n    return x + x", late)
+    assert check.status is Status.FAIL
+    assert FlagKind.DELEGATION in {flag.kind for flag in result.flags}
