@@ -66,9 +66,10 @@ def impatient(sandbox):
 
 
 @pytest.mark.usefixtures("patient")
-def test_time_without_the_processor_costs_nothing(impatient):
-    source = "import time\ndef double(x):\n    time.sleep(0.7)\n    return 2 * x"
-    assert impatient.grade(notebook(("double", source)), "ada").score == 5.0
+def test_time_without_the_processor_costs_nothing(grade):
+    source = "import time\ndef double(x):\n    time.sleep(1.6)\n    return 2 * x"
+    result = grade(("double", source), seconds=1.5)
+    assert result.score == 5.0, [check.message for check in result.checks]
 
 
 def test_code_that_waits_is_ended_by_the_clock(impatient):
