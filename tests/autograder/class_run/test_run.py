@@ -15,6 +15,7 @@ from autograder.class_run import cluster as cluster_module
 from autograder.class_run import run as class_run
 from autograder.class_run.cluster import Cluster, ClusterError
 from autograder.class_run.course import Course
+from autograder.class_run.judges import Judges
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint
 from autograder.class_run.run import grade_class
@@ -47,15 +48,27 @@ def on(address: str) -> Cluster:
     return Cluster(scheduler=address, trusted_network=True)
 
 
-def grade(folder, *, store=None, on_result=lambda result: None, **options):
-    limits = TimeLimits(check_seconds=5.0, submission_seconds=600.0)
-    options = GradingOptions(**{"limits": limits, "cluster": Cluster(workers=1)} | options)
-    return grade_class(DOUBLE, folder, options, root=ROOT, store=store, on_result=on_result)
+@pytest.fixture(scope="module")
+def judges():
+    """What grades here, started once for all tests."""
+    with contextlib.closing(Judges()) as made:
+        yield made
+
+
+@pytest.fixture
+def grade(judges):
+    def grade(folder, **how):
+        places = {name: how.pop(name) for name in ("store", "on_result", "judges") if name in how}
+        limits = TimeLimits(check_seconds=5.0, submission_seconds=600.0)
+        options = GradingOptions(**{"limits": limits, "cluster": Cluster(workers=1)} | how)
+        return grade_class(DOUBLE, folder, options, root=ROOT, **{"judges": judges} | places)
+
+    return grade
 
 
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("course", "sandbox")
-def test_a_class_is_graded_and_nobody_is_left_out(tmp_path):
+def test_a_class_is_graded_and_nobody_is_left_out(grade, tmp_path):
     hand_in(tmp_path, "ada", RIGHT)
     hand_in(tmp_path, "bo", WRONG)
     hand_in(tmp_path, "cy", b"{not json")
@@ -90,7 +103,7 @@ def test_a_class_is_graded_and_nobody_is_left_out(tmp_path):
 
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("course", "sandbox")
-def test_one_seed_gives_one_result(tmp_path):
+def test_one_seed_gives_one_result(grade, tmp_path):
     hand_in(tmp_path, "ada", RIGHT)
     (first,), (second,) = grade(tmp_path, seed=5), grade(tmp_path, seed=5)
     assert first.seed == second.seed == 5
@@ -99,7 +112,7 @@ def test_one_seed_gives_one_result(tmp_path):
 
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("course", "sandbox")
-def test_only_what_is_missing_or_has_changed_is_graded(tmp_path, monkeypatch):
+def test_only_what_is_missing_or_has_changed_is_graded(grade, tmp_path, monkeypatch):
     folder, store = tmp_path / "class", ResultStore(tmp_path / "results")
     ada = hand_in(folder, "ada", RIGHT)
     hand_in(folder, "bo", WRONG)
@@ -141,7 +154,7 @@ def test_an_empty_class_is_told_what_is_expected(tmp_path, folders):
         find_submissions(tmp_path, DOUBLE.id)
 
 
-def test_without_a_sandbox_nothing_is_graded(tmp_path, monkeypatch):
+def test_without_a_sandbox_nothing_is_graded(grade, tmp_path, monkeypatch):
     def refuse():
         raise SandboxError("install it")
 
@@ -153,7 +166,7 @@ def test_without_a_sandbox_nothing_is_graded(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("course")
 @pytest.mark.parametrize("readable", [0, 1], ids=["at once", "while others are graded"])
-def test_a_notebook_that_cant_be_read_stops_nobody_else(tmp_path, monkeypatch, readable):
+def test_a_notebook_that_cant_be_read_stops_nobody_else(grade, tmp_path, monkeypatch, readable):
     for student in ("ada", "bo", "cy"):
         hand_in(tmp_path, student, RIGHT)
     read, times = Path.read_bytes, []
@@ -174,7 +187,7 @@ def test_a_notebook_that_cant_be_read_stops_nobody_else(tmp_path, monkeypatch, r
 
 
 @pytest.mark.usefixtures("course")
-def test_a_folder_that_cant_be_opened_stops_nobody_else(tmp_path, monkeypatch):
+def test_a_folder_that_cant_be_opened_stops_nobody_else(grade, tmp_path, monkeypatch):
     hand_in(tmp_path, "ada", RIGHT)
     closed = hand_in(tmp_path, "bo", RIGHT).parent.parent
     ask = Path.stat
@@ -191,14 +204,14 @@ def test_a_folder_that_cant_be_opened_stops_nobody_else(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("course")
-def test_a_folder_whose_name_is_no_utf8_is_graded(tmp_path):
+def test_a_folder_whose_name_is_no_utf8_is_graded(grade, tmp_path):
     hand_in(tmp_path, "a\udcff", RIGHT)
     (result,) = grade(tmp_path, isolated=False)
     assert (result.student, result.score) == ("a\udcff", 5.0)
 
 
 @pytest.mark.usefixtures("course")
-def test_a_mark_made_without_protection_counts_for_no_run_with_it(tmp_path, monkeypatch):
+def test_a_mark_made_without_protection_counts_for_no_run_with_it(grade, tmp_path, monkeypatch):
     folder, store = tmp_path / "class", ResultStore(tmp_path / "results")
     hand_in(folder, "ada", RIGHT)
     first = grade(folder, store=store, isolated=False)
@@ -212,7 +225,7 @@ def test_a_mark_made_without_protection_counts_for_no_run_with_it(tmp_path, monk
 
 
 @pytest.mark.usefixtures("course")
-def test_no_sandbox_is_a_choice_that_shows(tmp_path):
+def test_no_sandbox_is_a_choice_that_shows(grade, tmp_path):
     hand_in(tmp_path, "ada", RIGHT)
     (result,) = grade(tmp_path, isolated=False)
     assert result.score == 5.0
@@ -222,7 +235,7 @@ def test_no_sandbox_is_a_choice_that_shows(tmp_path):
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("course", "sandbox")
 @pytest.mark.parametrize("threads", [1, pytest.param(4, marks=pytest.mark.proof)])
-def test_a_running_scheduler_grades_too(tmp_path, threads):
+def test_a_running_scheduler_grades_too(grade, tmp_path, threads):
     handed_in = {"ada": (RIGHT, 5.0), "bo": (WRONG, 0.0), "cy": (RIGHT, 5.0), "dee": (WRONG, 0.0)}
     for student, (data, _) in handed_in.items():
         hand_in(tmp_path, student, data)
@@ -242,7 +255,7 @@ def _dies_of_cy(course, notebook, student, *rest):
 
 @pytest.mark.proof
 @pytest.mark.usefixtures("course")
-def test_who_kills_dask_workers_costs_nobody_else(tmp_path, monkeypatch):
+def test_who_kills_dask_workers_costs_nobody_else(grade, tmp_path, monkeypatch):
     for student in ("ada", "bo", "cy", "dee", "eve"):
         hand_in(tmp_path, student, RIGHT)
     monkeypatch.setattr(class_run, "_grade_one", _dies_of_cy)
@@ -298,7 +311,7 @@ def test_workers_that_join_late_get_the_course_and_as_much_to_do(tmp_path, monke
     ],
 )
 def test_without_a_worker_that_can_grade_it_is_told_how_to_start_one(
-    tmp_path, monkeypatch, device, workers, words
+    grade, tmp_path, monkeypatch, device, workers, words
 ):
     hand_in(tmp_path, "ada", RIGHT)
     # Time enough to connect on a busy machine; then waiting for a worker passes in a moment.
@@ -314,7 +327,7 @@ def test_without_a_worker_that_can_grade_it_is_told_how_to_start_one(
 
 
 @pytest.mark.usefixtures("course")
-def test_a_worker_without_the_gpu_that_it_offers_costs_nobody_points(tmp_path):
+def test_a_worker_without_the_gpu_that_it_offers_costs_nobody_points(grade, tmp_path):
     if torch.cuda.device_count():
         pytest.skip("there is a GPU")
     hand_in(tmp_path, "ada", RIGHT)
@@ -329,7 +342,7 @@ def test_a_worker_without_the_gpu_that_it_offers_costs_nobody_points(tmp_path):
 
 
 @pytest.mark.usefixtures("course")
-def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch):
+def test_a_scheduler_that_does_not_answer_is_named(grade, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster_module, "_CONNECT_SECONDS", 1)
     hand_in(tmp_path, "ada", RIGHT)
     with pytest.raises(ClusterError, match="no Dask scheduler answers at tcp"):
@@ -351,7 +364,7 @@ def test_an_address_that_cannot_work_or_is_open_to_all_is_refused(address, words
 
 
 @pytest.mark.usefixtures("course")
-def test_a_class_graded_here_opens_no_port(tmp_path):
+def test_a_class_graded_here_opens_no_port(grade, tmp_path):
     for student in ("ada", "bo", "cy"):
         hand_in(tmp_path, student, RIGHT)
     listening = []
@@ -363,5 +376,6 @@ def test_a_class_graded_here_opens_no_port(tmp_path):
 
     before = psutil.Process().net_connections("inet")
     cluster = Cluster(workers=2)
-    assert len(grade(tmp_path, cluster=cluster, isolated=False, on_result=look)) == 3
+    own = {"judges": None, "on_result": look}  # whose start is looked at, too
+    assert len(grade(tmp_path, cluster=cluster, isolated=False, **own)) == 3
     assert not set(listening) - set(before)
