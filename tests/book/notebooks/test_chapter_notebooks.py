@@ -8,7 +8,8 @@ import pytest
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[3]
-QUICK = ("bleu", "cost-of-attention")  # python -m tests.book.run_notebooks runs them all
+# python -m tests.book.run_notebooks runs them all
+QUICK = ("bleu", pytest.param("cost-of-attention", marks=pytest.mark.proof))
 CHAPTERS = sorted(
     path.stem for path in (ROOT / "book").glob("*.md") if "kernelspec:" in path.read_text()
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.book.small_book import build_small_book, depends_on_small_book
+from tests.book.small_book import depends_on_small_book
 from tests.book.watched_page import opened
 
 pytestmark = [
@@ -15,9 +15,8 @@ TERM = "a[href='glossary.html#term-loss']"
 
 
 @pytest.fixture(scope="module")
-def page(chromium, tmp_path_factory):
-    built = build_small_book(tmp_path_factory.mktemp("previews") / "book")
-    with opened(chromium, (built / "book" / "intro.html").as_uri()) as watched:
+def page(chromium, published):
+    with opened(chromium, (published / "book" / "intro.html").as_uri()) as watched:
         yield watched.page
     assert watched.problems == []
 

@@ -8,21 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.book.small_book import build_small_book
-
-BASE = "https://course.example.org/book-site"
-REPOSITORY = "https://github.com/some-school/the-course"
-
-
-@pytest.fixture(scope="module")
-def published(tmp_path_factory):
-    return build_small_book(
-        tmp_path_factory.mktemp("published") / "book",
-        base=BASE,
-        repository=REPOSITORY,
-        colab_url="https://colab.research.google.com",
-        jupyterhub_url="https://hub.example.org/",
-    )
+from tests.book.site.conftest import BASE, REPOSITORY
 
 
 @pytest.fixture(scope="module")
