@@ -85,6 +85,14 @@ MAY_IMPORT = {
     "autograder/collecting": "autograder.atomic_write autograder.judging",
     "solutions": "course_lib",
     "book": "course_lib course_book",
+    "book/_ext/course_book": "course_lib course_book",
+    "book/_ext/course_book/directives": "course_lib",
+    "book/_ext/course_book/figures": "course_lib",
+    "book/_ext/course_book/markup": "course_lib",
+    "book/_ext/course_book/notebooks": (
+        "course_lib course_book.directives course_book.markup course_book.site"
+    ),
+    "book/_ext/course_book/site": "course_lib",
     "scripts": "course_lib course_book",
 }
 """What the files of a folder may import of ours beside one another; a folder without a row keeps to
@@ -92,17 +100,22 @@ that of the folder above it. The rooms of ``course_lib`` are named without ``cou
 them may import ``validation``."""
 
 MOST_MODULES = 12  # in a room, ``__main__`` not counted
+FOLDERS = {"course_book": "book/_ext/course_book"}  # of packages that lie elsewhere
 
 
 @cache
 def modules_of(package: str) -> dict[str, Path]:
-    files = sorted((ROOT / package).rglob("*.py"))
-    return {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in files}
+    folder = ROOT / FOLDERS.get(package, package)
+    return {
+        ".".join([package, *file.relative_to(folder).with_suffix("").parts]): file
+        for file in sorted(folder.rglob("*.py"))
+    }
 
 
 def room_of(module: str) -> str:
-    """The row of the table that a module belongs to."""
-    above = module.replace(".", "/").split("/")
+    """The row of the table that a module belongs to, or a folder."""
+    package, *within = module.replace(".", "/").split("/")
+    above = [*FOLDERS.get(package, package).split("/"), *within]
     folders = ("/".join(above[:end]) for end in range(len(above), 0, -1))
     return next((folder for folder in folders if folder in MAY_IMPORT), "")
 
@@ -127,7 +140,7 @@ def test_a_room_imports_only_what_it_may(room: str) -> None:
     assert not wrong, wrong
 
 
-@pytest.mark.parametrize("package", ["course_lib", "autograder"])
+@pytest.mark.parametrize("package", ["course_lib", "autograder", "course_book"])
 def test_no_modules_import_one_another_in_a_circle(package: str) -> None:
     modules = modules_of(package)
     arrows = {
@@ -142,10 +155,10 @@ def test_no_modules_import_one_another_in_a_circle(package: str) -> None:
     TopologicalSorter(arrows).prepare()  # raises CycleError, which names the circle
 
 
-def room_docstrings() -> dict[str, tuple[ast.Module, str]]:
+def room_docstrings(package: str) -> dict[str, tuple[ast.Module, str]]:
     trees = {
         str(file.parent.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8"))
-        for module, file in modules_of("course_lib").items()
+        for module, file in modules_of(package).items()
         if module.endswith(".__init__")
     }
     return {room: (tree, ast.get_docstring(tree) or "") for room, tree in trees.items()}
@@ -153,27 +166,51 @@ def room_docstrings() -> dict[str, tuple[ast.Module, str]]:
 
 def test_a_room_has_a_docstring_and_runs_nothing() -> None:
     """Importing ``course_lib`` so costs nothing, and a name has one place to be imported from."""
-    wrong = [room for room, (tree, doc) in room_docstrings().items() if len(tree.body) != bool(doc)]
-    assert not wrong
+    rooms = {
+        room: (len(tree.body), bool(doc))
+        for package in ("course_lib", "course_book")
+        for room, (tree, doc) in room_docstrings(package).items()
+        if room != FOLDERS["course_book"]  # which sets up the whole extension
+    }
+    assert not [room for room, (statements, said) in rooms.items() if statements != said]
+    assert all(said for room, (_, said) in rooms.items() if room.startswith("book"))
 
 
 def test_a_room_says_what_it_may_import() -> None:
     said = {
         room: set(re.findall(r"``([\w.]+)``", doc.rpartition("Imports ")[2]))
-        for room, (_, doc) in room_docstrings().items()
+        for room, (_, doc) in room_docstrings("course_lib").items()
         if room in MAY_IMPORT and room != "course_lib"
     }
     assert len(said) >= 10
     assert said == {room: set(MAY_IMPORT[room].split()) for room in said}
 
 
-def test_a_room_holds_at_most_a_dozen_modules() -> None:
+@pytest.mark.parametrize("package", ["course_lib", "course_book"])
+def test_a_room_holds_at_most_a_dozen_modules(package: str) -> None:
     rooms = Counter(
         module.rpartition(".")[0]
-        for module in modules_of("course_lib")
+        for module in modules_of(package)
         if not module.endswith(("__init__", "__main__"))
     )
     assert not {room: count for room, count in rooms.items() if count > MOST_MODULES}
+
+
+SHARED_BY_FIGURES = {"figure_data", "html_table", "json_checks"}
+
+
+def test_a_figure_imports_only_what_all_figures_share() -> None:
+    extension = ROOT / FOLDERS["course_book"]
+    assert {file.name for file in extension.glob("*.py")} == {"__init__.py"}
+    figures = sorted(extension.glob("figures/*/data.py"))
+    assert len(figures) > 20
+    wrong = {
+        f"{file.parent.name} imports {name}"
+        for file in figures
+        for name in imported_names(file)
+        if name.startswith("course_book.") and name.split(".")[2] not in SHARED_BY_FIGURES
+    }
+    assert not wrong
 
 
 # ---- files ----
