@@ -53,7 +53,8 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
         frames = traceback.extract_tb(self.__traceback__)
         for frame in frames:
             if frame.name == "<module>":  # the cell; beneath it are only the checks' own
-                parts.append(f"(line {frame.lineno} of this cell: {frame.line})")
+                whole = f": {frame.line}" if (frame.line or "(").endswith(")") else ""
+                parts.append(f"(line {frame.lineno} of this cell{whole})")
         return [part for part in parts if part]
 
 
@@ -376,6 +377,8 @@ def _assert_tensor(actual: Any, what: str, hint: str) -> None:
     if type(actual) not in (Tensor, torch.nn.Parameter):
         name = _type_name(actual)
         summary = f"{what} is of type {name}, expected torch.Tensor"
+        if actual is None and not what.startswith("gradient"):
+            hint = "nothing is returned: is a return missing?"
         raise CheckFailure(summary, named=name, hint=hint)
 
 

@@ -35,15 +35,17 @@
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
 #   like; one that passes says so, one that fails says first what is wrong, and mostly gives a
 #   hint, or shows the error that your own code raised. Long ones are folded: a click opens them.
-# - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
-#   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
-# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
-#   a right one in its place too. So hand in also what is only half done.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers, shapes
+#   and dtypes, and with all errors that the docstring promises. It asks for nothing beyond the
+#   docstring, the text and the part that you see.
+# - A mistake in one part costs no points in another: when your work is graded, what stands on a
+#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
+#   fails; if your work is half done, go on below it by hand.
 #
-# **The rule of this homework:** what you hand in is yours. The chapter imports the finished pieces
-# from `course_lib`; your copy of it leaves them out, and work that leads to them loses the points
-# of its tests.
+# **The rule of this homework:** what you hand in is yours. The chapter has the library's own pieces
+# behind a line that you may open; you learn more if you look when yours passes. Your copy of
+# `course_lib` leaves them out, and work that leads to them loses the points of its tests.
 #
 # **If you are stuck,** print shapes. Nearly every mistake in attention is a dimension in the wrong
 # place. Then look at [Common mistakes](book:self-attention#common-mistakes) in the chapter.
@@ -74,10 +76,12 @@ torch.set_num_threads(1)  # tensors this small: more threads would only wait for
 tell_what_passes()  # a line under each test cell that ran to its end
 
 
-def checked(result, shape, *, what="output", hint="the test of shapes comes first"):
+def checked(
+    result, shape, *, dtype=torch.float32, what="output", hint="the test of shapes comes first"
+):
     """Give what was returned, once its shape, its dtype and its finiteness are known."""
     assert_shape(result, shape, what=what, hint=hint)
-    assert_close(result, result.detach().nan_to_num().float(), what=what, hint=hint)
+    assert_close(result, result.detach().nan_to_num().to(dtype), what=what, hint=hint)
     return result
 
 
@@ -107,7 +111,8 @@ def as_pair(result):
 # - A mask acts on the scores, **before** the softmax: see
 #   [Masks in attention](book:self-attention#masks-in-attention). True means *may attend*. For what
 #   is no mask there is `check_mask`, imported above: handed a mask and the shape of the scores, it
-#   raises the errors that the docstring promises. `min_dims=2` lets leading dimensions be left out.
+#   raises the errors that the docstring promises for masks. `min_dims=2` lets leading dimensions be
+#   left out. Widths and lengths that do not fit each other are for you to refuse.
 # - A query that may attend to nothing has a row of $-\infty$ alone, whose softmax is NaN. The
 #   docstring says what belongs there instead. No NaN may come back with the gradient either:
 #   `masked_fill` and `torch.where` stop it there, adding $-\infty$ to the scores does not.
@@ -435,6 +440,9 @@ for return_weights in (False, True):
 query, key, value = (torch.randn(3, 5, 4).to(device) for _ in range(3))
 hint = "operators that end in = and methods that end in _ change a tensor in place"
 assert_keeps_inputs(scaled_dot_product_attention, query, key, value, hint=hint)
+output = scaled_dot_product_attention(query.double(), key.double(), value.double())
+in_double = "float64 comes in, float64 goes out: do not cast, and make new tensors with query.dtype"
+checked(output, (3, 5, 4), dtype=torch.float64, what="output for float64", hint=in_double)
 ### BEGIN HIDDEN TESTS
 mask = torch.ones(5, 5, dtype=torch.bool).tril().to(device)
 assert_keeps_inputs(scaled_dot_product_attention, query, key, value, mask, hint=hint)
@@ -448,13 +456,9 @@ assert_close(
     what="output for inputs that are not contiguous",
     hint="view() needs contiguous tensors; reshape() does not",
 )
-output = scaled_dot_product_attention(query.double(), key.double(), value.double())
-assert_shape(output, (3, 5, 4), what="output in float64", hint="the test of shapes comes first")
-if output.dtype != torch.float64:
-    raise CheckFailure(
-        f"the inputs are float64, the output is {output.dtype}",
-        hint="make new tensors with the dtype of the inputs: torch.zeros(..., dtype=query.dtype)",
-    )
+query, key, value = (torch.randn(2, 6, 3, dtype=torch.float64).to(device) for _ in range(3))
+output = scaled_dot_product_attention(query, key, value)
+checked(output, (2, 6, 3), dtype=torch.float64, what="output for float64", hint=in_double)
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-errors" points=1 read="self-attention#common-mistakes"
@@ -466,6 +470,8 @@ assert_raises(TypeError, scaled_dot_product_attention, query, key, value, float_
 enlarging = "a mask for three sentences would make three outputs of one: check_mask refuses it"
 three_masks, one = torch.ones(3, 5, 5, dtype=torch.bool).to(device), torch.randn(1, 5, 4).to(device)
 assert_raises(ValueError, scaled_dot_product_attention, one, one, one, three_masks, hint=enlarging)
+narrow = "query and key have 4 and 3 numbers each: no dot product, so ValueError"
+assert_raises(ValueError, scaled_dot_product_attention, query, key[..., :3], value, hint=narrow)
 ### BEGIN HIDDEN TESTS
 for sizes in ((5,), (1, 1, 1, 5), (1, 2, 5), (1, 5, 4)):
     unfit = torch.ones(sizes, dtype=torch.bool).to(device)
@@ -510,7 +516,10 @@ assert_close(
     hint="a mask is boolean, (1, 1, query_len, key_len): True for a position itself and all before "
     "it",
 )
-on_device = "make the mask on device: torch.ones(..., device=device); nothing can be made nowhere"
+on_device = (
+    "causal_mask does not use its argument device: make the mask there, torch.ones(..., "
+    'device=device). PyTorch itself then refuses a device that does not exist, here "nowhere"'
+)
 assert_raises(RuntimeError, causal_mask, 3, device="nowhere", hint=on_device)
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.masks import causal_mask as reference_mask
@@ -685,6 +694,11 @@ for name in ("query", "key", "value", "output"):
     if getattr(unbiased, f"{name}_projection").bias is not None:
         in_words = f"with bias=False {name}_projection has a bias all the same"
         raise CheckFailure(in_words, hint="hand bias on to each nn.Linear")
+projections = {
+    id(getattr(layer, f"{name}_projection")) for name in ("query", "key", "value", "output")
+}
+if len(projections) < 4:
+    raise CheckFailure("two of the projections are one", hint="make four nn.Linear in __init__")
 assert_raises(ValueError, MultiHeadAttention, 8, 3, hint="8 is not divisible by 3: ValueError")
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer

@@ -41,11 +41,13 @@
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
 #   like; one that passes says so, one that fails says first what is wrong, and mostly gives a
 #   hint. Long ones are folded: a click opens them.
-# - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
-#   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
-# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
-#   a right one in its place too. So hand in also what is only half done.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers, shapes
+#   and dtypes, and with all errors that the docstring promises. It asks for nothing beyond the
+#   docstring, the text and the part that you see.
+# - A mistake in one part costs no points in another: when your work is graded, what stands on a
+#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
+#   fails; if your work is half done, go on below it by hand.
 
 # %% setup="imports"
 import math

@@ -32,12 +32,14 @@
 #   contract: shapes, errors. You may add cells, and functions and methods of your own.
 # - The test cells check one thing each. One that passes says so, one that fails says
 #   first what is wrong, and mostly gives a hint. Long ones are folded: a click opens them.
-# - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
-#   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
-# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
-#   a right one in its place too. So hand in also what is only half done.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers, shapes
+#   and dtypes, and with all errors that the docstring promises. It asks for nothing beyond the
+#   docstring, the text and the part that you see.
+# - A mistake in one part costs no points in another: when your work is graded, what stands on a
+#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
 # - What you wrote in earlier homeworks is in `course_lib` now: attention, masks, positions, norms.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
+#   fails; if your work is half done, go on below it by hand.
 #
 # **If you are stuck,** print the shapes of what goes into the cache and of what comes out. Then
 # look at [Common mistakes](book:kv-caching#kv-caching-common-mistakes) in the chapter.

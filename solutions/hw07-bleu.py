@@ -33,14 +33,15 @@
 #   first what is wrong, and mostly gives a hint. Long ones are folded: a click opens them.
 # - Most tests have a hidden part, which runs when your work is graded, with other sentences. It
 #   asks for nothing beyond the docstring, the text and the part that you see.
-# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
-#   a right one in its place too. So hand in also what is only half done.
+# - A mistake in one part costs no points in another: when your work is graded, what stands on a
+#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
 # - **The rule of this homework:** the counting is yours. An exercise that leads to the standard
 #   tool, `sacrebleu` (its `BLEU`, `corpus_bleu`, `raw_corpus_bleu` or `sentence_bleu`, or anything
 #   in its `metrics`), loses the points of its tests.
 #   To compare your scores with it in a cell of your own is a good idea: it is installed with this
 #   homework. Put nothing else into that cell: where your work is graded there is no `sacrebleu`.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
+#   fails; if your work is half done, go on below it by hand.
 #
 # **If you are stuck,** take a sentence of four words and count with a pencil. Then look at
 # [Common mistakes](book:bleu#bleu-common-mistakes) in the chapter.

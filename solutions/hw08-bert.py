@@ -42,9 +42,10 @@
 # - Random numbers come from the `generator` that is handed in: `torch.rand(...,
 #   generator=generator)`. So the same generator gives the same result, and experiments can be
 #   repeated.
-# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
-#   a right one in its place too. So hand in also what is only half done.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+# - A mistake in one part costs no points in another: when your work is graded, what stands on a
+#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
+#   fails; if your work is half done, go on below it by hand.
 #
 # **If you are stuck,** look at [Common mistakes](book:bert#bert-common-mistakes) in the chapter.
 

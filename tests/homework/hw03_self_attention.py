@@ -646,7 +646,7 @@ MISTAKES: tuple[Submission, ...] = (
         "always float32",
         (SCORES, "    query, key, value = query.float(), key.float(), value.float()\n" + SCORES),
         lost="inputs",
-        hint="make new tensors with the dtype of the inputs:",
+        hint="do not cast, and make new tensors with query.dtype",
     ),
     attention(
         "view of what is not contiguous",
@@ -776,7 +776,7 @@ MISTAKES: tuple[Submission, ...] = (
         "causal_mask",
         (("dtype=torch.bool, device=device)", "dtype=torch.bool)"),),
         lost="values",
-        hint="make the mask on device",
+        hint="causal_mask does not use its argument device",
     ),
     mistake(
         "fewer keys than queries accepted",
@@ -1055,7 +1055,7 @@ MISTAKES: tuple[Submission, ...] = (
             "self.key_projection = self.query_projection",
         ),
         lost="parameters values gradients",
-        hint="make a new nn.Linear for each projection; a copy starts as",
+        hint="make four nn.Linear in __init__",
     ),
     layer(
         "a dropout that never rests",
