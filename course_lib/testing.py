@@ -119,8 +119,7 @@ def assert_close(
     if not where:
         raise CheckFailure(f"{what} differs from what is expected", detail=numbers, hint=hint)
     raise CheckFailure(
-        f"{what} has the right shape {tuple(actual.shape)}, but "
-        f"{int(differs.sum())} of {differs.numel()} entries differ from what is expected",
+        f"{what}: {int(differs.sum())} of {differs.numel()} entries differ from what is expected",
         detail=f"first at {list(where)}: {numbers}",
         hint=hint,
     )

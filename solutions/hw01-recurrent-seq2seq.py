@@ -347,7 +347,7 @@ assert_close(
         / 2,
         "the reset gate does nothing": (torch.tensor([[4.0, 8.0]]).tanh().to(device) + hidden) / 2,
     },
-    hint="n = tanh(W_n x + r * (U_n h)); if the check of the update gate fails too, begin there",
+    hint="n = tanh(W_n x + r * (U_n h))",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.recurrent_cells import GRUCell as ReferenceCell
@@ -416,7 +416,7 @@ ours.load_state_dict(
     }
 )
 x, hidden = torch.randn(2, 3).to(device), torch.randn(2, 5).to(device)
-hint = "the checks of the update gate and of the reset gate come first: mend those before this"
+hint = "h' = (1 - z) * n + z * h, with the gates z and r of the docstring"
 assert_keeps_inputs(ours, x, hidden, hint=in_place)
 assert_close(ours(x, hidden), theirs(x, hidden), what="the next state", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -773,10 +773,8 @@ assert_close(
     torch.cat([memory[:, 4, :4], memory[:, 0, 4:]], dim=-1),
     what="context",
     mistakes={
-        "both halves are taken at the last step; backwards, the last is the first "
-        "(or the backward states are not beside their own steps: see the test of these)": memory[
-            :, 4
-        ],
+        "both halves are taken at the last step; backwards, the last is the first, or else "
+        "the backward states are not beside their own steps": memory[:, 4],
     },
     hint="the forward state at the last real step, and then the backward state at the first step",
 )
@@ -1059,13 +1057,12 @@ tokens = torch.randint(7, (4,)).to(device)
 context, state = torch.randn(4, 5).to(device), torch.randn(4, 5).to(device)
 context.requires_grad_()
 y, weight, bias = decoder.embedding(tokens), decoder.output.weight, decoder.output.bias
-comes_first = "the check of the start comes first: the decoder's parts are not as they should be"
 for part, shape, what in (
     (y, (4, 5), "the embedding"), (weight, (7, 15), "weight of output"), (bias, (7,), "its bias")
 ):  # fmt: skip
-    assert_shape(part, shape, what=what, hint=comes_first)
+    assert_shape(part, shape, what=what)
 expected_state = decoder.cell(torch.cat([y, context], dim=-1), state.clone())
-assert_shape(expected_state, (4, 5), what="the cell's state", hint=comes_first)
+assert_shape(expected_state, (4, 5), what="the cell's state")
 result = decoder.step(tokens.clone(), state.clone(), context.clone())
 logits, new_state = pair_from(result, in_order)
 assert_close(
@@ -1144,7 +1141,7 @@ def by_steps(next_tokens, next_state=lambda old, new: new, state=None):
         result = decoder.step(tokens.clone(), state.clone(), context.clone())
         after, new = pair_from(result, "logits, state")
         for part, width in ((after, 7), (new, 5)):
-            assert_shape(part, (4, width), what="result of step", hint="its own check comes first")
+            assert_shape(part, (4, width), what="result of step")
         logits.append(after)
         state = next_state(state, new)
         tokens = next_tokens(t + 1, after) if t < 5 else None
@@ -1158,7 +1155,9 @@ def the_true_one(t, logits):
 
 expected = by_steps(the_true_one)
 if bool((expected == expected[:, :1]).all()):
-    raise CheckFailure("every step gives the same logits", hint="see the test of the step")
+    raise CheckFailure(
+        "every step gives the same logits", hint="hand the new state on to the next step"
+    )
 logits = decoder(tgt.clone(), context.clone())
 zeros = torch.zeros(4, 5).to(device)
 assert_close(
@@ -1479,7 +1478,7 @@ assert_close(
         # After "the" all logits are larger by 9.
         "these are logits; take their log_softmax": torch.tensor(math.log(probability) + 9.0),
     },
-    hint="the test of the tokens comes first; then add up the log_softmax of each of them",
+    hint="add up the log_softmax of each of them",
 )
 assert_plain(score, "the log-probability")
 ### BEGIN HIDDEN TESTS
@@ -1494,13 +1493,13 @@ for limit, ends_at in ((3, 9), (12, 5)):
         terms.append(logits.log_softmax(dim=-1).max())
         bare.append(logits.max())
     terms, bare = torch.stack(terms), torch.stack(bare)
-    too_few = "the tokens are too few, and so are the terms: the test of the tokens comes first"
+    too_few = "the tokens are too few, and so are the terms"
     last_missing = "the last token counts too, also where it is the end token"
     assert_close(
         number_from(score, "log-probability"),
         terms.sum().float(),
         what="log-probability",
-        hint="the test of the tokens comes first; then add up the log_softmax of each of them",
+        hint="add up the log_softmax of each of them",
         mistakes={
             "these are logits; log_softmax makes log-probabilities of them": bare.sum().float(),
             "this is the mean; add up": terms.mean().float(),
@@ -2088,9 +2087,7 @@ def assert_verdict(language, output, reference, expected, why, alpha=0.0):
     by_scores = "search" if of_reference > of_output else "model"
     hint = "the verdicts are 'none', 'search' and 'model', in small letters"
     if output != reference and verdict == by_scores:
-        hint = (
-            f"{verdict!r} is what your scores say, and they are wrong: see the test of the scores"
-        )
+        hint = f"{verdict!r} is what your scores say, and they are wrong"
     elif verdict in ("none", "search", "model"):
         hint = f"{verdict!r} is wrong here: {why}"
     assert_equal(verdict, expected, what="the verdict", hint=hint)

@@ -281,7 +281,7 @@ layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().i
 query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 5, 6).to(device)
 keys = F.linear(memory, layer.key_projection.weight)
 scores = layer.align(query, keys).detach()  # whether they are right is the business of its check
-assert_shape(scores, (3, 4, 5), what="scores", hint="the check of the scores comes first")
+assert_shape(scores, (3, 4, 5), what="scores")
 expected_weights = torch.softmax(scores, dim=-1)
 expected = expected_weights @ memory
 over_queries = torch.softmax(scores, dim=-2)
@@ -328,17 +328,16 @@ assert_close(
         "the mask is inverted; True means may attend": ~mask.expand(2, 6, 7),
         "the mask changes nothing": torch.ones(2, 6, 7, dtype=torch.bool).to(device),
     },
-    hint="the test of values comes first; then: what the mask hides gets no weight, and the rest "
-    "gets some",
+    hint="what the mask hides gets no weight, and the rest gets some",
 )
-hint = "if the test of values passes: mask the scores, before the softmax"
+hint = "mask the scores, before the softmax"
 assert_rows_sum_to_one(weights, hint=hint)
 ### BEGIN HIDDEN TESTS
 layer = AdditiveAttention(6, 6, 6).to(device)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
 query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 5, 6).to(device)
 scores = layer.align(query, F.linear(memory, layer.key_projection.weight)).detach()
-assert_shape(scores, (3, 4, 5), what="scores", hint="the check of the scores comes first")
+assert_shape(scores, (3, 4, 5), what="scores")
 per_query = torch.rand(3, 4, 5) < 0.5
 per_query[..., 0], per_query[..., 1] = True, False
 per_key = torch.tensor([True, False, True, True, False]).expand(3, 1, 5)
@@ -358,7 +357,7 @@ for mask in (per_query.to(device), per_key.to(device)):
     }
     result = layer(query, memory, mask, return_weights=True)
     contexts, weights = pair_from(result, "contexts, weights", (3, 4, 6), (3, 4, 5))
-    hint = "the check of values comes first; then: set hidden scores to -inf, before the softmax"
+    hint = "set hidden scores to -inf, before the softmax"
     assert_close(weights, expected_weights, what="weights", mistakes=mistakes, hint=hint)
     mistakes = {words: wrong @ memory for words, wrong in mistakes.items()}
     hint = "the context is weights @ memory"
@@ -375,12 +374,12 @@ layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
 query, memory = torch.randn(2, 3, 5).to(device), torch.randn(2, 7, 5).to(device)
 mask = torch.tensor([[True], [False], [True]]).expand(2, 3, 7).to(device)  # query 1 sees nothing
 contexts = layer(query, memory, mask)
-assert_shape(contexts, (2, 3, 5), what="contexts", hint="the test of values comes first")
+assert_shape(contexts, (2, 3, 5), what="contexts")
 assert_close(
     contexts[:, 1],
     torch.zeros(2, 5).to(device),
     what="context of the query that sees nothing",
-    hint="the tests of values and of the mask come first; then: the softmax of a row of -inf is "
+    hint="the softmax of a row of -inf is "
     "NaN, so set the weights that the mask hides to 0 after it",
 )
 ### BEGIN HIDDEN TESTS
@@ -466,8 +465,7 @@ assert_close(
 layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
 query, memory = (torch.randn(2, 6, 5).to(device).requires_grad_() for _ in range(2))
 contexts = layer(query.clone(), memory.clone())
-comes_first = "the check of values comes first"
-assert_shape(contexts, (2, 6, 5), what="contexts", hint=comes_first)
+assert_shape(contexts, (2, 6, 5), what="contexts")
 contexts.square().sum().backward()
 for name, tensor in (
     ("the query", query),
@@ -486,7 +484,7 @@ def assert_no_nan_flows_back(layer, query, memory):
     mask[1] = False
     leaf = query.detach().clone().requires_grad_()
     contexts = layer(leaf.clone(), memory.detach(), mask.expand(len(query), -1, -1).to(device))
-    assert_shape(contexts, query.shape, what="contexts with a mask", hint=comes_first)
+    assert_shape(contexts, query.shape, what="contexts with a mask")
     contexts.sum().backward()
     hint = "set hidden scores by masked_fill or where: they keep NaN out, adding -inf does not"
     assert_shape(leaf.grad, query.shape, what="gradient of the query", hint=hint)
@@ -516,7 +514,7 @@ def with_weights(query, memory):
 def by_hand(query, memory):
     """Return the contexts from the layer's own scores."""
     scores = layer.align(query, F.linear(memory, layer.key_projection.weight))
-    assert_shape(scores, (3, 4, 5), what="scores", hint="the check of the scores comes first")
+    assert_shape(scores, (3, 4, 5), what="scores")
     return torch.softmax(scores, dim=-1) @ memory
 
 
@@ -524,7 +522,7 @@ runs = []
 for attend in (by_hand, in_one, with_weights):
     leaves = [tensor.clone().to(device).requires_grad_() for tensor in (query, memory)]
     contexts = attend(*(leaf.clone() for leaf in leaves))
-    assert_shape(contexts, (3, 4, 6), what="contexts", hint=comes_first)
+    assert_shape(contexts, (3, 4, 6), what="contexts")
     if not contexts.requires_grad:
         raise CheckFailure("no gradient flows back", hint=hint)
     (contexts * upstream).sum().backward()
@@ -784,7 +782,7 @@ state = make_state(decoder, 3, 5, 6, 6)
 tokens = torch.randint(7, (3, 1)).to(device)
 _, new_state = take_step(decoder, tokens, state)
 y = decoder.embedding(tokens[:, 0])
-assert_shape(y, (3, 6), what="the embedding", hint="the check of the start comes first")
+assert_shape(y, (3, 6), what="the embedding")
 context = context_from(decoder, state.hidden, state)
 
 
@@ -839,9 +837,8 @@ decoder.attention.load_state_dict(
 state = make_state(decoder, 3, 5, 6, 6)
 tokens = torch.randint(7, (3, 1)).to(device)
 logits, new_state = take_step(decoder, tokens, state)
-comes_first = "the check of the state comes first"
 y, new = decoder.embedding(tokens[:, 0]), new_state.hidden
-assert_shape(y, (3, 6), what="the embedding", hint="the check of the start comes first")
+assert_shape(y, (3, 6), what="the embedding")
 
 
 def look(query):
@@ -863,8 +860,7 @@ assert_close(
     logits,
     expected,
     what="logits",
-    hint=f"{comes_first}; then: the output layer reads [s; y; c], the new state, the embedding and "
-    "the context",
+    hint="the output layer reads [s; y; c], the new state, the embedding and the context",
     mistakes={
         "the output layer reads the old state; give it the new one": logits_of(
             state.hidden, y, context
@@ -921,7 +917,7 @@ def by_steps(next_tokens, next_state=lambda old, new: new):
     tokens, state, logits = tgt[:, :1], begin, []
     for t in range(6):
         after, new = take_step(decoder, tokens, state)
-        assert_shape(after, (3, 1, 7), what="logits of a step", hint="their check comes first")
+        assert_shape(after, (3, 1, 7), what="logits of a step")
         logits.append(after)
         state = next_state(state, new)
         tokens = next_tokens(t + 1, after) if t < 5 else None
@@ -935,7 +931,10 @@ def the_true_one(t, logits):
 
 expected, last = by_steps(the_true_one)
 if bool((expected == expected[:, :1]).all()):
-    raise CheckFailure("every step gives the same logits", hint="see the check of the logits")
+    raise CheckFailure(
+        "every step gives the same logits",
+        hint="the output layer reads the new state, the embedding and the context",
+    )
 mistakes = {
     "each step reads its own guess; with teacher forcing it reads tgt[:, t]": by_steps(
         lambda t, logits: logits.argmax(-1)
@@ -960,8 +959,7 @@ slope = decoder.bridge.weight.grad
 if slope is None or not bool(slope.abs().sum() > 0):
     raise CheckFailure(
         "from the last step no gradient reaches the bridge",
-        hint="if the check of the start passes: detach() between two steps cuts backpropagation "
-        "through time",
+        hint="detach() between two steps cuts backpropagation through time",
     )
 # The encoder learns from the decoder: by the context, the keys and the averages of the memory.
 encoded = replace(
@@ -1023,8 +1021,7 @@ assert_close(
     weights[:, :1],
     first,
     what="weights of the first step",
-    hint="the tests of start and forward come first; then: row 0 is that of the first step, whose "
-    f"query is the first state; {wants}",
+    hint=f"row 0 is that of the first step, whose query is the first state; {wants}",
     mistakes={f"the attention looks at padding; {wants}": unmasked},
 )
 ### BEGIN HIDDEN TESTS
@@ -1046,8 +1043,7 @@ assert_close(
     weights,
     rows[:, :6],
     what="weights",
-    hint="the check of forward comes first; then: row t holds the weights of step t, whose query "
-    "is the state before it",
+    hint="row t holds the weights of step t, whose query is the state before it",
     mistakes={
         "one step too late: row t belongs to the state before step t": rows[:, 1:],
         "each row is that of the first step": rows[:, :1].expand(-1, 6, -1),
@@ -1073,10 +1069,9 @@ changed = Encoded(
 )
 tgt = torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device)
 before, after = decoder(tgt, encoded), decoder(tgt, changed)
-comes_first = "the test of forward comes first"
-assert_shape(before, (2, 3, 11), what="logits", hint=comes_first)
+assert_shape(before, (2, 3, 11), what="logits")
 hint = (
-    "the tests of start and of weights come first; then: hand the attention state.mask with a "
+    "hand the attention state.mask with a "
     "dimension more, and let nothing but the attention and its keys read the memory"
 )
 if not looks_at_padding(decoder, encoded, changed):
@@ -1086,7 +1081,7 @@ decoder = AttentionDecoder(7, 6, 6, 6).to(device)
 encoded = make_encoded(4, 5, 6)
 tgt = torch.randint(7, (4, 6)).to(device)
 before = decoder(tgt, encoded)
-assert_shape(before, (4, 6, 7), what="logits", hint=comes_first)
+assert_shape(before, (4, 6, 7), what="logits")
 changed = Encoded(
     memory=torch.where(encoded.mask[:, :, None], encoded.memory, torch.randn(4, 5, 6).to(device)),
     context=encoded.context,
@@ -1097,7 +1092,7 @@ if not looks_at_padding(decoder, encoded, changed):
     assert_close(after, before, what="logits after a change of padding", hint=hint)
 changed = Encoded(memory=encoded.memory + 1.0, context=encoded.context, mask=encoded.mask)
 after = decoder(tgt, changed)
-assert_shape(after, before.shape, what="logits", hint=comes_first)
+assert_shape(after, before.shape, what="logits")
 if after.dtype == before.dtype and torch.allclose(after, before):
     raise CheckFailure(
         "a change of the memory changes nothing", hint="each step looks at the memory"
@@ -1227,7 +1222,7 @@ assert_close(
         "what has no true key is counted as right": torch.tensor(0.25),
         "this is the number of the wrong ones; divide by how many count": torch.tensor(1.0),
     },
-    hint="the test of values comes first; then: divide by how many queries have a true key",
+    hint="divide by how many queries have a true key",
 )
 ### BEGIN HIDDEN TESTS
 # Two rows with different numbers of queries that count: 1 of 1, and 1 of 4.
@@ -1243,7 +1238,7 @@ assert_close(
     number_from(error),
     torch.tensor(0.4),
     what="alignment error",
-    hint="the check of values comes first; then: divide by how many queries have a true key",
+    hint="divide by how many queries have a true key",
     mistakes={
         "what has no true key is counted as wrong": torch.tensor(0.7),
         "what has no true key is counted as right": torch.tensor(0.2),

@@ -76,9 +76,7 @@ torch.set_num_threads(1)  # tensors this small: more threads would only wait for
 tell_what_passes()  # a line under each test cell that ran to its end
 
 
-def checked(
-    result, shape, *, dtype=torch.float32, what="output", hint="the test of shapes comes first"
-):
+def checked(result, shape, *, dtype=torch.float32, what="output"):
     """Give what was returned, once its shape, its dtype and its finiteness are known."""
     assert_shape(result, shape, what=what, hint=hint)
     assert_close(result, result.detach().nan_to_num().to(dtype), what=what, hint=hint)
@@ -239,8 +237,7 @@ assert_close(
             device
         ),
     },
-    hint="the test of values comes first; then: divide the scores by sqrt(head_dim), head_dim "
-    "being the width of a query",
+    hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.attention import (
@@ -268,8 +265,7 @@ for what, output in (("output", alone), ("output with return_weights", as_pair(p
         output,
         expected,
         what=what,
-        hint="the checks of shapes and of values come first; then: divide the scores by "
-        "sqrt(head_dim), head_dim being the width of a query",
+        hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
         mistakes={
             "the scores are not scaled; divide them by sqrt(head_dim)": with_scores(scores),
             "the scores are divided by head_dim; take its square root": with_scores(scores / 16),
@@ -306,8 +302,7 @@ assert_close(
         "the mask is added to the scores, so that it hides nothing: fill them with -inf where it "
         "is False": torch.tensor([[(28 * math.e + 600) / (4 * math.e + 6)]]).to(device),
     },
-    hint="the tests of values and of scaling come first; then: a hidden score counts for nothing, "
-    "and the softmax comes after that",
+    hint="a hidden score counts for nothing, and the softmax comes after that",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.attention import (
@@ -323,7 +318,7 @@ mask_per_key = torch.tensor([[True, False, True, True, False]])  # broadcasts to
 inverted = "the mask is inverted; True means may attend"
 too_late = "the weights that are left do not sum to 1: mask the scores, before the softmax"
 zero_score = "a hidden score is set to 0, a score like any other: set it to -inf"
-hint = "the checks of values and of scaling come first; then: set hidden scores to -inf"
+hint = "set hidden scores to -inf"
 for mask in (mask_per_query.to(device), mask_per_key.to(device)):
     expected, expected_weights = reference_attention(query, key, value, mask, return_weights=True)
     wrong_weights = {
@@ -350,7 +345,7 @@ for mask in (mask_per_query.to(device), mask_per_key.to(device)):
 query, key, value = (torch.randn(3, 4).to(device) for _ in range(3))
 mask = torch.tensor([[True], [False], [True]]).expand(3, 3).to(device)  # query 1 sees nothing
 output = scaled_dot_product_attention(query, key, value, mask)
-assert_shape(output, (3, 4), what="output", hint="the test of shapes comes first")
+assert_shape(output, (3, 4), what="output")
 assert_close(
     output[1],
     torch.zeros(4).to(device),
@@ -370,7 +365,7 @@ output, weights = as_pair(
 )
 alone = scaled_dot_product_attention(query, key, value, mask)
 for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alone, 6, "output")):
-    shapes = "the check of shapes comes first; with return_weights, the output before the weights"
+    shapes = "with return_weights, return the output first, then the weights"
     assert_shape(result, (3, 2, 4, width), what=what, hint=shapes)
     what = f"{what} of the query that sees nothing"
     nothing = torch.zeros(3, 2, 1, width).to(device)
@@ -387,7 +382,7 @@ for name, tensor in (("query", query), ("key", key), ("value", value)):
     assert_shape(tensor.grad, (3, 4, 1), what=f"gradient of {name}", hint="do not detach")
 mask = torch.tensor([[True], [False], [True], [True]]).expand(4, 4).to(device)
 output = scaled_dot_product_attention(query, key, value, mask)
-assert_shape(output, (3, 4, 1), what="output with a mask", hint="the test of shapes comes first")
+assert_shape(output, (3, 4, 1), what="output with a mask")
 output.sum().backward()
 not_finite = "with a query that sees nothing, the gradient of the query is not finite"
 fill = "hide scores with masked_fill or torch.where; an added -inf lets the NaN flow back"
@@ -417,7 +412,7 @@ def gradients_of(attention, return_weights):
     return [leaf.grad for leaf in leaves]
 
 
-hint = "if the test of values passes: detach(), .data, numpy() and torch.tensor() cut the gradient"
+hint = "detach(), .data, numpy() and torch.tensor() cut the gradient"
 for return_weights in (False, True):
     expected = gradients_of(reference_attention, return_weights)
     actual = gradients_of(scaled_dot_product_attention, return_weights)
@@ -428,7 +423,7 @@ query, key, value = (torch.randn(3, 4, 2).to(device).requires_grad_() for _ in r
 for return_weights in (False, True):
     result = scaled_dot_product_attention(query, key, value, mask, return_weights=return_weights)
     output = as_pair(result)[0] if return_weights else result
-    assert_shape(output, (3, 4, 2), what="output", hint="the check of shapes comes first")
+    assert_shape(output, (3, 4, 2), what="output")
     output.sum().backward()
     assert_shape(query.grad, query.shape, what="gradient of the query", hint=hint)
     if not bool(query.grad.isfinite().all()):
@@ -728,7 +723,7 @@ if torch.equal(actual["query_projection.weight"], actual["key_projection.weight"
 # The output is as wide as the input, with one row for each query
 layer = MultiHeadAttention(8, 2).to(device)
 asking, asked = torch.randn(3, 2, 8).to(device), torch.randn(3, 5, 8).to(device)
-hint = "if part 1 passes: query and key may differ in length; take each length from its own tensor"
+hint = "query and key may differ in length; take each length from its own tensor"
 assert_shape(layer(asking, asked, asked), (3, 2, 8), what="output", hint=hint)
 ### BEGIN HIDDEN TESTS
 layer = MultiHeadAttention(12, 3).to(device)
@@ -747,8 +742,7 @@ assert_close(
     layer(token, token, token),
     expected,
     what="output for a single token",
-    hint="if the tests of part 1 pass: only the value reaches the output here, through "
-    "value_projection, then output_projection",
+    hint="only the value reaches the output here, through value_projection, then output_projection",
     mistakes={
         "output_projection is not used": value,
         "value_projection is not used": layer.output_projection(token),
@@ -766,8 +760,7 @@ assert_close(
     student(query, key, value),
     reference(query, key, value),
     what="output for a single key",
-    hint="if the checks of part 1 pass: only the value reaches the output here, through "
-    "value_projection, then output_projection",
+    hint="only the value reaches the output here, through value_projection, then output_projection",
     mistakes={
         "output_projection is not used": projected,
         "value_projection is not used": reference.output_projection(value),
@@ -796,7 +789,7 @@ assert_close(
     layer(tokens, tokens, value),
     torch.tensor([[[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0]]]).to(device),
     what="output",
-    hint="if the tests of part 1 and of the projections pass: head h reads the columns from "
+    hint="head h reads the columns from "
     "h * head_dim up to (h + 1) * head_dim of what each projection returns",
     mistakes={
         "the values are made from query or key; make them from value": tokens,
@@ -854,7 +847,7 @@ assert_close(
     student(tokens, tokens, value),
     reference(tokens, tokens, value),
     what="output",
-    hint="if the checks of part 1 and of the projections pass: head h reads the columns from "
+    hint="head h reads the columns from "
     "h * head_dim up to (h + 1) * head_dim of what each projection returns",
     mistakes={
         no_heads: undivided,
@@ -879,7 +872,7 @@ if not (isinstance(pair, tuple | list) and len(pair) == 2):
 output, weights = pair
 assert_shape(output, (3, 5, 8), what="output", hint="return the output first, then the weights")
 assert_shape(weights, (3, 2, 5, 5), what="weights", hint="one set of weights for each head")
-own_weights = "if the tests of part 1 pass: return the weights as your attention gives them"
+own_weights = "return the weights as your attention gives them"
 assert_rows_sum_to_one(weights, hint=own_weights)
 layer = MultiHeadAttention(6, 2).to(device)
 state = {name: torch.zeros_like(tensor) for name, tensor in layer.state_dict().items()}
@@ -908,8 +901,7 @@ assert_close(
     layer(tokens, tokens, value),
     expected,
     what="output for head_dim 3",
-    hint="if the tests of the projections and of the heads pass: each head gives what "
-    "scaled_dot_product_attention makes of its own columns",
+    hint="each head gives what scaled_dot_product_attention makes of its own columns",
     mistakes={
         f"divided by the root of d_model: {right_root}": scaled_by(6**0.5),
         f"divided by the root of d_model as well: {right_root}": scaled_by(18**0.5),
@@ -975,14 +967,11 @@ for title, inputs in (
     output, weights = as_pair(student(query, key, value, return_weights=True))
     lengths = "a weight for each query and each key; take each length from its own tensor"
     assert_shape(weights, expected_weights.shape, what=f"weights in {title}", hint=lengths)
-    hint = (
-        "if the checks of part 1, of the projections and of the heads pass: the scores are those "
-        "of query_projection(query) and key_projection(key)"
-    )
+    hint = "the scores are those of query_projection(query) and key_projection(key)"
     assert_close(
         weights, expected_weights, what=f"weights in {title}", hint=hint, mistakes=wrong_weights
     )
-    hint = "if the checks of part 1, of the projections and of the heads pass: weights @ values"
+    hint = "weights @ values"
     for what, result in (("with return_weights", output), ("alone", student(query, key, value))):
         assert_close(
             result, expected, what=f"output in {title}, {what}", hint=hint, mistakes=wrong_output
@@ -1043,14 +1032,12 @@ is_real = torch.tensor([[True, True, True, False, False]]).to(device)
 mask = is_real[:, None, None]  # (1, 1, 1, key_len): the last two keys are hidden
 changed = tokens.clone()
 changed[:, 3:] += 1.0
-part_1 = "the test of shapes comes first, and those of part 1"
-before = checked(layer(tokens, tokens, tokens, mask), (3, 5, 8), hint=part_1)
+before = checked(layer(tokens, tokens, tokens, mask), (3, 5, 8))
 assert_close(
     layer(tokens, changed, changed, mask),
     before,
     what="output after a change of hidden keys",
-    hint="if the test of heads passes: hand the mask on as it is to scaled_dot_product_attention, "
-    "whose own test of masks comes first",
+    hint="hand the mask on as it is to scaled_dot_product_attention",
 )
 four = (
     "a layer with heads takes masks of four dimensions: see check_mask. Two could be meant as "
@@ -1067,7 +1054,7 @@ assert_raises(ValueError, layer, tokens, tokens, tokens, mask[0, 0], hint=four)
 enlarging = "a mask for four sentences would make four outputs of one: see check_mask"
 assert_raises(ValueError, layer, tokens[:1], tokens[:1], tokens[:1], mask, hint=enlarging)
 changed = torch.where(is_real[:, :, None], tokens, torch.randn(4, 5, 12).to(device))
-before = checked(layer(tokens, tokens, tokens, mask), (4, 5, 12), hint=part_1)
+before = checked(layer(tokens, tokens, tokens, mask), (4, 5, 12))
 assert_close(
     layer(tokens, changed, changed, mask),
     before,
@@ -1076,7 +1063,7 @@ assert_close(
 )
 changed = tokens.clone()
 changed[:, 0] += 1.0
-after = checked(layer(tokens, changed, changed, mask), (4, 5, 12), hint=part_1)
+after = checked(layer(tokens, changed, changed, mask), (4, 5, 12))
 if torch.allclose(after, before):
     raise CheckFailure(
         "a change of a key that may be attended to changes nothing", hint="True means may attend"
@@ -1103,7 +1090,7 @@ tokens = torch.randn(3, 5, 8).to(device)
 checked(layer(tokens, tokens, tokens), (3, 5, 8)).square().sum().backward()
 for name in ("query", "key", "value", "output"):
     weight = getattr(layer, f"{name}_projection").weight
-    hint = "if the tests of part 1 pass: is it used, and nothing detached on the way?"
+    hint = "is it used, and nothing detached on the way?"
     assert_shape(weight.grad, (8, 8), what=f"gradient of {name}_projection", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
@@ -1129,7 +1116,7 @@ def inputs_after(layer):
 for name, ours, theirs in zip(
     ("query", "key and value"), inputs_after(reference), inputs_after(student), strict=True
 ):
-    hint = "if the test of values passes: detach(), .data and numpy() cut the gradient"
+    hint = "detach(), .data and numpy() cut the gradient"
     assert_close(theirs.grad, ours.grad, what=f"gradient of {name}", hint=hint)
 for name in ("query_projection", "key_projection", "value_projection", "output_projection"):
     expected, actual = getattr(reference, name), getattr(student, name)

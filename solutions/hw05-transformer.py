@@ -1077,7 +1077,7 @@ for norm_position in ("pre", "post"):
         looked_at(model(src, tgt), (3, 5, 13), "the logits")[real],
         reference(src, tgt)[real],
         what=f"the logits of real tokens with {norm_position}",
-        hint="mend the layers, the masks and the checks above before this",
+        hint="embedding and positions, then the layers with their masks, then the projection",
         mistakes={words: wrong[real] for words, wrong in mistakes.items()},
     )
 ### END HIDDEN TESTS
@@ -1522,7 +1522,7 @@ for padding in (0, 4):  # at first there is none
         expected,
         what="the loss of a batch with padding" if padding else "the loss",
         hint="the model reads tgt[:, :-1], the loss compares with tgt[:, 1:]; smoothing and pad_id "
-        "go to the loss; if that fails its own tests, mend it first",
+        "go to the loss",
         mistakes={
             "padding leaks into the loss: ignore_index=pad_id": (
                 reference_loss(logits, said, smoothing=smoothing)
@@ -1598,7 +1598,7 @@ for name in sorted(expected):  # how long the whole is, is the business of clipp
     found = looked_at(actual.get(name), expected[name].shape, f"the gradient of {name}")
     if not torch.allclose(found / length, expected[name] / size, rtol=1e-3, atol=1e-5):
         added = "gradients add up: zero_grad() before backward(), in each step"
-        other = "if the test of the loss passes: backward() on the loss itself, before step()"
+        other = "backward() on the loss itself, before step()"
         raise CheckFailure(
             f"when the optimizer steps, the gradient of {name} is not the loss's",
             hint=added if length > 3 * size else other,
@@ -1783,10 +1783,7 @@ def number(result, what):
 
 losses = [number(training_step(model, optimizer, src, tgt), "a loss") for _ in range(20)]
 if not losses[-1] < losses[0] - 1:
-    raise CheckFailure(
-        "eight sentences are not learnt by heart in twenty steps",
-        hint="if a test above complains, mend that first",
-    )
+    raise CheckFailure("eight sentences are not learnt by heart in twenty steps")
 ### BEGIN HIDDEN TESTS
 from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
 from course_lib.training.schedules import inverse_sqrt as reference_schedule

@@ -508,7 +508,6 @@ assert_raises(TypeError, mask_tokens, token_ids.int(), **rest, vocab_size=20, hi
 # Of the chosen tokens, 80 % become [MASK], 10 % a random token, 10 % stay
 token_ids = torch.randint(5, 1000, (40, 50)).to(device)
 settings = {"mask_id": 4, "vocab_size": 1000, "special_ids": [0, 1, 2, 3]}
-mend = "if corrupt_tokens fails its tests, mend that first"
 USUAL_SHARES = {  # masked, replaced and kept, of the chosen, in percent
     (100, 0, 0): "every chosen token is masked: draw a fate for each, evenly from 0 to 1",
     (0, 100, 0): "every chosen token is replaced: 80 % become [MASK]",
@@ -538,13 +537,13 @@ def assert_fates(token_ids, changed, chosen, *, slack, hint=""):
         own = "hand corrupt_tokens a fate for each token, drawn evenly from 0 to 1"
         raise CheckFailure(
             f"{found.format(*shares)}; expected about 80, 10 and 10",
-            hint=f"{mend}; then: {hint or [*known, own][0]}",
+            hint=hint or [*known, own][0],
         )
 
 
 def assert_all_chosen(labels):
     """Check that with probability 1 every token is chosen, as none is special here."""
-    hint = f"the test of who is chosen comes first; {mend}"
+    hint = "a token is chosen with the probability that is asked for, unless it is special"
     all_chosen = torch.ones_like(labels, dtype=torch.bool)
     assert_close(labels != -100, all_chosen, what="who is chosen with probability 1", hint=hint)
 
@@ -570,10 +569,10 @@ changed, labels = as_pair(
 chosen = labels != -100
 two_draws = "who is chosen and what becomes of it are two draws, with new numbers for the second"
 assert_fates(token_ids, changed, chosen, slack=2, hint=two_draws)
-hint = f"only chosen tokens may change; {mend}"
+hint = "only chosen tokens may change"
 kept, everywhere = changed == token_ids, torch.ones_like(chosen)
 assert_close(kept | chosen, everywhere, what="where tokens stay if not chosen", hint=hint)
-hint = f"a label is what the token was, not what it became; {mend}"
+hint = "a label is what the token was, not what it became"
 assert_close(labels[chosen], token_ids[chosen], what="labels of chosen tokens", hint=hint)
 token_ids = torch.randint(5, 15, (50, 100)).to(device)
 settings = {"mask_id": 4, "vocab_size": 15, "special_ids": [0, 1, 2, 3]}
@@ -1039,8 +1038,7 @@ segments = (torch.arange(7) > 3).long().expand(4, 7).to(device)
 
 def embedded(tokens, segments):
     """Give what the student's own embeddings make of tokens."""
-    hint = "if BertEmbeddings fails its tests, mend that first"
-    return checked(student.embeddings(tokens, segments), (4, 7, 12), what="embeddings", hint=hint)
+    return checked(student.embeddings(tokens, segments), (4, 7, 12), what="embeddings")
 
 
 def expected_logits(tokens, segments, mask, **otherwise):
@@ -1080,7 +1078,7 @@ assert_close(
     },
 )
 one_segment = expected_logits(tokens, none, mask)
-hint = "without segment_ids all tokens are in segment 0; if BertEmbeddings fails, mend that first"
+hint = "without segment_ids all tokens are in segment 0"
 assert_close(student(tokens), one_segment, what="logits for one segment", hint=hint)
 config = BertConfig(vocab_size=50, num_layers=1, d_model=64, num_heads=2, d_ff=64, init_std=0.3)
 for name, tensor in SentenceClassifier(config, 8).state_dict().items():
@@ -1254,7 +1252,7 @@ assert_close(
     torch.tensor(losses),
     expected,
     what="losses",
-    hint="if the losses of the first test are right, the steps are not AdamW's: see the docstring",
+    hint="the loss of each batch before its step, which is AdamW's: see the docstring",
     mistakes={words: trained(**otherwise)[0] for words, otherwise in mistakes.items()},
 )
 hint = "the losses are right, but not what the last step makes of the model"
@@ -1273,7 +1271,7 @@ config = BertConfig(
 classifier = SentenceClassifier(config, 2).to(device)
 losses = fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
 texts, labels = draw_texts(400)
-logits = checked(classifier(texts), (400, 2), what="logits", hint="see the test of values")
+logits = checked(classifier(texts), (400, 2), what="logits")
 accuracy = float((logits.argmax(-1) == labels).double().mean())
 print(f"accuracy on new texts: {accuracy:.0%}")
 if accuracy < 0.65:
@@ -1283,10 +1281,10 @@ classifier = SentenceClassifier(config, 2).to(device)
 start = {name: tensor.clone() for name, tensor in classifier.state_dict().items()}
 fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
 texts, labels = draw_texts(400)
-logits = checked(classifier(texts), (400, 2), what="logits", hint="see the test of values")
+logits = checked(classifier(texts), (400, 2), what="logits")
 accuracy = float((logits.argmax(-1) == labels).double().mean())
 if accuracy < 0.65:
-    raise CheckFailure("too few of new texts are right", hint="does the test of steps pass?")
+    raise CheckFailure("too few of new texts are right", hint="does fine_tune take its steps?")
 for name, tensor in classifier.state_dict().items():
     # What else the embeddings hold is the business of their own checks.
     is_asked = name == "embeddings.tokens.weight" or not name.startswith("embeddings.")

@@ -104,6 +104,23 @@ def test_every_check_says_what_it_checks_and_where_to_read(homework):
         assert not page.exists() or f"({anchor})=" in page.read_text(encoding="utf-8"), cell.read
 
 
+OF_OTHER_TESTS = re.compile(r"begin there|fails? too|see the (test|check)|\b(test|check)s? of\b")
+
+
+@each_homework
+def test_no_hint_speaks_of_other_tests(homework):
+    """Which of them fail, the notebook itself says: ``course_lib.notebook_tests``."""
+    texts = [
+        node.value
+        for cell in load_homework(homework).cells
+        if cell.kind in (CellKind.SETUP, CellKind.TEST)
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    assert len(texts) > 100
+    assert not [text for text in texts if OF_OTHER_TESTS.search(text)]
+
+
 # ---- right and wrong ----
 
 
