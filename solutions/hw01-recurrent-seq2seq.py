@@ -64,6 +64,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.checked_results import as_number, as_pair
 from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
     CheckFailure,
@@ -504,9 +505,7 @@ def attempt(function, *args, **kwargs):
 
 def pair_from(result, names):
     """Return both parts of a result, or say that it is no pair."""
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise CheckFailure("the result should be a pair", hint=f"return {names}")
-    return result
+    return as_pair(result, "the result should be a pair", hint=f"return {names}")
 
 
 def read(function, x, lengths, layers, d_hidden):
@@ -1212,6 +1211,7 @@ assert_close(
 
 # %% setup="tiny-languages"
 BOS, EOS = 0, 1
+in_nats = "a float, in nats"
 of_a_row = "a token is its place in a row of logits, from 0 to vocab_size - 1"
 
 
@@ -1310,15 +1310,6 @@ def stubborn_language(second, third):
     return TinyLanguage(4, lambda tokens: row.repeat(len(tokens), 1))
 
 
-def number_from(value, what):
-    """Return a number as a tensor, or say that it is none; a tensor of one number will do."""
-    if isinstance(value, Tensor) and value.numel() == 1:
-        value = value.item()
-    if not isinstance(value, Real):
-        raise CheckFailure(f"the {what} is no number", hint="a float, in nats")
-    return torch.tensor(float(value))
-
-
 def assert_plain(value, what):
     """Check that a number, or a list of numbers, is Python's own."""
     if any(isinstance(v, Tensor) for v in [value, *(value if isinstance(value, list) else [])]):
@@ -1338,7 +1329,8 @@ def pairs_in(results, language):
     if any(isinstance(tokens, Real) for tokens, _ in results):
         raise CheckFailure("in each pair the tokens come first, and then the score")
     return [
-        (language.tokens_from(tokens), number_from(score, "score")) for tokens, score in results
+        (language.tokens_from(tokens), as_number(score, what="a score", hint=in_nats))
+        for tokens, score in results
     ]
 
 
@@ -1467,7 +1459,7 @@ result = attempt(greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_token
 _, score = pair_from(result, "tokens, log-probability")
 probability = 0.5 * 0.35 * 0.9  # "the", then "cat", then the end
 assert_close(
-    number_from(score, "log-probability"),
+    as_number(score, what="the log-probability", hint=in_nats),
     torch.tensor(math.log(probability)),
     what="log-probability",
     mistakes={
@@ -1496,7 +1488,7 @@ for limit, ends_at in ((3, 9), (12, 5)):
     too_few = "the tokens are too few, and so are the terms"
     last_missing = "the last token counts too, also where it is the end token"
     assert_close(
-        number_from(score, "log-probability"),
+        as_number(score, what="the log-probability", hint=in_nats),
         terms.sum().float(),
         what="log-probability",
         hint="add up the log_softmax of each of them",
@@ -2002,7 +1994,7 @@ def scores_from(language, output, reference, alpha):
     if not (isinstance(result, tuple | list) and len(result) == 3):
         in_words = "return verdict, output_score, reference_score"
         raise CheckFailure("the result should be three things", hint=in_words)
-    return torch.stack([number_from(score, "score") for score in result[1:]])
+    return torch.stack([as_number(score, what="a score", hint=in_nats) for score in result[1:]])
 
 
 _, of_reference = scores_from(telegrams, [2, 4, EOS], [3, 4, EOS], alpha=0.0)
@@ -2083,7 +2075,9 @@ def assert_verdict(language, output, reference, expected, why, alpha=0.0):
         in_words = "return verdict, output_score, reference_score"
         raise CheckFailure("the result should be three things", hint=in_words)
     verdict = result[0]
-    of_output, of_reference = (number_from(score, "score") for score in result[1:])
+    of_output, of_reference = (
+        as_number(score, what="a score", hint=in_nats) for score in result[1:]
+    )
     by_scores = "search" if of_reference > of_output else "model"
     hint = "the verdicts are 'none', 'search' and 'model', in small letters"
     if output != reference and verdict == by_scores:

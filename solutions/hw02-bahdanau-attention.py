@@ -53,12 +53,12 @@
 import math
 import os
 from dataclasses import replace
-from numbers import Real
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.checked_results import as_number, as_pair
 from course_lib.layers.masks import check_mask
 from course_lib.layers.recurrent_cells import GRUCell
 from course_lib.models.bahdanau import AttentionDecoderState
@@ -82,9 +82,7 @@ in_place = "operators that end in = and methods that end in _ change a tensor in
 def pair_from(result, names, first_shape, second_shape, hint=""):
     """Return both parts of a result, if they are tensors of these shapes; None stands for any."""
     hint = f"return {names}{hint and '; '}{hint}"
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise CheckFailure("return_weights=True should give a pair", hint=hint)
-    first, second = result
+    first, second = as_pair(result, "return_weights=True should give a pair", hint=hint)
     if getattr(first, "shape", None) == second_shape != getattr(second, "shape", None):
         raise CheckFailure("the pair stands the other way round", hint=hint)
     first_name, second_name = names.split(", ")
@@ -92,15 +90,6 @@ def pair_from(result, names, first_shape, second_shape, hint=""):
         assert_shape(first, first_shape, what=first_name, hint=hint)
     assert_shape(second, second_shape, what=second_name, hint=hint)
     return first, second
-
-
-def number_from(value):
-    """Return a number as a tensor, or say that it is none; a tensor of one number will do."""
-    if isinstance(value, Tensor) and value.numel() == 1:
-        value = value.item()
-    if not isinstance(value, Real):
-        raise CheckFailure("the error is no number", hint="return a share, a float from 0 to 1")
-    return torch.tensor(float(value))
 
 
 # %% [markdown]
@@ -651,9 +640,7 @@ def take_step(decoder, tokens, state):
     if isinstance(state, AttentionDecoderState):  # one of another process can't be changed here
         state = replace(state, hidden=state.hidden.clone())
     result = decoder.step(tokens, state)
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise CheckFailure("a step should give a pair", hint="return logits, state")
-    logits, new_state = result
+    logits, new_state = as_pair(result, "a step should give a pair", hint="return logits, state")
     if new_state is None or isinstance(new_state, Tensor | tuple | list | dict):
         in_words = "return logits, state: the second is an AttentionDecoderState"
         raise CheckFailure("a step gives no new state", hint=in_words)
@@ -1162,7 +1149,7 @@ def alignment_error(weights: Tensor, alignment: Tensor) -> float:
 weights = torch.tensor([[[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.2, 0.5, 0.3], [0.4, 0.3, 0.3]]])
 error = alignment_error(weights.to(device), torch.tensor([[0, 2, 0, 0]]).to(device))
 assert_close(
-    number_from(error),
+    as_number(error, what="the error", hint="return a share, a float from 0 to 1"),
     torch.tensor(0.25),  # the third query looks at key 1, and should at key 0
     what="alignment error",
     mistakes={
@@ -1191,7 +1178,7 @@ if type(error) is not float:
         hint="float(...) makes a number of a tensor",
     )
 assert_close(
-    number_from(error),
+    as_number(error, what="the error", hint="return a share, a float from 0 to 1"),
     expected,
     what="alignment error",
     hint="argmax over the keys, the last dimension, held against the alignment",
@@ -1214,7 +1201,7 @@ assert_close(
 weights = torch.tensor([[[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.2, 0.5, 0.3], [0.4, 0.3, 0.3]]])
 error = alignment_error(weights.to(device), torch.tensor([[0, 0, -1, -1]]).to(device))
 assert_close(
-    number_from(error),
+    as_number(error, what="the error", hint="return a share, a float from 0 to 1"),
     torch.tensor(0.5),
     what="alignment error",
     mistakes={
@@ -1235,7 +1222,7 @@ alignment[0, 0] = (alignment[0, 0] + 1) % 5
 alignment[1, 0] = (alignment[1, 0] + 1) % 5
 error = alignment_error(weights, alignment)
 assert_close(
-    number_from(error),
+    as_number(error, what="the error", hint="return a share, a float from 0 to 1"),
     torch.tensor(0.4),
     what="alignment error",
     hint="divide by how many queries have a true key",

@@ -53,11 +53,14 @@
 # %% setup="imports"
 import math
 import os
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.checked_results import as_pair, checked
+from course_lib.gradient_checks import assert_gradients, assert_slopes
 from course_lib.layers.masks import check_mask
 from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
@@ -74,21 +77,9 @@ from course_lib.testing import (
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
 tell_what_passes()  # a line under each test cell that ran to its end
-
-
-def checked(result, shape, *, dtype=torch.float32, what="output"):
-    """Give what was returned, once its shape, its dtype and its finiteness are known."""
-    assert_shape(result, shape, what=what, hint=hint)
-    assert_close(result, result.detach().nan_to_num().to(dtype), what=what, hint=hint)
-    return result
-
-
-def as_pair(result):
-    """Give the output and the weights, if there are two."""
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise CheckFailure("return_weights=True should give a pair", hint="return output, weights")
-    return result
-
+output_and_weights = partial(
+    as_pair, summary="return_weights=True should give a pair", hint="return output, weights"
+)
 
 # %% [markdown]
 # ## Part 1: scaled dot-product attention
@@ -128,7 +119,7 @@ output = scaled_dot_product_attention(
     torch.randn(3, 5, 6).to(device),  # five values, six numbers wide
 )
 assert_shape(output, (3, 2, 6), what="output", hint="without return_weights, return one tensor")
-output, _ = as_pair(
+output, _ = output_and_weights(
     scaled_dot_product_attention(
         torch.randn(3, 2, 4).to(device),
         torch.randn(3, 5, 4).to(device),
@@ -144,7 +135,9 @@ value = torch.randn(3, 4, 7, 5).to(device)
 hint = "use transpose(-2, -1): there may be any number of dimensions before the last two"
 output = scaled_dot_product_attention(query, key, value)
 assert_shape(output, (3, 4, 2, 5), what="output", hint=hint)
-output, weights = as_pair(scaled_dot_product_attention(query, key, value, return_weights=True))
+output, weights = output_and_weights(
+    scaled_dot_product_attention(query, key, value, return_weights=True)
+)
 assert_shape(output, (3, 4, 2, 5), what="output with return_weights", hint=in_order)
 assert_shape(weights, (3, 4, 2, 7), what="weights", hint="a weight for each query and each key")
 ### END HIDDEN TESTS
@@ -180,7 +173,9 @@ expected, expected_weights = reference_attention(query, key, value, return_weigh
 scores = query @ key.transpose(-2, -1)
 over_queries = torch.softmax(scores, dim=-2)
 in_words = "the softmax runs over the queries; it belongs over the keys, the last dimension"
-output, weights = as_pair(scaled_dot_product_attention(query, key, value, return_weights=True))
+output, weights = output_and_weights(
+    scaled_dot_product_attention(query, key, value, return_weights=True)
+)
 assert_close(
     weights,
     expected_weights,
@@ -260,7 +255,10 @@ def with_scores(scores):
 
 alone = scaled_dot_product_attention(tokens.clone(), tokens.clone(), value)
 pair = scaled_dot_product_attention(tokens.clone(), tokens.clone(), value, return_weights=True)
-for what, output in (("output", alone), ("output with return_weights", as_pair(pair)[0])):
+for what, output in (
+    ("output", alone),
+    ("output with return_weights", output_and_weights(pair)[0]),
+):
     assert_close(
         output,
         expected,
@@ -278,14 +276,15 @@ for what, output in (("output", alone), ("output with return_weights", as_pair(p
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-mask" points=1 read="self-attention#masks-in-attention"
-# Keys that the mask hides get no weight, and the others share all of it (head_dim 1)
+# Keys that the mask hides might as well not be there (head_dim 1)
 query = torch.tensor([[1.0]]).to(device)
 key = torch.tensor([[math.log(3.0)], [0.0], [math.log(6.0)]]).to(device)
 value = torch.tensor([[8.0], [4.0], [100.0]]).to(device)
 mask = torch.tensor([[True, True, False]]).to(device)  # the third key is hidden
+# So your function gives the same as for the first two keys and values alone: if these are right, 7.
 assert_close(
     scaled_dot_product_attention(query, key, value, mask),
-    torch.tensor([[7.0]]).to(device),  # as in the test of values
+    checked(scaled_dot_product_attention(query, key[:2], value[:2]), (1, 1)),
     what="output",
     mistakes={
         "the mask is inverted; True means may attend": torch.tensor([[100.0]]).to(device),
@@ -296,7 +295,6 @@ assert_close(
         "a hidden score is set to 0, and its weight too, but only after the softmax: set the score "
         "to -inf": torch.tensor([[5.6]]).to(device),
         "the mask changes nothing": torch.tensor([[62.8]]).to(device),
-        "the softmax runs over the queries, not over the keys": torch.tensor([[12.0]]).to(device),
         "the mask is added to the scores, so that True counts as 1: fill them with -inf where it "
         "is False": torch.tensor([[28 * math.e / (4 * math.e + 6)]]).to(device),
         "the mask is added to the scores, so that it hides nothing: fill them with -inf where it "
@@ -305,39 +303,58 @@ assert_close(
     hint="a hidden score counts for nothing, and the softmax comes after that",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import (
-    scaled_dot_product_attention as reference_attention,
-)
-
 query, key = torch.randn(3, 2, 4, 1).to(device), torch.randn(3, 2, 5, 1).to(device)
 value = torch.randn(3, 2, 5, 6).to(device)
-scores = query @ key.transpose(-2, -1)
-mask_per_query = torch.rand(3, 1, 4, 5) < 0.6
-mask_per_query[..., 0], mask_per_query[..., 1] = True, False
-mask_per_key = torch.tensor([[True, False, True, True, False]])  # broadcasts to every query
-inverted = "the mask is inverted; True means may attend"
-too_late = "the weights that are left do not sum to 1: mask the scores, before the softmax"
-zero_score = "a hidden score is set to 0, a score like any other: set it to -inf"
 hint = "set hidden scores to -inf"
-for mask in (mask_per_query.to(device), mask_per_key.to(device)):
-    expected, expected_weights = reference_attention(query, key, value, mask, return_weights=True)
-    wrong_weights = {
-        inverted: reference_attention(query, key, value, ~mask, return_weights=True)[1],
-        too_late: torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0),
-        zero_score: torch.softmax(scores.masked_fill(~mask, 0.0), dim=-1),
-        "the mask changes nothing": torch.softmax(scores, dim=-1),
-    }
-    wrong_output = {words: wrong @ value for words, wrong in wrong_weights.items()}
-    output, weights = as_pair(
-        scaled_dot_product_attention(query, key, value, mask, return_weights=True)
-    )
-    wrong_weights["the output comes first, then the weights"] = expected
-    assert_close(weights, expected_weights, what="weights", mistakes=wrong_weights, hint=hint)
-    what = "output with return_weights"
-    assert_close(output, expected, what=what, mistakes=wrong_output, hint=hint)
-    output = scaled_dot_product_attention(query, key, value, mask)
-    what = "output without return_weights"
-    assert_close(output, expected, what=what, mistakes=wrong_output, hint=hint)
+
+# What is hidden from every query: held against your own attention to the other keys alone.
+seen = torch.tensor([True, False, True, True, False]).to(device)
+mask = seen[None]  # broadcasts to every query
+output, weights = output_and_weights(
+    scaled_dot_product_attention(query, key[..., seen, :], value[..., seen, :], return_weights=True)
+)
+checked(output, (3, 2, 4, 6), what="output without a mask")
+expected_weights = torch.zeros(3, 2, 4, 5).to(device)
+expected_weights[..., seen] = checked(weights, (3, 2, 4, 3), what="weights without a mask")
+scores = query @ key.transpose(-2, -1)
+wrong = {
+    "the mask is inverted; True means may attend": scores.masked_fill(mask, -math.inf).softmax(-1),
+    "the weights that are left do not sum to 1: mask the scores, before the softmax": (
+        scores.softmax(-1).masked_fill(~mask, 0.0)
+    ),
+    "a hidden score is set to 0, a score like any other: set it to -inf": (
+        scores.masked_fill(~mask, 0.0).softmax(-1)
+    ),
+    "the mask changes nothing": scores.softmax(-1),
+}
+mistakes = {words: weights @ value for words, weights in wrong.items()}
+alone = scaled_dot_product_attention(query, key, value, mask)
+pair = output_and_weights(
+    scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+)
+for what, masked in (("output without return_weights", alone), ("output", pair[0])):
+    assert_close(masked, output, what=what, mistakes=mistakes, hint=hint)
+assert_close(pair[1], expected_weights, what="weights", mistakes=wrong, hint=hint)
+
+# What is hidden from some queries: it has no weight, all else has some.
+mask = torch.rand(3, 1, 4, 5) < 0.6
+mask[..., 0], mask[..., 1] = True, False
+mask = mask.to(device)
+output, weights = output_and_weights(
+    scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+)
+checked(weights, (3, 2, 4, 5), what="weights")
+assert_close(
+    weights != 0,
+    mask.expand(3, 2, 4, 5),
+    what="where the weights are not 0",
+    hint="a mask may differ from query to query, and from sentence to sentence",
+    mistakes={"the mask is inverted; True means may attend": ~mask.expand(3, 2, 4, 5)},
+)
+checked(output, (3, 2, 4, 6))
+alone = scaled_dot_product_attention(query, key, value, mask)
+hint = "with and without return_weights, the output is the same"
+assert_close(alone, output, what="output without return_weights", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-no-keys" points=1 read="self-attention#masks-in-attention"
@@ -360,7 +377,7 @@ mask[int(torch.randint(4, ()))] = False  # one row sees nothing, the others see 
 mask = mask.to(device)
 blind = ~mask.any(dim=-1)
 hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides to 0 after it"
-output, weights = as_pair(
+output, weights = output_and_weights(
     scaled_dot_product_attention(query, key, value, mask, return_weights=True)
 )
 alone = scaled_dot_product_attention(query, key, value, mask)
@@ -375,58 +392,53 @@ for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alo
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-gradients" points=1 read="self-attention#the-matrix-form"
-# Gradients flow to query, key and value, also past a query that sees nothing (head_dim 1)
-query, key, value = (torch.randn(3, 4, 1).to(device).requires_grad_() for _ in range(3))
-checked(scaled_dot_product_attention(query, key, value), (3, 4, 1)).sum().backward()
-for name, tensor in (("query", query), ("key", key), ("value", value)):
-    assert_shape(tensor.grad, (3, 4, 1), what=f"gradient of {name}", hint="do not detach")
-mask = torch.tensor([[True], [False], [True], [True]]).expand(4, 4).to(device)
+# Gradients flow to whatever the output depends on, also past a query that sees nothing
+inputs = {
+    "query": torch.randn(3, 2, 4).to(device),
+    "key": torch.randn(3, 6, 4).to(device),
+    "value": torch.randn(3, 6, 5).to(device),
+}
+share = torch.randn(3, 2, 5).to(device)
+
+
+def loss(query, key, value):
+    """Weight the numbers of your output by chance, and add them up."""
+    return (checked(scaled_dot_product_attention(query, key, value), (3, 2, 5)) * share).sum()
+
+
+cut = "detach(), .data, numpy() and torch.tensor() cut the gradient"
+assert_gradients(loss, inputs, hint=cut)
+query, key, value = (tensor.clone().requires_grad_() for tensor in inputs.values())
+mask = torch.tensor([[True], [False]]).expand(2, 6).to(device)  # query 1 sees nothing
 output = scaled_dot_product_attention(query, key, value, mask)
-assert_shape(output, (3, 4, 1), what="output with a mask")
+assert_shape(output, (3, 2, 5), what="output with a mask")
 output.sum().backward()
 not_finite = "with a query that sees nothing, the gradient of the query is not finite"
 fill = "hide scores with masked_fill or torch.where; an added -inf lets the NaN flow back"
-if not bool(query.grad.isfinite().all()):
+if query.grad is not None and not bool(query.grad.isfinite().all()):
     raise CheckFailure(not_finite, hint=fill)
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import (
-    scaled_dot_product_attention as reference_attention,
-)
-
-inputs = (torch.randn(3, 4, 1), torch.randn(3, 5, 1), torch.randn(3, 5, 2))
-upstream, upstream_weights = torch.randn(3, 4, 2).to(device), torch.randn(3, 4, 5).to(device)
+share_of_weights = torch.randn(3, 2, 6).to(device)
 
 
-def gradients_of(attention, return_weights):
-    """Return the gradients of a random weighting of the results."""
-    leaves = [tensor.clone().to(device).requires_grad_() for tensor in inputs]
-    if return_weights:
-        output, weights = as_pair(attention(*leaves, return_weights=True))
-        loss = (checked(weights, (3, 4, 5), what="weights") * upstream_weights).sum()
-    else:
-        output, loss = attention(*leaves), 0.0
-    loss = loss + (checked(output, (3, 4, 2)) * upstream).sum()
-    if not loss.requires_grad:
-        raise CheckFailure("no gradient flows back", hint=hint)
-    loss.backward()
-    return [leaf.grad for leaf in leaves]
+def loss_of_both(query, key, value):
+    """Weight output and weights by chance."""
+    pair = scaled_dot_product_attention(query, key, value, return_weights=True)
+    output, weights = output_and_weights(pair)
+    checked(output, (3, 2, 5))
+    checked(weights, (3, 2, 6), what="weights")
+    return (output * share).sum() + (weights * share_of_weights).sum()
 
 
-hint = "detach(), .data, numpy() and torch.tensor() cut the gradient"
+assert_gradients(loss, inputs, hint=cut)
+assert_gradients(loss_of_both, inputs, hint=cut)
 for return_weights in (False, True):
-    expected = gradients_of(reference_attention, return_weights)
-    actual = gradients_of(scaled_dot_product_attention, return_weights)
-    for name, ours, theirs in zip(("query", "key", "value"), expected, actual, strict=True):
-        assert_close(theirs, ours, what=f"gradient of {name}", hint=hint)
-
-query, key, value = (torch.randn(3, 4, 2).to(device).requires_grad_() for _ in range(3))
-for return_weights in (False, True):
-    result = scaled_dot_product_attention(query, key, value, mask, return_weights=return_weights)
-    output = as_pair(result)[0] if return_weights else result
-    assert_shape(output, (3, 4, 2), what="output")
+    leaf = inputs["query"].clone().requires_grad_()
+    result = scaled_dot_product_attention(leaf, key, value, mask, return_weights=return_weights)
+    output = output_and_weights(result)[0] if return_weights else result
+    assert_shape(output, (3, 2, 5), what="output")
     output.sum().backward()
-    assert_shape(query.grad, query.shape, what="gradient of the query", hint=hint)
-    if not bool(query.grad.isfinite().all()):
+    if leaf.grad is not None and not bool(leaf.grad.isfinite().all()):
         raise CheckFailure(not_finite, hint=fill)
 ### END HIDDEN TESTS
 
@@ -733,7 +745,7 @@ assert_shape(layer(asking, asked, asked), (2, 4, 12), what="output of cross-atte
 
 # %% test="MultiHeadAttention-projections" points=1 read="self-attention#multi-head-preview"
 # The value goes through its projection and the output through another
-layer = MultiHeadAttention(8, 2).to(device)
+layer = MultiHeadAttention(8, 1).to(device)  # a single head cannot be mixed up with another
 token = torch.randn(3, 1, 8).to(device)
 # With a single token all of the weight is on it, whatever the scores: its value comes out.
 value = checked(layer.value_projection(token), (3, 1, 8), what="what value_projection returns")
@@ -751,8 +763,8 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
 
-reference = ReferenceLayer(12, 3).to(device)
-student = MultiHeadAttention(12, 3).to(device)
+reference = ReferenceLayer(12, 1).to(device)
+student = MultiHeadAttention(12, 1).to(device)
 student.load_state_dict(reference.state_dict())
 query, key, value = (torch.randn(2, 1, 12).to(device) for _ in range(3))
 projected = reference.value_projection(value)
@@ -772,31 +784,47 @@ assert_close(
 
 # %% test="MultiHeadAttention-heads" points=1 read="self-attention#multi-head-preview"
 # Each head attends on its own, within its own columns
-layer = MultiHeadAttention(4, 2).to(device)
+layer = MultiHeadAttention(6, 2).to(device)  # two heads, each three columns wide
 state = {name: torch.zeros_like(tensor) for name, tensor in layer.state_dict().items()}
-eye = torch.eye(4).to(device)  # a projection that changes nothing; 5 * eye makes large scores,
+eye = torch.eye(6).to(device)  # a projection that changes nothing; 5 * eye makes large scores,
 # so that a head takes what fits best, and no other
 state["query_projection.weight"] = state["key_projection.weight"] = 5 * eye
 state["value_projection.weight"] = state["output_projection.weight"] = eye
 layer.load_state_dict(state)
-tokens = torch.tensor([[[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0]]]).to(device)
-value = torch.tensor([[[0.0, 0.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0]]]).to(device)
-# Head 0 reads columns 0 and 1: both tokens look the same to it, so it averages 0 and 2.
-# Head 1 reads columns 2 and 3, and tells the tokens apart.
-wrongly_joined = torch.tensor([[[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 2.0, 2.0]]]).to(device)
-cut_from_rows = torch.tensor([[[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 2.0]]]).to(device)
+four_tokens = [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, -1, -1], [1, 1, 1, -1, 1, -1], [1, 1, 1, -1, -1, 1]]
+tokens = torch.tensor([four_tokens]).float().to(device)
+value = torch.tensor([[[0.0] * 6, [4.0] * 6, [8.0] * 6, [12.0] * 6]]).to(device)
+# Head 0 reads the first three columns: all tokens look the same to it, so it averages the values.
+# Head 1 reads the last three, and tells the tokens apart.
+by_head = [[6, 6, 6, 0, 0, 0], [6, 6, 6, 4, 4, 4], [6, 6, 6, 8, 8, 8], [6, 6, 6, 12, 12, 12]]
+wrongly_joined = [[6] * 6, [6] * 6, [0, 0, 0, 4, 4, 4], [8, 8, 8, 12, 12, 12]]
+every_second = [[4, 0, 4, 0, 4, 0], [8, 4, 8, 4, 8, 4], [4, 8, 4, 8, 4, 8], [8, 12, 8, 12, 8, 12]]
+third = 4 / 3  # the average of 0, 0 and 4
+from_rows = [[third] * 3 + [last] * 3 for last in (10, 8, 10)] + [[4, 4, 4, 12, 12, 12]]
+from_rows_to_rows = [[third] * 6, [third] * 3 + [4] * 3, [10] * 3 + [8] * 3, [10] * 3 + [12] * 3]
+by_rows = "view(batch, num_heads, len, head_dim) mixes the tokens: split d_model, then transpose"
+
+
+def as_output(rows):
+    """Give the output that has these rows."""
+    return torch.tensor([rows]).float().to(device)
+
+
 assert_close(
     layer(tokens, tokens, value),
-    torch.tensor([[[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0]]]).to(device),
+    as_output(by_head),
     what="output",
-    hint="head h reads the columns from "
-    "h * head_dim up to (h + 1) * head_dim of what each projection returns",
+    hint="head h reads the columns from h * head_dim up to (h + 1) * head_dim of what each "
+    "projection returns",
     mistakes={
         "the values are made from query or key; make them from value": tokens,
-        "the heads are not apart, or take every num_heads-th column, or stand in the last "
-        "dimension but one, where len belongs": value,
-        "before you join the heads, transpose(1, 2) back": wrongly_joined,
-        "view(batch, num_heads, len, head_dim) mixes the tokens; transpose": cut_from_rows,
+        "the heads are not apart, or stand in the last dimension but one, where len belongs": value,
+        "the heads take every num_heads-th column: split d_model into (num_heads, head_dim)": (
+            as_output(every_second)
+        ),
+        "before you join the heads, transpose(1, 2) back": as_output(wrongly_joined),
+        by_rows: as_output(from_rows_to_rows),
+        f"before the attention, {by_rows}": as_output(from_rows),
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -841,8 +869,6 @@ undivided = torch.softmax(1e3 * tokens @ tokens.mT, dim=-1) @ projected
 no_heads = "the heads are not apart: each should see its own head_dim columns alone"
 not_back = "before you join the heads, transpose(1, 2) back to (batch, len, num_heads, head_dim)"
 by_stride = "the heads take every num_heads-th column: split d_model into (num_heads, head_dim)"
-by_rows = "view(batch, num_heads, len, head_dim) mixes the tokens: split d_model, then transpose"
-by_rows_at_first = f"before the attention, {by_rows}"
 assert_close(
     student(tokens, tokens, value),
     reference(tokens, tokens, value),
@@ -854,7 +880,7 @@ assert_close(
         not_back: attended[slices].reshape(3, 6, 8),
         by_stride: attended[interleaved].permute(0, 2, 3, 1).reshape(3, 6, 8),
         by_rows: attended[blocks].reshape(3, 6, 8),
-        by_rows_at_first: attended[blocks].transpose(1, 2).reshape(3, 6, 8),
+        f"before the attention, {by_rows}": attended[blocks].transpose(1, 2).reshape(3, 6, 8),
     },
 )
 ### END HIDDEN TESTS
@@ -964,7 +990,7 @@ for title, inputs in (
     added = "query is added to the output; that is another layer's business"
     wrong_output[added] = expected + query
     wrong_weights = {words: weights for words, (_, weights) in mistaken.items()}
-    output, weights = as_pair(student(query, key, value, return_weights=True))
+    output, weights = output_and_weights(student(query, key, value, return_weights=True))
     lengths = "a weight for each query and each key; take each length from its own tensor"
     assert_shape(weights, expected_weights.shape, what=f"weights in {title}", hint=lengths)
     hint = "the scores are those of query_projection(query) and key_projection(key)"
@@ -1001,7 +1027,7 @@ def output_for(query_heads):
 
 
 own = output_for(query_heads)
-output, weights = as_pair(student(tokens, memory, other, return_weights=True))
+output, weights = output_and_weights(student(tokens, memory, other, return_weights=True))
 checked(output, (3, 4, 6), what="output for head_dim 3")
 assert_shape(weights, (3, 2, 4, 5), what="weights for head_dim 3", hint=own_weights)
 assert_rows_sum_to_one(weights, hint=own_weights)
@@ -1071,7 +1097,7 @@ if torch.allclose(after, before):
 per_head = torch.rand(4, 3, 5, 5) < 0.5
 per_head[..., 0], per_head[..., 1] = True, False
 per_head = per_head.to(device)
-_, weights = as_pair(layer(tokens, tokens, tokens, per_head, return_weights=True))
+_, weights = output_and_weights(layer(tokens, tokens, tokens, per_head, return_weights=True))
 hint = "one set of weights for each head"
 checked(weights, (4, 3, 5, 5), what="weights", hint=hint)
 assert_close(
@@ -1084,49 +1110,50 @@ assert_close(
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-gradients" points=1 read="self-attention#multi-head-preview"
-# Every projection learns
-layer = MultiHeadAttention(8, 2).to(device)
-tokens = torch.randn(3, 5, 8).to(device)
-checked(layer(tokens, tokens, tokens), (3, 5, 8)).square().sum().backward()
-for name in ("query", "key", "value", "output"):
-    weight = getattr(layer, f"{name}_projection").weight
-    hint = "is it used, and nothing detached on the way?"
-    assert_shape(weight.grad, (8, 8), what=f"gradient of {name}_projection", hint=hint)
+# Gradients flow to every input and projection that the output depends on
+layer = MultiHeadAttention(6, 3).to(device)
+inputs = {
+    "query": torch.randn(5, 4, 6).to(device),
+    "key": torch.randn(5, 7, 6).to(device),
+    "value": torch.randn(5, 7, 6).to(device),
+}
+share = torch.randn(5, 4, 6).to(device)
+
+
+def loss(query, key, value):
+    """Weight the numbers of your output by chance, and add them up."""
+    return (checked(layer(query, key, value), (5, 4, 6)) * share).sum()
+
+
+cut = "detach(), .data and numpy() cut the gradient"
+assert_gradients(loss, inputs, hint=cut)
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
-
-# head_dim is 1: whether the scores are scaled is the business of another check.
-reference = ReferenceLayer(4, 4).to(device)
-student = MultiHeadAttention(4, 4).to(device)
-student.load_state_dict(reference.state_dict())
-tokens, memory = torch.randn(3, 4, 4), torch.randn(3, 5, 4)
-upstream = torch.randn(3, 4, 4).to(device)
-
-
-def inputs_after(layer):
-    """Run a layer forwards and backwards, and return what it was given."""
-    query, key = (tensor.clone().to(device).requires_grad_() for tensor in (tokens, memory))
-    loss = (checked(layer(query, key, key), (3, 4, 4)) * upstream).sum()
-    if not loss.requires_grad:
-        raise CheckFailure("no gradient flows back", hint="do not detach")
-    loss.backward()
-    return query, key
+layer = MultiHeadAttention(6, 3).to(device)
+projections = [f"{name}_projection" for name in ("query", "key", "value", "output")]
+parameters = {
+    f"{name}.{part}": getattr(getattr(layer, name), part)
+    for name in projections
+    for part in ("weight", "bias")
+}
+for name, parameter in parameters.items():
+    assert_shape(parameter, (6, 6) if name.endswith("weight") else (6,), what=name)
+state = {name: tensor.clone() for name, tensor in layer.state_dict().items()}
 
 
-for name, ours, theirs in zip(
-    ("query", "key and value"), inputs_after(reference), inputs_after(student), strict=True
-):
-    hint = "detach(), .data and numpy() cut the gradient"
-    assert_close(theirs.grad, ours.grad, what=f"gradient of {name}", hint=hint)
-for name in ("query_projection", "key_projection", "value_projection", "output_projection"):
-    expected, actual = getattr(reference, name), getattr(student, name)
-    for part in ("weight", "bias"):
-        assert_close(
-            getattr(actual, part).grad,
-            getattr(expected, part).grad,
-            what=f"gradient of {name}.{part}",
-            hint=f"what is {name} used for?",
-        )
+def loss_of_parameters(*tensors):
+    """Put parameters into the layer, and weight the numbers of its output by chance."""
+    layer.load_state_dict(state | dict(zip(parameters, tensors, strict=True)))
+    return loss(*inputs.values())
+
+
+result = loss(*inputs.values())
+if result.requires_grad:
+    result.backward()
+slopes = {
+    name: getattr(getattr(layer, name.split(".")[0]), name.split(".")[1]).grad
+    for name in parameters
+}
+assert_slopes(loss_of_parameters, {name: state[name] for name in parameters}, slopes, hint=cut)
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -61,6 +61,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.checked_results import checked
 from course_lib.layers.feed_forward import Activation
 from course_lib.layers.residual import NormPosition, check_norm_position
 from course_lib.notebook_tests import tell_what_passes
@@ -77,13 +78,6 @@ from course_lib.testing import (
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
 tell_what_passes()  # a line under each test cell that ran to its end
-
-
-def checked(result, shape, *, what="output", hint="", dtype=torch.float32):
-    """Give what was returned, once its shape, its dtype and its finiteness are known."""
-    assert_shape(result, shape, what=what, hint=hint)
-    assert_close(result, result.detach().nan_to_num().to(dtype), what=what, hint=hint)
-    return result
 
 
 # %% [markdown]

@@ -54,6 +54,7 @@ from numbers import Integral
 import torch
 from torch import Tensor, nn
 
+from course_lib.checked_results import as_pair, checked, checked_number
 from course_lib.layers.attention import MultiHeadAttention, scaled_dot_product_attention
 from course_lib.layers.embedding import TokenEmbedding
 from course_lib.layers.feed_forward import FeedForward
@@ -95,32 +96,9 @@ def chunkings(length):
         yield [end - start for start, end in itertools.pairwise(borders)]
 
 
-# What your code returns is looked at before a test computes with it.
-def looked_at(result, shape, what, hint=""):
-    """Give back a result, once it is a tensor of this shape that holds finite float32 numbers."""
-    assert_shape(result, shape, what=what, hint=hint)
-    if result.dtype != torch.float32:
-        raise CheckFailure(f"{what} has dtype {result.dtype}, expected torch.float32", hint=hint)
-    if not bool(result.isfinite().all()):
-        raise CheckFailure(f"{what} holds NaN or infinity", hint=hint)
-    return result
-
-
-def a_pair(result, what, hint="keys and values, in this order"):
-    """Give back a result, once it is a pair."""
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise CheckFailure(f"{what} should give two tensors", hint=hint)
-    return result
-
-
-def plain_number(result, what):
-    """Give back a result, once it is a plain number, and finite."""
-    hint = "a tensor is no plain number; .item() gives the number that it holds"
-    if isinstance(result, bool) or not isinstance(result, int | float):
-        raise CheckFailure(f"{what} is no plain number", hint=hint)
-    if not math.isfinite(result):
-        raise CheckFailure(f"{what} is NaN or infinite")
-    return result
+def two_tensors(result, what, hint="keys and values, in this order"):
+    """Give both parts of a result, once it is a pair."""
+    return as_pair(result, f"{what} should give two tensors", hint=hint)
 
 
 def tokens_of(written, prompts, vocab_size):
@@ -181,7 +159,7 @@ def assert_drawn_from(tokens, expected, *, what, hint="", mistakes=None):
 cache = GrowingCache(capacity=2)
 first, second = draw_pair(2, 3, 1, 4), draw_pair(2, 3, 3, 4)
 cache.update(*first)
-keys, values = a_pair(cache.update(*second), "update")
+keys, values = two_tensors(cache.update(*second), "update")
 new_alone = "these are the new tokens alone; return all tokens so far"
 all_so_far = (
     "return all tokens so far, and cut off the spare room of the buffers; "
@@ -216,7 +194,7 @@ for capacity, lengths, dtype in (
     pieces = []
     for length in lengths:
         pieces.append(draw_pair(3, 2, length, 4, dtype=dtype))
-        result = a_pair(cache.update(*pieces[-1]), "update")
+        result = two_tensors(cache.update(*pieces[-1]), "update")
         elsewhere = draw_pair(1, 4, 2, 6)
         other.update(*elsewhere)
         for name, actual, parts in zip(
@@ -271,7 +249,9 @@ in_place = (
 )
 cache = GrowingCache(capacity=4)
 places = call_beside(count_places, cache, *one, updates=16)
-if plain_number(places, "the number of places") > 6:  # 4, 8 and 16 tokens of keys and of values
+if (
+    checked_number(places, what="the number of places") > 6
+):  # 4, 8 and 16 tokens of keys and of values
     summary = f"16 updates return keys and values in {places} places of memory, expected 6"
     raise CheckFailure(summary, hint=in_place)
 ### BEGIN HIDDEN TESTS
@@ -280,7 +260,7 @@ for capacity in (1, 3):
     one = draw_pair(1, 2, 1, 2, dtype=torch.float64)
     for _ in range(100):
         cache.update(*one)
-        sizes.append(plain_number(cache.num_bytes, "num_bytes"))
+        sizes.append(checked_number(cache.num_bytes, what="num_bytes"))
     expected = []
     room = capacity
     for length in range(1, 101):
@@ -293,7 +273,7 @@ for capacity in (1, 3):
     assert_equal(sizes, expected, what="num_bytes of 100 steps", hint=hint)
     cache, most = GrowingCache(capacity=capacity), 2 * len(set(expected))
     places = call_beside(count_places, cache, *one, updates=100)
-    if plain_number(places, "the number of places") > most:
+    if checked_number(places, what="the number of places") > most:
         summary = f"100 updates return keys and values in more than {most} places of memory"
         raise CheckFailure(summary, hint=in_place)
 cache = GrowingCache()
@@ -304,7 +284,7 @@ cache = GrowingCache(capacity=2)
 many = draw_pair(1, 2, 50, 2)
 cache.update(*many)
 cache.update(*many)
-if plain_number(cache.num_bytes, "num_bytes") < 100 * 2 * 4 * 4:
+if checked_number(cache.num_bytes, what="num_bytes") < 100 * 2 * 4 * 4:
     raise CheckFailure("num_bytes is less than what is held", hint="count the spare room too")
 ### END HIDDEN TESTS
 
@@ -338,9 +318,9 @@ def half_done(earlier, indices, later):
 
 def after_reorder(cache, later, expected, hint, mistakes):
     """Add a token, and look at what comes back."""
-    result = a_pair(cache.update(*later), "update after reorder")
+    result = two_tensors(cache.update(*later), "update after reorder")
     shape, both = expected.shape[1:], "keys and values after reorder and more tokens"
-    result = torch.stack([looked_at(tensor, shape, both, hint=hint) for tensor in result])
+    result = torch.stack([checked(tensor, shape, what=both, hint=hint) for tensor in result])
     assert_close(result, expected, what=both, hint=hint, mistakes=mistakes)
 
 
@@ -421,7 +401,7 @@ cache.reset()
 assert_equal(cache.length, 0, what="length after reset", hint=forgotten)
 assert_equal(cache.num_bytes, 0, what="num_bytes after reset", hint="let the buffers go")
 wider = draw_pair(5, 1, 3, 6)
-keys, values = a_pair(cache.update(*wider), "update after reset")
+keys, values = two_tensors(cache.update(*wider), "update after reset")
 hint = "after reset, a cache takes whatever comes first, as a new one does"
 assert_close(keys, wider[0], what="keys after reset", hint=hint)
 assert_close(values, wider[1], what="values after reset", hint=hint)
@@ -447,7 +427,7 @@ def assert_holds(given, pair, what, hint, unmoved=None):
     """Check that these are the keys and values, in order and as they were."""
     if given is None:
         raise CheckFailure(f"{what} gives None, expected keys and values", hint=hint)
-    a_pair(given, what, hint)
+    two_tensors(given, what, hint)
     mistakes = {"keys and values swapped": pair[1]}
     assert_close(given[0], pair[0], what=f"keys of {what}", hint=hint, mistakes=mistakes)
     mistakes = {"these are the keys once more": pair[0]}
@@ -546,7 +526,7 @@ for bias in (True, False):
     expected, expected_weights = reference(query, key, value, mask, return_weights=True)
     both = "output and weights: what is asked for by return_weights"
     result = layer(query, key, value, mask, return_weights=True)
-    output, weights = a_pair(result, "the layer with return_weights", hint=both)
+    output, weights = two_tensors(result, "the layer with return_weights", hint=both)
     hint = "the weights are those of scaled_dot_product_attention with return_weights=True"
     assert_close(weights, expected_weights, what="weights", hint=hint)
     assert_close(
@@ -587,7 +567,7 @@ def read_in_pieces(layer, tokens, lengths):
         mask = None if length == 1 else causal_mask(length, end, device=tokens.device)
         output = layer(piece, piece, piece, mask, cache=cache)
         what = f"output for {length} of {end} tokens"
-        outputs.append(looked_at(output, piece.shape, what, hint=one_each))
+        outputs.append(checked(output, piece.shape, what=what, hint=one_each))
     return torch.cat(outputs, dim=1)
 
 
@@ -610,7 +590,7 @@ with torch.no_grad():
     piece = tokens[:, :2]
     result = layer(piece, piece, piece, cache=cache, return_weights=True)
     both = "output and weights: what is asked for by return_weights"
-    output, weights = a_pair(result, "the layer with return_weights", hint=both)
+    output, weights = two_tensors(result, "the layer with return_weights", hint=both)
     hint = "with return_weights, one weight for each new query and each key so far"
     assert_shape(weights, (2, 3, 2, 7), what="weights with a cache", hint=hint)
     assert_shape(output, (2, 2, 12), what="output with a cache and weights", hint=one_each)
@@ -630,7 +610,7 @@ def read_the_last(layer, tokens, lengths):
     """
     cache = call_beside(RecordingCache, beside=layer)
     pieces = tokens.split(lengths, dim=1)
-    outputs = [looked_at(layer(x, x, x, cache=cache), x.shape, "the output") for x in pieces]
+    outputs = [checked(layer(x, x, x, cache=cache), x.shape, what="the output") for x in pieces]
     return torch.cat([output[:, -1:] for output in outputs], dim=1)
 
 
@@ -639,7 +619,7 @@ hint = (
     "update"
 )
 with torch.no_grad():
-    at_once = looked_at(layer(tokens, tokens, tokens), tokens.shape, "the output")[:, -1:]
+    at_once = checked(layer(tokens, tokens, tokens), tokens.shape, what="the output")[:, -1:]
     in_pieces = read_the_last(layer, tokens, [1, 1, 1, 1, 1])[:, -1:]
     assert_close(in_pieces, at_once, what="output for the last of 5 tokens", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -708,7 +688,7 @@ with torch.no_grad():
     layer(text, text, text, cache=cache)
     counts = call_beside(projected_tokens, layer, token, token, token, cache=cache)
 for name, count in counts.items():
-    if plain_number(count, "a number of tokens") >= past:
+    if checked_number(count, what="a number of tokens") >= past:
         hint = "with a cache, work on the new tokens alone; the cache has the rest"
         raise CheckFailure(f"after {past} tokens, one more has {name} map {count}", hint=hint)
 ### END HIDDEN TESTS
@@ -724,7 +704,7 @@ with torch.no_grad():
     second = layer(target[:, 1:], source, source, cache=cache)
 hint = "attend to what update returns, and in later steps to cache.final"
 what = "output in two pieces"
-pieces = [looked_at(first, (3, 1, 8), what), looked_at(second, (3, 3, 8), what)]
+pieces = [checked(first, (3, 1, 8), what=what), checked(second, (3, 3, 8), what=what)]
 in_two = torch.cat(pieces, dim=1)
 assert_close(in_two, at_once, what=what, hint=hint)
 hint = "where cache.final has the keys and values, project none and update nothing"
@@ -746,7 +726,7 @@ mask[..., 0] = True
 mask = mask.to(device)
 cache = call_beside(RecordingCache, fixed=True, beside=layer)
 with torch.no_grad():
-    at_once = looked_at(layer(query, key, value, mask), query.shape, "output without a cache")
+    at_once = checked(layer(query, key, value, mask), query.shape, what="output without a cache")
     first = layer(query[:, :2], key, value, mask, cache=cache)
     # A filled cache has the source: what is given for it is not looked at.
     second = layer(query[:, 2:], nothing, nothing, mask, cache=cache)
@@ -863,7 +843,7 @@ with torch.no_grad():
     changed = token_ids.clone()
     changed[:, 3:] = (changed[:, 3:] + 1) % 11
     hint = "a token must not see what follows: hand each layer a causal_mask"
-    after = looked_at(model(changed), (3, 5, 11), "logits")
+    after = checked(model(changed), (3, 5, 11), what="logits")
     assert_close(after[:, :3], logits[:, :3], what="logits of the past", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.models.gpt import DecoderLMConfig, DecoderLM
@@ -913,7 +893,7 @@ def model_in_pieces(model, token_ids, lengths, caches):
     for piece in token_ids.split(lengths, dim=1):
         shape = (*piece.shape, model.embedding.num_embeddings)
         what = f"logits of {piece.size(1)} tokens"
-        logits.append(looked_at(model(piece, caches), shape, what, hint=one_each))
+        logits.append(checked(model(piece, caches), shape, what=what, hint=one_each))
     return torch.cat(logits, dim=1)
 
 
@@ -936,7 +916,9 @@ def read_otherwise(model, token_ids, lengths, *, offset=None, mask=causal_mask, 
 
 def usual_mistakes(model, token_ids, lengths, at_once):
     """Name the usual mistakes, and the logits that they lead to."""
-    right = looked_at(read_otherwise(model, token_ids, lengths), at_once.shape, "logits by parts")
+    right = checked(
+        read_otherwise(model, token_ids, lengths), at_once.shape, what="logits by parts"
+    )
     if not torch.allclose(right, at_once, rtol=1e-4, atol=1e-5):
         return {}  # then it is not, or not alone, the reading in pieces that is wrong
     otherwise = {
@@ -974,7 +956,7 @@ model = TextModel(11, 8, 2).to(device)
 token_ids = torch.randint(11, (3, 5)).to(device)
 hint = "what a piece gives depends on how the text was cut"
 with torch.no_grad():
-    at_once = looked_at(model(token_ids), (3, 5, 11), "logits")
+    at_once = checked(model(token_ids), (3, 5, 11), what="logits")
     for lengths in ([1, 1, 1, 1, 1], [3, 2]):
         caches = [call_beside(RecordingCache, beside=model) for _ in range(2)]  # one a layer
         in_pieces = model_in_pieces(model, token_ids, lengths, caches)
@@ -1048,12 +1030,12 @@ with torch.no_grad():
     for text in texts:
         caches = [call_beside(RecordingCache, beside=model) for _ in range(2)]
         logits = [model(token, caches) for token in text.split(1, dim=1)]
-        logits = [looked_at(each, (1, 1, 7), "logits of one token") for each in logits]
+        logits = [checked(each, (1, 1, 7), what="logits of one token") for each in logits]
         alone.append(torch.cat(logits, dim=1))
     both = [[call_beside(RecordingCache, beside=model) for _ in range(2)] for _ in texts]
     for tokens in zip(*(text.split(1, dim=1) for text in texts), strict=True):
         for logits, token, caches in zip(in_turn, tokens, both, strict=True):
-            logits.append(looked_at(model(token, caches), (1, 1, 7), "logits of one token"))
+            logits.append(checked(model(token, caches), (1, 1, 7), what="logits of one token"))
     hint = "keep nothing in the model or the layer: all that a reading remembers is in its caches"
     for logits, expected in zip(in_turn, alone, strict=True):
         assert_close(torch.cat(logits, dim=1), expected, what="logits, read in turn", hint=hint)
@@ -1480,7 +1462,7 @@ hint = "it ends with its end token"
 assert_equal(tokens_of(written, 1, 3), [[1, 2]], what="the texts", hint=hint)
 assert_equal(len(seen), 2, what="the number of steps", hint="stop when all texts have ended")
 own = scores[:2, 0].log_softmax(dim=-1).max(dim=-1).values.sum().item()
-if abs(plain_number(written[0].log_probability, "log_probability") - own) > 1e-4:
+if abs(checked_number(written[0].log_probability, what="log_probability") - own) > 1e-4:
     hint = "take log_softmax of the logits as the model gave them, and of the token that was drawn"
     raise CheckFailure("log_probability is not the model's own", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -1512,7 +1494,7 @@ for eos_id, ends in ((3, [2, 5, 1]), (0, [4, 3, 4]), (None, [6, 6, 6])):
     for row, (hypothesis, end) in enumerate(zip(written, ends, strict=True)):
         own = logs[:end, row].sum().item()
         for name in ("log_probability", "score"):
-            if abs(plain_number(getattr(hypothesis, name), name) - own) > 1e-3:
+            if abs(checked_number(getattr(hypothesis, name), what=name) - own) > 1e-3:
                 hint = "the log-probabilities are those of the logits before temperature and top k"
                 raise CheckFailure(f"{name} is not the model's own", hint=hint)
         assert_equal(

@@ -55,6 +55,7 @@ from numbers import Integral, Real
 
 import torch
 
+from course_lib.checked_results import as_pair
 from course_lib.metrics.bleu import BLEUScore, Smoothing
 from course_lib.metrics.bleu_statistics import BLEUStatistics
 from course_lib.metrics.bleu import tokenize_13a
@@ -86,10 +87,9 @@ def as_dict(counts):
     return counts
 
 
-def as_pair(result):
+def matches_and_total(result):
     """Give what count_matches returned, if it is a pair of ints."""
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise CheckFailure("count_matches should return a pair", hint="return matches, total")
+    result = as_pair(result, "count_matches should return a pair", hint="return matches, total")
     if not all(isinstance(number, Integral) for number in result):
         raise CheckFailure("matches and total should be ints", hint="add up counts: they are ints")
     return result
@@ -218,7 +218,7 @@ swapped = "the pair is (matches, total), in this order"
 which = "count the candidate's n-grams that are among the n-grams of the reference"
 for n, expected in ((1, 4), (2, 3), (3, 2)):
     assert_equal(
-        as_pair(count_matches(candidate, [reference], n))[0],
+        matches_and_total(count_matches(candidate, [reference], n))[0],
         expected,
         what=f"the number of matching {n}-grams",
         hint=which,
@@ -229,7 +229,7 @@ words = draw_words(8)
 candidate, reference = [*words[:6], words[7]], [*words[1:6], words[7].capitalize()]
 for n in (1, 2, 3, 4):
     assert_equal(
-        as_pair(count_matches(candidate, [reference], n))[0],
+        matches_and_total(count_matches(candidate, [reference], n))[0],
         6 - n,
         what=f"the number of matching {n}-grams",
         hint=which,
@@ -248,7 +248,7 @@ reference = "the cat sees the mat".split()
 no_clipping = "clip: each n-gram counts at most as often as it is in the reference"
 always_once = "an n-gram that is in both twice matches twice: a set is not enough"
 assert_equal(
-    as_pair(count_matches(candidate, [reference], 1))[0],
+    matches_and_total(count_matches(candidate, [reference], 1))[0],
     2,
     what="the number of matching words",
     hint="an n-gram counts at most as often as it is in the reference",
@@ -259,7 +259,7 @@ assert_equal(
     },
 )
 assert_equal(
-    as_pair(count_matches(candidate, [reference], 1, clip=False))[0],
+    matches_and_total(count_matches(candidate, [reference], 1, clip=False))[0],
     4,
     what="that number with clip=False",
     hint="clip=False: then every n-gram that is in a reference at all counts",
@@ -274,14 +274,14 @@ candidate, reference = [a] * 5 + [b] * 2 + [d], [a] * 2 + [c] + [b] * 3 + [e]
 of_the_sum = "clip each n-gram by its own count, then add up"
 for n, expected, unclipped in ((1, 4, 7), (2, 2, 5)):
     assert_equal(
-        as_pair(count_matches(candidate, [reference], n))[0],
+        matches_and_total(count_matches(candidate, [reference], n))[0],
         expected,
         what=f"the number of matching {n}-grams",
         hint="for each n-gram the smaller of its counts in candidate and reference",
         mistakes={no_clipping: unclipped, always_once: 2, of_the_sum: 5},
     )
     assert_equal(
-        as_pair(count_matches(candidate, [reference], n, clip=False))[0],
+        matches_and_total(count_matches(candidate, [reference], n, clip=False))[0],
         unclipped,
         what=f"the number of matching {n}-grams with clip=False",
         hint="clip=False: every n-gram that is in a reference at all counts",
@@ -297,7 +297,7 @@ added = "the counts of the references are added up: take the largest (or nothing
 one_for_all = "each n-gram may find its match in another reference: look in all of them"
 first_only = "only the first reference is read"
 assert_equal(
-    as_pair(count_matches(candidate, references, 1))[0],
+    matches_and_total(count_matches(candidate, references, 1))[0],
     4,
     what="the number of matching words",
     hint="hold each n-gram against the reference that has it most often",
@@ -316,7 +316,7 @@ references = [[the, big, dog, naps], [some, big, big, cat, here]]
 hint = "for each n-gram take the largest of its counts in the references"
 for order, first_alone in ((references, 2), (references[::-1], 3)):
     assert_equal(
-        as_pair(count_matches(candidate, order, 1))[0],
+        matches_and_total(count_matches(candidate, order, 1))[0],
         4,
         what="the number of matching words",
         hint=hint,
@@ -326,15 +326,15 @@ for order, first_alone in ((references, 2), (references[::-1], 3)):
             added: 5,
         },
     )
-    matches = as_pair(count_matches(candidate, order, 2))[0]  # the big, big big, big cat
+    matches = matches_and_total(count_matches(candidate, order, 2))[0]  # the big, big big, big cat
     assert_equal(matches, 3, what="the number of matching 2-grams", hint=hint)
-    matches = as_pair(count_matches([the, cat, sleeps], order, 1, clip=False))[0]
+    matches = matches_and_total(count_matches([the, cat, sleeps], order, 1, clip=False))[0]
     if matches < 2:  # what counts too much is the business of the test of clipping
         raise CheckFailure(
             f"the number of matching words with clip=False should be 2, got {matches}",
             hint="look in all references with clip=False too",
         )
-matches = as_pair(count_matches([naps, some], references, 2))[0]
+matches = matches_and_total(count_matches([naps, some], references, 2))[0]
 hint = "an n-gram does not reach from the end of one reference into the next"
 assert_equal(matches, 0, what="the number of matching 2-grams", hint=hint)
 ### END HIDDEN TESTS
@@ -345,7 +345,7 @@ assert_equal(matches, 0, what="the number of matching 2-grams", hint=hint)
 def assert_total(candidate, references, n):
     """Check a total; where the student's own n-grams are to blame for a wrong one, say so."""
     length = len(candidate)
-    total = as_pair(count_matches(candidate, references, n))[1]
+    total = matches_and_total(count_matches(candidate, references, n))[1]
     expected = max(length - n + 1, 0)
     counted = sum(as_dict(ngram_counts(candidate, n)).values())
     hint = "the total is the number of all n-grams of the candidate, and none is not -1"
@@ -601,7 +601,7 @@ for max_order in (1, 3, 5):
 references = [words[9:11], [*words[4:7], *words[8:12]], [*words[:3], *words[9:12]] * 2]
 for order in (references, references[::-1]):
     statistics = as_record(sentence_statistics(candidate, order), "BLEUStatistics")
-    expected = tuple(as_pair(count_matches(candidate, order, n))[0] for n in range(1, 5))
+    expected = tuple(matches_and_total(count_matches(candidate, order, n))[0] for n in range(1, 5))
     hint = "hand all references on to count_matches"
     assert_equal(statistics.matches, expected, what="matches with several references", hint=hint)
     hint = "choose among the lengths of all references by closest_reference_length"
