@@ -58,7 +58,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.checked_results import as_number, as_pair
+from course_lib.checked_results import as_number, as_pair, checked
+from course_lib.gradient_checks import assert_gradients, assert_slopes
 from course_lib.layers.masks import check_mask
 from course_lib.layers.recurrent_cells import GRUCell
 from course_lib.models.bahdanau import AttentionDecoderState
@@ -450,91 +451,57 @@ assert_close(
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-gradients" points=1 read="bahdanau-attention#alignment-model"
-# Gradients flow to the query, to the memory and to all three matrices
+# Gradients flow to whatever the contexts depend on, also past a query that sees nothing
 layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
-query, memory = (torch.randn(2, 6, 5).to(device).requires_grad_() for _ in range(2))
-contexts = layer(query.clone(), memory.clone())
-assert_shape(contexts, (2, 6, 5), what="contexts")
-contexts.square().sum().backward()
-for name, tensor in (
-    ("the query", query),
-    ("the memory", memory),
-    ("query_projection", layer.query_projection.weight),
-    ("key_projection", layer.key_projection.weight),
-    ("score", layer.score.weight),
-):
-    hint = f"is {name} used, and nothing detached on the way?"
-    assert_shape(tensor.grad, tensor.shape, what=f"gradient of {name}", hint=hint)
+inputs = {"query": torch.randn(2, 6, 5).to(device), "memory": torch.randn(2, 7, 5).to(device)}
+share = torch.randn(2, 6, 5).to(device)
 
 
-def assert_no_nan_flows_back(layer, query, memory):
-    """Check the gradient of queries of which the second may attend to nothing."""
-    mask = torch.ones(query.size(1), memory.size(1), dtype=torch.bool)
-    mask[1] = False
-    leaf = query.detach().clone().requires_grad_()
-    contexts = layer(leaf.clone(), memory.detach(), mask.expand(len(query), -1, -1).to(device))
-    assert_shape(contexts, query.shape, what="contexts with a mask")
-    contexts.sum().backward()
-    hint = "set hidden scores by masked_fill or where: they keep NaN out, adding -inf does not"
-    assert_shape(leaf.grad, query.shape, what="gradient of the query", hint=hint)
-    if not bool(leaf.grad.isfinite().all()):
-        raise CheckFailure("with a query that sees nothing, its gradient is NaN", hint=hint)
+def loss(query, memory):
+    """Weight the numbers of your contexts by chance, and add them up."""
+    return (checked(layer(query, memory), (2, 6, 5), what="contexts") * share).sum()
 
 
-assert_no_nan_flows_back(layer, query, memory)
+cut = "detach(), .data, numpy() and torch.tensor() cut the gradient"
+assert_gradients(loss, inputs, hint=cut)
+query, memory = inputs["query"].clone().requires_grad_(), inputs["memory"]
+mask = torch.ones(2, 6, 7, dtype=torch.bool).to(device)
+mask[:, 1] = False  # query 1 sees nothing
+contexts = layer(query.clone(), memory, mask)
+assert_shape(contexts, (2, 6, 5), what="contexts with a mask")
+contexts.sum().backward()
+if query.grad is not None and not bool(query.grad.isfinite().all()):
+    raise CheckFailure(
+        "with a query that sees nothing, the gradient of the query is not finite",
+        hint="set hidden scores by masked_fill or where: they keep NaN out, adding -inf does not",
+    )
 ### BEGIN HIDDEN TESTS
-hint = "detach(), .data and numpy() cut the gradient"
-layer = AdditiveAttention(6, 6, 6).to(device)
-query, memory = torch.randn(3, 4, 6), torch.randn(3, 5, 6)
-upstream = torch.randn(3, 4, 6).to(device)
+layer = AdditiveAttention(5, 5, 5).to(device)
+matrices = {f"{name}.weight": name for name in ("query_projection", "key_projection", "score")}
 
 
-def in_one(query, memory):
-    """Return the contexts as the layer gives them."""
-    return layer(query, memory)
-
-
-def with_weights(query, memory):
-    """Return the contexts as the layer gives them beside the weights."""
+def loss_with_weights(query, memory):
+    """Weight contexts by chance, and the weights beside them by their own size."""
     result = layer(query, memory, return_weights=True)
-    return pair_from(result, "contexts, weights", (3, 4, 6), (3, 4, 5))[0]
+    contexts, weights = pair_from(result, "contexts, weights", (2, 6, 5), (2, 6, 7))
+    return (contexts * share).sum() + weights.square().sum()
 
 
-def by_hand(query, memory):
-    """Return the contexts from the layer's own scores."""
-    scores = layer.align(query, F.linear(memory, layer.key_projection.weight))
-    assert_shape(scores, (3, 4, 5), what="scores")
-    return torch.softmax(scores, dim=-1) @ memory
+def loss_of_matrices(*tensors):
+    """Put matrices into the layer, and weight the numbers of its contexts by chance."""
+    layer.load_state_dict(state | dict(zip(matrices, tensors, strict=True)))
+    return loss(*inputs.values())
 
 
-runs = []
-for attend in (by_hand, in_one, with_weights):
-    leaves = [tensor.clone().to(device).requires_grad_() for tensor in (query, memory)]
-    contexts = attend(*(leaf.clone() for leaf in leaves))
-    assert_shape(contexts, (3, 4, 6), what="contexts")
-    if not contexts.requires_grad:
-        raise CheckFailure("no gradient flows back", hint=hint)
-    (contexts * upstream).sum().backward()
-    runs.append((contexts.detach(), *(leaf.grad for leaf in leaves)))
-expected, *slopes = runs[0]
-for contexts, *actual in runs[1:]:
-    alike = contexts.dtype == expected.dtype
-    right = alike and torch.allclose(contexts, expected, atol=1e-5)
-    for name, ours, theirs in zip(("query", "memory"), slopes, actual, strict=True):
-        what = f"gradient of the {name}"
-        assert_shape(theirs, ours.shape, what=what, hint=hint)
-        if right:  # else the check of the values has something to say
-            assert_close(theirs, ours, what=what, hint=hint)
-        elif not bool(theirs.isfinite().all()) or bool((theirs == 0).all()):
-            raise CheckFailure(f"no {what} flows back", hint=hint)
-layer = AdditiveAttention(6, 6, 6).to(device)
-(layer(query.to(device), memory.to(device)) * upstream).sum().backward()
-for name in ("query_projection", "key_projection", "score"):
-    slope = getattr(layer, name).weight.grad
-    assert_shape(slope, getattr(layer, name).weight.shape, what=f"gradient of {name}", hint=hint)
-    if not bool(slope.isfinite().all()) or bool((slope == 0).all()):
-        raise CheckFailure(f"{name} does not learn", hint=hint)
-assert_no_nan_flows_back(layer, query.to(device), memory.to(device))
+assert_gradients(loss, inputs, hint=cut)
+assert_gradients(loss_with_weights, inputs, hint=cut)
+layer = AdditiveAttention(5, 5, 5).to(device)
+state = {name: tensor.clone() for name, tensor in layer.state_dict().items()}
+result = loss(*inputs.values())
+if result.requires_grad:
+    result.backward()
+slopes = {name: getattr(layer, matrix).weight.grad for name, matrix in matrices.items()}
+assert_slopes(loss_of_matrices, {name: state[name] for name in matrices}, slopes, hint=cut)
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-errors" points=1 read="bahdanau-attention#bahdanau-common-mistakes"

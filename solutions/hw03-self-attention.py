@@ -90,7 +90,7 @@ output_and_weights = partial(
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
 # The chapter derives it in [The matrix form](book:self-attention#the-matrix-form) and
-# [Scaling](book:self-attention#scaling); $d_k$ is `head_dim` in the code.
+# [Why divide by $\sqrt{d_k}$?](book:self-attention#scaling); $d_k$ is `head_dim` in the code.
 #
 # Four things to keep in mind:
 #

@@ -637,7 +637,7 @@ assert_raises(ValueError, RotaryPositions(4), torch.randn(3, 4).to(device), offs
 # ## Part 2: the feed-forward layer
 #
 # Attention carries; this layer thinks. Each token for itself, all with the same weights: widen,
-# bend, bring back. See [Feed-forward layers](book:feed-forward#the-formula).
+# bend, bring back. See [Feed-forward layers](book:feed-forward).
 #
 # The function in the middle has four choices, `"relu"`, `"gelu"`, `"gelu_tanh"` and `"silu"`;
 # `F.relu`, `F.gelu` and `F.silu` give you all of them (look up `approximate` for the third).
@@ -810,15 +810,15 @@ assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 
 # $$y = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot g + b, \qquad
 # \mu = \frac1d \sum_j x_j, \qquad \sigma^2 = \frac1d \sum_j (x_j - \mu)^2$$
 #
-# with $d$ for `d_model`. See [Layer normalisation](book:layer-normalization#which-mean). Three
-# things to keep in mind:
+# with $d$ for `d_model`. See [Layer normalisation](book:layer-normalization). Three things to
+# keep in mind:
 #
 # - $\mu$ and $\sigma^2$ belong to *one token*: means run over the last dimension alone.
 # - The variance divides by $d$. `x.var()` and `x.std()` divide by $d - 1$ unless you stop them.
 # - $\varepsilon$ stands *under* the root.
 #
 # `rms_norm` does less: no mean is subtracted, no bias added; it divides by the root of the mean
-# square. [RMSNorm](book:layer-normalization#rms-norm) says why that is enough.
+# square. [RMSNorm: half of it is enough](book:layer-normalization#rms-norm) says why.
 #
 # **The rule of this part:** `layer_norm` and `rms_norm` are the formulas, written out. One that
 # leads to PyTorch's own `LayerNorm`, `RMSNorm`, `layer_norm` or `rms_norm`, or to the course
@@ -1133,7 +1133,7 @@ assert_raises(ValueError, LayerNorm, 4, eps=0.0, hint=hint)
 #
 # The part of $v$ along the constant vector is taken out, and so is the part along $\hat x$: no
 # gradient can ask for what normalisation takes away. The chapter goes through it step by step in
-# [The backward pass by hand](book:layer-normalization#backward-by-hand).
+# [The backward pass, by hand](book:layer-normalization#backward-by-hand).
 #
 # **The rule:** by hand means without autograd. A function that leads to anything in
 # `torch.autograd` or `torch.func`, to `torch.enable_grad`, `torch.set_grad_enabled` or
