@@ -53,7 +53,8 @@ class CheckFailure(AssertionError):  # noqa: N818 -- a failed check is no error 
         frames = traceback.extract_tb(self.__traceback__)
         for frame in frames:
             if frame.name == "<module>":  # the cell; beneath it are only the checks' own
-                parts.append(f"(line {frame.lineno} of this cell: {frame.line})")
+                whole = f": {frame.line}" if (frame.line or "(").endswith(")") else ""
+                parts.append(f"(line {frame.lineno} of this cell{whole})")
         return [part for part in parts if part]
 
 
@@ -118,8 +119,7 @@ def assert_close(
     if not where:
         raise CheckFailure(f"{what} differs from what is expected", detail=numbers, hint=hint)
     raise CheckFailure(
-        f"{what} has the right shape {tuple(actual.shape)}, but "
-        f"{int(differs.sum())} of {differs.numel()} entries differ from what is expected",
+        f"{what}: {int(differs.sum())} of {differs.numel()} entries differ from what is expected",
         detail=f"first at {list(where)}: {numbers}",
         hint=hint,
     )
@@ -376,6 +376,8 @@ def _assert_tensor(actual: Any, what: str, hint: str) -> None:
     if type(actual) not in (Tensor, torch.nn.Parameter):
         name = _type_name(actual)
         summary = f"{what} is of type {name}, expected torch.Tensor"
+        if actual is None and not what.startswith("gradient"):
+            hint = "nothing is returned: is a return missing?"
         raise CheckFailure(summary, named=name, hint=hint)
 
 

@@ -37,11 +37,13 @@
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
 #   like: one that passes says so, one that fails says first what is wrong, and mostly gives a
 #   hint. Long ones are folded: a click opens them.
-# - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
-#   shapes. It asks for nothing that the text and the docstring do not promise.
-# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
-#   a right one in its place too. So hand in also what is only half done.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers, shapes
+#   and dtypes, and with all errors that the docstring promises. It asks for nothing that the text
+#   and the docstring do not promise.
+# - A mistake in one part costs no points in another: when your work is graded, what stands on a
+#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
+#   fails; if your work is half done, go on below it by hand.
 #
 # **The rule of this homework:** what you hand in is yours. A cell, an encoder or a decoder that
 # leads to PyTorch's `nn.RNN`, `nn.RNNCell`, `nn.GRU`, `nn.GRUCell` or to the functions beneath them
@@ -62,6 +64,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.checked_results import as_number, as_pair
 from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
     CheckFailure,
@@ -345,7 +348,7 @@ assert_close(
         / 2,
         "the reset gate does nothing": (torch.tensor([[4.0, 8.0]]).tanh().to(device) + hidden) / 2,
     },
-    hint="n = tanh(W_n x + r * (U_n h)); if the check of the update gate fails too, begin there",
+    hint="n = tanh(W_n x + r * (U_n h))",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.recurrent_cells import GRUCell as ReferenceCell
@@ -414,7 +417,7 @@ ours.load_state_dict(
     }
 )
 x, hidden = torch.randn(2, 3).to(device), torch.randn(2, 5).to(device)
-hint = "the checks of the update gate and of the reset gate come first: mend those before this"
+hint = "h' = (1 - z) * n + z * h, with the gates z and r of the docstring"
 assert_keeps_inputs(ours, x, hidden, hint=in_place)
 assert_close(ours(x, hidden), theirs(x, hidden), what="the next state", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -502,9 +505,7 @@ def attempt(function, *args, **kwargs):
 
 def pair_from(result, names):
     """Return both parts of a result, or say that it is no pair."""
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise CheckFailure("the result should be a pair", hint=f"return {names}")
-    return result
+    return as_pair(result, "the result should be a pair", hint=f"return {names}")
 
 
 def read(function, x, lengths, layers, d_hidden):
@@ -771,10 +772,8 @@ assert_close(
     torch.cat([memory[:, 4, :4], memory[:, 0, 4:]], dim=-1),
     what="context",
     mistakes={
-        "both halves are taken at the last step; backwards, the last is the first "
-        "(or the backward states are not beside their own steps: see the test of these)": memory[
-            :, 4
-        ],
+        "both halves are taken at the last step; backwards, the last is the first, or else "
+        "the backward states are not beside their own steps": memory[:, 4],
     },
     hint="the forward state at the last real step, and then the backward state at the first step",
 )
@@ -1057,13 +1056,12 @@ tokens = torch.randint(7, (4,)).to(device)
 context, state = torch.randn(4, 5).to(device), torch.randn(4, 5).to(device)
 context.requires_grad_()
 y, weight, bias = decoder.embedding(tokens), decoder.output.weight, decoder.output.bias
-comes_first = "the check of the start comes first: the decoder's parts are not as they should be"
 for part, shape, what in (
     (y, (4, 5), "the embedding"), (weight, (7, 15), "weight of output"), (bias, (7,), "its bias")
 ):  # fmt: skip
-    assert_shape(part, shape, what=what, hint=comes_first)
+    assert_shape(part, shape, what=what)
 expected_state = decoder.cell(torch.cat([y, context], dim=-1), state.clone())
-assert_shape(expected_state, (4, 5), what="the cell's state", hint=comes_first)
+assert_shape(expected_state, (4, 5), what="the cell's state")
 result = decoder.step(tokens.clone(), state.clone(), context.clone())
 logits, new_state = pair_from(result, in_order)
 assert_close(
@@ -1142,7 +1140,7 @@ def by_steps(next_tokens, next_state=lambda old, new: new, state=None):
         result = decoder.step(tokens.clone(), state.clone(), context.clone())
         after, new = pair_from(result, "logits, state")
         for part, width in ((after, 7), (new, 5)):
-            assert_shape(part, (4, width), what="result of step", hint="its own check comes first")
+            assert_shape(part, (4, width), what="result of step")
         logits.append(after)
         state = next_state(state, new)
         tokens = next_tokens(t + 1, after) if t < 5 else None
@@ -1156,7 +1154,9 @@ def the_true_one(t, logits):
 
 expected = by_steps(the_true_one)
 if bool((expected == expected[:, :1]).all()):
-    raise CheckFailure("every step gives the same logits", hint="see the test of the step")
+    raise CheckFailure(
+        "every step gives the same logits", hint="hand the new state on to the next step"
+    )
 logits = decoder(tgt.clone(), context.clone())
 zeros = torch.zeros(4, 5).to(device)
 assert_close(
@@ -1211,6 +1211,7 @@ assert_close(
 
 # %% setup="tiny-languages"
 BOS, EOS = 0, 1
+in_nats = "a float, in nats"
 of_a_row = "a token is its place in a row of logits, from 0 to vocab_size - 1"
 
 
@@ -1309,15 +1310,6 @@ def stubborn_language(second, third):
     return TinyLanguage(4, lambda tokens: row.repeat(len(tokens), 1))
 
 
-def number_from(value, what):
-    """Return a number as a tensor, or say that it is none; a tensor of one number will do."""
-    if isinstance(value, Tensor) and value.numel() == 1:
-        value = value.item()
-    if not isinstance(value, Real):
-        raise CheckFailure(f"the {what} is no number", hint="a float, in nats")
-    return torch.tensor(float(value))
-
-
 def assert_plain(value, what):
     """Check that a number, or a list of numbers, is Python's own."""
     if any(isinstance(v, Tensor) for v in [value, *(value if isinstance(value, list) else [])]):
@@ -1337,7 +1329,8 @@ def pairs_in(results, language):
     if any(isinstance(tokens, Real) for tokens, _ in results):
         raise CheckFailure("in each pair the tokens come first, and then the score")
     return [
-        (language.tokens_from(tokens), number_from(score, "score")) for tokens, score in results
+        (language.tokens_from(tokens), as_number(score, what="a score", hint=in_nats))
+        for tokens, score in results
     ]
 
 
@@ -1466,7 +1459,7 @@ result = attempt(greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_token
 _, score = pair_from(result, "tokens, log-probability")
 probability = 0.5 * 0.35 * 0.9  # "the", then "cat", then the end
 assert_close(
-    number_from(score, "log-probability"),
+    as_number(score, what="the log-probability", hint=in_nats),
     torch.tensor(math.log(probability)),
     what="log-probability",
     mistakes={
@@ -1477,7 +1470,7 @@ assert_close(
         # After "the" all logits are larger by 9.
         "these are logits; take their log_softmax": torch.tensor(math.log(probability) + 9.0),
     },
-    hint="the test of the tokens comes first; then add up the log_softmax of each of them",
+    hint="add up the log_softmax of each of them",
 )
 assert_plain(score, "the log-probability")
 ### BEGIN HIDDEN TESTS
@@ -1492,13 +1485,13 @@ for limit, ends_at in ((3, 9), (12, 5)):
         terms.append(logits.log_softmax(dim=-1).max())
         bare.append(logits.max())
     terms, bare = torch.stack(terms), torch.stack(bare)
-    too_few = "the tokens are too few, and so are the terms: the test of the tokens comes first"
+    too_few = "the tokens are too few, and so are the terms"
     last_missing = "the last token counts too, also where it is the end token"
     assert_close(
-        number_from(score, "log-probability"),
+        as_number(score, what="the log-probability", hint=in_nats),
         terms.sum().float(),
         what="log-probability",
-        hint="the test of the tokens comes first; then add up the log_softmax of each of them",
+        hint="add up the log_softmax of each of them",
         mistakes={
             "these are logits; log_softmax makes log-probabilities of them": bare.sum().float(),
             "this is the mean; add up": terms.mean().float(),
@@ -2001,7 +1994,7 @@ def scores_from(language, output, reference, alpha):
     if not (isinstance(result, tuple | list) and len(result) == 3):
         in_words = "return verdict, output_score, reference_score"
         raise CheckFailure("the result should be three things", hint=in_words)
-    return torch.stack([number_from(score, "score") for score in result[1:]])
+    return torch.stack([as_number(score, what="a score", hint=in_nats) for score in result[1:]])
 
 
 _, of_reference = scores_from(telegrams, [2, 4, EOS], [3, 4, EOS], alpha=0.0)
@@ -2082,13 +2075,13 @@ def assert_verdict(language, output, reference, expected, why, alpha=0.0):
         in_words = "return verdict, output_score, reference_score"
         raise CheckFailure("the result should be three things", hint=in_words)
     verdict = result[0]
-    of_output, of_reference = (number_from(score, "score") for score in result[1:])
+    of_output, of_reference = (
+        as_number(score, what="a score", hint=in_nats) for score in result[1:]
+    )
     by_scores = "search" if of_reference > of_output else "model"
     hint = "the verdicts are 'none', 'search' and 'model', in small letters"
     if output != reference and verdict == by_scores:
-        hint = (
-            f"{verdict!r} is what your scores say, and they are wrong: see the test of the scores"
-        )
+        hint = f"{verdict!r} is what your scores say, and they are wrong"
     elif verdict in ("none", "search", "model"):
         hint = f"{verdict!r} is wrong here: {why}"
     assert_equal(verdict, expected, what="the verdict", hint=hint)

@@ -34,11 +34,13 @@
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
 #   like: one that passes says so, one that fails says first what is wrong, and mostly gives a
 #   hint. Long ones are folded: a click opens them.
-# - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
-#   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
-# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
-#   a right one in its place too. So hand in also what is only half done.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers, shapes
+#   and dtypes, and with all errors that the docstring promises. It asks for nothing beyond the
+#   docstring, the text and the part that you see.
+# - A mistake in one part costs no points in another: when your work is graded, what stands on a
+#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
+#   fails; if your work is half done, go on below it by hand.
 #
 # **The rule of this homework:** what you hand in is yours. `GRUCell` and all else that `course_lib`
 # has here may be used, but an `alignment_error` that leads to the `alignment_error` or the
@@ -51,12 +53,13 @@
 import math
 import os
 from dataclasses import replace
-from numbers import Real
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.checked_results import as_number, as_pair, checked
+from course_lib.gradient_checks import assert_gradients, assert_slopes
 from course_lib.layers.masks import check_mask
 from course_lib.layers.recurrent_cells import GRUCell
 from course_lib.models.bahdanau import AttentionDecoderState
@@ -80,9 +83,7 @@ in_place = "operators that end in = and methods that end in _ change a tensor in
 def pair_from(result, names, first_shape, second_shape, hint=""):
     """Return both parts of a result, if they are tensors of these shapes; None stands for any."""
     hint = f"return {names}{hint and '; '}{hint}"
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise CheckFailure("return_weights=True should give a pair", hint=hint)
-    first, second = result
+    first, second = as_pair(result, "return_weights=True should give a pair", hint=hint)
     if getattr(first, "shape", None) == second_shape != getattr(second, "shape", None):
         raise CheckFailure("the pair stands the other way round", hint=hint)
     first_name, second_name = names.split(", ")
@@ -90,15 +91,6 @@ def pair_from(result, names, first_shape, second_shape, hint=""):
         assert_shape(first, first_shape, what=first_name, hint=hint)
     assert_shape(second, second_shape, what=second_name, hint=hint)
     return first, second
-
-
-def number_from(value):
-    """Return a number as a tensor, or say that it is none; a tensor of one number will do."""
-    if isinstance(value, Tensor) and value.numel() == 1:
-        value = value.item()
-    if not isinstance(value, Real):
-        raise CheckFailure("the error is no number", hint="return a share, a float from 0 to 1")
-    return torch.tensor(float(value))
 
 
 # %% [markdown]
@@ -279,7 +271,7 @@ layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().i
 query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 5, 6).to(device)
 keys = F.linear(memory, layer.key_projection.weight)
 scores = layer.align(query, keys).detach()  # whether they are right is the business of its check
-assert_shape(scores, (3, 4, 5), what="scores", hint="the check of the scores comes first")
+assert_shape(scores, (3, 4, 5), what="scores")
 expected_weights = torch.softmax(scores, dim=-1)
 expected = expected_weights @ memory
 over_queries = torch.softmax(scores, dim=-2)
@@ -326,17 +318,16 @@ assert_close(
         "the mask is inverted; True means may attend": ~mask.expand(2, 6, 7),
         "the mask changes nothing": torch.ones(2, 6, 7, dtype=torch.bool).to(device),
     },
-    hint="the test of values comes first; then: what the mask hides gets no weight, and the rest "
-    "gets some",
+    hint="what the mask hides gets no weight, and the rest gets some",
 )
-hint = "if the test of values passes: mask the scores, before the softmax"
+hint = "mask the scores, before the softmax"
 assert_rows_sum_to_one(weights, hint=hint)
 ### BEGIN HIDDEN TESTS
 layer = AdditiveAttention(6, 6, 6).to(device)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
 query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 5, 6).to(device)
 scores = layer.align(query, F.linear(memory, layer.key_projection.weight)).detach()
-assert_shape(scores, (3, 4, 5), what="scores", hint="the check of the scores comes first")
+assert_shape(scores, (3, 4, 5), what="scores")
 per_query = torch.rand(3, 4, 5) < 0.5
 per_query[..., 0], per_query[..., 1] = True, False
 per_key = torch.tensor([True, False, True, True, False]).expand(3, 1, 5)
@@ -356,7 +347,7 @@ for mask in (per_query.to(device), per_key.to(device)):
     }
     result = layer(query, memory, mask, return_weights=True)
     contexts, weights = pair_from(result, "contexts, weights", (3, 4, 6), (3, 4, 5))
-    hint = "the check of values comes first; then: set hidden scores to -inf, before the softmax"
+    hint = "set hidden scores to -inf, before the softmax"
     assert_close(weights, expected_weights, what="weights", mistakes=mistakes, hint=hint)
     mistakes = {words: wrong @ memory for words, wrong in mistakes.items()}
     hint = "the context is weights @ memory"
@@ -373,12 +364,12 @@ layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
 query, memory = torch.randn(2, 3, 5).to(device), torch.randn(2, 7, 5).to(device)
 mask = torch.tensor([[True], [False], [True]]).expand(2, 3, 7).to(device)  # query 1 sees nothing
 contexts = layer(query, memory, mask)
-assert_shape(contexts, (2, 3, 5), what="contexts", hint="the test of values comes first")
+assert_shape(contexts, (2, 3, 5), what="contexts")
 assert_close(
     contexts[:, 1],
     torch.zeros(2, 5).to(device),
     what="context of the query that sees nothing",
-    hint="the tests of values and of the mask come first; then: the softmax of a row of -inf is "
+    hint="the softmax of a row of -inf is "
     "NaN, so set the weights that the mask hides to 0 after it",
 )
 ### BEGIN HIDDEN TESTS
@@ -460,92 +451,57 @@ assert_close(
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-gradients" points=1 read="bahdanau-attention#alignment-model"
-# Gradients flow to the query, to the memory and to all three matrices
+# Gradients flow to whatever the contexts depend on, also past a query that sees nothing
 layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
-query, memory = (torch.randn(2, 6, 5).to(device).requires_grad_() for _ in range(2))
-contexts = layer(query.clone(), memory.clone())
-comes_first = "the check of values comes first"
-assert_shape(contexts, (2, 6, 5), what="contexts", hint=comes_first)
-contexts.square().sum().backward()
-for name, tensor in (
-    ("the query", query),
-    ("the memory", memory),
-    ("query_projection", layer.query_projection.weight),
-    ("key_projection", layer.key_projection.weight),
-    ("score", layer.score.weight),
-):
-    hint = f"is {name} used, and nothing detached on the way?"
-    assert_shape(tensor.grad, tensor.shape, what=f"gradient of {name}", hint=hint)
+inputs = {"query": torch.randn(2, 6, 5).to(device), "memory": torch.randn(2, 7, 5).to(device)}
+share = torch.randn(2, 6, 5).to(device)
 
 
-def assert_no_nan_flows_back(layer, query, memory):
-    """Check the gradient of queries of which the second may attend to nothing."""
-    mask = torch.ones(query.size(1), memory.size(1), dtype=torch.bool)
-    mask[1] = False
-    leaf = query.detach().clone().requires_grad_()
-    contexts = layer(leaf.clone(), memory.detach(), mask.expand(len(query), -1, -1).to(device))
-    assert_shape(contexts, query.shape, what="contexts with a mask", hint=comes_first)
-    contexts.sum().backward()
-    hint = "set hidden scores by masked_fill or where: they keep NaN out, adding -inf does not"
-    assert_shape(leaf.grad, query.shape, what="gradient of the query", hint=hint)
-    if not bool(leaf.grad.isfinite().all()):
-        raise CheckFailure("with a query that sees nothing, its gradient is NaN", hint=hint)
+def loss(query, memory):
+    """Weight the numbers of your contexts by chance, and add them up."""
+    return (checked(layer(query, memory), (2, 6, 5), what="contexts") * share).sum()
 
 
-assert_no_nan_flows_back(layer, query, memory)
+cut = "detach(), .data, numpy() and torch.tensor() cut the gradient"
+assert_gradients(loss, inputs, hint=cut)
+query, memory = inputs["query"].clone().requires_grad_(), inputs["memory"]
+mask = torch.ones(2, 6, 7, dtype=torch.bool).to(device)
+mask[:, 1] = False  # query 1 sees nothing
+contexts = layer(query.clone(), memory, mask)
+assert_shape(contexts, (2, 6, 5), what="contexts with a mask")
+contexts.sum().backward()
+if query.grad is not None and not bool(query.grad.isfinite().all()):
+    raise CheckFailure(
+        "with a query that sees nothing, the gradient of the query is not finite",
+        hint="set hidden scores by masked_fill or where: they keep NaN out, adding -inf does not",
+    )
 ### BEGIN HIDDEN TESTS
-hint = "detach(), .data and numpy() cut the gradient"
-layer = AdditiveAttention(6, 6, 6).to(device)
-query, memory = torch.randn(3, 4, 6), torch.randn(3, 5, 6)
-upstream = torch.randn(3, 4, 6).to(device)
+layer = AdditiveAttention(5, 5, 5).to(device)
+matrices = {f"{name}.weight": name for name in ("query_projection", "key_projection", "score")}
 
 
-def in_one(query, memory):
-    """Return the contexts as the layer gives them."""
-    return layer(query, memory)
-
-
-def with_weights(query, memory):
-    """Return the contexts as the layer gives them beside the weights."""
+def loss_with_weights(query, memory):
+    """Weight contexts by chance, and the weights beside them by their own size."""
     result = layer(query, memory, return_weights=True)
-    return pair_from(result, "contexts, weights", (3, 4, 6), (3, 4, 5))[0]
+    contexts, weights = pair_from(result, "contexts, weights", (2, 6, 5), (2, 6, 7))
+    return (contexts * share).sum() + weights.square().sum()
 
 
-def by_hand(query, memory):
-    """Return the contexts from the layer's own scores."""
-    scores = layer.align(query, F.linear(memory, layer.key_projection.weight))
-    assert_shape(scores, (3, 4, 5), what="scores", hint="the check of the scores comes first")
-    return torch.softmax(scores, dim=-1) @ memory
+def loss_of_matrices(*tensors):
+    """Put matrices into the layer, and weight the numbers of its contexts by chance."""
+    layer.load_state_dict(state | dict(zip(matrices, tensors, strict=True)))
+    return loss(*inputs.values())
 
 
-runs = []
-for attend in (by_hand, in_one, with_weights):
-    leaves = [tensor.clone().to(device).requires_grad_() for tensor in (query, memory)]
-    contexts = attend(*(leaf.clone() for leaf in leaves))
-    assert_shape(contexts, (3, 4, 6), what="contexts", hint=comes_first)
-    if not contexts.requires_grad:
-        raise CheckFailure("no gradient flows back", hint=hint)
-    (contexts * upstream).sum().backward()
-    runs.append((contexts.detach(), *(leaf.grad for leaf in leaves)))
-expected, *slopes = runs[0]
-for contexts, *actual in runs[1:]:
-    alike = contexts.dtype == expected.dtype
-    right = alike and torch.allclose(contexts, expected, atol=1e-5)
-    for name, ours, theirs in zip(("query", "memory"), slopes, actual, strict=True):
-        what = f"gradient of the {name}"
-        assert_shape(theirs, ours.shape, what=what, hint=hint)
-        if right:  # else the check of the values has something to say
-            assert_close(theirs, ours, what=what, hint=hint)
-        elif not bool(theirs.isfinite().all()) or bool((theirs == 0).all()):
-            raise CheckFailure(f"no {what} flows back", hint=hint)
-layer = AdditiveAttention(6, 6, 6).to(device)
-(layer(query.to(device), memory.to(device)) * upstream).sum().backward()
-for name in ("query_projection", "key_projection", "score"):
-    slope = getattr(layer, name).weight.grad
-    assert_shape(slope, getattr(layer, name).weight.shape, what=f"gradient of {name}", hint=hint)
-    if not bool(slope.isfinite().all()) or bool((slope == 0).all()):
-        raise CheckFailure(f"{name} does not learn", hint=hint)
-assert_no_nan_flows_back(layer, query.to(device), memory.to(device))
+assert_gradients(loss, inputs, hint=cut)
+assert_gradients(loss_with_weights, inputs, hint=cut)
+layer = AdditiveAttention(5, 5, 5).to(device)
+state = {name: tensor.clone() for name, tensor in layer.state_dict().items()}
+result = loss(*inputs.values())
+if result.requires_grad:
+    result.backward()
+slopes = {name: getattr(layer, matrix).weight.grad for name, matrix in matrices.items()}
+assert_slopes(loss_of_matrices, {name: state[name] for name in matrices}, slopes, hint=cut)
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-errors" points=1 read="bahdanau-attention#bahdanau-common-mistakes"
@@ -651,9 +607,7 @@ def take_step(decoder, tokens, state):
     if isinstance(state, AttentionDecoderState):  # one of another process can't be changed here
         state = replace(state, hidden=state.hidden.clone())
     result = decoder.step(tokens, state)
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise CheckFailure("a step should give a pair", hint="return logits, state")
-    logits, new_state = result
+    logits, new_state = as_pair(result, "a step should give a pair", hint="return logits, state")
     if new_state is None or isinstance(new_state, Tensor | tuple | list | dict):
         in_words = "return logits, state: the second is an AttentionDecoderState"
         raise CheckFailure("a step gives no new state", hint=in_words)
@@ -782,7 +736,7 @@ state = make_state(decoder, 3, 5, 6, 6)
 tokens = torch.randint(7, (3, 1)).to(device)
 _, new_state = take_step(decoder, tokens, state)
 y = decoder.embedding(tokens[:, 0])
-assert_shape(y, (3, 6), what="the embedding", hint="the check of the start comes first")
+assert_shape(y, (3, 6), what="the embedding")
 context = context_from(decoder, state.hidden, state)
 
 
@@ -837,9 +791,8 @@ decoder.attention.load_state_dict(
 state = make_state(decoder, 3, 5, 6, 6)
 tokens = torch.randint(7, (3, 1)).to(device)
 logits, new_state = take_step(decoder, tokens, state)
-comes_first = "the check of the state comes first"
 y, new = decoder.embedding(tokens[:, 0]), new_state.hidden
-assert_shape(y, (3, 6), what="the embedding", hint="the check of the start comes first")
+assert_shape(y, (3, 6), what="the embedding")
 
 
 def look(query):
@@ -861,8 +814,7 @@ assert_close(
     logits,
     expected,
     what="logits",
-    hint=f"{comes_first}; then: the output layer reads [s; y; c], the new state, the embedding and "
-    "the context",
+    hint="the output layer reads [s; y; c], the new state, the embedding and the context",
     mistakes={
         "the output layer reads the old state; give it the new one": logits_of(
             state.hidden, y, context
@@ -919,7 +871,7 @@ def by_steps(next_tokens, next_state=lambda old, new: new):
     tokens, state, logits = tgt[:, :1], begin, []
     for t in range(6):
         after, new = take_step(decoder, tokens, state)
-        assert_shape(after, (3, 1, 7), what="logits of a step", hint="their check comes first")
+        assert_shape(after, (3, 1, 7), what="logits of a step")
         logits.append(after)
         state = next_state(state, new)
         tokens = next_tokens(t + 1, after) if t < 5 else None
@@ -933,7 +885,10 @@ def the_true_one(t, logits):
 
 expected, last = by_steps(the_true_one)
 if bool((expected == expected[:, :1]).all()):
-    raise CheckFailure("every step gives the same logits", hint="see the check of the logits")
+    raise CheckFailure(
+        "every step gives the same logits",
+        hint="the output layer reads the new state, the embedding and the context",
+    )
 mistakes = {
     "each step reads its own guess; with teacher forcing it reads tgt[:, t]": by_steps(
         lambda t, logits: logits.argmax(-1)
@@ -958,8 +913,7 @@ slope = decoder.bridge.weight.grad
 if slope is None or not bool(slope.abs().sum() > 0):
     raise CheckFailure(
         "from the last step no gradient reaches the bridge",
-        hint="if the check of the start passes: detach() between two steps cuts backpropagation "
-        "through time",
+        hint="detach() between two steps cuts backpropagation through time",
     )
 # The encoder learns from the decoder: by the context, the keys and the averages of the memory.
 encoded = replace(
@@ -1021,8 +975,7 @@ assert_close(
     weights[:, :1],
     first,
     what="weights of the first step",
-    hint="the tests of start and forward come first; then: row 0 is that of the first step, whose "
-    f"query is the first state; {wants}",
+    hint=f"row 0 is that of the first step, whose query is the first state; {wants}",
     mistakes={f"the attention looks at padding; {wants}": unmasked},
 )
 ### BEGIN HIDDEN TESTS
@@ -1044,8 +997,7 @@ assert_close(
     weights,
     rows[:, :6],
     what="weights",
-    hint="the check of forward comes first; then: row t holds the weights of step t, whose query "
-    "is the state before it",
+    hint="row t holds the weights of step t, whose query is the state before it",
     mistakes={
         "one step too late: row t belongs to the state before step t": rows[:, 1:],
         "each row is that of the first step": rows[:, :1].expand(-1, 6, -1),
@@ -1071,10 +1023,9 @@ changed = Encoded(
 )
 tgt = torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device)
 before, after = decoder(tgt, encoded), decoder(tgt, changed)
-comes_first = "the test of forward comes first"
-assert_shape(before, (2, 3, 11), what="logits", hint=comes_first)
+assert_shape(before, (2, 3, 11), what="logits")
 hint = (
-    "the tests of start and of weights come first; then: hand the attention state.mask with a "
+    "hand the attention state.mask with a "
     "dimension more, and let nothing but the attention and its keys read the memory"
 )
 if not looks_at_padding(decoder, encoded, changed):
@@ -1084,7 +1035,7 @@ decoder = AttentionDecoder(7, 6, 6, 6).to(device)
 encoded = make_encoded(4, 5, 6)
 tgt = torch.randint(7, (4, 6)).to(device)
 before = decoder(tgt, encoded)
-assert_shape(before, (4, 6, 7), what="logits", hint=comes_first)
+assert_shape(before, (4, 6, 7), what="logits")
 changed = Encoded(
     memory=torch.where(encoded.mask[:, :, None], encoded.memory, torch.randn(4, 5, 6).to(device)),
     context=encoded.context,
@@ -1095,7 +1046,7 @@ if not looks_at_padding(decoder, encoded, changed):
     assert_close(after, before, what="logits after a change of padding", hint=hint)
 changed = Encoded(memory=encoded.memory + 1.0, context=encoded.context, mask=encoded.mask)
 after = decoder(tgt, changed)
-assert_shape(after, before.shape, what="logits", hint=comes_first)
+assert_shape(after, before.shape, what="logits")
 if after.dtype == before.dtype and torch.allclose(after, before):
     raise CheckFailure(
         "a change of the memory changes nothing", hint="each step looks at the memory"
@@ -1165,7 +1116,7 @@ def alignment_error(weights: Tensor, alignment: Tensor) -> float:
 weights = torch.tensor([[[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.2, 0.5, 0.3], [0.4, 0.3, 0.3]]])
 error = alignment_error(weights.to(device), torch.tensor([[0, 2, 0, 0]]).to(device))
 assert_close(
-    number_from(error),
+    as_number(error, what="the error", hint="return a share, a float from 0 to 1"),
     torch.tensor(0.25),  # the third query looks at key 1, and should at key 0
     what="alignment error",
     mistakes={
@@ -1194,7 +1145,7 @@ if type(error) is not float:
         hint="float(...) makes a number of a tensor",
     )
 assert_close(
-    number_from(error),
+    as_number(error, what="the error", hint="return a share, a float from 0 to 1"),
     expected,
     what="alignment error",
     hint="argmax over the keys, the last dimension, held against the alignment",
@@ -1217,7 +1168,7 @@ assert_close(
 weights = torch.tensor([[[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.2, 0.5, 0.3], [0.4, 0.3, 0.3]]])
 error = alignment_error(weights.to(device), torch.tensor([[0, 0, -1, -1]]).to(device))
 assert_close(
-    number_from(error),
+    as_number(error, what="the error", hint="return a share, a float from 0 to 1"),
     torch.tensor(0.5),
     what="alignment error",
     mistakes={
@@ -1225,7 +1176,7 @@ assert_close(
         "what has no true key is counted as right": torch.tensor(0.25),
         "this is the number of the wrong ones; divide by how many count": torch.tensor(1.0),
     },
-    hint="the test of values comes first; then: divide by how many queries have a true key",
+    hint="divide by how many queries have a true key",
 )
 ### BEGIN HIDDEN TESTS
 # Two rows with different numbers of queries that count: 1 of 1, and 1 of 4.
@@ -1238,10 +1189,10 @@ alignment[0, 0] = (alignment[0, 0] + 1) % 5
 alignment[1, 0] = (alignment[1, 0] + 1) % 5
 error = alignment_error(weights, alignment)
 assert_close(
-    number_from(error),
+    as_number(error, what="the error", hint="return a share, a float from 0 to 1"),
     torch.tensor(0.4),
     what="alignment error",
-    hint="the check of values comes first; then: divide by how many queries have a true key",
+    hint="divide by how many queries have a true key",
     mistakes={
         "what has no true key is counted as wrong": torch.tensor(0.7),
         "what has no true key is counted as right": torch.tensor(0.2),

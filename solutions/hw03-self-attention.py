@@ -35,15 +35,17 @@
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
 #   like; one that passes says so, one that fails says first what is wrong, and mostly gives a
 #   hint, or shows the error that your own code raised. Long ones are folded: a click opens them.
-# - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
-#   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
-# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
-#   a right one in its place too. So hand in also what is only half done.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers, shapes
+#   and dtypes, and with all errors that the docstring promises. It asks for nothing beyond the
+#   docstring, the text and the part that you see.
+# - A mistake in one part costs no points in another: when your work is graded, what stands on a
+#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
+#   fails; if your work is half done, go on below it by hand.
 #
-# **The rule of this homework:** what you hand in is yours. The chapter imports the finished pieces
-# from `course_lib`; your copy of it leaves them out, and work that leads to them loses the points
-# of its tests.
+# **The rule of this homework:** what you hand in is yours. The chapter has the library's own pieces
+# behind a line that you may open; you learn more if you look when yours passes. Your copy of
+# `course_lib` leaves them out, and work that leads to them loses the points of its tests.
 #
 # **If you are stuck,** print shapes. Nearly every mistake in attention is a dimension in the wrong
 # place. Then look at [Common mistakes](book:self-attention#common-mistakes) in the chapter.
@@ -51,11 +53,14 @@
 # %% setup="imports"
 import math
 import os
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.checked_results import as_pair, checked
+from course_lib.gradient_checks import assert_gradients, assert_slopes
 from course_lib.layers.masks import check_mask
 from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
@@ -72,21 +77,9 @@ from course_lib.testing import (
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
 tell_what_passes()  # a line under each test cell that ran to its end
-
-
-def checked(result, shape, *, what="output", hint="the test of shapes comes first"):
-    """Give what was returned, once its shape, its dtype and its finiteness are known."""
-    assert_shape(result, shape, what=what, hint=hint)
-    assert_close(result, result.detach().nan_to_num().float(), what=what, hint=hint)
-    return result
-
-
-def as_pair(result):
-    """Give the output and the weights, if there are two."""
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise CheckFailure("return_weights=True should give a pair", hint="return output, weights")
-    return result
-
+output_and_weights = partial(
+    as_pair, summary="return_weights=True should give a pair", hint="return output, weights"
+)
 
 # %% [markdown]
 # ## Part 1: scaled dot-product attention
@@ -97,7 +90,7 @@ def as_pair(result):
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
 # The chapter derives it in [The matrix form](book:self-attention#the-matrix-form) and
-# [Scaling](book:self-attention#scaling); $d_k$ is `head_dim` in the code.
+# [Why divide by $\sqrt{d_k}$?](book:self-attention#scaling); $d_k$ is `head_dim` in the code.
 #
 # Four things to keep in mind:
 #
@@ -107,7 +100,8 @@ def as_pair(result):
 # - A mask acts on the scores, **before** the softmax: see
 #   [Masks in attention](book:self-attention#masks-in-attention). True means *may attend*. For what
 #   is no mask there is `check_mask`, imported above: handed a mask and the shape of the scores, it
-#   raises the errors that the docstring promises. `min_dims=2` lets leading dimensions be left out.
+#   raises the errors that the docstring promises for masks. `min_dims=2` lets leading dimensions be
+#   left out. Widths and lengths that do not fit each other are for you to refuse.
 # - A query that may attend to nothing has a row of $-\infty$ alone, whose softmax is NaN. The
 #   docstring says what belongs there instead. No NaN may come back with the gradient either:
 #   `masked_fill` and `torch.where` stop it there, adding $-\infty$ to the scores does not.
@@ -125,7 +119,7 @@ output = scaled_dot_product_attention(
     torch.randn(3, 5, 6).to(device),  # five values, six numbers wide
 )
 assert_shape(output, (3, 2, 6), what="output", hint="without return_weights, return one tensor")
-output, _ = as_pair(
+output, _ = output_and_weights(
     scaled_dot_product_attention(
         torch.randn(3, 2, 4).to(device),
         torch.randn(3, 5, 4).to(device),
@@ -141,7 +135,9 @@ value = torch.randn(3, 4, 7, 5).to(device)
 hint = "use transpose(-2, -1): there may be any number of dimensions before the last two"
 output = scaled_dot_product_attention(query, key, value)
 assert_shape(output, (3, 4, 2, 5), what="output", hint=hint)
-output, weights = as_pair(scaled_dot_product_attention(query, key, value, return_weights=True))
+output, weights = output_and_weights(
+    scaled_dot_product_attention(query, key, value, return_weights=True)
+)
 assert_shape(output, (3, 4, 2, 5), what="output with return_weights", hint=in_order)
 assert_shape(weights, (3, 4, 2, 7), what="weights", hint="a weight for each query and each key")
 ### END HIDDEN TESTS
@@ -177,7 +173,9 @@ expected, expected_weights = reference_attention(query, key, value, return_weigh
 scores = query @ key.transpose(-2, -1)
 over_queries = torch.softmax(scores, dim=-2)
 in_words = "the softmax runs over the queries; it belongs over the keys, the last dimension"
-output, weights = as_pair(scaled_dot_product_attention(query, key, value, return_weights=True))
+output, weights = output_and_weights(
+    scaled_dot_product_attention(query, key, value, return_weights=True)
+)
 assert_close(
     weights,
     expected_weights,
@@ -234,8 +232,7 @@ assert_close(
             device
         ),
     },
-    hint="the test of values comes first; then: divide the scores by sqrt(head_dim), head_dim "
-    "being the width of a query",
+    hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.attention import (
@@ -258,13 +255,15 @@ def with_scores(scores):
 
 alone = scaled_dot_product_attention(tokens.clone(), tokens.clone(), value)
 pair = scaled_dot_product_attention(tokens.clone(), tokens.clone(), value, return_weights=True)
-for what, output in (("output", alone), ("output with return_weights", as_pair(pair)[0])):
+for what, output in (
+    ("output", alone),
+    ("output with return_weights", output_and_weights(pair)[0]),
+):
     assert_close(
         output,
         expected,
         what=what,
-        hint="the checks of shapes and of values come first; then: divide the scores by "
-        "sqrt(head_dim), head_dim being the width of a query",
+        hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
         mistakes={
             "the scores are not scaled; divide them by sqrt(head_dim)": with_scores(scores),
             "the scores are divided by head_dim; take its square root": with_scores(scores / 16),
@@ -277,14 +276,15 @@ for what, output in (("output", alone), ("output with return_weights", as_pair(p
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-mask" points=1 read="self-attention#masks-in-attention"
-# Keys that the mask hides get no weight, and the others share all of it (head_dim 1)
+# Keys that the mask hides might as well not be there (head_dim 1)
 query = torch.tensor([[1.0]]).to(device)
 key = torch.tensor([[math.log(3.0)], [0.0], [math.log(6.0)]]).to(device)
 value = torch.tensor([[8.0], [4.0], [100.0]]).to(device)
 mask = torch.tensor([[True, True, False]]).to(device)  # the third key is hidden
+# So your function gives the same as for the first two keys and values alone: if these are right, 7.
 assert_close(
     scaled_dot_product_attention(query, key, value, mask),
-    torch.tensor([[7.0]]).to(device),  # as in the test of values
+    checked(scaled_dot_product_attention(query, key[:2], value[:2]), (1, 1)),
     what="output",
     mistakes={
         "the mask is inverted; True means may attend": torch.tensor([[100.0]]).to(device),
@@ -295,49 +295,66 @@ assert_close(
         "a hidden score is set to 0, and its weight too, but only after the softmax: set the score "
         "to -inf": torch.tensor([[5.6]]).to(device),
         "the mask changes nothing": torch.tensor([[62.8]]).to(device),
-        "the softmax runs over the queries, not over the keys": torch.tensor([[12.0]]).to(device),
         "the mask is added to the scores, so that True counts as 1: fill them with -inf where it "
         "is False": torch.tensor([[28 * math.e / (4 * math.e + 6)]]).to(device),
         "the mask is added to the scores, so that it hides nothing: fill them with -inf where it "
         "is False": torch.tensor([[(28 * math.e + 600) / (4 * math.e + 6)]]).to(device),
     },
-    hint="the tests of values and of scaling come first; then: a hidden score counts for nothing, "
-    "and the softmax comes after that",
+    hint="a hidden score counts for nothing, and the softmax comes after that",
 )
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import (
-    scaled_dot_product_attention as reference_attention,
-)
-
 query, key = torch.randn(3, 2, 4, 1).to(device), torch.randn(3, 2, 5, 1).to(device)
 value = torch.randn(3, 2, 5, 6).to(device)
+hint = "set hidden scores to -inf"
+
+# What is hidden from every query: held against your own attention to the other keys alone.
+seen = torch.tensor([True, False, True, True, False]).to(device)
+mask = seen[None]  # broadcasts to every query
+output, weights = output_and_weights(
+    scaled_dot_product_attention(query, key[..., seen, :], value[..., seen, :], return_weights=True)
+)
+checked(output, (3, 2, 4, 6), what="output without a mask")
+expected_weights = torch.zeros(3, 2, 4, 5).to(device)
+expected_weights[..., seen] = checked(weights, (3, 2, 4, 3), what="weights without a mask")
 scores = query @ key.transpose(-2, -1)
-mask_per_query = torch.rand(3, 1, 4, 5) < 0.6
-mask_per_query[..., 0], mask_per_query[..., 1] = True, False
-mask_per_key = torch.tensor([[True, False, True, True, False]])  # broadcasts to every query
-inverted = "the mask is inverted; True means may attend"
-too_late = "the weights that are left do not sum to 1: mask the scores, before the softmax"
-zero_score = "a hidden score is set to 0, a score like any other: set it to -inf"
-hint = "the checks of values and of scaling come first; then: set hidden scores to -inf"
-for mask in (mask_per_query.to(device), mask_per_key.to(device)):
-    expected, expected_weights = reference_attention(query, key, value, mask, return_weights=True)
-    wrong_weights = {
-        inverted: reference_attention(query, key, value, ~mask, return_weights=True)[1],
-        too_late: torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0),
-        zero_score: torch.softmax(scores.masked_fill(~mask, 0.0), dim=-1),
-        "the mask changes nothing": torch.softmax(scores, dim=-1),
-    }
-    wrong_output = {words: wrong @ value for words, wrong in wrong_weights.items()}
-    output, weights = as_pair(
-        scaled_dot_product_attention(query, key, value, mask, return_weights=True)
-    )
-    wrong_weights["the output comes first, then the weights"] = expected
-    assert_close(weights, expected_weights, what="weights", mistakes=wrong_weights, hint=hint)
-    what = "output with return_weights"
-    assert_close(output, expected, what=what, mistakes=wrong_output, hint=hint)
-    output = scaled_dot_product_attention(query, key, value, mask)
-    what = "output without return_weights"
-    assert_close(output, expected, what=what, mistakes=wrong_output, hint=hint)
+wrong = {
+    "the mask is inverted; True means may attend": scores.masked_fill(mask, -math.inf).softmax(-1),
+    "the weights that are left do not sum to 1: mask the scores, before the softmax": (
+        scores.softmax(-1).masked_fill(~mask, 0.0)
+    ),
+    "a hidden score is set to 0, a score like any other: set it to -inf": (
+        scores.masked_fill(~mask, 0.0).softmax(-1)
+    ),
+    "the mask changes nothing": scores.softmax(-1),
+}
+mistakes = {words: weights @ value for words, weights in wrong.items()}
+alone = scaled_dot_product_attention(query, key, value, mask)
+pair = output_and_weights(
+    scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+)
+for what, masked in (("output without return_weights", alone), ("output", pair[0])):
+    assert_close(masked, output, what=what, mistakes=mistakes, hint=hint)
+assert_close(pair[1], expected_weights, what="weights", mistakes=wrong, hint=hint)
+
+# What is hidden from some queries: it has no weight, all else has some.
+mask = torch.rand(3, 1, 4, 5) < 0.6
+mask[..., 0], mask[..., 1] = True, False
+mask = mask.to(device)
+output, weights = output_and_weights(
+    scaled_dot_product_attention(query, key, value, mask, return_weights=True)
+)
+checked(weights, (3, 2, 4, 5), what="weights")
+assert_close(
+    weights != 0,
+    mask.expand(3, 2, 4, 5),
+    what="where the weights are not 0",
+    hint="a mask may differ from query to query, and from sentence to sentence",
+    mistakes={"the mask is inverted; True means may attend": ~mask.expand(3, 2, 4, 5)},
+)
+checked(output, (3, 2, 4, 6))
+alone = scaled_dot_product_attention(query, key, value, mask)
+hint = "with and without return_weights, the output is the same"
+assert_close(alone, output, what="output without return_weights", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-no-keys" points=1 read="self-attention#masks-in-attention"
@@ -345,7 +362,7 @@ for mask in (mask_per_query.to(device), mask_per_key.to(device)):
 query, key, value = (torch.randn(3, 4).to(device) for _ in range(3))
 mask = torch.tensor([[True], [False], [True]]).expand(3, 3).to(device)  # query 1 sees nothing
 output = scaled_dot_product_attention(query, key, value, mask)
-assert_shape(output, (3, 4), what="output", hint="the test of shapes comes first")
+assert_shape(output, (3, 4), what="output")
 assert_close(
     output[1],
     torch.zeros(4).to(device),
@@ -360,12 +377,12 @@ mask[int(torch.randint(4, ()))] = False  # one row sees nothing, the others see 
 mask = mask.to(device)
 blind = ~mask.any(dim=-1)
 hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides to 0 after it"
-output, weights = as_pair(
+output, weights = output_and_weights(
     scaled_dot_product_attention(query, key, value, mask, return_weights=True)
 )
 alone = scaled_dot_product_attention(query, key, value, mask)
 for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alone, 6, "output")):
-    shapes = "the check of shapes comes first; with return_weights, the output before the weights"
+    shapes = "with return_weights, return the output first, then the weights"
     assert_shape(result, (3, 2, 4, width), what=what, hint=shapes)
     what = f"{what} of the query that sees nothing"
     nothing = torch.zeros(3, 2, 1, width).to(device)
@@ -375,58 +392,53 @@ for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alo
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-gradients" points=1 read="self-attention#the-matrix-form"
-# Gradients flow to query, key and value, also past a query that sees nothing (head_dim 1)
-query, key, value = (torch.randn(3, 4, 1).to(device).requires_grad_() for _ in range(3))
-checked(scaled_dot_product_attention(query, key, value), (3, 4, 1)).sum().backward()
-for name, tensor in (("query", query), ("key", key), ("value", value)):
-    assert_shape(tensor.grad, (3, 4, 1), what=f"gradient of {name}", hint="do not detach")
-mask = torch.tensor([[True], [False], [True], [True]]).expand(4, 4).to(device)
+# Gradients flow to whatever the output depends on, also past a query that sees nothing
+inputs = {
+    "query": torch.randn(3, 2, 4).to(device),
+    "key": torch.randn(3, 6, 4).to(device),
+    "value": torch.randn(3, 6, 5).to(device),
+}
+share = torch.randn(3, 2, 5).to(device)
+
+
+def loss(query, key, value):
+    """Weight the numbers of your output by chance, and add them up."""
+    return (checked(scaled_dot_product_attention(query, key, value), (3, 2, 5)) * share).sum()
+
+
+cut = "detach(), .data, numpy() and torch.tensor() cut the gradient"
+assert_gradients(loss, inputs, hint=cut)
+query, key, value = (tensor.clone().requires_grad_() for tensor in inputs.values())
+mask = torch.tensor([[True], [False]]).expand(2, 6).to(device)  # query 1 sees nothing
 output = scaled_dot_product_attention(query, key, value, mask)
-assert_shape(output, (3, 4, 1), what="output with a mask", hint="the test of shapes comes first")
+assert_shape(output, (3, 2, 5), what="output with a mask")
 output.sum().backward()
 not_finite = "with a query that sees nothing, the gradient of the query is not finite"
 fill = "hide scores with masked_fill or torch.where; an added -inf lets the NaN flow back"
-if not bool(query.grad.isfinite().all()):
+if query.grad is not None and not bool(query.grad.isfinite().all()):
     raise CheckFailure(not_finite, hint=fill)
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import (
-    scaled_dot_product_attention as reference_attention,
-)
-
-inputs = (torch.randn(3, 4, 1), torch.randn(3, 5, 1), torch.randn(3, 5, 2))
-upstream, upstream_weights = torch.randn(3, 4, 2).to(device), torch.randn(3, 4, 5).to(device)
+share_of_weights = torch.randn(3, 2, 6).to(device)
 
 
-def gradients_of(attention, return_weights):
-    """Return the gradients of a random weighting of the results."""
-    leaves = [tensor.clone().to(device).requires_grad_() for tensor in inputs]
-    if return_weights:
-        output, weights = as_pair(attention(*leaves, return_weights=True))
-        loss = (checked(weights, (3, 4, 5), what="weights") * upstream_weights).sum()
-    else:
-        output, loss = attention(*leaves), 0.0
-    loss = loss + (checked(output, (3, 4, 2)) * upstream).sum()
-    if not loss.requires_grad:
-        raise CheckFailure("no gradient flows back", hint=hint)
-    loss.backward()
-    return [leaf.grad for leaf in leaves]
+def loss_of_both(query, key, value):
+    """Weight output and weights by chance."""
+    pair = scaled_dot_product_attention(query, key, value, return_weights=True)
+    output, weights = output_and_weights(pair)
+    checked(output, (3, 2, 5))
+    checked(weights, (3, 2, 6), what="weights")
+    return (output * share).sum() + (weights * share_of_weights).sum()
 
 
-hint = "if the test of values passes: detach(), .data, numpy() and torch.tensor() cut the gradient"
+assert_gradients(loss, inputs, hint=cut)
+assert_gradients(loss_of_both, inputs, hint=cut)
 for return_weights in (False, True):
-    expected = gradients_of(reference_attention, return_weights)
-    actual = gradients_of(scaled_dot_product_attention, return_weights)
-    for name, ours, theirs in zip(("query", "key", "value"), expected, actual, strict=True):
-        assert_close(theirs, ours, what=f"gradient of {name}", hint=hint)
-
-query, key, value = (torch.randn(3, 4, 2).to(device).requires_grad_() for _ in range(3))
-for return_weights in (False, True):
-    result = scaled_dot_product_attention(query, key, value, mask, return_weights=return_weights)
-    output = as_pair(result)[0] if return_weights else result
-    assert_shape(output, (3, 4, 2), what="output", hint="the check of shapes comes first")
+    leaf = inputs["query"].clone().requires_grad_()
+    result = scaled_dot_product_attention(leaf, key, value, mask, return_weights=return_weights)
+    output = output_and_weights(result)[0] if return_weights else result
+    assert_shape(output, (3, 2, 5), what="output")
     output.sum().backward()
-    assert_shape(query.grad, query.shape, what="gradient of the query", hint=hint)
-    if not bool(query.grad.isfinite().all()):
+    if leaf.grad is not None and not bool(leaf.grad.isfinite().all()):
         raise CheckFailure(not_finite, hint=fill)
 ### END HIDDEN TESTS
 
@@ -435,6 +447,9 @@ for return_weights in (False, True):
 query, key, value = (torch.randn(3, 5, 4).to(device) for _ in range(3))
 hint = "operators that end in = and methods that end in _ change a tensor in place"
 assert_keeps_inputs(scaled_dot_product_attention, query, key, value, hint=hint)
+output = scaled_dot_product_attention(query.double(), key.double(), value.double())
+in_double = "float64 comes in, float64 goes out: do not cast, and make new tensors with query.dtype"
+checked(output, (3, 5, 4), dtype=torch.float64, what="output for float64", hint=in_double)
 ### BEGIN HIDDEN TESTS
 mask = torch.ones(5, 5, dtype=torch.bool).tril().to(device)
 assert_keeps_inputs(scaled_dot_product_attention, query, key, value, mask, hint=hint)
@@ -448,13 +463,9 @@ assert_close(
     what="output for inputs that are not contiguous",
     hint="view() needs contiguous tensors; reshape() does not",
 )
-output = scaled_dot_product_attention(query.double(), key.double(), value.double())
-assert_shape(output, (3, 5, 4), what="output in float64", hint="the test of shapes comes first")
-if output.dtype != torch.float64:
-    raise CheckFailure(
-        f"the inputs are float64, the output is {output.dtype}",
-        hint="make new tensors with the dtype of the inputs: torch.zeros(..., dtype=query.dtype)",
-    )
+query, key, value = (torch.randn(2, 6, 3, dtype=torch.float64).to(device) for _ in range(3))
+output = scaled_dot_product_attention(query, key, value)
+checked(output, (2, 6, 3), dtype=torch.float64, what="output for float64", hint=in_double)
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-errors" points=1 read="self-attention#common-mistakes"
@@ -466,6 +477,8 @@ assert_raises(TypeError, scaled_dot_product_attention, query, key, value, float_
 enlarging = "a mask for three sentences would make three outputs of one: check_mask refuses it"
 three_masks, one = torch.ones(3, 5, 5, dtype=torch.bool).to(device), torch.randn(1, 5, 4).to(device)
 assert_raises(ValueError, scaled_dot_product_attention, one, one, one, three_masks, hint=enlarging)
+narrow = "query and key have 4 and 3 numbers each: no dot product, so ValueError"
+assert_raises(ValueError, scaled_dot_product_attention, query, key[..., :3], value, hint=narrow)
 ### BEGIN HIDDEN TESTS
 for sizes in ((5,), (1, 1, 1, 5), (1, 2, 5), (1, 5, 4)):
     unfit = torch.ones(sizes, dtype=torch.bool).to(device)
@@ -510,7 +523,10 @@ assert_close(
     hint="a mask is boolean, (1, 1, query_len, key_len): True for a position itself and all before "
     "it",
 )
-on_device = "make the mask on device: torch.ones(..., device=device); nothing can be made nowhere"
+on_device = (
+    "causal_mask does not use its argument device: make the mask there, torch.ones(..., "
+    'device=device). PyTorch itself then refuses a device that does not exist, here "nowhere"'
+)
 assert_raises(RuntimeError, causal_mask, 3, device="nowhere", hint=on_device)
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.masks import causal_mask as reference_mask
@@ -685,6 +701,11 @@ for name in ("query", "key", "value", "output"):
     if getattr(unbiased, f"{name}_projection").bias is not None:
         in_words = f"with bias=False {name}_projection has a bias all the same"
         raise CheckFailure(in_words, hint="hand bias on to each nn.Linear")
+projections = {
+    id(getattr(layer, f"{name}_projection")) for name in ("query", "key", "value", "output")
+}
+if len(projections) < 4:
+    raise CheckFailure("two of the projections are one", hint="make four nn.Linear in __init__")
 assert_raises(ValueError, MultiHeadAttention, 8, 3, hint="8 is not divisible by 3: ValueError")
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
@@ -714,7 +735,7 @@ if torch.equal(actual["query_projection.weight"], actual["key_projection.weight"
 # The output is as wide as the input, with one row for each query
 layer = MultiHeadAttention(8, 2).to(device)
 asking, asked = torch.randn(3, 2, 8).to(device), torch.randn(3, 5, 8).to(device)
-hint = "if part 1 passes: query and key may differ in length; take each length from its own tensor"
+hint = "query and key may differ in length; take each length from its own tensor"
 assert_shape(layer(asking, asked, asked), (3, 2, 8), what="output", hint=hint)
 ### BEGIN HIDDEN TESTS
 layer = MultiHeadAttention(12, 3).to(device)
@@ -724,7 +745,7 @@ assert_shape(layer(asking, asked, asked), (2, 4, 12), what="output of cross-atte
 
 # %% test="MultiHeadAttention-projections" points=1 read="self-attention#multi-head-preview"
 # The value goes through its projection and the output through another
-layer = MultiHeadAttention(8, 2).to(device)
+layer = MultiHeadAttention(8, 1).to(device)  # a single head cannot be mixed up with another
 token = torch.randn(3, 1, 8).to(device)
 # With a single token all of the weight is on it, whatever the scores: its value comes out.
 value = checked(layer.value_projection(token), (3, 1, 8), what="what value_projection returns")
@@ -733,8 +754,7 @@ assert_close(
     layer(token, token, token),
     expected,
     what="output for a single token",
-    hint="if the tests of part 1 pass: only the value reaches the output here, through "
-    "value_projection, then output_projection",
+    hint="only the value reaches the output here, through value_projection, then output_projection",
     mistakes={
         "output_projection is not used": value,
         "value_projection is not used": layer.output_projection(token),
@@ -743,8 +763,8 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
 
-reference = ReferenceLayer(12, 3).to(device)
-student = MultiHeadAttention(12, 3).to(device)
+reference = ReferenceLayer(12, 1).to(device)
+student = MultiHeadAttention(12, 1).to(device)
 student.load_state_dict(reference.state_dict())
 query, key, value = (torch.randn(2, 1, 12).to(device) for _ in range(3))
 projected = reference.value_projection(value)
@@ -752,8 +772,7 @@ assert_close(
     student(query, key, value),
     reference(query, key, value),
     what="output for a single key",
-    hint="if the checks of part 1 pass: only the value reaches the output here, through "
-    "value_projection, then output_projection",
+    hint="only the value reaches the output here, through value_projection, then output_projection",
     mistakes={
         "output_projection is not used": projected,
         "value_projection is not used": reference.output_projection(value),
@@ -765,31 +784,47 @@ assert_close(
 
 # %% test="MultiHeadAttention-heads" points=1 read="self-attention#multi-head-preview"
 # Each head attends on its own, within its own columns
-layer = MultiHeadAttention(4, 2).to(device)
+layer = MultiHeadAttention(6, 2).to(device)  # two heads, each three columns wide
 state = {name: torch.zeros_like(tensor) for name, tensor in layer.state_dict().items()}
-eye = torch.eye(4).to(device)  # a projection that changes nothing; 5 * eye makes large scores,
+eye = torch.eye(6).to(device)  # a projection that changes nothing; 5 * eye makes large scores,
 # so that a head takes what fits best, and no other
 state["query_projection.weight"] = state["key_projection.weight"] = 5 * eye
 state["value_projection.weight"] = state["output_projection.weight"] = eye
 layer.load_state_dict(state)
-tokens = torch.tensor([[[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0]]]).to(device)
-value = torch.tensor([[[0.0, 0.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0]]]).to(device)
-# Head 0 reads columns 0 and 1: both tokens look the same to it, so it averages 0 and 2.
-# Head 1 reads columns 2 and 3, and tells the tokens apart.
-wrongly_joined = torch.tensor([[[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 2.0, 2.0]]]).to(device)
-cut_from_rows = torch.tensor([[[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 2.0]]]).to(device)
+four_tokens = [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, -1, -1], [1, 1, 1, -1, 1, -1], [1, 1, 1, -1, -1, 1]]
+tokens = torch.tensor([four_tokens]).float().to(device)
+value = torch.tensor([[[0.0] * 6, [4.0] * 6, [8.0] * 6, [12.0] * 6]]).to(device)
+# Head 0 reads the first three columns: all tokens look the same to it, so it averages the values.
+# Head 1 reads the last three, and tells the tokens apart.
+by_head = [[6, 6, 6, 0, 0, 0], [6, 6, 6, 4, 4, 4], [6, 6, 6, 8, 8, 8], [6, 6, 6, 12, 12, 12]]
+wrongly_joined = [[6] * 6, [6] * 6, [0, 0, 0, 4, 4, 4], [8, 8, 8, 12, 12, 12]]
+every_second = [[4, 0, 4, 0, 4, 0], [8, 4, 8, 4, 8, 4], [4, 8, 4, 8, 4, 8], [8, 12, 8, 12, 8, 12]]
+third = 4 / 3  # the average of 0, 0 and 4
+from_rows = [[third] * 3 + [last] * 3 for last in (10, 8, 10)] + [[4, 4, 4, 12, 12, 12]]
+from_rows_to_rows = [[third] * 6, [third] * 3 + [4] * 3, [10] * 3 + [8] * 3, [10] * 3 + [12] * 3]
+by_rows = "view(batch, num_heads, len, head_dim) mixes the tokens: split d_model, then transpose"
+
+
+def as_output(rows):
+    """Give the output that has these rows."""
+    return torch.tensor([rows]).float().to(device)
+
+
 assert_close(
     layer(tokens, tokens, value),
-    torch.tensor([[[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0]]]).to(device),
+    as_output(by_head),
     what="output",
-    hint="if the tests of part 1 and of the projections pass: head h reads the columns from "
-    "h * head_dim up to (h + 1) * head_dim of what each projection returns",
+    hint="head h reads the columns from h * head_dim up to (h + 1) * head_dim of what each "
+    "projection returns",
     mistakes={
         "the values are made from query or key; make them from value": tokens,
-        "the heads are not apart, or take every num_heads-th column, or stand in the last "
-        "dimension but one, where len belongs": value,
-        "before you join the heads, transpose(1, 2) back": wrongly_joined,
-        "view(batch, num_heads, len, head_dim) mixes the tokens; transpose": cut_from_rows,
+        "the heads are not apart, or stand in the last dimension but one, where len belongs": value,
+        "the heads take every num_heads-th column: split d_model into (num_heads, head_dim)": (
+            as_output(every_second)
+        ),
+        "before you join the heads, transpose(1, 2) back": as_output(wrongly_joined),
+        by_rows: as_output(from_rows_to_rows),
+        f"before the attention, {by_rows}": as_output(from_rows),
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -834,20 +869,18 @@ undivided = torch.softmax(1e3 * tokens @ tokens.mT, dim=-1) @ projected
 no_heads = "the heads are not apart: each should see its own head_dim columns alone"
 not_back = "before you join the heads, transpose(1, 2) back to (batch, len, num_heads, head_dim)"
 by_stride = "the heads take every num_heads-th column: split d_model into (num_heads, head_dim)"
-by_rows = "view(batch, num_heads, len, head_dim) mixes the tokens: split d_model, then transpose"
-by_rows_at_first = f"before the attention, {by_rows}"
 assert_close(
     student(tokens, tokens, value),
     reference(tokens, tokens, value),
     what="output",
-    hint="if the checks of part 1 and of the projections pass: head h reads the columns from "
+    hint="head h reads the columns from "
     "h * head_dim up to (h + 1) * head_dim of what each projection returns",
     mistakes={
         no_heads: undivided,
         not_back: attended[slices].reshape(3, 6, 8),
         by_stride: attended[interleaved].permute(0, 2, 3, 1).reshape(3, 6, 8),
         by_rows: attended[blocks].reshape(3, 6, 8),
-        by_rows_at_first: attended[blocks].transpose(1, 2).reshape(3, 6, 8),
+        f"before the attention, {by_rows}": attended[blocks].transpose(1, 2).reshape(3, 6, 8),
     },
 )
 ### END HIDDEN TESTS
@@ -865,7 +898,7 @@ if not (isinstance(pair, tuple | list) and len(pair) == 2):
 output, weights = pair
 assert_shape(output, (3, 5, 8), what="output", hint="return the output first, then the weights")
 assert_shape(weights, (3, 2, 5, 5), what="weights", hint="one set of weights for each head")
-own_weights = "if the tests of part 1 pass: return the weights as your attention gives them"
+own_weights = "return the weights as your attention gives them"
 assert_rows_sum_to_one(weights, hint=own_weights)
 layer = MultiHeadAttention(6, 2).to(device)
 state = {name: torch.zeros_like(tensor) for name, tensor in layer.state_dict().items()}
@@ -894,8 +927,7 @@ assert_close(
     layer(tokens, tokens, value),
     expected,
     what="output for head_dim 3",
-    hint="if the tests of the projections and of the heads pass: each head gives what "
-    "scaled_dot_product_attention makes of its own columns",
+    hint="each head gives what scaled_dot_product_attention makes of its own columns",
     mistakes={
         f"divided by the root of d_model: {right_root}": scaled_by(6**0.5),
         f"divided by the root of d_model as well: {right_root}": scaled_by(18**0.5),
@@ -958,17 +990,14 @@ for title, inputs in (
     added = "query is added to the output; that is another layer's business"
     wrong_output[added] = expected + query
     wrong_weights = {words: weights for words, (_, weights) in mistaken.items()}
-    output, weights = as_pair(student(query, key, value, return_weights=True))
+    output, weights = output_and_weights(student(query, key, value, return_weights=True))
     lengths = "a weight for each query and each key; take each length from its own tensor"
     assert_shape(weights, expected_weights.shape, what=f"weights in {title}", hint=lengths)
-    hint = (
-        "if the checks of part 1, of the projections and of the heads pass: the scores are those "
-        "of query_projection(query) and key_projection(key)"
-    )
+    hint = "the scores are those of query_projection(query) and key_projection(key)"
     assert_close(
         weights, expected_weights, what=f"weights in {title}", hint=hint, mistakes=wrong_weights
     )
-    hint = "if the checks of part 1, of the projections and of the heads pass: weights @ values"
+    hint = "weights @ values"
     for what, result in (("with return_weights", output), ("alone", student(query, key, value))):
         assert_close(
             result, expected, what=f"output in {title}, {what}", hint=hint, mistakes=wrong_output
@@ -998,7 +1027,7 @@ def output_for(query_heads):
 
 
 own = output_for(query_heads)
-output, weights = as_pair(student(tokens, memory, other, return_weights=True))
+output, weights = output_and_weights(student(tokens, memory, other, return_weights=True))
 checked(output, (3, 4, 6), what="output for head_dim 3")
 assert_shape(weights, (3, 2, 4, 5), what="weights for head_dim 3", hint=own_weights)
 assert_rows_sum_to_one(weights, hint=own_weights)
@@ -1029,14 +1058,12 @@ is_real = torch.tensor([[True, True, True, False, False]]).to(device)
 mask = is_real[:, None, None]  # (1, 1, 1, key_len): the last two keys are hidden
 changed = tokens.clone()
 changed[:, 3:] += 1.0
-part_1 = "the test of shapes comes first, and those of part 1"
-before = checked(layer(tokens, tokens, tokens, mask), (3, 5, 8), hint=part_1)
+before = checked(layer(tokens, tokens, tokens, mask), (3, 5, 8))
 assert_close(
     layer(tokens, changed, changed, mask),
     before,
     what="output after a change of hidden keys",
-    hint="if the test of heads passes: hand the mask on as it is to scaled_dot_product_attention, "
-    "whose own test of masks comes first",
+    hint="hand the mask on as it is to scaled_dot_product_attention",
 )
 four = (
     "a layer with heads takes masks of four dimensions: see check_mask. Two could be meant as "
@@ -1053,7 +1080,7 @@ assert_raises(ValueError, layer, tokens, tokens, tokens, mask[0, 0], hint=four)
 enlarging = "a mask for four sentences would make four outputs of one: see check_mask"
 assert_raises(ValueError, layer, tokens[:1], tokens[:1], tokens[:1], mask, hint=enlarging)
 changed = torch.where(is_real[:, :, None], tokens, torch.randn(4, 5, 12).to(device))
-before = checked(layer(tokens, tokens, tokens, mask), (4, 5, 12), hint=part_1)
+before = checked(layer(tokens, tokens, tokens, mask), (4, 5, 12))
 assert_close(
     layer(tokens, changed, changed, mask),
     before,
@@ -1062,7 +1089,7 @@ assert_close(
 )
 changed = tokens.clone()
 changed[:, 0] += 1.0
-after = checked(layer(tokens, changed, changed, mask), (4, 5, 12), hint=part_1)
+after = checked(layer(tokens, changed, changed, mask), (4, 5, 12))
 if torch.allclose(after, before):
     raise CheckFailure(
         "a change of a key that may be attended to changes nothing", hint="True means may attend"
@@ -1070,7 +1097,7 @@ if torch.allclose(after, before):
 per_head = torch.rand(4, 3, 5, 5) < 0.5
 per_head[..., 0], per_head[..., 1] = True, False
 per_head = per_head.to(device)
-_, weights = as_pair(layer(tokens, tokens, tokens, per_head, return_weights=True))
+_, weights = output_and_weights(layer(tokens, tokens, tokens, per_head, return_weights=True))
 hint = "one set of weights for each head"
 checked(weights, (4, 3, 5, 5), what="weights", hint=hint)
 assert_close(
@@ -1083,49 +1110,50 @@ assert_close(
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-gradients" points=1 read="self-attention#multi-head-preview"
-# Every projection learns
-layer = MultiHeadAttention(8, 2).to(device)
-tokens = torch.randn(3, 5, 8).to(device)
-checked(layer(tokens, tokens, tokens), (3, 5, 8)).square().sum().backward()
-for name in ("query", "key", "value", "output"):
-    weight = getattr(layer, f"{name}_projection").weight
-    hint = "if the tests of part 1 pass: is it used, and nothing detached on the way?"
-    assert_shape(weight.grad, (8, 8), what=f"gradient of {name}_projection", hint=hint)
+# Gradients flow to every input and projection that the output depends on
+layer = MultiHeadAttention(6, 3).to(device)
+inputs = {
+    "query": torch.randn(5, 4, 6).to(device),
+    "key": torch.randn(5, 7, 6).to(device),
+    "value": torch.randn(5, 7, 6).to(device),
+}
+share = torch.randn(5, 4, 6).to(device)
+
+
+def loss(query, key, value):
+    """Weight the numbers of your output by chance, and add them up."""
+    return (checked(layer(query, key, value), (5, 4, 6)) * share).sum()
+
+
+cut = "detach(), .data and numpy() cut the gradient"
+assert_gradients(loss, inputs, hint=cut)
 ### BEGIN HIDDEN TESTS
-from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
-
-# head_dim is 1: whether the scores are scaled is the business of another check.
-reference = ReferenceLayer(4, 4).to(device)
-student = MultiHeadAttention(4, 4).to(device)
-student.load_state_dict(reference.state_dict())
-tokens, memory = torch.randn(3, 4, 4), torch.randn(3, 5, 4)
-upstream = torch.randn(3, 4, 4).to(device)
-
-
-def inputs_after(layer):
-    """Run a layer forwards and backwards, and return what it was given."""
-    query, key = (tensor.clone().to(device).requires_grad_() for tensor in (tokens, memory))
-    loss = (checked(layer(query, key, key), (3, 4, 4)) * upstream).sum()
-    if not loss.requires_grad:
-        raise CheckFailure("no gradient flows back", hint="do not detach")
-    loss.backward()
-    return query, key
+layer = MultiHeadAttention(6, 3).to(device)
+projections = [f"{name}_projection" for name in ("query", "key", "value", "output")]
+parameters = {
+    f"{name}.{part}": getattr(getattr(layer, name), part)
+    for name in projections
+    for part in ("weight", "bias")
+}
+for name, parameter in parameters.items():
+    assert_shape(parameter, (6, 6) if name.endswith("weight") else (6,), what=name)
+state = {name: tensor.clone() for name, tensor in layer.state_dict().items()}
 
 
-for name, ours, theirs in zip(
-    ("query", "key and value"), inputs_after(reference), inputs_after(student), strict=True
-):
-    hint = "if the test of values passes: detach(), .data and numpy() cut the gradient"
-    assert_close(theirs.grad, ours.grad, what=f"gradient of {name}", hint=hint)
-for name in ("query_projection", "key_projection", "value_projection", "output_projection"):
-    expected, actual = getattr(reference, name), getattr(student, name)
-    for part in ("weight", "bias"):
-        assert_close(
-            getattr(actual, part).grad,
-            getattr(expected, part).grad,
-            what=f"gradient of {name}.{part}",
-            hint=f"what is {name} used for?",
-        )
+def loss_of_parameters(*tensors):
+    """Put parameters into the layer, and weight the numbers of its output by chance."""
+    layer.load_state_dict(state | dict(zip(parameters, tensors, strict=True)))
+    return loss(*inputs.values())
+
+
+result = loss(*inputs.values())
+if result.requires_grad:
+    result.backward()
+slopes = {
+    name: getattr(getattr(layer, name.split(".")[0]), name.split(".")[1]).grad
+    for name in parameters
+}
+assert_slopes(loss_of_parameters, {name: state[name] for name in parameters}, slopes, hint=cut)
 ### END HIDDEN TESTS
 
 # %% [markdown]

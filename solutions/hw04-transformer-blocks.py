@@ -42,11 +42,13 @@
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
 #   like: one that passes says so, one that fails says first what is wrong, and mostly gives a
 #   hint. Long ones are folded: a click opens them.
-# - Most tests have a hidden part, which runs when your work is graded, with other numbers and other
-#   shapes. It asks for nothing beyond the docstring, the text and the part that you see.
-# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
-#   a right one in its place too. So hand in also what is only half done.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+# - Most tests have a hidden part, which runs when your work is graded, with other numbers, shapes
+#   and dtypes, and with all errors that the docstring promises. It asks for nothing beyond the
+#   docstring, the text and the part that you see.
+# - A mistake in one part costs no points in another: when your work is graded, what stands on a
+#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
+#   fails; if your work is half done, go on below it by hand.
 
 # %% setup="imports"
 import math
@@ -59,6 +61,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.checked_results import checked
 from course_lib.layers.feed_forward import Activation
 from course_lib.layers.residual import NormPosition, check_norm_position
 from course_lib.notebook_tests import tell_what_passes
@@ -75,13 +78,6 @@ from course_lib.testing import (
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
 tell_what_passes()  # a line under each test cell that ran to its end
-
-
-def checked(result, shape, *, what="output", hint="", dtype=torch.float32):
-    """Give what was returned, once its shape, its dtype and its finiteness are known."""
-    assert_shape(result, shape, what=what, hint=hint)
-    assert_close(result, result.detach().nan_to_num().to(dtype), what=what, hint=hint)
-    return result
 
 
 # %% [markdown]
@@ -234,12 +230,11 @@ def at(*places):
     return torch.stack((other.sin(), other.cos()), dim=-1)
 
 
-from_angles = "if position_angles fails its tests, mend that first"
 assert_close(
     SinusoidalPositions(2)(x.clone()),
     x + one_hand,
     what="the output with one hand",
-    hint=f"{from_angles}; then: token t gets (sin t, cos t) added, in each sentence of the batch",
+    hint="token t gets (sin t, cos t) added, in each sentence of the batch",
     mistakes={
         "nothing is added to x": x,
         "the first position is 0, not 1": x + at(1.0, 2.0, 3.0),
@@ -276,7 +271,7 @@ for width in (4, 10):
             "sines alone: each hand gives a sine and a cosine": torch.zeros(1, width).to(device),
             "cosines alone: each hand gives a sine and a cosine": torch.ones(1, width).to(device),
         },
-        hint=f"{from_angles}; then: at angle 0 all sines are 0 and all cosines 1",
+        hint="at angle 0 all sines are 0 and all cosines 1",
     )
 layer = SinusoidalPositions(2)
 x = torch.randn(4, 5, 2).to(device)
@@ -289,7 +284,7 @@ for offset in (0, int(torch.randint(2, 9, ()))):
         layer.vectors(5, offset=offset, device=device),
         expected,
         what=f"vectors of one hand with offset={offset}",
-        hint=f"{from_angles}; then: the vector of position t is (sin t, cos t), t from offset on",
+        hint="the vector of position t is (sin t, cos t), t from offset on",
         mistakes={
             swapped: torch.stack((t.cos(), t.sin()), dim=-1),
             "offset is not used: the first token stands at position offset": from_zero,
@@ -360,8 +355,7 @@ digits = "for float64 compute the angles in float64: far from the start float32 
 if not torch.allclose(vectors, exact, rtol=0, atol=1e-5):
     # Digits that position_angles has lost are lost there.
     angles = position_angles(torch.arange(far, far + 7, device=device), 12)
-    mend = "if position_angles fails its tests, mend that first"
-    checked(angles, (7, 6), what="angles", hint=mend, dtype=torch.float64)
+    checked(angles, (7, 6), what="angles", dtype=torch.float64)
     exact = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
     if not torch.allclose(vectors, exact, rtol=0, atol=1e-5):
         raise CheckFailure("vectors far from the start have lost digits in float64", hint=digits)
@@ -407,7 +401,7 @@ assert_raises(ValueError, layer.vectors, 3, offset=-1, hint=hint)
 # %% test="shift_matrix-one-hand" points=1 read="positional-encoding#shift-matrix"
 # With one hand, the matrix moves every position vector by offset
 turn = shift_matrix(3, 2)
-one_matrix = "one matrix (d_model, d_model); if position_angles fails its tests, mend that first"
+one_matrix = "one matrix (d_model, d_model)"
 assert_shape(turn, (2, 2), what="shift_matrix(3, 2)", hint=one_matrix)
 checked(turn, (2, 2), what="the matrix", hint="the result is float64", dtype=torch.float64)
 here = torch.tensor([math.sin(2.0), math.cos(2.0)], dtype=torch.float64)
@@ -419,8 +413,7 @@ assert_close(
     turn @ here,
     there,
     what="position 2, moved by 3",
-    hint="it gets (sin a, cos a) and gives (sin(a + b), cos(a + b)); here b is 3 radians. If "
-    "position_angles fails its tests, mend that first",
+    hint="it gets (sin a, cos a) and gives (sin(a + b), cos(a + b)); here b is 3 radians",
     mistakes={
         "it moves back: the signs of the two sines are swapped, or it is transposed": back,
         "it gives (cos, sin); the sine comes first": there.flip(0),
@@ -454,7 +447,7 @@ for offset in (int(torch.randint(1, 9, ())), -int(torch.randint(1, 9, ())), 0):
 # %% test="shift_matrix-all-hands" points=1 read="positional-encoding#shift-matrix"
 # With many hands each has its own block, and nothing stands outside the blocks
 moved = shift_matrix(5, 8)
-one_matrix = "one matrix (d_model, d_model); if position_angles fails its tests, mend that first"
+one_matrix = "one matrix (d_model, d_model)"
 assert_shape(moved, (8, 8), what="shift_matrix(5, 8)", hint=one_matrix)
 outside = torch.block_diag(*[torch.ones(2, 2)] * 4) == 0
 assert_close(
@@ -510,8 +503,7 @@ assert_close(
     RotaryPositions(2)(x.clone()),
     torch.tensor([[1.0, 0.0], [cos(1), sin(1)], [-sin(2), cos(2)]]).to(device),
     what="the output",
-    hint="if position_angles fails its tests, mend that first; then: (x, y) becomes "
-    "(x cos - y sin, x sin + y cos)",
+    hint="(x, y) becomes (x cos - y sin, x sin + y cos)",
     mistakes={
         "turned the other way round": (
             torch.tensor([[1.0, 0.0], [cos(1), -sin(1)], [sin(2), cos(2)]]).to(device)
@@ -566,13 +558,12 @@ assert_keeps_inputs(layer, x, hint="writing into x[..., 0::2] changes the caller
 layer = RotaryPositions(8)
 query, key = torch.randn(8).to(device), torch.randn(8).to(device)
 queries, keys = layer(query.repeat(6, 1)), layer(key.repeat(6, 1))  # the same at six places
-first = "if position_angles, or the test of one hand, fails, mend that first"
 for turned_vectors in (queries, keys):
-    checked(turned_vectors, (6, 8), hint=first)
+    checked(turned_vectors, (6, 8))
 near, far = queries[1] @ keys[0], queries[5] @ keys[4]
-hint = f"turn each pair by its hand's angle, and do nothing else; {first}"
+hint = "turn each pair by its hand's angle, and do nothing else"
 assert_close(far, near, what="the product of a query and the key before it, further on", hint=hint)
-hint = f"what is turned keeps its length; {first}"
+hint = "what is turned keeps its length"
 length = query.norm().expand(6)
 assert_close(queries.norm(dim=-1), length, what="the length of each vector", hint=hint)
 ### BEGIN HIDDEN TESTS
@@ -619,7 +610,7 @@ exact = ReferencePositions(6)(x, offset=far)
 if not torch.allclose(output, exact, rtol=0, atol=1e-5):
     # Digits that position_angles has lost are lost there.
     angles = position_angles(torch.arange(far, far + 5, device=device), 6)
-    checked(angles, (5, 3), what="angles", hint=first, dtype=torch.float64)
+    checked(angles, (5, 3), what="angles", dtype=torch.float64)
     turned = torch.view_as_complex(x.view(5, 3, 2)) * torch.polar(torch.ones_like(angles), angles)
     exact = torch.view_as_real(turned).flatten(-2)
     if not torch.allclose(output, exact, rtol=0, atol=1e-5):
@@ -646,7 +637,7 @@ assert_raises(ValueError, RotaryPositions(4), torch.randn(3, 4).to(device), offs
 # ## Part 2: the feed-forward layer
 #
 # Attention carries; this layer thinks. Each token for itself, all with the same weights: widen,
-# bend, bring back. See [Feed-forward layers](book:feed-forward#the-formula).
+# bend, bring back. See [Feed-forward layers](book:feed-forward).
 #
 # The function in the middle has four choices, `"relu"`, `"gelu"`, `"gelu_tanh"` and `"silu"`;
 # `F.relu`, `F.gelu` and `F.silu` give you all of them (look up `approximate` for the third).
@@ -819,15 +810,15 @@ assert_raises(ValueError, FeedForward, 4, 8, dropout=1.5, hint="a share is from 
 # $$y = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot g + b, \qquad
 # \mu = \frac1d \sum_j x_j, \qquad \sigma^2 = \frac1d \sum_j (x_j - \mu)^2$$
 #
-# with $d$ for `d_model`. See [Layer normalisation](book:layer-normalization#which-mean). Three
-# things to keep in mind:
+# with $d$ for `d_model`. See [Layer normalisation](book:layer-normalization). Three things to
+# keep in mind:
 #
 # - $\mu$ and $\sigma^2$ belong to *one token*: means run over the last dimension alone.
 # - The variance divides by $d$. `x.var()` and `x.std()` divide by $d - 1$ unless you stop them.
 # - $\varepsilon$ stands *under* the root.
 #
 # `rms_norm` does less: no mean is subtracted, no bias added; it divides by the root of the mean
-# square. [RMSNorm](book:layer-normalization#rms-norm) says why that is enough.
+# square. [RMSNorm: half of it is enough](book:layer-normalization#rms-norm) says why.
 #
 # **The rule of this part:** `layer_norm` and `rms_norm` are the formulas, written out. One that
 # leads to PyTorch's own `LayerNorm`, `RMSNorm`, `layer_norm` or `rms_norm`, or to the course
@@ -925,9 +916,7 @@ x = torch.tensor([[-2.0, 2.0], [0.0, 0.0]]).to(device)
 x = x.repeat(1, 10_000)  # so wide that d_model - 1 is as good as d_model
 weight, bias = torch.ones(20_000).to(device), torch.zeros(20_000).to(device)
 # The variances are 4 and 0. With an eps of 5 the first root is 3.
-over_tokens = (
-    "means run over the tokens; they belong over the last dimension: see the test of values"
-)
+over_tokens = "means run over the tokens; they belong over the last dimension"
 assert_close(
     layer_norm(x, weight, bias, eps=5.0),
     x / 3,
@@ -938,9 +927,9 @@ assert_close(
         "eps is fixed; use the argument eps": x / 2,
         "eps is squared: it is added to the variance as it is": x / 29**0.5,
         "eps is the least that the variance may be; add it to the variance": x / 5**0.5,
-        "the root is missing: see the test of values": x / 9,
+        "the root is missing: divide by sqrt(variance + eps)": x / 9,
         over_tokens: (x - x.mean(0)) / 6**0.5,
-        "means run over tokens and entries: see the test of values": x / 7**0.5,
+        "means run over tokens and entries; they belong over the last dimension": x / 7**0.5,
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -958,7 +947,7 @@ def shrunk(divisor):
 
 
 eps = 2.0 + float(torch.rand(()))
-added = "sqrt(variance + eps); if the test of values fails, mend that before this"
+added = "divide by sqrt(variance + eps)"
 output = checked(layer_norm(x, weight, bias, eps=eps), (12, 10_000), hint=added)
 expected = shrunk((sizes**2 + eps).sqrt())
 mistakes = {
@@ -967,8 +956,9 @@ mistakes = {
     "eps is the least that the variance may be; add it to the variance": shrunk(
         (sizes**2).clamp(min=eps).sqrt()
     ),
-    "the root is missing: see the test of values": shrunk(sizes**2 + eps),
-    "means run over other tokens too: see the test of values": x / ((sizes**2).mean() + eps) ** 0.5,
+    "the root is missing: divide by sqrt(variance + eps)": shrunk(sizes**2 + eps),
+    "means run over other tokens too; they belong over the last dimension": x
+    / ((sizes**2).mean() + eps) ** 0.5,
     "eps is subtracted": shrunk((sizes**2 - eps).abs().sqrt()),
     "eps is squared: it is added to the variance as it is": (shrunk((sizes**2 + eps**2).sqrt())),
 }
@@ -1109,7 +1099,7 @@ for eps in (1e-5, 3.0):
     if not torch.allclose(output, expected, rtol=1e-3, atol=1e-3):
         raise CheckFailure(
             f"output for eps={eps:g} differs from what is expected",
-            hint="forward hands weight, bias and eps on; mend layer_norm before this",
+            hint="forward hands weight, bias and eps on to layer_norm",
         )
 output.square().sum().backward()
 hint = "make it an nn.Parameter and use it in forward"
@@ -1143,7 +1133,7 @@ assert_raises(ValueError, LayerNorm, 4, eps=0.0, hint=hint)
 #
 # The part of $v$ along the constant vector is taken out, and so is the part along $\hat x$: no
 # gradient can ask for what normalisation takes away. The chapter goes through it step by step in
-# [The backward pass by hand](book:layer-normalization#backward-by-hand).
+# [The backward pass, by hand](book:layer-normalization#backward-by-hand).
 #
 # **The rule:** by hand means without autograd. A function that leads to anything in
 # `torch.autograd` or `torch.func`, to `torch.enable_grad`, `torch.set_grad_enabled` or

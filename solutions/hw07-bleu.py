@@ -33,14 +33,15 @@
 #   first what is wrong, and mostly gives a hint. Long ones are folded: a click opens them.
 # - Most tests have a hidden part, which runs when your work is graded, with other sentences. It
 #   asks for nothing beyond the docstring, the text and the part that you see.
-# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
-#   a right one in its place too. So hand in also what is only half done.
+# - A mistake in one part costs no points in another: when your work is graded, what stands on a
+#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
 # - **The rule of this homework:** the counting is yours. An exercise that leads to the standard
 #   tool, `sacrebleu` (its `BLEU`, `corpus_bleu`, `raw_corpus_bleu` or `sentence_bleu`, or anything
 #   in its `metrics`), loses the points of its tests.
 #   To compare your scores with it in a cell of your own is a good idea: it is installed with this
 #   homework. Put nothing else into that cell: where your work is graded there is no `sacrebleu`.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
+#   fails; if your work is half done, go on below it by hand.
 #
 # **If you are stuck,** take a sentence of four words and count with a pencil. Then look at
 # [Common mistakes](book:bleu#bleu-common-mistakes) in the chapter.
@@ -54,6 +55,7 @@ from numbers import Integral, Real
 
 import torch
 
+from course_lib.checked_results import as_pair
 from course_lib.metrics.bleu import BLEUScore, Smoothing
 from course_lib.metrics.bleu_statistics import BLEUStatistics
 from course_lib.metrics.bleu import tokenize_13a
@@ -85,10 +87,9 @@ def as_dict(counts):
     return counts
 
 
-def as_pair(result):
+def matches_and_total(result):
     """Give what count_matches returned, if it is a pair of ints."""
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise CheckFailure("count_matches should return a pair", hint="return matches, total")
+    result = as_pair(result, "count_matches should return a pair", hint="return matches, total")
     if not all(isinstance(number, Integral) for number in result):
         raise CheckFailure("matches and total should be ints", hint="add up counts: they are ints")
     return result
@@ -105,7 +106,7 @@ def as_numbers(result, what):
     """Give numbers as a tuple, if they are numbers; their own test says whether they are right."""
     numbers = tuple(result) if isinstance(result, tuple | list) else (result,)
     if not all(isinstance(number, Real) and math.isfinite(number) for number in numbers):
-        raise CheckFailure(f"{what}: no plain numbers", hint="their own tests come first")
+        raise CheckFailure(f"{what}: no plain numbers")
     return numbers
 
 
@@ -214,13 +215,10 @@ candidate = "now a small dog sleeps soundly".split()
 reference = "a small dog sleeps here".split()
 anywhere = "an n-gram may match anywhere in the reference, not in the same place alone"
 swapped = "the pair is (matches, total), in this order"
-which = (
-    "count the candidate's n-grams that are among the n-grams of the reference; "
-    "if a test of ngram_counts fails too, begin there"
-)
+which = "count the candidate's n-grams that are among the n-grams of the reference"
 for n, expected in ((1, 4), (2, 3), (3, 2)):
     assert_equal(
-        as_pair(count_matches(candidate, [reference], n))[0],
+        matches_and_total(count_matches(candidate, [reference], n))[0],
         expected,
         what=f"the number of matching {n}-grams",
         hint=which,
@@ -231,7 +229,7 @@ words = draw_words(8)
 candidate, reference = [*words[:6], words[7]], [*words[1:6], words[7].capitalize()]
 for n in (1, 2, 3, 4):
     assert_equal(
-        as_pair(count_matches(candidate, [reference], n))[0],
+        matches_and_total(count_matches(candidate, [reference], n))[0],
         6 - n,
         what=f"the number of matching {n}-grams",
         hint=which,
@@ -249,12 +247,11 @@ candidate = "the the the the dog".split()
 reference = "the cat sees the mat".split()
 no_clipping = "clip: each n-gram counts at most as often as it is in the reference"
 always_once = "an n-gram that is in both twice matches twice: a set is not enough"
-begin_there = "if an earlier test of this part fails too, begin there"
 assert_equal(
-    as_pair(count_matches(candidate, [reference], 1))[0],
+    matches_and_total(count_matches(candidate, [reference], 1))[0],
     2,
     what="the number of matching words",
-    hint=f"an n-gram counts at most as often as it is in the reference; {begin_there}",
+    hint="an n-gram counts at most as often as it is in the reference",
     mistakes={
         no_clipping: 4,
         always_once: 1,
@@ -262,10 +259,10 @@ assert_equal(
     },
 )
 assert_equal(
-    as_pair(count_matches(candidate, [reference], 1, clip=False))[0],
+    matches_and_total(count_matches(candidate, [reference], 1, clip=False))[0],
     4,
     what="that number with clip=False",
-    hint=f"clip=False: then every n-gram that is in a reference at all counts; {begin_there}",
+    hint="clip=False: then every n-gram that is in a reference at all counts",
     mistakes={
         "clip=False: then every n-gram that is in a reference at all counts": 2,
         "clip=False: what is in no reference still counts nothing": 5,
@@ -277,17 +274,17 @@ candidate, reference = [a] * 5 + [b] * 2 + [d], [a] * 2 + [c] + [b] * 3 + [e]
 of_the_sum = "clip each n-gram by its own count, then add up"
 for n, expected, unclipped in ((1, 4, 7), (2, 2, 5)):
     assert_equal(
-        as_pair(count_matches(candidate, [reference], n))[0],
+        matches_and_total(count_matches(candidate, [reference], n))[0],
         expected,
         what=f"the number of matching {n}-grams",
-        hint=f"for each n-gram the smaller of its counts in candidate and reference; {begin_there}",
+        hint="for each n-gram the smaller of its counts in candidate and reference",
         mistakes={no_clipping: unclipped, always_once: 2, of_the_sum: 5},
     )
     assert_equal(
-        as_pair(count_matches(candidate, [reference], n, clip=False))[0],
+        matches_and_total(count_matches(candidate, [reference], n, clip=False))[0],
         unclipped,
         what=f"the number of matching {n}-grams with clip=False",
-        hint=f"clip=False: every n-gram that is in a reference at all counts; {begin_there}",
+        hint="clip=False: every n-gram that is in a reference at all counts",
     )
 ### END HIDDEN TESTS
 
@@ -296,17 +293,14 @@ for n, expected, unclipped in ((1, 4, 7), (2, 2, 5)):
 candidate = "the big big big cat sleeps".split()
 references = ["the big dog naps".split(), "a big big cat here".split()]
 # 'the' is in the first reference; 'cat', and 'big' twice, are in the second.
-begin_there = "if an earlier test of this part fails too, begin there"
 added = "the counts of the references are added up: take the largest (or nothing is clipped at all)"
-one_for_all = (
-    f"each n-gram may find its match in another reference: look in all of them; {begin_there}"
-)
-first_only = f"only the first reference is read; {begin_there}"
+one_for_all = "each n-gram may find its match in another reference: look in all of them"
+first_only = "only the first reference is read"
 assert_equal(
-    as_pair(count_matches(candidate, references, 1))[0],
+    matches_and_total(count_matches(candidate, references, 1))[0],
     4,
     what="the number of matching words",
-    hint=f"hold each n-gram against the reference that has it most often; {begin_there}",
+    hint="hold each n-gram against the reference that has it most often",
     mistakes={
         first_only: 2,
         one_for_all: 3,
@@ -319,10 +313,10 @@ assert_equal(
 the, big, cat, dog, naps, here, sleeps, some = draw_words(8)
 candidate = [the, big, big, big, cat, sleeps]
 references = [[the, big, dog, naps], [some, big, big, cat, here]]
-hint = f"for each n-gram take the largest of its counts in the references; {begin_there}"
+hint = "for each n-gram take the largest of its counts in the references"
 for order, first_alone in ((references, 2), (references[::-1], 3)):
     assert_equal(
-        as_pair(count_matches(candidate, order, 1))[0],
+        matches_and_total(count_matches(candidate, order, 1))[0],
         4,
         what="the number of matching words",
         hint=hint,
@@ -332,15 +326,15 @@ for order, first_alone in ((references, 2), (references[::-1], 3)):
             added: 5,
         },
     )
-    matches = as_pair(count_matches(candidate, order, 2))[0]  # the big, big big, big cat
+    matches = matches_and_total(count_matches(candidate, order, 2))[0]  # the big, big big, big cat
     assert_equal(matches, 3, what="the number of matching 2-grams", hint=hint)
-    matches = as_pair(count_matches([the, cat, sleeps], order, 1, clip=False))[0]
+    matches = matches_and_total(count_matches([the, cat, sleeps], order, 1, clip=False))[0]
     if matches < 2:  # what counts too much is the business of the test of clipping
         raise CheckFailure(
             f"the number of matching words with clip=False should be 2, got {matches}",
-            hint=f"look in all references with clip=False too; {begin_there}",
+            hint="look in all references with clip=False too",
         )
-matches = as_pair(count_matches([naps, some], references, 2))[0]
+matches = matches_and_total(count_matches([naps, some], references, 2))[0]
 hint = "an n-gram does not reach from the end of one reference into the next"
 assert_equal(matches, 0, what="the number of matching 2-grams", hint=hint)
 ### END HIDDEN TESTS
@@ -351,12 +345,12 @@ assert_equal(matches, 0, what="the number of matching 2-grams", hint=hint)
 def assert_total(candidate, references, n):
     """Check a total; where the student's own n-grams are to blame for a wrong one, say so."""
     length = len(candidate)
-    total = as_pair(count_matches(candidate, references, n))[1]
+    total = matches_and_total(count_matches(candidate, references, n))[1]
     expected = max(length - n + 1, 0)
     counted = sum(as_dict(ngram_counts(candidate, n)).values())
     hint = "the total is the number of all n-grams of the candidate, and none is not -1"
     if total == counted != expected:
-        hint = "this is the sum of your ngram_counts, and wrong: the tests of those come first"
+        hint = "this is the sum of your ngram_counts, which are wrong"
     else:
         mistakes = {
             "repeated n-grams count each time": len(as_dict(ngram_counts(candidate, n))),
@@ -566,10 +560,7 @@ references = [
     "here a dog is fast asleep on some old mat".split(),
 ]
 statistics = as_record(sentence_statistics(candidate, references[:1]), "BLEUStatistics")
-hint = (
-    "one number for each order, from 1 up to max_order and with it; "
-    "if a test of part 1 fails too, begin there"
-)
+hint = "one number for each order, from 1 up to max_order and with it"
 assert_equal(
     statistics.matches,
     (4, 3, 2, 1),
@@ -584,8 +575,7 @@ assert_equal(
     hint=hint,
     mistakes={
         "these are the matches: count_matches returns (matches, total)": (4, 3, 2, 1),
-        "count the n-grams of the candidate, not of the reference; "
-        "if a test of part 1 fails too, begin there": (5, 4, 3, 2),
+        "count the n-grams of the candidate, not of the reference": (5, 4, 3, 2),
     },
 )
 in_tokens = "the number of the candidate's tokens"
@@ -611,7 +601,7 @@ for max_order in (1, 3, 5):
 references = [words[9:11], [*words[4:7], *words[8:12]], [*words[:3], *words[9:12]] * 2]
 for order in (references, references[::-1]):
     statistics = as_record(sentence_statistics(candidate, order), "BLEUStatistics")
-    expected = tuple(as_pair(count_matches(candidate, order, n))[0] for n in range(1, 5))
+    expected = tuple(matches_and_total(count_matches(candidate, order, n))[0] for n in range(1, 5))
     hint = "hand all references on to count_matches"
     assert_equal(statistics.matches, expected, what="matches with several references", hint=hint)
     hint = "choose among the lengths of all references by closest_reference_length"
@@ -747,8 +737,7 @@ assert_equal(
         "smoothing_value is not used; 0.1 is what stands for None": (0.6, 0.25, 0.1 / 3, 0.1 / 2),
         in_per_cent: (60.0, 25.0, 50 / 3, 25.0),
     },
-    hint="floor: where nothing matches, as if smoothing_value n-grams did; "
-    "if the test without smoothing fails too, begin there",
+    hint="floor: where nothing matches, as if smoothing_value n-grams did",
 )
 ### BEGIN HIDDEN TESTS
 value = 0.2 + 0.5 * torch.rand(()).item()
@@ -791,8 +780,7 @@ assert_equal(
         "smoothing_value is not used; 1 is what stands for None": (3 / 5, 2 / 5, 1 / 4, 1 / 3),
         in_per_cent: (60.0, 50.0, 40.0, 50.0),
     },
-    hint="add-k: for n > 1, smoothing_value more matches and as many more n-grams; "
-    "if the test without smoothing fails too, begin there",
+    hint="add-k: for n > 1, smoothing_value more matches and as many more n-grams",
 )
 short = BLEUStatistics(matches=(2, 0, 0), totals=(2, 1, 0), candidate_length=2, reference_length=2)
 goes_on = "add-k adds n-grams to an order that has none, too: the precisions go on"
@@ -843,8 +831,7 @@ assert_equal(
         by_order: (3 / 5, 1 / 4, 0.125 / 3, 0.0625 / 2),
         "precisions are shares from 0 to 1": (60.0, 25.0, 50 / 3, 12.5),
     },
-    hint="exp: where nothing matches, as if 1/2 an n-gram did, then 1/4, 1/8; "
-    "if the test without smoothing fails too, begin there",
+    hint="exp: where nothing matches, as if 1/2 an n-gram did, then 1/4, 1/8",
 )
 ### BEGIN HIDDEN TESTS
 m = int(torch.randint(2, 6, ()))
@@ -897,10 +884,9 @@ assert_equal(
         "this is the harmonic mean": 40.0,
         "take the N-th root, N being the number of orders; it need not be 4": 100 * 0.25**0.25,
         "exp undoes the natural logarithm: math.log": 100 * math.exp(math.log10(0.25) / 2),
-        "this is 100 times too much; if smoothed_precisions gives per cent, begin there": 5000.0,
+        "this is 100 times too much: smoothed_precisions gives shares, not per cent": 5000.0,
     },
-    hint="100 * exp(mean of the logarithms of the precisions); "
-    "if the tests of smoothed_precisions fail too, begin there",
+    hint="100 * exp(mean of the logarithms of the precisions)",
 )
 assert_equal(result.precisions, (1.0, 0.25), what="precisions", hint="shares from 0 to 1")
 ### BEGIN HIDDEN TESTS
@@ -940,9 +926,7 @@ result = as_record(score_statistics(statistics, smoothing="none"), "BLEUScore")
 (penalty,) = as_numbers(brevity_penalty(8, 10), "brevity_penalty")  # yours
 hint = "what brevity_penalty(candidate_length, reference_length) returns: a plain number"
 assert_equal(result.brevity_penalty, float(penalty), what="brevity_penalty", hint=hint)
-mean_first = (
-    "multiply 100 * exp(...) by the penalty; if the test of the mean fails too, begin there"
-)
+mean_first = "multiply 100 * exp(...) by the penalty"
 assert_equal(
     result.score,
     50.0 * penalty,
@@ -992,7 +976,6 @@ assert_equal(
 )
 ### BEGIN HIDDEN TESTS
 hint = "one precision of 0 makes the score 0; math.log(0) is an error: ask before you take it"
-own_tests = "the tests of smoothed_precisions come first"
 for orders in (2, 3, 4):
     matches = (int(torch.randint(1, 9, ())),) + (0,) * (orders - 1)
     totals = tuple(range(9, 9 - orders, -1))
@@ -1008,7 +991,7 @@ for orders in (2, 3, 4):
         precisions = as_numbers(
             smoothed_precisions(statistics, smoothing, value), "smoothed_precisions"
         )
-        assert_equal(len(precisions), orders, what="the number of precisions", hint=own_tests)
+        assert_equal(len(precisions), orders, what="the number of precisions")
         result = as_record(
             score_statistics(statistics, smoothing=smoothing, smoothing_value=value), "BLEUScore"
         )
@@ -1022,9 +1005,7 @@ for orders in (2, 3, 4):
             mistakes=in_per_cent,
         )
         mean = 100 * math.prod(precisions) ** (1 / len(precisions))
-        of_mean = (
-            "average what smoothed_precisions gives; if the test of the mean fails too, begin there"
-        )
+        of_mean = "average what smoothed_precisions gives"
         assert_equal(result.score, mean, what="the score", hint=of_mean)
     precisions = smoothed_precisions(statistics, "exp")
     result = as_record(score_statistics(statistics), "BLEUScore")
@@ -1041,10 +1022,7 @@ for effective_order, expected in ((True, 100.0), (False, 0.0)):
         score_statistics(statistics, smoothing="none", effective_order=effective_order), "BLEUScore"
     )
     what = f"the score with effective_order={effective_order}"
-    hint = (
-        "the candidate has no 4-grams: that makes 0, unless effective_order leaves them out; "
-        "if the test of the mean fails too, begin there"
-    )
+    hint = "the candidate has no 4-grams: that makes 0, unless effective_order leaves them out"
     assert_equal(result.score, expected, what=what, hint=hint)
     hint = "precisions has a share from 0 to 1 for each order, 0 where the candidate has no n-grams"
     assert_equal(result.precisions, (1.0, 1.0, 1.0, 0.0), what="precisions", hint=hint)
@@ -1061,8 +1039,7 @@ for smoothing in ("none", "exp"):
         result.score,
         100 * (m / 4 * 1 / 2) ** 0.5,
         what="the score with effective_order=True",
-        hint="take the mean over the orders that smoothed_precisions gives; "
-        "if the test of the mean fails too, begin there",
+        hint="take the mean over the orders that smoothed_precisions gives",
         mistakes={
             "the sum is divided by all orders, not by those that the candidate has": 100
             * (m / 4 * 1 / 2) ** 0.25
@@ -1212,10 +1189,7 @@ pairs = [set(pairwise(words)) for words in (candidate, reference, other)]
 triples = [set(pairwise(pairwise(words))) for words in (candidate, reference, other)]
 for name, (before, wanted, after) in (("pairs", pairs), ("triples", triples)):
     if len(after & wanted) < len(before & wanted):
-        hint = (
-            "cut only between two neighbours that are side by side in no reference; "
-            "if the first test of reordered fails too, begin there"
-        )
+        hint = "cut only between two neighbours that are side by side in no reference"
         raise CheckFailure(f"fewer {name} of words stand in the reference than before", hint=hint)
 ### BEGIN HIDDEN TESTS
 from course_lib.metrics.bleu_statistics import count_matches as reference_matches
@@ -1234,10 +1208,12 @@ for turn in range(5):
             reference_matches(other, references, n)[0]
             < reference_matches(candidate, references, n)[0]
         ):
-            why = "a word is lost: the first test of reordered says more" if n == 1 else hint
+            why = "a word is lost: move words, and leave none out" if n == 1 else hint
             raise CheckFailure(f"fewer {n}-grams match than before", hint=why)
     if other == candidate:
-        raise CheckFailure("the order is the same", hint="the first test of reordered says more")
+        raise CheckFailure(
+            "the order is the same", hint="move words until another order comes of it"
+        )
 ### END HIDDEN TESTS
 
 # %% [markdown] written="where-it-misleads" points=3 read="bleu#where-bleu-misleads"

@@ -42,9 +42,10 @@
 # - Random numbers come from the `generator` that is handed in: `torch.rand(...,
 #   generator=generator)`. So the same generator gives the same result, and experiments can be
 #   repeated.
-# - A mistake is paid for once: when your work is graded, what stands on a wrong part is tried with
-#   a right one in its place too. So hand in also what is only half done.
-# - Before you hand in: *Kernel > Restart kernel and run all cells*.
+# - A mistake in one part costs no points in another: when your work is graded, what stands on a
+#   wrong part is tried with a right one in its place too. So hand in also what is only half done.
+# - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
+#   fails; if your work is half done, go on below it by hand.
 #
 # **If you are stuck,** look at [Common mistakes](book:bert#bert-common-mistakes) in the chapter.
 
@@ -57,6 +58,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_lib.checked_results import as_pair, checked
 from course_lib.tokenization.basic import basic_tokenize
 from course_lib.models.bert import BertConfig, Pooler, init_weights
 from course_lib.data.bert_pretraining import (
@@ -95,20 +97,10 @@ def new_generator():
     return torch.Generator().manual_seed(int(torch.randint(2**31, ())))
 
 
-def checked(result, shape, *, what="output", hint="", dtype=torch.float32):
-    """Give what was returned, once its shape, its dtype and its finiteness are known."""
-    assert_shape(result, shape, what=what, hint=hint)
-    assert_close(result, result.detach().nan_to_num().to(dtype), what=what, hint=hint)
-    return result
-
-
-def as_pair(result, token_ids, *, wanted=("token_ids", "labels")):
+def ids_and_labels(result, token_ids, *, wanted=("token_ids", "labels")):
     """Give the two tensors that were made of tokens; those wanted are known to be like them."""
-    try:
-        changed, labels = result
-    except (TypeError, ValueError):
-        hint = "return MaskedTokens(token_ids=..., labels=...)"
-        raise CheckFailure("two results are expected", hint=hint) from None
+    hint = "return MaskedTokens(token_ids=..., labels=...)"
+    changed, labels = as_pair(result, "two results are expected", hint=hint)
     alike = "token_ids and labels have the shape and the dtype of the tokens that come in"
     for what, ids in (("token_ids", changed), ("labels", labels)):
         if what in wanted:
@@ -268,7 +260,7 @@ token_ids = torch.tensor([[11, 12, 13, 14, 15]]).to(device)
 chosen = torch.tensor([[True, True, True, False, True]]).to(device)
 fate = torch.tensor([[0.5, 0.85, 0.95, 0.1, 0.79]]).to(device)
 random_ids = torch.tensor([[21, 22, 23, 24, 25]]).to(device)
-changed, _ = as_pair(
+changed, _ = ids_and_labels(
     corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=4),
     token_ids,
     wanted=["token_ids"],
@@ -299,7 +291,7 @@ for pair in ((), (0.5, 0.25), (0.0, 0.1), (1.0, 0.0), (0.5, 0.0)):
     shares = dict(zip(("mask_share", "random_share"), pair, strict=False))
     arguments = {"fate": fate, "random_ids": random_ids, "mask_id": 3, **shares}
     expected = reference_corrupt(token_ids, chosen, **arguments)
-    changed, _ = as_pair(
+    changed, _ = ids_and_labels(
         corrupt_tokens(token_ids, chosen, **arguments), token_ids, wanted=["token_ids"]
     )
     everywhere = reference_corrupt(token_ids, torch.ones_like(chosen), **arguments)
@@ -318,7 +310,7 @@ token_ids = torch.tensor([[11, 12, 13, 14]]).to(device)
 chosen = torch.tensor([[True, True, True, False]]).to(device)
 fate = torch.tensor([[0.5, 0.85, 0.95, 0.1]]).to(device)
 random_ids = torch.tensor([[21, 22, 23, 24]]).to(device)
-_, labels = as_pair(
+_, labels = ids_and_labels(
     corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=4),
     token_ids,
     wanted=["labels"],
@@ -348,7 +340,7 @@ random_ids = torch.randint(40, 60, (6, 20)).to(device)
 chosen, fate = (torch.rand(6, 20) < 0.5).to(device), torch.rand(6, 20).to(device)
 expected = token_ids.masked_fill(~chosen, -100)
 kept = fate >= 0.9
-_, labels = as_pair(
+_, labels = ids_and_labels(
     corrupt_tokens(token_ids, chosen, fate=fate, random_ids=random_ids, mask_id=3),
     token_ids,
     wanted=["labels"],
@@ -403,7 +395,7 @@ for mask_share, random_share in ((-0.25, 0.5), (0.5, -0.25), (0.75, 0.5)):
 token_ids = torch.randint(5, 30, (40, 50)).to(device)
 settings = {"mask_id": 4, "vocab_size": 30, "special_ids": [0, 1, 2, 3]}
 for probability, low, high in ((0.0, 0, 0), (0.5, 0.4, 0.6), (1.0, 1, 1)):
-    _, labels = as_pair(
+    _, labels = ids_and_labels(
         mask_tokens(token_ids, **settings, generator=new_generator(), probability=probability),
         token_ids,
     )
@@ -414,11 +406,11 @@ for probability, low, high in ((0.0, 0, 0), (0.5, 0.4, 0.6), (1.0, 1, 1)):
 ### BEGIN HIDDEN TESTS
 token_ids = torch.randint(5, 30, (100, 400)).to(device)
 ordinary = token_ids > 4
-_, labels = as_pair(mask_tokens(token_ids, **settings, generator=new_generator()), token_ids)
+_, labels = ids_and_labels(mask_tokens(token_ids, **settings, generator=new_generator()), token_ids)
 hint = "choose where torch.rand(...) < probability"
 what = "chosen if nothing else is asked for"
 assert_share(labels != -100, ordinary, 0.137, 0.163, what=what, hint=hint)
-_, labels = as_pair(
+_, labels = ids_and_labels(
     mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.4), token_ids
 )
 chosen = labels != -100
@@ -433,7 +425,7 @@ if bool((counts == counts[0]).all()):
     raise CheckFailure("in every row the same number of tokens is chosen", hint=hint)
 seed = int(torch.randint(2**31, ()))
 twice = [
-    as_pair(
+    ids_and_labels(
         mask_tokens(token_ids, **settings, generator=torch.Generator().manual_seed(seed)), token_ids
     )
     for _ in range(2)
@@ -441,12 +433,12 @@ twice = [
 hint = "draw every random number from the generator that is handed in"
 for name, first, second in zip(("token_ids", "labels"), *twice, strict=True):
     assert_close(first, second, what=f"{name}, drawn again with the same seed", hint=hint)
-other, _ = as_pair(mask_tokens(token_ids, **settings, generator=new_generator()), token_ids)
+other, _ = ids_and_labels(mask_tokens(token_ids, **settings, generator=new_generator()), token_ids)
 if torch.equal(other, twice[0][0]):
     raise CheckFailure("another generator gives the same tokens", hint=hint)
 few = token_ids[:20, :20]
 batches = [
-    as_pair(mask_tokens(few, **settings, generator=new_generator(), probability=0.4), few)
+    ids_and_labels(mask_tokens(few, **settings, generator=new_generator(), probability=0.4), few)
     for _ in range(8)
 ]
 if len({int((labels != -100).sum()) for _, labels in batches}) == 1:
@@ -459,7 +451,7 @@ if len({int((labels != -100).sum()) for _, labels in batches}) == 1:
 token_ids = torch.tensor([[2, 7, 8, 9, 3, 10, 11, 3, 0, 0]]).repeat(200, 1).to(device)
 settings = {"mask_id": 4, "vocab_size": 12, "special_ids": [0, 1, 2, 3]}
 special = torch.isin(token_ids, torch.tensor([0, 1, 2, 3], device=device))
-changed, labels = as_pair(
+changed, labels = ids_and_labels(
     mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
 )
 hint = "leave out special tokens when you choose: torch.isin finds them"
@@ -476,7 +468,7 @@ special_ids = sorted(int(i) for i in torch.randperm(19)[:5])
 settings = {"mask_id": 19, "vocab_size": 20, "special_ids": special_ids}
 special = torch.isin(token_ids, torch.tensor(special_ids, device=device))
 for probability in (0.5, 1.0):
-    changed, labels = as_pair(
+    changed, labels = ids_and_labels(
         mask_tokens(token_ids, **settings, generator=new_generator(), probability=probability),
         token_ids,
     )
@@ -507,7 +499,6 @@ assert_raises(TypeError, mask_tokens, token_ids.int(), **rest, vocab_size=20, hi
 # Of the chosen tokens, 80 % become [MASK], 10 % a random token, 10 % stay
 token_ids = torch.randint(5, 1000, (40, 50)).to(device)
 settings = {"mask_id": 4, "vocab_size": 1000, "special_ids": [0, 1, 2, 3]}
-mend = "if corrupt_tokens fails its tests, mend that first"
 USUAL_SHARES = {  # masked, replaced and kept, of the chosen, in percent
     (100, 0, 0): "every chosen token is masked: draw a fate for each, evenly from 0 to 1",
     (0, 100, 0): "every chosen token is replaced: 80 % become [MASK]",
@@ -537,18 +528,18 @@ def assert_fates(token_ids, changed, chosen, *, slack, hint=""):
         own = "hand corrupt_tokens a fate for each token, drawn evenly from 0 to 1"
         raise CheckFailure(
             f"{found.format(*shares)}; expected about 80, 10 and 10",
-            hint=f"{mend}; then: {hint or [*known, own][0]}",
+            hint=hint or [*known, own][0],
         )
 
 
 def assert_all_chosen(labels):
     """Check that with probability 1 every token is chosen, as none is special here."""
-    hint = f"the test of who is chosen comes first; {mend}"
+    hint = "a token is chosen with the probability that is asked for, unless it is special"
     all_chosen = torch.ones_like(labels, dtype=torch.bool)
     assert_close(labels != -100, all_chosen, what="who is chosen with probability 1", hint=hint)
 
 
-changed, labels = as_pair(
+changed, labels = ids_and_labels(
     mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
 )
 assert_all_chosen(labels)
@@ -558,25 +549,25 @@ if bool(((changed < 0) | (changed >= 1000)).any()):
     raise CheckFailure("token_ids holds what no vocabulary of 1000 has", hint=in_vocabulary)
 ### BEGIN HIDDEN TESTS
 token_ids = torch.randint(5, 1000, (100, 400)).to(device)
-changed, labels = as_pair(
+changed, labels = ids_and_labels(
     mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
 )
 assert_all_chosen(labels)
 assert_fates(token_ids, changed, labels != -100, slack=1.5)
-changed, labels = as_pair(
+changed, labels = ids_and_labels(
     mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.5), token_ids
 )
 chosen = labels != -100
 two_draws = "who is chosen and what becomes of it are two draws, with new numbers for the second"
 assert_fates(token_ids, changed, chosen, slack=2, hint=two_draws)
-hint = f"only chosen tokens may change; {mend}"
+hint = "only chosen tokens may change"
 kept, everywhere = changed == token_ids, torch.ones_like(chosen)
 assert_close(kept | chosen, everywhere, what="where tokens stay if not chosen", hint=hint)
-hint = f"a label is what the token was, not what it became; {mend}"
+hint = "a label is what the token was, not what it became"
 assert_close(labels[chosen], token_ids[chosen], what="labels of chosen tokens", hint=hint)
 token_ids = torch.randint(5, 15, (50, 100)).to(device)
 settings = {"mask_id": 4, "vocab_size": 15, "special_ids": [0, 1, 2, 3]}
-changed, _ = as_pair(
+changed, _ = ids_and_labels(
     mask_tokens(token_ids, **settings, generator=new_generator(), probability=1.0), token_ids
 )
 if bool(((changed < 0) | (changed >= 15)).any()):  # before anything is counted by its id
@@ -1038,8 +1029,7 @@ segments = (torch.arange(7) > 3).long().expand(4, 7).to(device)
 
 def embedded(tokens, segments):
     """Give what the student's own embeddings make of tokens."""
-    hint = "if BertEmbeddings fails its tests, mend that first"
-    return checked(student.embeddings(tokens, segments), (4, 7, 12), what="embeddings", hint=hint)
+    return checked(student.embeddings(tokens, segments), (4, 7, 12), what="embeddings")
 
 
 def expected_logits(tokens, segments, mask, **otherwise):
@@ -1079,7 +1069,7 @@ assert_close(
     },
 )
 one_segment = expected_logits(tokens, none, mask)
-hint = "without segment_ids all tokens are in segment 0; if BertEmbeddings fails, mend that first"
+hint = "without segment_ids all tokens are in segment 0"
 assert_close(student(tokens), one_segment, what="logits for one segment", hint=hint)
 config = BertConfig(vocab_size=50, num_layers=1, d_model=64, num_heads=2, d_ff=64, init_std=0.3)
 for name, tensor in SentenceClassifier(config, 8).state_dict().items():
@@ -1253,7 +1243,7 @@ assert_close(
     torch.tensor(losses),
     expected,
     what="losses",
-    hint="if the losses of the first test are right, the steps are not AdamW's: see the docstring",
+    hint="the loss of each batch before its step, which is AdamW's: see the docstring",
     mistakes={words: trained(**otherwise)[0] for words, otherwise in mistakes.items()},
 )
 hint = "the losses are right, but not what the last step makes of the model"
@@ -1272,7 +1262,7 @@ config = BertConfig(
 classifier = SentenceClassifier(config, 2).to(device)
 losses = fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
 texts, labels = draw_texts(400)
-logits = checked(classifier(texts), (400, 2), what="logits", hint="see the test of values")
+logits = checked(classifier(texts), (400, 2), what="logits")
 accuracy = float((logits.argmax(-1) == labels).double().mean())
 print(f"accuracy on new texts: {accuracy:.0%}")
 if accuracy < 0.65:
@@ -1282,10 +1272,10 @@ classifier = SentenceClassifier(config, 2).to(device)
 start = {name: tensor.clone() for name, tensor in classifier.state_dict().items()}
 fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
 texts, labels = draw_texts(400)
-logits = checked(classifier(texts), (400, 2), what="logits", hint="see the test of values")
+logits = checked(classifier(texts), (400, 2), what="logits")
 accuracy = float((logits.argmax(-1) == labels).double().mean())
 if accuracy < 0.65:
-    raise CheckFailure("too few of new texts are right", hint="does the test of steps pass?")
+    raise CheckFailure("too few of new texts are right", hint="does fine_tune take its steps?")
 for name, tensor in classifier.state_dict().items():
     # What else the embeddings hold is the business of their own checks.
     is_asked = name == "embeddings.tokens.weight" or not name.startswith("embeddings.")

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from autograder.homework_source.homework import Homework
 
-_FORMATTING = re.compile(r"[`*$\\{}]|\]\(")
+_ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
+_FORMATTING = re.compile(r"[`*$]")
+_NOT_PLAIN = re.compile(r"[\\{}]|\]\(")
 
 
 def with_headings(homework: Homework, root: Path) -> Homework:
@@ -32,8 +34,8 @@ def find_headings(read: str, root: Path) -> tuple[str, str]:
 
     Returns:
         The headings of the chapter and of the section. One that can't be found, stands before no
-        heading, or holds formulas or markup is put in words from its name; the section of a place
-        without an anchor is empty.
+        heading, or holds links or more than a simple formula, is put in words from its name; the
+        section of a place without an anchor is empty.
     """
     chapter, _, anchor = read.partition("#")
     try:
@@ -55,4 +57,5 @@ def name_in_words(name: str) -> str:
 
 def _plain_heading(pattern: str, text: str) -> str:
     match = re.search(pattern, text, re.MULTILINE)
-    return match[1].strip() if match and not _FORMATTING.search(match[1]) else ""
+    heading = _FORMATTING.sub("", _ROOT.sub(r"√\1", match[1])).strip() if match else ""
+    return "" if _NOT_PLAIN.search(heading) else heading

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
-from autograder.judging.results import CheckResult, Status
+from autograder.judging.results import UNWRITTEN, CheckResult, Status
 
 
 def to_try_again(
@@ -77,11 +77,11 @@ class SecondTry:
 
 def told(check: CheckResult) -> str:
     """Say to the student what came of the second time; empty if there was none."""
-    if not check.tried_with:
+    if not check.tried_with or UNWRITTEN in check.message:
         return ""
-    others = " and ".join(check.tried_with)
+    others, verb = " and ".join(check.tried_with), "is" if len(check.tried_with) == 1 else "are"
     if check.status is Status.PASS:
-        return f"It passes once {others} is right, and so it earns its points already."
+        return f"It passes once {others} {verb} right, and so it earns its points already."
     return (
         f"It was also tried with a right {others} in place of yours, and did not pass: look for a "
         f"mistake in {check.exercise} itself."

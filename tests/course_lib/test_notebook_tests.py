@@ -26,6 +26,12 @@ def outputs():
         "nameless": "assert_shape(torch.ones(2), (2,))",
         "wrong": WRONG,
         "plain": "# It is three\nassert 3 == 4, 'not so'",
+        "again": WRONG.replace("once more", "and again"),
+        "stub": "class Layer:\n    def forward(self):\n        raise NotImplementedError('here')",
+        "unwritten": "# It goes forward\nassert Layer().forward()",
+        "mended": "# It doubles\nassert_shape(torch.ones(2), (2,))",
+        "after": "# It is four\nassert_shape(torch.ones(3), (2,))",
+        "of a library": "import torch\ntorch.nn.Module()(1)",
     }
     cells = [nbformat.v4.new_code_cell(source) for source in sources.values()]
     notebook = nbformat.v4.new_notebook(cells=cells)
@@ -37,7 +43,28 @@ def test_a_test_that_passes_says_so_in_one_line(outputs):
     assert [output.text for output in outputs["right"]] == ["Passed: It is two\n"]
 
 
-@pytest.mark.parametrize("cell", ["setup", "own", "nameless"])
+def test_a_test_that_fails_names_the_first_one_before_it_that_fails_too(outputs):
+    line = "“{}” fails too: if this test stands on that, begin there.\n"
+    assert outputs["plain"][1].text == line.format("It doubles")
+    assert outputs["after"][1].text == line.format("It is three")  # the other one passes now
+
+
+def test_the_first_test_that_fails_names_no_other_and_not_itself(outputs):
+    assert [output.output_type for output in outputs["again"]] == ["error"]
+
+
+def test_what_is_not_written_yet_is_told_in_one_line(outputs):
+    (error,) = outputs["unwritten"]
+    assert error.ename == "NotImplementedError"
+    assert error.traceback == ["Layer is not written yet."]
+
+
+def test_what_a_library_has_not_implemented_keeps_its_traceback(outputs):
+    (error,) = outputs["of a library"]
+    assert len(error.traceback) > 3
+
+
+@pytest.mark.parametrize("cell", ["setup", "own", "nameless", "stub"])
 def test_other_cells_say_nothing(outputs, cell):
     assert outputs[cell] == []
 
@@ -46,7 +73,7 @@ def test_a_failure_is_an_error_that_begins_with_what_is_wrong(outputs):
     (error,) = outputs["wrong"]
     assert (error.output_type, error.ename) == ("error", "CheckFailure")
     assert error.traceback == [
-        "result has the right shape (2,), but 2 of 2 entries differ from what is expected",
+        "result: 2 of 2 entries differ from what is expected",
         "first at [0]: got 1, expected 2",
         "Hint: once more",
         "(line 3 of this cell: assert_close(x, 2 * x, hint='once more'))",
@@ -54,7 +81,7 @@ def test_a_failure_is_an_error_that_begins_with_what_is_wrong(outputs):
 
 
 def test_other_errors_keep_their_traceback(outputs):
-    (error,) = outputs["plain"]
+    error, _ = outputs["plain"]
     assert error.ename == "AssertionError"
     assert any("not so" in line for line in error.traceback)
 

@@ -355,7 +355,7 @@ ATTENTION_MISTAKES = (
     ),
     attention("mask after the softmax", MASKING, "", "mask", "mask the scores, before the softmax"),
     attention("hidden scores are zero", "masked_fill(~mask, -math.inf)", "masked_fill(~mask, 0.0)",
-              "mask", "if the test of values passes: mask the scores"),
+              "mask", "mask the scores, before the softmax"),
     attention("-inf is added", "scores = scores.masked_fill(~mask, -math.inf)",
               "scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)",
               "gradients", "they keep NaN out, adding -inf does not"),

@@ -238,7 +238,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         student="emil",
         what="softmax over the queries",
         edits={ATTENTION: (*FORMULA, ("softmax(scores, dim=-1)", "softmax(scores, dim=-2)"))},
-        lost={ATTENTION: "values mask gradients"},
+        lost={ATTENTION: "values"},
         hint="the softmax runs over the queries",
     ),
     Submission(
@@ -274,7 +274,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
                 ("return x.transpose(1, 2).flatten(-2)", "return x"),
             )
         },
-        lost={"MultiHeadAttention": "heads values mask gradients"},
+        lost={"MultiHeadAttention": "heads values mask"},
         hint="the heads are not apart",
     ),
     Submission(
@@ -292,7 +292,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
                 ),
             )
         },
-        lost={"MultiHeadAttention": "projections values gradients"},
+        lost={"MultiHeadAttention": "projections values"},
         hint="output_projection is not used",
     ),
     Submission(
@@ -318,7 +318,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
                 ),
             )
         },
-        lost={"MultiHeadAttention": "heads values gradients"},
+        lost={"MultiHeadAttention": "heads values"},
         hint="before you join the heads, transpose(1, 2) back",
     ),
     # ---- one that is half done ----
@@ -508,7 +508,6 @@ SCORES = "    scores = query @ key.transpose(-2, -1)  # (..., query_len, key_len
 RETURN = "    return (output, weights) if return_weights else output"
 UNCHECKED = ("    check_mask(mask, (*query.shape[:-1], key.size(-2)), min_dims=2)\n", "")
 SPLIT = "x.view(batch, length, self.num_heads, d_model // self.num_heads).transpose(1, 2)"
-EVERY_PROJECTION = "projections heads values gradients"
 
 MISTAKES: tuple[Submission, ...] = (
     right("additive mask, helpers of one's own, other names", ADDITIVE),
@@ -529,13 +528,13 @@ MISTAKES: tuple[Submission, ...] = (
     attention(
         "divided by the root of key_len",
         (SCALING, "    query = query / math.sqrt(key.size(-2))\n"),
-        lost="values scaling mask gradients",
+        lost="values scaling mask",
         hint="divided by the root of key_len; take that of head_dim",
     ),
     attention(
         "divided by the root of value_dim",
         (SCALING, "    query = query / math.sqrt(value.size(-1))\n"),
-        lost="values scaling mask gradients",
+        lost="values scaling",
         hint="divided by the root of value_dim; take that of head_dim",
     ),
     attention(
@@ -548,13 +547,13 @@ MISTAKES: tuple[Submission, ...] = (
     attention(
         "softmax missing",
         (SOFTMAX, "    weights = scores\n"),
-        lost="values scaling mask gradients",
+        lost="values scaling",
         hint="the softmax is missing",
     ),
     attention(
         "softmax over dimension 1",
         ("softmax(scores, dim=-1)", "softmax(scores, dim=1)"),
-        lost="values mask gradients",
+        lost="values",
         hint="the softmax runs over the queries",
     ),
     attention(
@@ -626,7 +625,7 @@ MISTAKES: tuple[Submission, ...] = (
             "    scores = torch.tensor((query @ key.mT).tolist(), device=query.device)\n",
         ),
         lost="gradients inputs",
-        hint="do not detach",
+        hint="torch.tensor() cut the gradient",
     ),
     attention(
         "masked in place in the weights that softmax keeps",
@@ -646,7 +645,7 @@ MISTAKES: tuple[Submission, ...] = (
         "always float32",
         (SCORES, "    query, key, value = query.float(), key.float(), value.float()\n" + SCORES),
         lost="inputs",
-        hint="make new tensors with the dtype of the inputs:",
+        hint="do not cast, and make new tensors with query.dtype",
     ),
     attention(
         "view of what is not contiguous",
@@ -776,7 +775,7 @@ MISTAKES: tuple[Submission, ...] = (
         "causal_mask",
         (("dtype=torch.bool, device=device)", "dtype=torch.bool)"),),
         lost="values",
-        hint="make the mask on device",
+        hint="causal_mask does not use its argument device",
     ),
     mistake(
         "fewer keys than queries accepted",
@@ -877,7 +876,7 @@ MISTAKES: tuple[Submission, ...] = (
     layer(
         "heads cut from rows",
         (SPLIT, "x.view(batch, self.num_heads, length, d_model // self.num_heads)"),
-        lost="heads values mask gradients",
+        lost="heads values mask",
         hint="view(batch, num_heads, len, head_dim) mixes the tokens",
     ),
     layer(
@@ -888,19 +887,19 @@ MISTAKES: tuple[Submission, ...] = (
         ),
         ("x.transpose(1, 2).flatten(-2)", "x.permute(0, 2, 3, 1).flatten(-2)"),
         lost="heads values",
-        hint="or take every num_heads-th column",
+        hint="the heads take every num_heads-th column",
     ),
     layer(
         "heads beside the batch, not joined back",
         (SPLIT, "x.view(batch, length, self.num_heads, d_model // self.num_heads)"),
         ("x.transpose(1, 2).flatten(-2)", "x.flatten(-2)"),
-        lost="shape projections heads values mask gradients",
+        lost="shape heads values mask gradients",
         hint="or stand in the last dimension but one, where len belongs",
     ),
     layer(
         "one projection for queries and keys",
         ("self.key_projection(key)", "self.query_projection(key)"),
-        lost="values gradients",
+        lost="values",
         hint="the keys go through query_projection",
     ),
     layer(
@@ -912,7 +911,7 @@ MISTAKES: tuple[Submission, ...] = (
     layer(
         "values not projected",
         ("self.value_projection(value)", "value"),
-        lost="projections heads values gradients",
+        lost="projections heads values",
         hint="value_projection is not used",
     ),
     layer(
@@ -960,14 +959,14 @@ MISTAKES: tuple[Submission, ...] = (
             "self._split_heads(self.value_projection(value))",
             "self._split_heads(self.value_projection(value)[:, : query.size(1)])",
         ),
-        lost="values gradients",
+        lost="values",
         hint="take each length from its own tensor",
     ),
     layer(
         "the projections of queries and keys exchanged",
         ("self.query_projection(query)", "self.key_projection(query)"),
         ("self.key_projection(key)", "self.query_projection(key)"),
-        lost="values gradients",
+        lost="values",
         hint="query_projection and key_projection have changed places",
     ),
     layer(
@@ -976,7 +975,7 @@ MISTAKES: tuple[Submission, ...] = (
             "self._split_heads(self.query_projection(query))",
             "self._split_heads(self.query_projection(query) / self.num_heads**0.5)",
         ),
-        lost="values gradients",
+        lost="values",
         hint="divided by the root of d_model",
     ),
     layer(
@@ -985,7 +984,7 @@ MISTAKES: tuple[Submission, ...] = (
             "self._split_heads(self.query_projection(query))",
             "self._split_heads(self.query_projection(query) / query.size(-1) ** 0.5)",
         ),
-        lost="values gradients",
+        lost="values",
         hint="divided by the root of d_model as well",
     ),
     layer(
@@ -1055,7 +1054,7 @@ MISTAKES: tuple[Submission, ...] = (
             "self.key_projection = self.query_projection",
         ),
         lost="parameters values gradients",
-        hint="make a new nn.Linear for each projection; a copy starts as",
+        hint="make four nn.Linear in __init__",
     ),
     layer(
         "a dropout that never rests",
@@ -1070,7 +1069,7 @@ MISTAKES: tuple[Submission, ...] = (
             "return self.output_projection(self._join_heads(attended).detach())",
         ),
         lost="gradients",
-        hint="is it used, and nothing detached on the way?",
+        hint="detach(), .data and numpy() cut the gradient",
     ),
     layer(
         "the query added to the output",
@@ -1078,7 +1077,7 @@ MISTAKES: tuple[Submission, ...] = (
             "return self.output_projection(self._join_heads(attended))",
             "return query + self.output_projection(self._join_heads(attended))",
         ),
-        lost="projections heads values gradients",
+        lost="projections heads values",
         hint="query is added to the output",
     ),
 )

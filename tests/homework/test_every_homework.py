@@ -104,6 +104,39 @@ def test_every_check_says_what_it_checks_and_where_to_read(homework):
         assert not page.exists() or f"({anchor})=" in page.read_text(encoding="utf-8"), cell.read
 
 
+LINK = re.compile(r"\[([^\]]+)\]\(book:([a-z0-9-]+)#?([a-z0-9-]*)\)")
+
+
+@each_homework
+def test_a_link_has_the_words_of_the_heading_to_which_it_leads(homework):
+    """So that it is found where the notebook has no address of the book, too."""
+    text = (ROOT / "solutions" / f"{homework}.py").read_text(encoding="utf-8")
+    links = LINK.findall(re.sub(r"\n# ?", " ", text))
+    assert links
+    for words, chapter, anchor in links:
+        page = (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8")
+        before = rf"\({anchor}\)=\n+##+" if anchor else "#"
+        heading = re.compile(rf"^{before} +{re.escape(words)}$", re.MULTILINE | re.IGNORECASE)
+        assert heading.search(page), (words, chapter, anchor)
+
+
+OF_OTHER_TESTS = re.compile(r"begin there|fails? too|see the (test|check)|\b(test|check)s? of\b")
+
+
+@each_homework
+def test_no_hint_speaks_of_other_tests(homework):
+    """Which of them fail, the notebook itself says: ``course_lib.notebook_tests``."""
+    texts = [
+        node.value
+        for cell in load_homework(homework).cells
+        if cell.kind in (CellKind.SETUP, CellKind.TEST)
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    assert len(texts) > 100
+    assert not [text for text in texts if OF_OTHER_TESTS.search(text)]
+
+
 # ---- right and wrong ----
 
 

@@ -14,7 +14,13 @@ jupytext: 1
 ## Where it starts
 
 (formula)=
-## Why $x^2$?
+## Why $x^2$ and $\\sqrt{d_k}$, *always*?
+
+(hard-formula)=
+## What is $\\frac{1}{2}$?
+
+(linked)=
+## See [there](elsewhere.md)
 
 (code-name)=
 ### The `double` of it
@@ -31,8 +37,10 @@ jupytext: 1
     [
         ("small#start", ("Small things", "Where it starts")),
         ("small", ("Small things", "")),
-        ("small#formula", ("Small things", "Formula")),
-        ("small#code-name", ("Small things", "Code name")),
+        ("small#formula", ("Small things", "Why x^2 and √d_k, always?")),
+        ("small#hard-formula", ("Small things", "Hard formula")),
+        ("small#linked", ("Small things", "Linked")),
+        ("small#code-name", ("Small things", "The double of it")),
         ("small#bold", ("Small things", "Bold")),
         ("small#gone-since", ("Small things", "Gone since")),
         ("never-written#start", ("Never written", "Start")),

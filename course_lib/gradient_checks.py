@@ -1,0 +1,90 @@
+"""Checks that gradients belong to what a function computes, whether or not that is right.
+
+A gradient is held against the slope that the function itself shows when its inputs are moved a
+little. So a wrong formula fails the checks of its values alone, and a cut gradient those of its
+gradients.
+"""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from course_lib.testing import CheckFailure, assert_shape
+
+_STEP = 3e-3  # small beside inputs of about 1, and float32 still tells the two sides apart
+_DIRECTIONS = 4  # along one alone, what a cut gradient lacks could be small by chance
+
+
+def assert_gradients(
+    loss: Callable[..., Tensor], inputs: Mapping[str, Tensor], *, hint: str = ""
+) -> None:
+    """Check that backward() gives the slopes of a function.
+
+    Args:
+        loss: Takes the inputs by position, and returns a number as a tensor.
+        inputs: By name, floating point, with entries of about 1.
+        hint: What to look at where a gradient is wrong.
+
+    Raises:
+        CheckFailure: What the function returns is no finite number, or a gradient is not its slope.
+    """
+    leaves = {name: tensor.detach().clone().requires_grad_() for name, tensor in inputs.items()}
+    output = loss(*leaves.values())
+    if output.requires_grad:
+        output.backward()  # type: ignore[no-untyped-call]
+    gradients = {name: leaf.grad for name, leaf in leaves.items()}
+    assert_slopes(loss, inputs, gradients, hint=hint)
+
+
+def assert_slopes(
+    loss: Callable[..., Tensor],
+    inputs: Mapping[str, Tensor],
+    gradients: Mapping[str, Tensor | None],
+    *,
+    hint: str = "",
+) -> None:
+    """Check that gradients are the slopes of a function.
+
+    Args:
+        loss: As for ``assert_gradients``; it may put the inputs into a layer first.
+        inputs: As for ``assert_gradients``.
+        gradients: By the same names; None stands for zeros.
+        hint: As for ``assert_gradients``.
+
+    Raises:
+        CheckFailure: As for ``assert_gradients``.
+    """
+    for name, tensor in inputs.items():
+        gradient = gradients[name]
+        if gradient is not None:
+            assert_shape(gradient, tensor.shape, what=f"gradient of {name}", hint=hint)
+        for _ in range(_DIRECTIONS):
+            direction = torch.randn_like(tensor)
+            slope = _slope(loss, inputs, name, direction)
+            carried = 0.0 if gradient is None else (gradient * direction).sum().item()
+            if not abs(carried - slope) <= 0.01 * max(1.0, abs(slope)):
+                raise CheckFailure(
+                    f"what flows back to {name} is not how the result changes with it",
+                    detail=f"along a direction: gradient {carried:.4g}, slope {slope:.4g}",
+                    hint=hint,
+                )
+
+
+@torch.no_grad()
+def _slope(
+    loss: Callable[..., Tensor], inputs: Mapping[str, Tensor], name: str, direction: Tensor
+) -> float:
+    """Return the slope of a function along a direction of one input."""
+    sides = []
+    for step in (_STEP, -_STEP):
+        moved = {**inputs, name: inputs[name] + step * direction}
+        side = loss(*moved.values())
+        assert_shape(side, (), what="the result")
+        if not side.isfinite():
+            raise CheckFailure("the result holds NaN or infinity")
+        sides.append(side.item())
+    return (sides[0] - sides[1]) / (2 * _STEP)
+
+
+__all__ = ["assert_gradients", "assert_slopes"]
