@@ -55,7 +55,7 @@ def _visit(self: HTML5Translator, node: veiled) -> None:
     self.body.append(
         f'<div class="course-veil" data-course-after="{node["question"]}">\n'
         '<p class="course-veil__line"><span class="course-veil__words">'
-        "Predict, and what happens is shown here.</span> "
+        "What happens is shown here once you have predicted.</span> "
         '<button type="button">Show anyway</button></p>\n'
         '<div class="course-veil__content" tabindex="-1">\n'
     )
