@@ -8,7 +8,7 @@ import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.book.watched_page import depends_on_page, opened, scrolls_sideways
+from tests.book.watched_page import depends_on_page, lift_veils, opened, scrolls_sideways
 
 pytestmark = pytest.mark.browser
 
@@ -72,6 +72,7 @@ def visit(chromium, served, request):
     # At rest: a colour that is still changing from one theme to the other belongs to neither.
     options = {"reduced_motion": "reduce", "color_scheme": "light", "viewport": DESKTOP}
     with opened(chromium, f"{served}/{request.param}", **options) as watched:
+        lift_veils(watched.page)
         scroll_through(watched.page)
         yield watched
 
@@ -126,8 +127,6 @@ def violations(page):
 
 
 SHARE_OF_CODE = """() => {
-  document.querySelectorAll(".course-veil").forEach((veil) => veil.classList.add("is-lifted"));
-  document.querySelectorAll(".course-veil__content").forEach((part) => (part.hidden = false));
   const height = (parts) => [...document.querySelectorAll(parts)]
     .filter((part) => part.checkVisibility())
     .reduce((sum, part) => sum + part.getBoundingClientRect().height, 0);
