@@ -1,4 +1,4 @@
-"""Two pages printed as one book: nothing folded, nothing that only a pointer could use."""
+"""Two pages printed as one book: answers unfolded, nothing that only a pointer could use."""
 
 import re
 import subprocess
@@ -30,6 +30,10 @@ def test_pages_stand_together_unfolded_and_linked(chromium, site):
     assert page.locator(".course-choices__reveal > div").first.is_visible()
     assert page.locator(".admonition.solution p").last.is_visible()
     assert page.locator(".course-interactive table").first.is_visible()
+    assert page.locator(".course-veil__content > *").first.is_visible()
+    for left_out in (".course-contract", ".course-veil__line", "div.cell details.hide"):
+        assert page.locator(left_out).count() > 0
+        assert not page.locator(f"{left_out}:visible").all()
     assert not page.locator("button:visible, input[type=range]:visible, .headerlink:visible").all()
     page.context.close()
 

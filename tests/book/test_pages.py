@@ -1,5 +1,6 @@
 """Every page of the built book in a real browser: complete, self-contained, accessible, light."""
 
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -7,7 +8,7 @@ import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.book.watched_page import depends_on_page, opened, scrolls_sideways
+from tests.book.watched_page import depends_on_page, lift_veils, opened, scrolls_sideways
 
 pytestmark = pytest.mark.browser
 
@@ -40,9 +41,21 @@ A_PAGE_OF_EACH_KIND = [  # and in ``make proof`` all others
     else pytest.param(page, marks=pytest.mark.proof)
     for page in PAGES
 ]
+CHAPTERS = [
+    EACH[page]
+    for page in pages()
+    if "kernelspec:" in (ROOT / page).with_suffix(".md").read_text(encoding="utf-8")
+]
 DESKTOP = {"width": 1280, "height": 900}
 BY_THEME = ["color-contrast", "link-in-text-block"]  # the rules of axe that ask for colours
-LEAN = {"preload": False, "resultTypes": ["violations"]}  # what passes is not described
+LEAN = {  # what passes is not described; a rule that axe has on trial is taken seriously
+    "preload": False,
+    "resultTypes": ["violations"],
+    "rules": {"label-content-name-mismatch": {"enabled": True}},
+}
+MOST_CODE = 1 / 3
+MORE_CODE: dict[str, float] = {}
+"""Chapters with more code than that, and how much they may have: no number here grows."""
 
 
 def test_every_page_of_the_contents_is_built(site):
@@ -59,6 +72,7 @@ def visit(chromium, served, request):
     # At rest: a colour that is still changing from one theme to the other belongs to neither.
     options = {"reduced_motion": "reduce", "color_scheme": "light", "viewport": DESKTOP}
     with opened(chromium, f"{served}/{request.param}", **options) as watched:
+        lift_veils(watched.page)
         scroll_through(watched.page)
         yield watched
 
@@ -110,6 +124,40 @@ def violations(page):
             if not (v["id"] == "empty-table-header" and is_formula(page, n))
         ]
     return wrong
+
+
+SHARE_OF_CODE = """() => {
+  const height = (parts) => [...document.querySelectorAll(parts)]
+    .filter((part) => part.checkVisibility())
+    .reduce((sum, part) => sum + part.getBoundingClientRect().height, 0);
+  const code = ".bd-article :is(.literal-block-wrapper, .cell_input, .highlight)";
+  const within = `:is(.literal-block-wrapper, .cell_input, .cell_output) .highlight`;
+  return (height(code) - height(`.bd-article ${within}`)) / height(".bd-article");
+}"""
+
+
+@pytest.mark.parametrize("visit", CHAPTERS, indirect=True)
+def test_at_most_a_third_of_a_chapter_is_code(visit):
+    chapter = Path(urlsplit(visit.page.url).path).stem
+    assert 0 < visit.page.evaluate(SHARE_OF_CODE) <= MORE_CODE.get(chapter, MOST_CODE)
+
+
+WITHOUT_CONTENTS = """() => {
+  const left = () => document.querySelector(".bd-article").getBoundingClientRect().left;
+  const before = left();
+  const contents = document.querySelector(".bd-sidebar-secondary");
+  const [place, after] = [contents.parentElement, contents.nextSibling];
+  contents.remove();
+  const without = left();
+  place.insertBefore(contents, after);
+  return [before, without];
+}"""
+
+
+@pytest.mark.parametrize("visit", [EACH["book/feed-forward.html"]], indirect=True)
+def test_the_article_waits_for_the_contents_of_the_page_where_it_will_stand(visit):
+    before, without = visit.page.evaluate(WITHOUT_CONTENTS)
+    assert before == pytest.approx(without, abs=1)
 
 
 @pytest.mark.parametrize("visit", A_PAGE_OF_EACH_KIND, indirect=True)
@@ -190,6 +238,30 @@ def test_search_finds_the_chapter(chromium, site, served, way):
         assert any("self-attention" in a.get_attribute("href") for a in results.all())
         watched.page.wait_for_timeout(300)
     assert watched.problems == []
+
+
+def test_what_search_shows_of_a_page_reads_like_a_sentence(chromium, served):
+    phone = {"width": 375, "height": 800}
+    with opened(chromium, f"{served}/search.html?q=softmax", viewport=phone) as watched:
+        page = watched.page
+        found = page.locator("#search-results li")
+        found.first.wait_for()
+        page.wait_for_function("document.querySelectorAll('#search-results .context').length > 10")
+        excerpts = page.locator("#search-results .context").all_inner_texts()
+        for text in excerpts:
+            assert not re.search(r"\\|\u2061|  |^\.\.\.", text), text
+            assert text[0].isupper() or not text[0].isalpha(), text
+            assert text[-1] in ".:?!…)", text
+        assert scrolls_sideways(page) <= 0
+        assert page.evaluate(MAGNIFIER_ON_WORDS) is False
+
+
+MAGNIFIER_ON_WORDS = """() => {
+  const input = document.querySelector(".bd-article form.bd-search input");
+  const { left } = input.getBoundingClientRect();
+  const icon = input.parentElement.querySelector("i").getBoundingClientRect();
+  return icon.right > left + parseFloat(getComputedStyle(input).paddingLeft);
+}"""
 
 
 def test_the_theme_can_be_switched_and_stays(chromium, served):

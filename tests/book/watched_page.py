@@ -105,6 +105,13 @@ def opened(
         context.close()
 
 
+def lift_veils(page: Page) -> None:
+    """Show what waits for a prediction."""
+    page.evaluate(
+        "document.querySelectorAll('.course-veil button').forEach((b) => b.hidden || b.click())"
+    )
+
+
 def scrolls_sideways(page: Page) -> int:
     """Return by how many pixels the page is wider than the window."""
     return int(page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))

@@ -9,12 +9,14 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from course_book.directives import (
+    answer_counts,
     api,
     choice_directives,
     course_map,
     homework_table,
     schedule,
     status,
+    veils,
 )
 from course_book.figures import assets, interactive
 from course_book.markup import (
@@ -23,7 +25,10 @@ from course_book.markup import (
     formulas,
     glossary_terms,
     graded_listings,
+    homework_links,
     joined_formulas,
+    library_files,
+    listings,
 )
 from course_book.notebooks import (
     chapter_notebooks,
@@ -55,8 +60,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     parts = (
         *(unfinished, book_digests, kernels, outputs_cache, side_by_side),
         *(formulas, joined_formulas, citation_years, glossary_terms),
-        *(graded_listings,),
-        *(choice_directives, interactive, assets, exercises),
+        *(graded_listings, homework_links, library_files, listings),
+        *(choice_directives, veils, answer_counts, interactive, assets, exercises),
         *(course_map, api, schedule, homework_table, status),
         *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),
     )

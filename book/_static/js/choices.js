@@ -3,6 +3,7 @@
  * Reads the HTML of book/_ext/course_book/directives/choice_nodes.py. Arrow keys in a radio group
  * choose as they move, so there an answer counts only when confirmed by Enter or Space; a press with
  * the pointer counts at once. The status line is a live region: it says the verdict and the reason.
+ * Whatever depends on what has been answered listens to the event course:answered.
  */
 (function () {
   "use strict";
@@ -85,6 +86,7 @@
       if (this.reveal) this.reveal.open = settled;
       this.answers.forEach(({ input }) => (input.disabled = settled && !input.checked));
       this.again.hidden = this.chosen().length === 0;
+      this.root.dispatchEvent(new Event("course:answered", { bubbles: true }));
     }
 
     verdict(answer) {
@@ -100,7 +102,9 @@
     }
 
     revealed() {
-      return this.reveal && this.reveal.open ? ` ${spoken(this.reveal.lastElementChild)}` : "";
+      if (!this.reveal?.open) return "";
+      const below = document.querySelector(`[data-course-after="${this.root.id}"]`);
+      return ` ${spoken(this.reveal.lastElementChild)}${below ? " More is shown below." : ""}`;
     }
 
     say(visible, heard = "") {
@@ -129,8 +133,7 @@
     }
 
     restore() {
-      const kept = window.courseMemory.get(this.key());
-      const chosen = kept && kept.version === this.version ? kept.chosen : [];
+      const chosen = window.courseMemory.answers(this.root.id, this.version);
       this.answers.forEach(({ input }, index) => (input.checked = chosen.includes(index)));
       if (!chosen.length) return;
       this.show();

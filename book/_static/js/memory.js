@@ -2,6 +2,7 @@
  *
  * courseMemory.get(key) and .set(key, value) keep JSON values in localStorage. Where a browser
  * refuses it (private windows, some settings for file://) they forget when the page is left.
+ * courseMemory.answers(label, version) are the numbers of the answers given to a question.
  */
 (function () {
   "use strict";
@@ -45,5 +46,10 @@
     }
   }
 
-  window.courseMemory = { get, set, remove };
+  function answers(label, version) {
+    const kept = get(`choices:${label}`);
+    return kept && kept.version === version ? kept.chosen : []; // not to an older question
+  }
+
+  window.courseMemory = { get, set, remove, answers };
 })();

@@ -14,8 +14,9 @@ def test_a_chapter_has_one_row_with_all_its_modules_and_homeworks():
         MapRow("attention", "masking", "hw03"),
     ]
     assert map_lines(rooms, ["bleu"])[2:] == [
-        "| masking | `masks`, `attention` | `hw03` |",
-        "| {doc}`/book/bleu` | `bleu` |  |",
+        "| masking | {py:mod}`masks <course_lib.masks>`, "
+        "{py:mod}`attention <course_lib.attention>` | `hw03` |",
+        "| {doc}`/book/bleu` | {py:mod}`bleu <course_lib.bleu>` |  |",
     ]
 
 

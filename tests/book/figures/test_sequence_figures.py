@@ -12,7 +12,7 @@ from course_book.figures.word_neighbours.data import WordNeighbours
 from playwright.sync_api import Locator
 
 from course_lib.metrics.bleu import sentence_bleu
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.watched_page import depends_on_page, lift_veils, opened
 
 CHAPTERS = (
     "bahdanau-attention",
@@ -52,6 +52,7 @@ def show(chromium, served):
     def show_figure(name: str, chapter: str) -> Iterator[Shown]:
         address = f"{served}/book/{chapter}.html"
         with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
+            lift_veils(watched.page)
             figure = watched.page.locator(f"[data-course-figure={name}]").first
             data_id = figure.get_attribute("data-course-data")
             data = json.loads(watched.page.locator(f"script#{data_id}").text_content())

@@ -18,6 +18,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from course_book.directives import choice_nodes
+from course_book.directives.answer_counts import note_question
 from course_book.directives.choices import (
     Answer,
     ChoicesError,
@@ -103,6 +104,7 @@ class _ChoicesDirective(SphinxDirective):
             label=label, kind=self.kind, multiple=question.multiple, version=version
         )
         self.set_source_info(root)
+        note_question(self.env, label, version)
         legend, *rest = self._parse(question.text)
         if not isinstance(legend, nodes.paragraph):
             raise ChoicesError("a question begins with a paragraph", question.text.line)

@@ -23,14 +23,16 @@ def map_lines(rooms: Sequence[MapRow], chapters: Sequence[str]) -> list[str]:
         chapters: Names of the chapters that the book has; only these are linked.
 
     Returns:
-        The table's lines. Chapters keep the map's order; the modules and homeworks of a chapter
-        stand together in its row.
+        The table's lines. Chapters keep the map's order; the modules, each a link to the library's
+        reference, and the homeworks of a chapter stand together in its row.
     """
     lines = ["| Chapter | Modules of `course_lib` | Homework |", "| --- | --- | --- |"]
     for chapter in dict.fromkeys(room.chapter for room in rooms):
         its_rooms = [room for room in rooms if room.chapter == chapter]
         title = f"{{doc}}`/book/{chapter}`" if chapter in chapters else chapter.replace("-", " ")
-        modules = ", ".join(f"`{room.module}`" for room in its_rooms)
+        modules = ", ".join(
+            f"{{py:mod}}`{room.module} <course_lib.{room.module}>`" for room in its_rooms
+        )
         homeworks = dict.fromkeys(room.homework for room in its_rooms if room.homework)
         lines.append(f"| {title} | {modules} | {', '.join(f'`{name}`' for name in homeworks)} |")
     return lines

@@ -7,7 +7,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.directives.code import LiteralInclude
+from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
 _EXERCISE = re.compile(r'^# %% solution="(?P<name>\w+)"(?P<rest>.*)$', flags=re.MULTILINE)
@@ -42,18 +42,24 @@ def summary(pyobject: str, homework: Path) -> str:
     return f"You write <code>{name}</code> yourself in homework {number}: show the library's"
 
 
-class FoldingInclude(LiteralInclude):
-    """``literalinclude`` that folds what is graded."""
+def fold_if_graded(
+    listing: list[nodes.Node], pyobject: str, env: BuildEnvironment
+) -> list[nodes.Node]:
+    """Put a listing behind a line if students write it.
 
-    def run(self) -> list[nodes.Node]:
-        """Return the listing, behind a line if students write it."""
-        made: list[nodes.Node] = super().run()
-        pyobject = self.options.get("pyobject", "")
-        homework = homework_of(pyobject, Path(self.env.srcdir) / "solutions")
-        if homework is None:
-            return made
-        self.env.note_dependency(str(homework))
-        return [folded_listing("", *made, summary=summary(pyobject, homework))]
+    Args:
+        listing: What shows it.
+        pyobject: As ``literalinclude`` takes it.
+        env: Of the book.
+
+    Returns:
+        The listing as it was, or behind a line.
+    """
+    homework = homework_of(pyobject, Path(env.srcdir) / "solutions")
+    if homework is None:
+        return listing
+    env.note_dependency(str(homework))
+    return [folded_listing("", *listing, summary=summary(pyobject, homework))]
 
 
 def _visit(self: HTML5Translator, node: folded_listing) -> None:
@@ -70,7 +76,7 @@ def _nothing(self: Any, node: nodes.Element) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register directive and node.
+    """Register the node.
 
     Args:
         app: The Sphinx application.
@@ -81,4 +87,3 @@ def setup(app: Sphinx) -> None:
         latex=(_nothing, _nothing),
         text=(_nothing, _nothing),
     )
-    app.add_directive("literalinclude", FoldingInclude, override=True)

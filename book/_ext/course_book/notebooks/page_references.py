@@ -13,6 +13,7 @@ from pybtex.richtext import Text
 from sphinx.directives.code import LiteralIncludeReader
 from sphinx.environment import BuildEnvironment
 
+from course_book.markup.condensed_code import condensed
 from course_book.markup.graded_listings import homework_of, summary
 
 _TARGET = re.compile(r"^(?P<text>.+?)\s*<(?P<target>[^<>]+)>$", re.DOTALL)
@@ -61,7 +62,7 @@ class PageReferences:
         return f"`{shown}`" if name.split(":")[-1] in _CODE_ROLES else shown
 
     def included(self, file: str, options: dict[str, str]) -> str:
-        """Return the code that ``literalinclude`` shows.
+        """Return the code that ``literalinclude`` shows, in short.
 
         Args:
             file: Its path from the page.
@@ -73,7 +74,7 @@ class PageReferences:
         code, _ = LiteralIncludeReader(
             path, {**options, **numbers, **flags}, self.env.config
         ).read()
-        return code
+        return condensed(code).shown
 
     def folded_behind(self, options: dict[str, str]) -> str:
         """Return the line, in HTML, behind which ``literalinclude`` is folded; empty if none.

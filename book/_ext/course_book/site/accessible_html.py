@@ -10,6 +10,8 @@ REPAIRS = {
     'role="doc-biblioentry"': 'role="listitem"',
     # The corner of a table that has headings on two sides is itself no heading.
     '<th class="head"><p></p></th>': '<td class="head"></td>',
+    # What stands in sight on folded code is its name.
+    '<summary aria-label="Toggle hidden content">': "<summary>",
     # A signature on several lines is laid out as a list of definitions without terms.
     "<dl>\n<dd>": '<dl role="presentation">\n<dd>',
 }

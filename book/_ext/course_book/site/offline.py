@@ -18,11 +18,12 @@ STYLES = (
     "css/icons.css",
     "css/content.css",
     "css/choices.css",
+    "css/veils.css",
     "css/figures.css",
     "css/previews.css",
     "css/print.css",
 )
-SCRIPTS = ("js/page.js", "js/memory.js", "js/choices.js")
+SCRIPTS = ("js/page.js", "js/memory.js", "js/choices.js", "js/veils.js", "js/progress.js")
 UNUSED = (
     "scripts/fontawesome.js",
     "scripts/fontawesome.js.LICENSE.txt",
@@ -43,6 +44,8 @@ def _add_assets(app: Sphinx) -> None:
 def _fix_search(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document
 ) -> None:
+    if pagename == "search":
+        app.add_js_file("js/search.js", loading_method="defer")
     # A page opened as a file may not fetch others: there search goes without its summaries.
     app.add_js_file(
         None,

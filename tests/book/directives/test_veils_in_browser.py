@@ -1,0 +1,136 @@
+"""What answers a prediction, under a reader's hands: veiled, lifted, found, linked to, printed."""
+
+import pytest
+
+from tests.book.watched_page import depends_on_page, opened
+
+INTRO = "build/book/_build/html/book/intro.html"
+pytestmark = [pytest.mark.browser, depends_on_page("self-attention", INTRO)]
+
+CHAPTER = "book/self-attention.html"
+QUESTION = "predict-nearest-noun"
+VEIL = f'[data-course-after="{QUESTION}"]'
+INSIDE = f"{VEIL} .course-veil__content"
+DESKTOP = {"width": 1280, "height": 900}
+REFUSE = """
+for (const name of ["getItem", "setItem", "removeItem"]) {
+    Storage.prototype[name] = (key) => {
+        if (!String(key).includes("bert:")) return null;
+        throw new DOMException("refused");
+    };
+}
+"""
+SEEN = "part => part.checkVisibility({ contentVisibilityAuto: true, visibilityProperty: true })"
+
+
+def is_seen(page) -> bool:
+    return page.locator(f"{INSIDE} > *").first.evaluate(SEEN)
+
+
+def predict(page, *, right: bool) -> str:
+    """Answer the question, and return the answer's words."""
+    label = page.locator(f"#{QUESTION} .course-choice[data-right={str(right).lower()}] label").first
+    label.click()
+    return label.inner_text()
+
+
+@pytest.fixture(params=["server", "file"])
+def chapter(chromium, served, site, request):
+    base = served if request.param == "server" else site.as_uri()
+    with opened(chromium, f"{base}/{CHAPTER}", viewport=DESKTOP) as watched:
+        yield watched.page
+    assert watched.problems == []
+
+
+@pytest.mark.parametrize(("right", "mark"), [(True, "so it is"), (False, "otherwise")])
+def test_a_prediction_lifts_the_veil_and_is_repeated_there(chapter, right, mark):
+    assert not is_seen(chapter)
+    answer = predict(chapter, right=right)
+    assert is_seen(chapter)
+    words = chapter.locator(f"{VEIL} .course-veil__words")
+    assert answer in words.inner_text()
+    assert mark in words.evaluate("words => getComputedStyle(words, '::after').content")
+    assert not chapter.locator(f"{VEIL} button").is_visible()
+    chapter.reload()
+    assert is_seen(chapter)
+    chapter.locator(f"#{QUESTION}").get_by_role("button", name="Start again").click()
+    assert not is_seen(chapter)
+
+
+def test_nothing_above_or_at_the_veil_moves_when_it_is_lifted(chapter):
+    places = f"""() => ["#{QUESTION}", "{VEIL}", "{INSIDE}"].map(
+        (place) => document.querySelector(place).getBoundingClientRect().top + scrollY)"""
+    chapter.locator(VEIL).scroll_into_view_if_needed()
+    before = chapter.evaluate(places)
+    chapter.locator(f"{VEIL} button").click()
+    assert is_seen(chapter)
+    assert chapter.evaluate(places) == pytest.approx(before, abs=1)
+
+
+def test_the_keyboard_lifts_it_and_goes_on_in_it(chapter):
+    chapter.locator(f"{VEIL} button").focus()
+    chapter.keyboard.press("Enter")
+    assert is_seen(chapter)
+    assert chapter.locator(INSIDE).evaluate("part => part === document.activeElement")
+    chapter.reload()
+    assert is_seen(chapter)
+
+
+def test_what_is_veiled_takes_no_focus_and_is_not_read_out(chapter):
+    inside = chapter.locator(f"{INSIDE} button, {INSIDE} a").first
+    inside.evaluate("part => part.focus()")
+    assert not inside.evaluate("part => part === document.activeElement")
+    assert "once you have predicted" in chapter.locator(VEIL).aria_snapshot()
+    first = chapter.locator(f"{INSIDE} p").first.text_content()
+    assert first[:40] not in chapter.locator("article").first.aria_snapshot()
+
+
+def test_the_browsers_own_search_finds_it(chapter):
+    content = chapter.locator(INSIDE)
+    assert content.get_attribute("hidden") == "until-found"
+    content.evaluate("part => part.dispatchEvent(new Event('beforematch'))")
+    assert is_seen(chapter)
+
+
+def test_a_link_into_it_lifts_it(chapter):
+    chapter.locator(f"{INSIDE} p").first.evaluate("part => { part.id = 'deep'; }")
+    chapter.evaluate("location.hash = 'deep'")
+    chapter.wait_for_function(f"document.querySelector('{VEIL}').matches('.is-lifted')")
+    assert is_seen(chapter)
+
+
+def test_a_page_that_is_opened_at_a_place_in_it_shows_the_place(chromium, served):
+    with opened(chromium, f"{served}/{CHAPTER}", viewport=DESKTOP) as watched:
+        place = watched.page.locator(".course-veil__content [id]").first.get_attribute("id")
+    with opened(chromium, f"{served}/{CHAPTER}#{place}", viewport=DESKTOP) as watched:
+        assert watched.page.locator(f"#{place}").evaluate(SEEN)
+
+
+def test_on_paper_and_without_scripts_nothing_is_veiled(chapter, chromium, served):
+    chapter.emulate_media(media="print")
+    assert is_seen(chapter)
+    assert not chapter.locator(f"{VEIL} .course-veil__line").is_visible()
+    with opened(chromium, f"{served}/{CHAPTER}", java_script_enabled=False) as watched:
+        assert watched.page.locator(f"{INSIDE} > *").first.is_visible()
+        assert not watched.page.locator(f"{VEIL} .course-veil__line").is_visible()
+
+
+def test_where_the_browser_keeps_nothing_a_veil_is_lifted_all_the_same(chromium, served):
+    with opened(chromium, f"{served}/{CHAPTER}", script_before=REFUSE) as watched:
+        watched.page.locator(f"{VEIL} button").click()
+        assert is_seen(watched.page)
+    assert not [problem for problem in watched.problems if problem.startswith("exception")]
+
+
+def test_answered_questions_are_counted_in_the_contents_and_on_the_map(chromium, served):
+    with opened(chromium, f"{served}/{CHAPTER}", viewport=DESKTOP) as watched:
+        page = watched.page
+        in_contents = page.locator("nav.bd-links .current .course-count")
+        assert in_contents.count() == 0
+        predict(page, right=True)
+        questions = page.locator("[data-course-choices]").count()
+        assert in_contents.text_content() == f" 1/{questions} questions answered"
+        page.goto(f"{served}/book/intro.html")
+        on_map = page.locator(".course-map tr", has_text="Self-attention").locator(".course-count")
+        assert on_map.text_content() == f" 1/{questions} questions answered"
+    assert watched.problems == []

@@ -1,0 +1,92 @@
+"""A definition in short: its signature, what it is for, and the lines that carry the idea."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from course_book.markup.condensed_code import condensed
+from sphinx.directives.code import LiteralIncludeReader
+
+BOOK = Path(__file__).parents[3] / "book"
+INCLUDED = re.compile(r"^```\{literalinclude\} (\S+)\n((?::.*\n)*)", flags=re.MULTILINE)
+CODE = '''\
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    """Return the softmax of ``scores``.
+
+    Args:
+        scores: Any shape.
+        dim: Which dimension.
+
+    Raises:
+        ValueError: ``dim`` is out of range.
+    """
+    size = scores.dim()
+    # a wrong dimension would be wrapped around
+    if not 0 <= dim < size:
+        raise ValueError(f"dim must be from 0 to {size - 1}, got {dim}")
+    check_floating(scores)
+
+    powers = scores.exp()
+    if powers.isinf().any():
+        powers = powers.clamp(max=1e30)
+    return powers / powers.sum(dim)
+'''
+SHORT = '''\
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    """Return the softmax of `scores`."""
+    size = scores.dim()
+
+    powers = scores.exp()
+    if powers.isinf().any():
+        powers = powers.clamp(max=1e30)
+    return powers / powers.sum(dim)
+'''
+CHECKS = """\
+if not 0 <= dim < size:
+    raise ValueError(f"dim must be from 0 to {size - 1}, got {dim}")
+check_floating(scores)"""
+
+
+def test_the_idea_is_shown_and_contract_and_checks_are_left_out():
+    assert condensed(CODE) == (SHORT, CHECKS, True)
+
+
+def test_a_class_is_shown_with_its_methods_in_short():
+    method = "".join(f"    {line}" if line.strip() else line for line in CODE.splitlines(True))
+    code = f'class Layer:\n    """One line."""\n\n{method}'
+    short = condensed(code)
+    assert short.shown.startswith('class Layer:\n    """One line."""\n\n    def softmax(')
+    assert short.shown.count('"""') == 4
+    assert short.checks == CHECKS
+
+
+@pytest.mark.parametrize("code", ["return x + 1\n", "x = check(1)\ncheck(x)\n", "%magic ``\n"])
+def test_what_defines_nothing_stays_as_it_is(code):
+    assert condensed(code) == (code, "", False)
+
+
+def included():
+    """Every listing of the book, as its chapter and what literalinclude takes."""
+    for chapter in sorted(BOOK.glob("*.md")):
+        for file, options in INCLUDED.findall(chapter.read_text(encoding="utf-8")):
+            if "course_lib" in file:
+                named = dict(re.findall(r"^:([\w-]+): *(.*)$", options, flags=re.MULTILINE))
+                yield chapter.stem, file, named
+
+
+@pytest.mark.parametrize(("chapter", "file", "options"), list(included()))
+def test_every_listing_of_the_book_is_code_in_short(chapter, file, options):
+    options |= {"dedent": int(options["dedent"])} if "dedent" in options else {}
+    code, _ = LiteralIncludeReader(str(BOOK / file), options, Config()).read()
+    short = condensed(code)
+    ast.parse(short.shown)
+    assert "Args:" not in short.shown
+    assert "``" not in short.shown
+    assert len(short.shown.splitlines()) > 1
+
+
+class Config:
+    """Of Sphinx, as far as it is asked."""
+
+    source_encoding = "utf-8"
