@@ -9,6 +9,7 @@ import pytest
 
 EXTENSION = Path(__file__).parents[2] / "book" / "_ext" / "course_book"
 MAY_IMPORT = {
+    "diagrams": set(),
     "directives": set(),
     "figures": set(),
     "markup": set(),

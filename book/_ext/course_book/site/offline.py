@@ -19,6 +19,7 @@ STYLES = (
     "css/content.css",
     "css/choices.css",
     "css/figures.css",
+    "css/diagrams.css",
     "css/previews.css",
     "css/print.css",
 )
