@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 NOT_CARRIED_OVER = {
     "unknown directive: quiz": "questions; a MyST plugin could bring them back",
     "unknown directive: predict": "questions before an experiment; the same",
+    "unknown directive: diagram": "drawings made at build; the same",
     "unknown directive: interactive": "figures that react; the same",
     "unknown directive: course-map": "the table of chapters, made from course_lib",
     "unknown directive: course-api": "the library's reference",

@@ -86,6 +86,7 @@ MAY_IMPORT = {
     "solutions": "course_lib",
     "book": "course_lib course_book",
     "book/_ext/course_book": "course_lib course_book",
+    "book/_ext/course_book/diagrams": "",
     "book/_ext/course_book/directives": "course_lib",
     "book/_ext/course_book/figures": "course_lib",
     "book/_ext/course_book/markup": "course_lib",

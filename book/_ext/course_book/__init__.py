@@ -1,13 +1,14 @@
 """The book's own Sphinx extension: quizzes, live figures, an offline site, honest caching.
 
-``figures``, ``directives``, ``markup`` and ``site`` stand side by side; ``notebooks`` imports
-the last three.
+``diagrams``, ``figures``, ``directives``, ``markup`` and ``site`` stand side by side;
+``notebooks`` imports the last three.
 """
 
 from typing import Any
 
 from sphinx.application import Sphinx
 
+from course_book.diagrams import directive as diagram
 from course_book.directives import (
     answer_counts,
     api,
@@ -61,7 +62,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         *(unfinished, book_digests, kernels, outputs_cache, side_by_side),
         *(formulas, joined_formulas, citation_years, glossary_terms),
         *(graded_listings, homework_links, library_files, listings),
-        *(choice_directives, veils, answer_counts, interactive, assets, exercises),
+        *(choice_directives, veils, diagram, answer_counts, interactive, assets, exercises),
         *(course_map, api, schedule, homework_table, status),
         *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),
     )

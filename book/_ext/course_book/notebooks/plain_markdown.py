@@ -237,7 +237,8 @@ def _formula(directive: _Directive, context: Context) -> Iterator[str]:
 
 def _figure(directive: _Directive, context: Context) -> Iterator[str]:
     caption = " ".join(line for line in _blocks(directive.body, context) if line)
-    yield f"> *Interactive in the book:* {caption}"
+    how = "Interactive" if directive.name == "interactive" else "Drawn"
+    yield f"> *{how} in the book:* {caption}"
 
 
 def _exercise(directive: _Directive, context: Context) -> Iterator[str]:
@@ -270,6 +271,7 @@ _CONVERTERS: dict[str, Callable[[_Directive, Context], Iterator[str]]] = {
     "literalinclude": _included,
     "math": _formula,
     "interactive": _figure,
+    "diagram": _figure,
     "exercise-start": _exercise,
     "solution-start": _solution,
     "exercise-end": _end,

@@ -20,6 +20,7 @@ STYLES = (
     "css/choices.css",
     "css/veils.css",
     "css/figures.css",
+    "css/diagrams.css",
     "css/previews.css",
     "css/print.css",
 )

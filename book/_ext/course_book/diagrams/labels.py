@@ -1,0 +1,128 @@
+"""Labels: their size before a browser has seen them, and their SVG."""
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import NamedTuple
+
+FONT = 14
+"""Height of letters in units; a phone shows a diagram's 430 units on 343 pixels."""
+TITLE_FONT = 17
+LINE = 17
+SMALL = 0.74  # of what is raised or lowered
+_WIDTHS = {"ijl.,:;'|!()[] ": 0.34, "ftrIJ-/": 0.42, "mwMW": 0.92, "ABCDEFGHKLNOPQRSTUVXYZ": 0.74}
+_MATH = re.compile(r"\$([^$]+)\$")
+_SCRIPT = re.compile(r"(?P<place>[_^])(?:\{(?P<group>[^}]*)\}|(?P<one>.))")
+
+
+class _Run(NamedTuple):
+    """A stretch of letters of one kind."""
+
+    text: str
+    math: bool
+    place: str  # "" on the line, "_" below, "^" above
+
+
+def _runs(line: str) -> Iterator[_Run]:
+    for index, part in enumerate(_MATH.split(line)):
+        if index % 2 == 0:
+            if part:
+                yield _Run(part, False, "")
+            continue
+        end = 0
+        for script in _SCRIPT.finditer(part):
+            if script.start() > end:
+                yield _Run(part[end : script.start()], True, "")
+            yield _Run(script["group"] or script["one"], True, script["place"])
+            end = script.end()
+        if part[end:]:
+            yield _Run(part[end:], True, "")
+
+
+def _letter(letter: str) -> float:
+    return next((width for letters, width in _WIDTHS.items() if letter in letters), 0.6)
+
+
+def width_of(text: str, font: float = FONT) -> float:
+    """Return how wide a label is at most, in units.
+
+    Args:
+        text: The label; of several lines the widest counts.
+        font: Its size.
+
+    Returns:
+        An estimate that holds for the fonts of common systems.
+    """
+    return max(
+        sum(
+            _letter(letter) * font * (SMALL if run.place else 1)
+            for run in _runs(line)
+            for letter in run.text
+        )
+        for line in text.split("\n")
+    )
+
+
+def height_of(text: str) -> float:
+    """Return how high a label is, in units.
+
+    Args:
+        text: The label.
+
+    Returns:
+        The height of all its lines.
+    """
+    return LINE * (text.count("\n") + 1)
+
+
+def plain(text: str) -> str:
+    """Return a label in one line, without marks.
+
+    Args:
+        text: The label.
+
+    Returns:
+        What is read aloud.
+    """
+    words = text.replace("-\n", "-").replace("\n", " ")
+    return "".join(run.text for run in _runs(words))
+
+
+def _tspans(line: str, font: float) -> Iterator[str]:
+    shift = 0.0
+    for run in _runs(line):
+        target = {"": 0.0, "_": 0.26 * font, "^": -0.36 * font}[run.place]
+        attributes = ' class="course-diagram__math"' if run.math else ""
+        if target != shift:
+            attributes += f' dy="{target - shift:g}"'
+        if run.place:
+            attributes += f' font-size="{SMALL * font:.3g}"'
+        shift = target
+        text = escape(run.text)
+        yield f"<tspan{attributes}>{text}</tspan>" if attributes else text
+
+
+def draw_label(
+    text: str, x: float, y: float, *, css: str = "", anchor: str = "middle", font: float = FONT
+) -> str:
+    """Return a label as SVG.
+
+    Args:
+        text: The label.
+        x: Where its middle lies, or its start or end as ``anchor`` says.
+        y: The middle of its height.
+        css: Its class.
+        anchor: ``start``, ``middle`` or ``end``.
+        font: Its size.
+
+    Returns:
+        A ``text`` element for each line.
+    """
+    lines = text.split("\n")
+    first = y - LINE * (len(lines) - 1) / 2 + 0.35 * font
+    look = f' class="{css}"' if css else ""
+    return "".join(
+        f'<text{look} x="{x:g}" y="{first + LINE * index:g}" font-size="{font}"'
+        f' text-anchor="{anchor}">{"".join(_tspans(line, font))}</text>'
+        for index, line in enumerate(lines)
+    )

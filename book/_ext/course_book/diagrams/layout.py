@@ -1,0 +1,320 @@
+"""Where everything lies: rows and columns become places, wires become bent lines."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, floor
+from typing import NamedTuple
+
+from course_book.diagrams.labels import LINE, TITLE_FONT, height_of, width_of
+from course_book.diagrams.parts import Box, Diagram, Frame, Side, Wire
+
+MARGIN = 6
+FRAME_PADDING = (10, 5)
+DETOUR = 18
+"""How far around a box a wire goes that passes it by."""
+CELL = 16
+RADIUS = 11  # of an operation
+_PADDING = {"block": (22, 15), "stack": (26, 15), "norm": (22, 7), "data": (10, 2)}
+
+
+class Point(NamedTuple):
+    """A place, in units from the left and from the top."""
+
+    x: float
+    y: float
+
+
+class Area(NamedTuple):
+    """A rectangle."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def middle(self) -> Point:
+        """Its centre."""
+        return Point((self.left + self.right) / 2, (self.top + self.bottom) / 2)
+
+    def grown(self, by: float) -> "Area":
+        """Return it with a margin.
+
+        Args:
+            by: On all four sides.
+        """
+        return Area(self.left - by, self.top - by, self.right + by, self.bottom + by)
+
+    def meets(self, other: "Area") -> bool:
+        """Return whether they share more than an edge.
+
+        Args:
+            other: Another rectangle.
+        """
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """A diagram, every part in its place.
+
+    Attributes:
+        size: The drawing's width and height.
+        boxes: Of each box.
+        wires: The corners of each wire, from its start.
+        wire_labels: Of each wire that has one.
+        frames: Of each frame.
+        frame_labels: Of each frame that has one.
+    """
+
+    size: Point
+    boxes: dict[str, Area]
+    wires: tuple[tuple[Point, ...], ...]
+    wire_labels: dict[int, Area]
+    frames: tuple[Area, ...]
+    frame_labels: dict[int, Area]
+
+
+def size_of(box: Box) -> Point:
+    """Return how much room a box needs by itself.
+
+    Args:
+        box: The box.
+
+    Returns:
+        Its width and height.
+    """
+    if box.kind == "junction":
+        return Point(0, 0)
+    if box.kind == "tensor":
+        return Point(CELL * box.cells, CELL)
+    if box.kind == "operation":
+        across = max(2 * RADIUS, width_of(box.text) + 10)
+        return Point(across, 2 * RADIUS)
+    if box.kind == "title":
+        return Point(width_of(box.text, TITLE_FONT), height_of(box.text) + 4)
+    across, down = _PADDING.get(box.kind, (0, 0))
+    ports = LINE if box.ports else 0
+    wide = max(width_of(box.text) + across, 27 * len(box.ports))
+    return Point(wide, height_of(box.text) + down + ports)
+
+
+class _Lines:
+    """Where rows or columns begin and end, one after another."""
+
+    def __init__(self, sizes: Sequence[float], gap: float) -> None:
+        self.gap, self.ends = gap, [0.0]
+        self.starts: list[float] = []
+        for size in sizes:
+            start = self.ends[-1] + (gap if self.starts else 0)
+            self.starts.append(start)
+            self.ends.append(start + size)
+        self.ends = self.ends[1:]
+
+    def middle(self, place: float, count: int = 1) -> float:
+        low, share = floor(place), place - floor(place)
+        if share:
+            return self.ends[low] + share * self.gap
+        return (self.starts[low] + self.ends[low + count - 1]) / 2
+
+    def length(self, place: float, count: int) -> float:
+        return self.ends[int(place) + count - 1] - self.starts[int(place)]
+
+
+class _Claim(NamedTuple):
+    """What a box asks of its row or its columns."""
+
+    place: float
+    columns: int
+    size: float
+
+
+def _lines(claims: Sequence[_Claim], gap: float) -> _Lines:
+    sizes = [0.0] * max(ceil(claim.place) + claim.columns for claim in claims)
+    for claim in claims:
+        if claim.columns == 1 and claim.place == int(claim.place):
+            sizes[int(claim.place)] = max(sizes[int(claim.place)], claim.size)
+    return _Lines(sizes, gap)
+
+
+def _place_boxes(diagram: Diagram) -> dict[str, Area]:
+    claims = [_Claim(box.column, box.columns, size_of(box).x) for box in diagram.boxes]
+    columns = _lines(claims, diagram.column_gap)
+    rows = _lines([_Claim(box.row, 1, size_of(box).y) for box in diagram.boxes], diagram.row_gap)
+    areas = {}
+    for box in diagram.boxes:
+        x, y = columns.middle(box.column, box.columns), -rows.middle(box.row)
+        wide, high = size_of(box)
+        if box.kind in ("block", "stack", "norm") and box.column == int(box.column):
+            wide = columns.length(box.column, box.columns)
+        areas[box.id] = Area(x - wide / 2, y - high / 2, x + wide / 2, y + high / 2)
+    return areas
+
+
+def port(area: Area, side: Side, at: float) -> Point:
+    """Return a place on the edge of a box.
+
+    Args:
+        area: The box.
+        side: Which edge.
+        at: Where on it, from 0 to 1.
+
+    Returns:
+        The place.
+    """
+    if side in ("top", "bottom"):
+        x = area.left + at * (area.right - area.left)
+        return Point(x, area.top if side == "top" else area.bottom)
+    y = area.top + at * (area.bottom - area.top)
+    return Point(area.left if side == "left" else area.right, y)
+
+
+def _ends(wire: Wire, source: Area, target: Area) -> tuple[Point, Point]:
+    start = port(source, wire.leave, 0.5 if wire.leave_at is None else wire.leave_at)
+    end = port(target, wire.enter, 0.5 if wire.enter_at is None else wire.enter_at)
+    if (wire.leave, wire.enter) in (("top", "bottom"), ("bottom", "top")):
+        if wire.enter_at is None and target.left <= start.x <= target.right:
+            end = Point(start.x, end.y)
+        elif wire.leave_at is None and source.left <= end.x <= source.right:
+            start = Point(end.x, start.y)
+    return start, end
+
+
+def route(wire: Wire, boxes: Mapping[str, Area]) -> tuple[Point, ...]:
+    """Return the corners of a wire: it runs level or upright, and turns as seldom as it can.
+
+    Args:
+        wire: The wire.
+        boxes: Where all boxes lie.
+
+    Returns:
+        From its start to its end, at least two points.
+    """
+    start, end = _ends(wire, boxes[wire.source], boxes[wire.target])
+    upright = [side in ("top", "bottom") for side in (wire.leave, wire.enter)]
+    if upright == [True, False]:
+        corners = [Point(start.x, end.y)]
+    elif upright == [False, True]:
+        corners = [Point(end.x, start.y)]
+    elif upright == [True, True]:
+        y = _turn(wire, start.y, end.y, boxes)
+        corners = [Point(start.x, y), Point(end.x, y)]
+    else:
+        x = _turn(wire, start.x, end.x, boxes)
+        corners = [Point(x, start.y), Point(x, end.y)]
+    points = [start]
+    for point in (*corners, end):
+        if abs(point.x - points[-1].x) + abs(point.y - points[-1].y) > 0.01:
+            points.append(point)
+    bends = [
+        b
+        for a, b, c in zip(points, points[1:], points[2:], strict=False)
+        if not (abs(a.x - c.x) < 0.01 or abs(a.y - c.y) < 0.01)
+    ]
+    return (points[0], *bends, points[-1])
+
+
+def _turn(wire: Wire, start: float, end: float, boxes: Mapping[str, Area]) -> float:
+    forwards = wire.leave in ("right", "bottom")
+    if wire.leave == wire.enter:  # around the farthest of what it passes
+        passed = [start, end]
+        if wire.around:
+            edge = port(boxes[wire.around], wire.leave, 0.5)
+            passed.append(edge.x if wire.leave in ("left", "right") else edge.y)
+        by = DETOUR if wire.bend is None else wire.bend
+        return max(passed) + by if forwards else min(passed) - by
+    if wire.bend is None:
+        return (start + end) / 2
+    return start + wire.bend if forwards else start - wire.bend
+
+
+def _wire_label(text: str, points: Sequence[Point]) -> Area:
+    a, b = max(
+        pairwise(points), key=lambda pair: abs(pair[0].x - pair[1].x + pair[0].y - pair[1].y)
+    )
+    wide, high = width_of(text), height_of(text)
+    middle = Point((a.x + b.x) / 2, (a.y + b.y) / 2)
+    if abs(a.y - b.y) < 0.01:
+        return Area(middle.x - wide / 2, middle.y - high - 3, middle.x + wide / 2, middle.y - 3)
+    return Area(middle.x + 6, middle.y - high / 2, middle.x + 6 + wide, middle.y + high / 2)
+
+
+def _around(areas: Sequence[Area]) -> Area:
+    return Area(
+        min(area.left for area in areas),
+        min(area.top for area in areas),
+        max(area.right for area in areas),
+        max(area.bottom for area in areas),
+    )
+
+
+def _frame(
+    frame: Frame,
+    diagram: Diagram,
+    boxes: dict[str, Area],
+    routes: Sequence[Sequence[Point]],
+) -> Area:
+    inside = [boxes[name] for name in frame.boxes]
+    for wire, points in zip(diagram.wires, routes, strict=True):
+        if {wire.source, wire.target} <= set(frame.boxes):
+            inside += [Area(point.x, point.y, point.x, point.y) for point in points]
+    around = _around(inside)
+    across, down = FRAME_PADDING
+    return Area(
+        around.left - across, around.top - down, around.right + across, around.bottom + down
+    )
+
+
+def _frame_label(frame: Frame, area: Area) -> Area:
+    wide, high = width_of(frame.label), height_of(frame.label)
+    left = area.left - 4 if frame.side == "left" else area.right - wide + 4
+    return Area(left, area.top - high - 3, left + wide, area.top - 3)
+
+
+def lay_out(diagram: Diagram) -> Layout:
+    """Give every part of a diagram its place.
+
+    Args:
+        diagram: The diagram.
+
+    Returns:
+        All places, the drawing's upper left corner being (0, 0).
+    """
+    boxes = _place_boxes(diagram)
+    routes = [route(wire, boxes) for wire in diagram.wires]
+    labels = {
+        index: _wire_label(wire.label, routes[index])
+        for index, wire in enumerate(diagram.wires)
+        if wire.label
+    }
+    frames = [_frame(frame, diagram, boxes, routes) for frame in diagram.frames]
+    frame_labels = {
+        index: _frame_label(frame, frames[index])
+        for index, frame in enumerate(diagram.frames)
+        if frame.label
+    }
+    points = [Area(*point, *point) for points in routes for point in points]
+    everything = [*boxes.values(), *labels.values(), *frames, *frame_labels.values(), *points]
+    whole = _around(everything).grown(MARGIN)
+
+    def moved(area: Area) -> Area:
+        x, y = whole.left, whole.top
+        return Area(area.left - x, area.top - y, area.right - x, area.bottom - y)
+
+    return Layout(
+        size=Point(whole.right - whole.left, whole.bottom - whole.top),
+        boxes={name: moved(area) for name, area in boxes.items()},
+        wires=tuple(
+            tuple(Point(point.x - whole.left, point.y - whole.top) for point in points)
+            for points in routes
+        ),
+        wire_labels={index: moved(area) for index, area in labels.items()},
+        frames=tuple(moved(area) for area in frames),
+        frame_labels={index: moved(area) for index, area in frame_labels.items()},
+    )
