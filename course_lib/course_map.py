@@ -69,8 +69,10 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("training.checkpoint", "training"),
     MapRow("training.losses", "training", "hw05-transformer"),
     MapRow("training.schedules", "training", "hw05-transformer"),
-    MapRow("tokenization.bpe", "training"),
-    MapRow("training.distributed", "training"),
+    MapRow("tokenization.bpe", "tokenization"),
+    MapRow("tokenization.wordpiece", "tokenization", "hw08-bert"),
+    MapRow("tokenization.basic", "tokenization"),
+    MapRow("training.distributed", "real-translation"),
     MapRow("models.gpt", "transformer-families"),
     MapRow("models.pretrained.gpt2", "transformer-families"),
     MapRow("models.pretrained.marian", "transformer-families"),
@@ -82,8 +84,6 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("models.bert_heads", "bert", "hw08-bert"),
     MapRow("data.bert_pretraining", "bert", "hw08-bert"),
     MapRow("models.pretrained.bert", "bert"),
-    MapRow("tokenization.wordpiece", "bert", "hw08-bert"),
-    MapRow("tokenization.basic", "bert"),
 )
 """Module, chapter and homework, in the book's order; the README's and the book's tables are made
 from it. ``plotting``, ``testing`` and ``recipes`` are no chapter's own and stand in no row.

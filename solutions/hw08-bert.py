@@ -135,7 +135,7 @@ def assert_parameters(actual, expected, *, what, hint):
 # words in pieces that are there: *playful ##ness*. A piece that does not begin a word carries the
 # mark `##` (its name here is `CONTINUATION`), so that *##able* in *payable* is another piece than
 # the word *able*. The chapter tells where the pieces come from: [Words in
-# pieces](book:bert#wordpiece).
+# pieces](book:tokenization#wordpiece).
 #
 # The search is **greedy**: always the longest piece that fits, from the left, and never back. Try
 # *unwanted* on paper, with the pieces of the docstring's first example. And what about a word whose
@@ -143,7 +143,7 @@ def assert_parameters(actual, expected, *, what, hint):
 
 # %% solution="split_word" of="course_lib.tokenization.wordpiece"
 
-# %% test="split_word-pieces" points=1 read="bert#wordpiece"
+# %% test="split_word-pieces" points=1 read="tokenization#wordpiece"
 # A word is written in its longest pieces, from the left
 pieces = {"play", "pl", "##ing", "##in", "##g", "un", "##play", "##ed", "##p", "##l", "ed"}
 for word, expected in (
@@ -184,7 +184,7 @@ for _ in range(8):
     )
 ### END HIDDEN TESTS
 
-# %% test="split_word-unknown" points=1 read="bert#wordpiece"
+# %% test="split_word-unknown" points=1 read="tokenization#wordpiece"
 # A word that can't be written in pieces is unknown, the whole of it
 pieces = {"un", "##want", "##wan", "##ted", "##ed"}
 assert_equal(
@@ -209,7 +209,7 @@ named = split_word("xyz", pieces, unknown="<?>")
 assert_equal(named, ["<?>"], what="an unknown word", hint="the argument unknown says what to write")
 ### END HIDDEN TESTS
 
-# %% test="split_word-limits" points=1 read="bert#wordpiece"
+# %% test="split_word-limits" points=1 read="tokenization#wordpiece"
 # Words that are too long are unknown, and an empty word has no pieces
 pieces = {"a", "##a"}
 found = split_word("aaa", pieces, max_characters=3)

@@ -36,7 +36,7 @@ def basic_tokenize(
     Returns:
         Words without spaces; each punctuation mark and each Chinese character by itself.
 
-    Source: Devlin et al. (2019), google-research/bert, tokenization.py; chapter "BERT".
+    Source: Devlin et al. (2019), google-research/bert, tokenization.py; chapter "Tokenisation".
     """
     text = _separate_ideographs(clean_text(text))
     if lowercase if strip_accents is None else strip_accents:

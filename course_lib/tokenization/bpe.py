@@ -66,7 +66,7 @@ def merge_pair(symbols: tuple[bytes, ...], pair: Pair) -> tuple[bytes, ...]:
     Returns:
         The word, with one symbol in place of each pair.
 
-    Source: Sennrich et al. (2016), section 3.2; chapter "Training a Transformer".
+    Source: Sennrich et al. (2016), section 3.2; chapter "Tokenisation".
     """
     merged: list[bytes] = []
     position = 0
@@ -94,7 +94,7 @@ class BytePairEncoding:
         ValueError: A special token is there twice.
 
     Source: Sennrich et al. (2016), section 3.2; Radford et al. (2019), section 2.2; chapter
-        "Training a Transformer".
+        "Tokenisation".
     """
 
     merges: tuple[Pair, ...]

@@ -42,7 +42,7 @@ def split_word(
         ValueError: ``max_characters`` is smaller than 1.
 
     Source: Schuster and Nakajima (2012); Wu et al. (2016), section 4.1; Devlin et al. (2019),
-        google-research/bert, tokenization.py; chapter "BERT".
+        google-research/bert, tokenization.py; chapter "Tokenisation".
     """
     if max_characters < 1:
         raise ValueError(f"max_characters must be at least 1, got {max_characters}")
@@ -77,7 +77,7 @@ class WordPiece:
     Raises:
         ValueError: The vocabulary has no ``unknown``, or ``max_characters`` is smaller than 1.
 
-    Source: Devlin et al. (2019), section 3; chapter "BERT".
+    Source: Devlin et al. (2019), section 3; chapter "Tokenisation".
     """
 
     vocabulary: Vocabulary

@@ -8,9 +8,11 @@ from course_lib.layers.residual import NormPosition
 from course_lib.models.transformer import TransformerConfig
 from course_lib.recipes.translation.subwords import FEWEST_TOKENS, PAD_ID
 from course_lib.training.loop import Precision, TrainingConfig
+from course_lib.training.schedules import constant_inverse_sqrt, inverse_sqrt
 from course_lib.validation import check_at_least, check_fields
 
 Architecture = Literal["transformer", "gru"]
+Schedule = Literal["inverse_sqrt", "constant_inverse_sqrt"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,8 @@ class TranslationRecipe:
         max_tokens: Tokens of a batch, counted on the longer side, padding included.
         steps: Most updates.
         learning_rate: At the peak of the schedule.
-        warmup_steps: Updates until the peak; after it the rate falls with the root of the steps.
+        schedule: Whether the rate rises evenly to its peak, or is there from the first update on.
+        warmup_steps: Updates until the rate falls, from its peak with the root of the steps.
         evaluate_every: Updates between two looks at the validation set; after each the weights are
             kept, and the run can be taken up from there.
         patience: Looks in a row without a new best after which the run ends; 0 for never.
@@ -60,6 +63,7 @@ class TranslationRecipe:
     max_tokens: int = 1024
     steps: int = 6000
     learning_rate: float = 1e-3
+    schedule: Schedule = "inverse_sqrt"
     warmup_steps: int = 600
     evaluate_every: int = 250
     patience: int = 8
@@ -127,6 +131,18 @@ class TranslationRecipe:
             patience=self.patience,
             checkpoint_every=self.evaluate_every,
         )
+
+    def learning_rate_share(self, step: int) -> float:
+        """Give the share of the peak learning rate for one update.
+
+        Args:
+            step: Updates done so far, from 0.
+
+        Returns:
+            The share.
+        """
+        share = inverse_sqrt if self.schedule == "inverse_sqrt" else constant_inverse_sqrt
+        return share(step, warmup_steps=self.warmup_steps)
 
 
 PRESETS: dict[str, TranslationRecipe] = {

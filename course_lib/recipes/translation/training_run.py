@@ -25,7 +25,6 @@ from course_lib.recipes.translation.translation_models import (
 from course_lib.recipes.weights import load_weights, save_weights
 from course_lib.training.loop import train
 from course_lib.training.losses import label_smoothed_cross_entropy
-from course_lib.training.schedules import inverse_sqrt
 
 _VALIDATION_TOKENS = 2048  # of a batch
 
@@ -91,7 +90,7 @@ def train_run(
         lambda number: collate(batches.draw(number)).to(device),
         partial(_smoothed_loss, smoothing=recipe.smoothing),
         recipe.training_config(),
-        schedule=partial(inverse_sqrt, warmup_steps=recipe.warmup_steps),
+        schedule=recipe.learning_rate_share,
         evaluate=evaluate,
         checkpoint=folder.state,
         progress=progress,

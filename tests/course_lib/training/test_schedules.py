@@ -7,7 +7,7 @@ import torch
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import get_cosine_schedule_with_warmup, get_inverse_sqrt_schedule
 
-from course_lib.training.schedules import inverse_sqrt, warmup_cosine
+from course_lib.training.schedules import constant_inverse_sqrt, inverse_sqrt, warmup_cosine
 
 WARMUP, TOTAL = 10, 50
 COSINE = partial(warmup_cosine, warmup_steps=WARMUP, total_steps=TOTAL)
@@ -65,6 +65,12 @@ def test_rises_to_1_and_falls(schedule):
     assert len(set(shares[: WARMUP - 1])) == WARMUP - 1
 
 
+def test_without_a_warm_up_the_peak_is_there_at_once_and_what_follows_is_the_same():
+    shares = [constant_inverse_sqrt(step, warmup_steps=WARMUP) for step in range(TOTAL)]
+    assert shares[:WARMUP] == [1] * WARMUP
+    assert shares[WARMUP:] == [INVERSE_SQRT(step) for step in range(WARMUP, TOTAL)]
+
+
 def test_cosine_ends_at_its_floor_and_stays_there():
     with_floor = partial(COSINE, floor=0.1)
     assert COSINE(TOTAL - 1) == pytest.approx(0, abs=1e-15)
@@ -80,6 +86,10 @@ def test_cosine_ends_at_its_floor_and_stays_there():
         (lambda: INVERSE_SQRT(-1), "step must not be negative, got -1"),
         (lambda: COSINE(-1), "step must not be negative, got -1"),
         (lambda: inverse_sqrt(0, warmup_steps=0), "warmup_steps must be at least 1, got 0"),
+        (
+            lambda: constant_inverse_sqrt(0, warmup_steps=0),
+            "warmup_steps must be at least 1, got 0",
+        ),
         (
             lambda: warmup_cosine(0, warmup_steps=0, total_steps=5),
             "warmup_steps must be at least 1, got 0",

@@ -8,6 +8,7 @@ from course_book.figures.beam_search.data import BeamSearch
 from course_book.figures.bend_curve.data import BendCurve
 from course_book.figures.bleu_calculator.data import BLEUCalculator
 from course_book.figures.bottleneck.data import Bottleneck
+from course_book.figures.bpe_merges.data import BPEMerges
 from course_book.figures.depth_profile.data import DepthProfiles
 from course_book.figures.figure_data import FigureData
 from course_book.figures.four_norms.data import FourNorms
@@ -51,6 +52,7 @@ FIGURES: dict[str, Figure] = {
     "bend-curve": Figure(model=BendCurve),
     "bleu-calculator": Figure(model=BLEUCalculator, parts=("bleu.js",)),
     "bottleneck": Figure(model=Bottleneck),
+    "bpe-merges": Figure(model=BPEMerges),
     "depth-profile": Figure(model=DepthProfiles),
     "four-norms": Figure(model=FourNorms),
     "generation-steps": Figure(model=GenerationSteps, parts=("decoder.js",)),
