@@ -60,6 +60,7 @@ ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics train
 BELOW_JUDGING = (
     "autograder.atomic_write autograder.clean_text autograder.homework_source autograder.sandbox"
 )
+BELOW_MARKS = f"{BELOW_JUDGING} autograder.judging autograder.class_run"
 MAY_IMPORT = {
     "course_lib": "",
     "course_lib/layers": "",
@@ -80,8 +81,9 @@ MAY_IMPORT = {
     "autograder/homework_source": "autograder.sandbox.worker",
     "autograder/judging": f"course_lib {BELOW_JUDGING}",
     "autograder/class_run": f"course_lib {BELOW_JUDGING} autograder.judging",
-    "autograder/gradebook": f"{BELOW_JUDGING} autograder.judging autograder.class_run",
-    "autograder/reports": f"{BELOW_JUDGING} autograder.judging autograder.class_run",
+    "autograder/marks": "autograder.clean_text autograder.judging",
+    "autograder/gradebook": f"{BELOW_MARKS} autograder.marks",
+    "autograder/reports": f"{BELOW_MARKS} autograder.marks",
     "autograder/collecting": "autograder.atomic_write autograder.judging",
     "solutions": "course_lib",
     "book": "course_lib course_book",

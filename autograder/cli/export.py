@@ -10,18 +10,19 @@ import typer
 
 from autograder.atomic_write import staging, write_atomically
 from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.grading import usable_database
 from autograder.cli.options import DatabaseUrl, Graded, HomeworkName
+from autograder.cli.plan import usable_database
+from autograder.cli.standings import standings_of
 from autograder.cli.stored import stored_results
 from autograder.cli.terminal import listed, output
 from autograder.collecting.roster import Roster, RosterError, read_roster
-from autograder.gradebook.hand_grades import Standing, read_standings
 from autograder.homework_source.homework import HomeworkError
-from autograder.judging.results import SubmissionResult
+from autograder.marks.standing import Standing
 from autograder.reports.exports import (
     Mark,
     SharedIdError,
     canvas_csv,
+    comment_of,
     gradescope_results,
     guess_lms_id,
     moodle_csv,
@@ -75,13 +76,13 @@ def export(
             raise BadInputError("--column is missing: what does Canvas call the assignment?")
         results, _ = stored_results(homework, out)
         people = read_roster(roster) if roster else Roster()
-        standings = read_standings(results[0].homework, out / "nbgrader", usable_database(db))
         interrupted = [result.student for result in results if result.interrupted]
         results = [result for result in results if not result.interrupted]  # 0 is no mark of theirs
-        marks = [_mark(result, people, standings.get(result.student)) for result in results]
+        standings = standings_of(results, out, usable_database(db))
+        marks = [_mark(standing, people) for standing in standings]
         try:
             if to is Target.GRADESCOPE:
-                _write_results(results, marks, file)
+                _write_results(standings, file)
             else:
                 known = [mark for mark in marks if mark.lms_id]
                 refuse_shared_ids(known)
@@ -91,7 +92,7 @@ def export(
         except OSError as error:
             raise BadInputError(f"{file} can't be written: {error}") from error
     unknown = [m.student for m in marks if not m.lms_id and to is not Target.GRADESCOPE]
-    waiting = sum(standings[m.student].waiting for m in marks if m.student in standings)
+    waiting = sum(standing.waiting for standing in standings)
     left_out = {
         "no id there is known (--roster gives it)": unknown,
         "grading was interrupted (grade again)": interrupted,
@@ -99,26 +100,25 @@ def export(
     _tell(file, len(marks) - len(unknown), left_out, waiting)
 
 
-def _mark(result: SubmissionResult, people: Roster, standing: Standing | None) -> Mark:
-    person = people.of(result.student)
+def _mark(standing: Standing, people: Roster) -> Mark:
+    person = people.of(standing.student)
     return Mark(
-        student=result.student,
-        score=standing.score if standing else result.score,
-        max_score=result.max_score,
-        lms_id=person.lms_id if person else guess_lms_id(result.student),
+        student=standing.student,
+        score=standing.score,
+        max_score=standing.max_score,
+        lms_id=person.lms_id if person else guess_lms_id(standing.student),
         name=person.name if person else "",
         section=person.section if person else "",
+        comment=comment_of(standing),
     )
 
 
-def _write_results(
-    results: Sequence[SubmissionResult], marks: Sequence[Mark], folder: Path
-) -> None:
+def _write_results(standings: Sequence[Standing], folder: Path) -> None:
     with staging(folder) as stage:
-        for result, mark in zip(results, marks, strict=True):
-            path = stage / result.student / "results.json"
+        for standing in standings:
+            path = stage / standing.student / "results.json"
             path.parent.mkdir()
-            made = gradescope_results(result, mark.score)
+            made = gradescope_results(standing)
             write_atomically(path, json.dumps(made, indent=2, ensure_ascii=False))
 
 

@@ -6,15 +6,7 @@ from typing import Annotated
 import typer
 
 from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.grading import (
-    begin_judges,
-    grade_and_record,
-    make_cluster,
-    make_options,
-    make_plan,
-    tell_where,
-    write_everything,
-)
+from autograder.cli.grading import begin_judges, grade_and_record
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import (
     BookUrl,
@@ -33,6 +25,8 @@ from autograder.cli.options import (
     TrustedNetwork,
     Workers,
 )
+from autograder.cli.outputs import tell_where, write_everything
+from autograder.cli.plan import make_cluster, make_options, make_plan
 from autograder.cli.terminal import output, print_grades
 from autograder.cli.watch import watch_and_record
 
@@ -98,6 +92,6 @@ def grade(
     with contextlib.closing(judges), alone_in(plan.out):
         do = watch_and_record if watch else grade_and_record
         results, refused = do(plan, options, judges)
-        write_everything(plan, results)
-    print_grades(results, output())
+        standings = write_everything(plan, results)
+    print_grades(standings, output())
     tell_where(plan, results, refused)

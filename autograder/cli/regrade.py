@@ -3,15 +3,7 @@
 import contextlib
 
 from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.grading import (
-    begin_judges,
-    grade_and_record,
-    make_cluster,
-    make_options,
-    make_plan,
-    tell_where,
-    write_everything,
-)
+from autograder.cli.grading import begin_judges, grade_and_record
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import (
     BookUrl,
@@ -30,6 +22,8 @@ from autograder.cli.options import (
     TrustedNetwork,
     Workers,
 )
+from autograder.cli.outputs import tell_where, write_everything
+from autograder.cli.plan import make_cluster, make_options, make_plan
 from autograder.cli.terminal import output, print_changes
 
 

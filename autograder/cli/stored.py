@@ -6,8 +6,10 @@ from autograder.atomic_write import staging, write_atomically
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
-from autograder.cli.options import BookUrl, Graded, HomeworkName
+from autograder.cli.options import BookUrl, DatabaseUrl, Graded, HomeworkName
+from autograder.cli.plan import usable_database
 from autograder.cli.project import ROOT
+from autograder.cli.standings import standings_of
 from autograder.cli.terminal import StepProgress, output
 from autograder.homework_source.book_headings import with_headings
 from autograder.homework_source.homework import Homework, HomeworkError, resolve_homework
@@ -19,13 +21,16 @@ from autograder.reports.grades import write_grades
 from autograder.reports.report import render_report
 
 
-def feedback(homework: HomeworkName, out: Graded, book_url: BookUrl = "") -> None:
+def feedback(
+    homework: HomeworkName, out: Graded, book_url: BookUrl = "", db: DatabaseUrl = ""
+) -> None:
     """Write every feedback page again.
 
     Args:
         homework: Its number, such as ``hw03``, or its id.
         out: Where the class was graded into.
         book_url: Address of the folder with the book's chapters; without it they are only named.
+        db: The gradebook's database, for what was given by hand.
 
     Raises:
         Exit: With code 2, if there are no results, an argument can't be used, or another command
@@ -37,31 +42,36 @@ def feedback(homework: HomeworkName, out: Graded, book_url: BookUrl = "") -> Non
             check_book_url(book_url)
         except ValueError as error:
             raise BadInputError(f"--book-url: {error}") from error
+        standings = standings_of(results, out, usable_database(db))
         try:
             with staging(out) as stage, StepProgress("Writing") as progress:
                 progress.begin(len(results))
-                write_feedback(results, graded, stage, book_url=book_url, on_page=progress.advance)
+                write_feedback(
+                    standings, graded, stage, book_url=book_url, on_page=progress.advance
+                )
         except OSError as error:
             raise BadInputError(f"{out} can't be written: {error}") from error
     output().print(f"{len(results)} pages in {out / 'feedback'}", soft_wrap=True)
 
 
-def report(homework: HomeworkName, out: Graded) -> None:
+def report(homework: HomeworkName, out: Graded, db: DatabaseUrl = "") -> None:
     """Write the report and the grades again.
 
     Args:
         homework: Its number, such as ``hw03``, or its id.
         out: Where the class was graded into.
+        db: The gradebook's database, for what was given by hand.
 
     Raises:
         Exit: With code 2, if there are no results, or another command is working in ``out``.
     """
     with alone_in(out), told_in_one_line(HomeworkError):
         results, graded = stored_results(homework, out)
+        standings = standings_of(results, out, usable_database(db))
         try:
             with staging(out) as stage:
-                write_grades(results, stage / "grades.csv")
-                write_atomically(stage / "report.html", render_report(results, graded))
+                write_grades(standings, stage / "grades.csv")
+                write_atomically(stage / "report.html", render_report(standings, graded))
         except OSError as error:
             raise BadInputError(f"{out} can't be written: {error}") from error
     output().print(f"{out / 'report.html'}\n{out / 'grades.csv'}", soft_wrap=True)

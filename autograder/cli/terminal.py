@@ -19,6 +19,7 @@ from autograder.class_run.regrade import Change
 from autograder.clean_text import one_line
 from autograder.collecting.collect import Collection, Line, Outcome
 from autograder.judging.results import UNUSABLE, UNWRITTEN, Status, SubmissionResult
+from autograder.marks.standing import Standing
 from autograder.reports.status_words import STATUS_WORDS, format_points, format_seconds
 
 _MAX_ROWS = 60
@@ -118,13 +119,14 @@ class StepProgress:
             self._console.print(line, soft_wrap=True)
 
 
-def print_grades(results: Sequence[SubmissionResult], console: Console) -> None:
+def print_grades(standings: Sequence[Standing], console: Console) -> None:
     """Print a row a submission, and a line that sums up.
 
     Args:
-        results: The submissions, in the order of the rows.
+        standings: The submissions, in the order of the rows.
         console: Where to.
     """
+    results = [standing.result for standing in standings]
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("student", overflow="fold")
     table.add_column("score", justify="right")
@@ -132,14 +134,14 @@ def print_grades(results: Sequence[SubmissionResult], console: Console) -> None:
     table.add_column("checks", overflow="fold")
     table.add_column("time", justify="right")
     table.add_column("remarks", overflow="fold")
-    for result in results[:_MAX_ROWS]:
+    for standing in standings[:_MAX_ROWS]:
         table.add_row(
-            Text(one_line(result.student, 40)),
-            format_points(result.score),
-            format_points(result.max_score),
-            _symbols(result),
-            format_seconds(result.seconds),
-            Text(_remarks(result)),
+            Text(one_line(standing.student, 40)),
+            format_points(standing.score),
+            format_points(standing.max_score),
+            _symbols(standing.result),
+            format_seconds(standing.result.seconds),
+            Text(_remarks(standing)),
         )
     console.print(table)
     if len(results) > _MAX_ROWS:
@@ -147,8 +149,8 @@ def print_grades(results: Sequence[SubmissionResult], console: Console) -> None:
     used = {check.status for result in results for check in result.checks}
     named = [f"{w.symbol} {w.short}" for status, w in STATUS_WORDS.items() if status in used]
     console.print(Text("\n" + "   ".join(named), style="dim"))
-    answered = [result for result in results if not result.is_blank]
-    median = format_points(statistics.median(result.score for result in answered or results))
+    answered = [standing for standing in standings if not standing.is_blank]
+    median = format_points(statistics.median(s.score for s in answered or standings))
     top = format_points(max(result.max_score for result in results))
     flagged = sum(bool(result.flags) for result in results)
     many = "submission" if len(results) == 1 else "submissions"
@@ -158,22 +160,24 @@ def print_grades(results: Sequence[SubmissionResult], console: Console) -> None:
     for check, count in _failed_for_all(results):
         words = f"check {check} failed in its own code for all {count} submissions"
         console.print(Text(f"{words}: look at its test", style="bold red"))
+    if late := sum(bool(standing.lateness.words) for standing in standings):
+        console.print(f"{late} late")
     if any(not result.sandboxed for result in results):
         warning = "Graded without a sandbox: students' code ran with your rights on this machine."
         console.print(Text(warning, style="bold red"))
 
 
-def print_marks(result: SubmissionResult, console: Console) -> None:
+def print_marks(standing: Standing, console: Console) -> None:
     """Print a line: who, how many points, which checks.
 
     Args:
-        result: A submission.
+        standing: A submission.
         console: Where to.
     """
-    points = f"{format_points(result.score)} of {format_points(result.max_score)}"
-    line = Text(f"{one_line(result.student, 40)}  {points}  ")
-    line.append_text(_symbols(result))
-    line.append(f"  {format_seconds(result.seconds)}  {_remarks(result)}".rstrip())
+    points = f"{format_points(standing.score)} of {format_points(standing.max_score)}"
+    line = Text(f"{one_line(standing.student, 40)}  {points}  ")
+    line.append_text(_symbols(standing.result))
+    line.append(f"  {format_seconds(standing.result.seconds)}  {_remarks(standing)}".rstrip())
     console.print(line, soft_wrap=True)
 
 
@@ -264,8 +268,10 @@ def _symbols(result: SubmissionResult) -> Text:
     return symbols
 
 
-def _remarks(result: SubmissionResult) -> str:
-    remarks = []
+def _remarks(standing: Standing) -> str:
+    result = standing.result
+    taken = f", -{format_points(standing.penalty)}" if standing.penalty else ""
+    remarks = [f"late{taken}"] if standing.lateness.words else []
     if result.error:
         remarks.append(one_line(result.error, 60))
     if result.flags:

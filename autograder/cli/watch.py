@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.grading import (
-    Plan,
-    keep_all,
-    make_recorder,
-    what_was_refused,
-    write_everything,
-)
+from autograder.cli.grading import keep_all, make_recorder, what_was_refused
+from autograder.cli.outputs import write_everything
+from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
 from autograder.cli.terminal import output, print_marks
 from autograder.homework_source.homework import HomeworkError
 from autograder.judging.results import SubmissionResult
+from autograder.marks.standing import stand
 from autograder.sandbox.zygote import SandboxError
 
 if TYPE_CHECKING:
@@ -101,7 +98,7 @@ class _Watch:
                 write_course_config(self._plan.out / "nbgrader", ROOT, self._plan.db_url)
                 for result in graded:
                     if result != self._latest.get(result.student):
-                        print_marks(result, output())
+                        print_marks(stand(result), output())
                     self._latest[result.student] = result
                     fresh.append(result)
                     recorder.record(result)

@@ -1,4 +1,4 @@
 """nbgrader's side: its gradebook, its folders, the judge in the place of its ``Execute``.
 
-Imports ``class_run`` and ``judging``.
+Imports ``class_run``, ``judging`` and ``marks``.
 """

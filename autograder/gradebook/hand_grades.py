@@ -1,27 +1,20 @@
-"""The points that stand in nbgrader's gradebook: by machine, by hand, with late penalties."""
+"""What stands in nbgrader's gradebook by hand: points, extra credit, comments."""
 
 import warnings
-from dataclasses import dataclass
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 from autograder.gradebook.database import gradebook_url
+from autograder.marks.standing import HandGrades
+
+NO_RESPONSE = "No response."  # nbgrader's words for an answer that was left as it was
 
 
-@dataclass(frozen=True, kw_only=True)
-class Standing:
-    """What the gradebook says about a submission.
-
-    Attributes:
-        score: Points.
-        waiting: Whether something is still to be graded by hand.
-    """
-
-    score: float
-    waiting: bool
-
-
-def read_standings(homework_id: str, course_folder: Path, db_url: str = "") -> dict[str, Standing]:
-    """Read a homework's points from the gradebook.
+def read_hand_grades(
+    homework_id: str, course_folder: Path, db_url: str = ""
+) -> dict[str, HandGrades]:
+    """Read what teaching assistants gave the submissions of a homework.
 
     Args:
         homework_id: Such as ``hw03-self-attention``.
@@ -29,22 +22,72 @@ def read_standings(homework_id: str, course_folder: Path, db_url: str = "") -> d
         db_url: The gradebook's database; the file in the course folder if empty.
 
     Returns:
-        Student to standing; empty if there is no gradebook, or no such homework in it.
+        Student to what was given; empty if there is no gradebook, or no such homework in it.
     """
-    from nbgrader.api import Gradebook, MissingEntry
+    from nbgrader.api import Gradebook
 
     if not db_url and not (course_folder / "gradebook.db").is_file():
         return {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
         with Gradebook(gradebook_url(course_folder, db_url)) as gradebook:
-            try:
-                submissions = gradebook.submission_dicts(homework_id)
-            except MissingEntry:
-                return {}
-    return {
-        entry["student"]: Standing(
-            score=float(entry["score"] or 0.0), waiting=bool(entry["needs_manual_grade"])
+            return _read(gradebook.db, homework_id)
+
+
+def _read(session: Any, homework_id: str) -> dict[str, HandGrades]:
+    from nbgrader.api import (
+        Assignment,
+        BaseCell,
+        Comment,
+        Grade,
+        SubmittedAssignment,
+        SubmittedNotebook,
+    )
+    from sqlalchemy import and_, or_
+
+    def rows(*columns: Any) -> Any:
+        table = columns[0].class_
+        return (
+            session.query(SubmittedAssignment.student_id, BaseCell.name, *columns)
+            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .join(table, table.notebook_id == SubmittedNotebook.id)
+            .join(BaseCell, BaseCell.id == table.cell_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .filter(Assignment.name == homework_id)
         )
-        for entry in submissions
+
+    points: dict[str, dict[str, float]] = defaultdict(dict)
+    extra: dict[str, dict[str, float]] = defaultdict(dict)
+    waiting: dict[str, set[str]] = defaultdict(set)
+    comments: dict[str, dict[str, str]] = defaultdict(dict)
+    given = or_(
+        Grade.manual_score.isnot(None), Grade.extra_credit.isnot(None), Grade.needs_manual_grade
+    )
+    found = rows(Grade.manual_score, Grade.extra_credit, Grade.needs_manual_grade).filter(given)
+    for student, cell, manual, more, waits in found:
+        if manual is not None:
+            points[student][cell] = manual
+        if more:
+            extra[student][cell] = more
+        if waits:
+            waiting[student].add(cell)
+    # what nbgrader says by itself: of a written answer alone, for code has checks that say more
+    unanswered = and_(Comment.auto_comment == NO_RESPONSE, BaseCell.type == "GradeCell")
+    said = or_(Comment.manual_comment != "", unanswered)
+    told = rows(Comment.manual_comment, Comment.auto_comment).filter(said)
+    for student, cell, words, auto in told:
+        comments[student][cell] = words or auto
+    students = (
+        session.query(SubmittedAssignment.student_id)
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .filter(Assignment.name == homework_id)
+    )
+    return {
+        student: HandGrades(
+            points=points[student],
+            extra=extra[student],
+            waiting=frozenset(waiting[student]),
+            comments=comments[student],
+        )
+        for (student,) in students
     }

@@ -23,7 +23,7 @@ from nbgrader.api import (
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
 from sqlalchemy.orm import selectinload
 
-NO_RESPONSE = "No response."  # nbgrader's words for an answer that was left as it was
+from autograder.gradebook.hand_grades import NO_RESPONSE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
 """What people read: feedback for students, the report and the grades for the staff.
 
-Imports ``class_run`` and ``judging``.
+Imports ``class_run``, ``judging`` and ``marks``.
 """

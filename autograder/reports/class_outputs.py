@@ -10,7 +10,7 @@ from pathlib import Path
 from autograder.atomic_write import write_atomically
 from autograder.class_run.regrade import Change
 from autograder.homework_source.homework import Homework
-from autograder.judging.results import SubmissionResult
+from autograder.marks.standing import Standing
 from autograder.reports.feedback import feedback_path, render_feedback
 from autograder.reports.grades import inert, write_grades
 from autograder.reports.mark_log import write_marks
@@ -21,19 +21,19 @@ CHANGES = "changes.csv"
 
 
 def write_outputs(
-    results: Sequence[SubmissionResult],
+    standings: Sequence[Standing],
     homework: Homework,
     folder: Path,
     *,
     changes: Sequence[Change] | None = None,
     book_url: str = "",
     log_of: Path | None = None,
-    pages_of: Sequence[SubmissionResult] | None = None,
+    pages_of: Sequence[Standing] | None = None,
 ) -> None:
     """Write all of it.
 
     Args:
-        results: The class's results; at least one.
+        standings: The class; at least one.
         homework: The homework that was graded.
         folder: Where to; nothing of this is there yet.
         changes: Marks that changed, for the report and changes.csv, which is written even if
@@ -45,20 +45,20 @@ def write_outputs(
     Raises:
         OSError: Something could not be written.
     """
-    pages = results if pages_of is None else pages_of
+    pages = standings if pages_of is None else pages_of
     write_feedback(pages, homework, folder, book_url=book_url)
-    write_grades(results, folder / "grades.csv")
-    page = render_report(results, homework, changes=changes or ())
+    write_grades(standings, folder / "grades.csv")
+    page = render_report(standings, homework, changes=changes or ())
     write_atomically(folder / "report.html", page)
     if changes is not None:
         _write_changes(changes, folder / CHANGES)
     if log_of and (log_of / LOG).exists():
         shutil.copyfile(log_of / LOG, folder / LOG)
-    write_marks(results, folder / LOG, now=datetime.now(UTC))
+    write_marks(standings, folder / LOG, now=datetime.now(UTC))
 
 
 def write_feedback(
-    results: Sequence[SubmissionResult],
+    standings: Sequence[Standing],
     homework: Homework,
     folder: Path,
     *,
@@ -68,7 +68,7 @@ def write_feedback(
     """Write a page for each student. Pages on other homeworks that are already there stay.
 
     Args:
-        results: The class's results.
+        standings: The class.
         homework: The homework that was graded.
         folder: Where to.
         book_url: Address of the folder with the book's chapters; may be empty.
@@ -77,11 +77,11 @@ def write_feedback(
     Raises:
         OSError: A page could not be written.
     """
-    for result in results:
-        page = folder / feedback_path(result)
+    for standing in standings:
+        page = folder / feedback_path(standing.result)
         page.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(page, render_feedback(result, homework, book_url=book_url))
-        on_page(result.student)
+        write_atomically(page, render_feedback(standing, homework, book_url=book_url))
+        on_page(standing.student)
 
 
 def _write_changes(changes: Sequence[Change], path: Path) -> None:

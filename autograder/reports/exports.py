@@ -9,7 +9,8 @@ from typing import Any
 
 from autograder.clean_text import clean_text
 from autograder.judging import second_try
-from autograder.judging.results import CheckResult, Status, SubmissionResult
+from autograder.judging.results import CheckResult, Status
+from autograder.marks.standing import Standing
 from autograder.reports.grades import inert
 from autograder.reports.status_words import STATUS_WORDS, format_points
 
@@ -27,6 +28,7 @@ class Mark:
         lms_id: The student's number in the other system; empty if it is not known.
         name: In full; may be empty.
         section: May be empty.
+        comment: What lateness cost, and what teaching assistants said; may be empty.
     """
 
     student: str
@@ -35,6 +37,7 @@ class Mark:
     lms_id: str = ""
     name: str = ""
     section: str = ""
+    comment: str = ""
 
 
 class SharedIdError(ValueError):
@@ -116,44 +119,52 @@ def moodle_csv(marks: Iterable[Mark]) -> str:
                 _points(m.score),
                 _points(m.max_score),
                 "",
-                f"{format_points(m.score)} of {format_points(m.max_score)} points",
+                _in_words(m),
             )
             for m in marks
         ),
     )
 
 
-def gradescope_results(result: SubmissionResult, score: float | None = None) -> dict[str, Any]:
+def gradescope_results(standing: Standing) -> dict[str, Any]:
     """Make the content of Gradescope's results.json.
 
     Nothing that is the staff's (flags, seed, hidden source) goes into it.
 
     Args:
-        result: What grading found.
-        score: Points, those given by hand included; those of ``result`` if None.
+        standing: The submission, and how it stands.
 
     Returns:
         Plain data for JSON. Gradescope shows all texts as text.
     """
-    tests = [_gradescope_test(number, check) for number, check in enumerate(result.checks, 1)]
+    result = standing.result
+    tests = [
+        _gradescope_test(number, check, standing) for number, check in enumerate(result.checks, 1)
+    ]
     made: dict[str, Any] = {
-        "score": round(result.score if score is None else score, 6),
+        "score": round(standing.score, 6),
         "execution_time": round(result.seconds, 3),
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "output_format": "text",
         "tests": tests,
     }
+    names = {check.check for check in result.checks}
     failures = [f"{f.cell}: {f.message}\n{f.traceback}".strip() for f in result.cell_failures]
-    if output := "\n\n".join([result.error, *failures]).strip():
+    said = [f"{e}: {words}" for e, words in standing.comments.items() if e not in names]
+    parts = [standing.lateness.words, result.error, *failures, *said]
+    if output := "\n\n".join(part for part in parts if part):
         made["output"] = clean_text(output)
     return made
 
 
-def _gradescope_test(number: int, check: CheckResult) -> dict[str, Any]:
+def _gradescope_test(number: int, check: CheckResult, standing: Standing) -> dict[str, Any]:
     message = check.message or STATUS_WORDS[check.status].fallback
     hint = check.hint and f"Hint: {check.hint}"
     parts = [message, hint, second_try.told(check), check.traceback]
+    by_hand = check.check in standing.by_hand
+    parts = ["Graded by hand"] if by_hand else parts
+    parts.append(standing.comments.get(check.check, ""))
     test: dict[str, Any] = {
         "number": str(number),
         "name": check.title or check.check,
@@ -164,9 +175,30 @@ def _gradescope_test(number: int, check: CheckResult) -> dict[str, Any]:
         "output": clean_text("\n\n".join(part for part in parts if part)),
         "visibility": "visible",
     }
-    if check.status is not Status.MANUAL:  # Gradescope shows no verdict where there is no status
+    if (
+        check.status is not Status.MANUAL and not by_hand
+    ):  # Gradescope shows no verdict where there is no status
         test["status"] = "passed" if check.status is Status.PASS else "failed"
     return test
+
+
+def comment_of(standing: Standing) -> str:
+    """Put together what a person would write below a mark.
+
+    Args:
+        standing: The submission, and how it stands.
+
+    Returns:
+        What lateness cost, and what teaching assistants said; may be empty.
+    """
+    titles = {check.check: check.title for check in standing.result.checks}
+    said = (f"{titles.get(name) or name}: {words}" for name, words in standing.comments.items())
+    return clean_text("\n".join(filter(None, (standing.lateness.words, *said))))
+
+
+def _in_words(mark: Mark) -> str:
+    points = f"{format_points(mark.score)} of {format_points(mark.max_score)} points"
+    return f"{points}. {inert(mark.comment)}" if mark.comment else points
 
 
 def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from autograder.homework_source.book_headings import name_in_words
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import CheckResult, Status, SubmissionResult
+from autograder.marks.standing import Standing
 from autograder.reports.pages import render_page
 
 _READ = re.compile(r"([\w-]+)(?:#([\w.-]+))?")
@@ -74,13 +75,13 @@ def feedback_path(result: SubmissionResult) -> PurePosixPath:
     return PurePosixPath("feedback", result.student, f"{result.homework}.html")
 
 
-def render_feedback(result: SubmissionResult, homework: Homework, *, book_url: str = "") -> str:
+def render_feedback(standing: Standing, homework: Homework, *, book_url: str = "") -> str:
     """Make the feedback page of one submission.
 
     Nothing that is the staff's (flags, seed, hidden source) goes into it.
 
     Args:
-        result: What grading found.
+        standing: The submission, and how it stands.
         homework: The homework, for its title and the headings of its exercises.
         book_url: Address of the folder that holds the book's chapters; if it is empty, chapters
             are named but not linked.
@@ -92,17 +93,19 @@ def render_feedback(result: SubmissionResult, homework: Homework, *, book_url: s
         ValueError: ``book_url`` is no web address, file address or relative path.
     """
     check_book_url(book_url)
-    exercises = _group(result, homework)
+    exercises = _group(standing.result, homework)
     checks = [pair for exercise in exercises for pair in exercise.checks]
-    judged = [check for _, check in checks if check.status is not Status.MANUAL]
-    open_checks = [pair for pair in checks if pair[1].status not in (Status.PASS, Status.MANUAL)]
+    written = {cell.grade_id for cell in homework.checks if cell.kind is CellKind.WRITTEN}
+    judged = [pair for pair in checks if pair[1].check not in written]
+    open_checks = [pair for pair in judged if pair[1].status is not Status.PASS]
     return render_page(
         "feedback.html",
-        result=result,
+        standing=standing,
+        result=standing.result,
         homework=homework,
         exercises=exercises,
         judged=len(judged),
-        passed=sum(check.status is Status.PASS for check in judged),
+        passed=len(judged) - len(open_checks),
         by_hand=sum(check.max_score for _, check in checks if check.status is Status.MANUAL),
         # one mistake often fails several checks: its traceback is shown once
         first_with={check.traceback: number for number, check in reversed(checks)},

@@ -1,4 +1,4 @@
-"""grades.csv: every check of every submission, a row each."""
+"""grades.csv: every check of every submission, a row each, and one for what lateness takes off."""
 
 import csv
 import io
@@ -7,20 +7,23 @@ from pathlib import Path
 
 from autograder.atomic_write import write_atomically
 from autograder.clean_text import one_line
-from autograder.judging.results import SubmissionResult
+from autograder.marks.standing import Standing
 
-COLUMNS = ("student", "homework", "check", "status", "score", "max_score", "message")
+COLUMNS = ("student", "homework", "check", "status", "score", "max_score", "message", "comment")
+
+LATE = "late"
+"""Where the name and the status of a check stand, in the row of what lateness takes off."""
 
 # A spreadsheet takes a cell that starts with one of these, or with its full-width twin, for a
 # formula. (Tab, carriage return and newline are gone by then.)
 _FORMULA_STARTS = tuple("=+-@＝＋－＠")
 
 
-def write_grades(results: Sequence[SubmissionResult], path: Path) -> None:
+def write_grades(standings: Sequence[Standing], path: Path) -> None:
     """Write the grades as CSV (RFC 4180, UTF-8), whole or not at all.
 
     Args:
-        results: The submissions, in the order of the rows.
+        standings: The submissions, in the order of the rows.
         path: The file; one that exists is replaced.
 
     Raises:
@@ -29,19 +32,26 @@ def write_grades(results: Sequence[SubmissionResult], path: Path) -> None:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)
-    for result in results:
-        for check in result.checks:
+    for standing in standings:
+        whose = (inert(standing.student), inert(standing.result.homework))
+        said = dict(standing.comments)
+        for check in standing.result.checks:
+            by_hand = check.check in standing.by_hand
+            comments = (said.pop(name, "") for name in (check.exercise, check.check))
             rows.writerow(
                 (
-                    inert(result.student),
-                    inert(result.homework),
+                    *whose,
                     inert(check.check),
-                    check.status.value,
+                    "by hand" if by_hand else check.status.value,
                     round(check.score, 6),
                     round(check.max_score, 6),
-                    inert(check.message or result.error),
+                    inert(check.message or ("" if by_hand else standing.result.error)),
+                    inert(" ".join(words for words in comments if words)),
                 )
             )
+        if standing.lateness.words:
+            taken = (round(-standing.penalty, 6), 0, inert(standing.lateness.words), "")
+            rows.writerow((*whose, LATE, LATE, *taken))
     write_atomically(path, text.getvalue())
 
 

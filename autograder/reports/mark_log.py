@@ -12,17 +12,18 @@ from datetime import datetime
 from pathlib import Path
 
 from autograder.clean_text import one_line
-from autograder.judging.results import Status, SubmissionResult
+from autograder.judging.results import Status
+from autograder.marks.standing import Standing
 from autograder.reports.status_words import STATUS_WORDS, format_points
 
 _WHOLE = "(all)"  # where a check's name stands, in the first line of a submission
 
 
-def write_marks(results: Sequence[SubmissionResult], path: Path, *, now: datetime) -> None:
+def write_marks(standings: Sequence[Standing], path: Path, *, now: datetime) -> None:
     """Add what a grading found to the log, but for what was found last time, too.
 
     Args:
-        results: The class's results.
+        standings: The class.
         path: The log; made if it is not there.
         now: The time that the lines bear.
 
@@ -33,8 +34,8 @@ def write_marks(results: Sequence[SubmissionResult], path: Path, *, now: datetim
     with path.open("a+b") as log:
         log.seek(0)
         known = _last(log)
-        for result in results:
-            lines = [line.encode(errors="backslashreplace") for line in _lines(result)]
+        for standing in standings:
+            lines = [line.encode(errors="backslashreplace") for line in _lines(standing)]
             if known.get(_whose(lines[0])) != lines:
                 log.writelines(start + line for line in lines)
 
@@ -55,7 +56,8 @@ def _whose(line: bytes) -> tuple[bytes, ...]:
     return tuple(line.split(b"\t")[:2])
 
 
-def _lines(result: SubmissionResult) -> Iterator[str]:
+def _lines(standing: Standing) -> Iterator[str]:
+    result = standing.result
     start = (one_line(result.student, 80), one_line(result.homework, 80))
     facts = [f"seed {result.seed}", "in the sandbox" if result.sandboxed else "WITHOUT A SANDBOX"]
     facts += [one_line(result.error, 400)] if result.error else []
@@ -64,12 +66,18 @@ def _lines(result: SubmissionResult) -> Iterator[str]:
         f"flag, {flag.kind}: {one_line(flag.text, 400)} {one_line(flag.where)}".rstrip()
         for flag in result.flags
     ]
-    yield _line(*start, _WHOLE, _score(result.score, result.max_score), "; ".join(facts))
+    if standing.lateness.words:
+        facts.append(
+            f"-{format_points(standing.penalty)}: {one_line(standing.lateness.words, 400)}"
+        )
+    yield _line(*start, _WHOLE, _score(standing.score, standing.max_score), "; ".join(facts))
     for check in result.checks:
         reason = check.message or result.error or STATUS_WORDS[check.status].fallback
         reason = "" if check.status is Status.PASS else one_line(reason, 1000)
         if check.hint:
             reason += f" (hint: {one_line(check.hint, 400)})"
+        if check.check in standing.by_hand:
+            reason = f"by hand {one_line(standing.comments.get(check.check, ''), 400)}".rstrip()
         words = f"{STATUS_WORDS[check.status].short}: {reason}".removesuffix(": ")
         yield _line(*start, one_line(check.check), _score(check.score, check.max_score), words)
 

@@ -13,6 +13,7 @@ from autograder.class_run.regrade import Change
 from autograder.clean_text import one_line
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import CheckResult, Flag, FlagKind, Status, SubmissionResult
+from autograder.marks.standing import Standing
 from autograder.reports.feedback import feedback_path
 from autograder.reports.pages import render_page
 from autograder.reports.status_words import STATUS_WORDS, format_points
@@ -112,6 +113,7 @@ class _Row:
 
     Attributes:
         person: Who, with the link.
+        standing: How it stands.
         result: What grading found.
         groups: The filters that show the row.
         missed: grade_ids of the checks that were not passed.
@@ -119,6 +121,7 @@ class _Row:
     """
 
     person: _Person
+    standing: Standing
     result: SubmissionResult
     groups: tuple[str, ...]
     missed: tuple[str, ...]
@@ -126,12 +129,12 @@ class _Row:
 
 
 def render_report(
-    results: Sequence[SubmissionResult], homework: Homework, *, changes: Sequence[Change] = ()
+    standings: Sequence[Standing], homework: Homework, *, changes: Sequence[Change] = ()
 ) -> str:
     """Make the page about a class.
 
     Args:
-        results: All submissions of one homework; at least one.
+        standings: All submissions of one homework; at least one.
         homework: The homework, for its title and the order of its checks.
         changes: Marks that are other than an earlier grading's.
 
@@ -142,25 +145,35 @@ def render_report(
     Raises:
         ValueError: There is no result.
     """
-    if not results:
-        raise ValueError("results is empty, expected at least one submission")
-    ordered = sorted(results, key=lambda result: result.student.casefold())
+    if not standings:
+        raise ValueError("standings is empty, expected at least one submission")
+    ordered = sorted(standings, key=lambda standing: standing.student.casefold())
+    results = [standing.result for standing in ordered]
     tests = {cell.grade_id for cell in homework.checks if cell.kind is CellKind.TEST}
-    judged_max = _judged_max(ordered, tests)
-    rows = [_row(result, tests) for result in ordered]
+    rows = [_row(standing, tests) for standing in ordered]
     # Who handed in nothing says nothing about the homework, unless nobody did.
-    answered = [result for result in ordered if not result.is_blank] or ordered
-    scores = [result.score for result in answered]
-    times = [result.seconds for result in ordered]
+    present = [standing for standing in ordered if not standing.is_blank] or ordered
+    answered = [standing.result for standing in present]
+    unread = sum(any(c.status is Status.MANUAL for c in result.checks) for result in answered)
+    if unread:  # what a person gave to some is compared with nothing
+        scores, top = (
+            [_judged_score(result, tests) for result in answered],
+            _judged_max(results, tests),
+        )
+    else:
+        scores, top = [standing.score for standing in present], max(r.max_score for r in results)
+    times = [result.seconds for result in results]
     checks = _check_rows(answered, homework, tests)
-    mistakes = _mistakes(answered)
+    mistakes = _mistakes(answered, tests)
     return render_page(
         "report.html",
         script="report.js",
         homework=homework,
         rows=rows,
-        judged_max=judged_max,
-        by_hand=max(result.max_score for result in ordered) - judged_max,
+        top=top,
+        unread=unread,
+        by_hand=max(result.max_score for result in results) - top,
+        late=sum(bool(standing.lateness.words) for standing in ordered),
         median_score=statistics.median(scores),
         mean_score=statistics.fmean(scores),
         full=sum("full" in row.groups for row in rows),
@@ -169,11 +182,11 @@ def render_report(
         flagged=sum(bool(row.result.flags) for row in rows),
         flag_groups=_flag_groups(rows),
         flag_words=_FLAG_WORDS,
-        flag_counts=_flag_counts(ordered),
+        flag_counts=_flag_counts(results),
         open_rows=[row for row in rows if not row.result.sandboxed],
         changes=_change_rows(changes, rows),
         changed=len({change.student for change in changes}),
-        histogram=_histogram(scores, judged_max),
+        histogram=_histogram(scores, top),
         checks=checks,
         statuses=[s for s in Status if any(row.counts.get(s) for row in checks)],
         mistakes=mistakes[:_MAX_MISTAKES],
@@ -183,6 +196,10 @@ def render_report(
         total_time=sum(times),
         slowest=sorted(rows, key=lambda row: -row.result.seconds)[:3],
     )
+
+
+def _judged_score(result: SubmissionResult, tests: set[str]) -> float:
+    return sum(check.score for check in result.checks if check.check in tests)
 
 
 def _judged_max(results: Sequence[SubmissionResult], tests: set[str]) -> float:
@@ -204,11 +221,12 @@ def _person(result: SubmissionResult) -> _Person:
     return _Person(student=one_line(result.student, 80), address=address)
 
 
-def _row(result: SubmissionResult, tests: set[str]) -> _Row:
+def _row(standing: Standing, tests: set[str]) -> _Row:
+    result = standing.result
     missed = tuple(
         check for check in result.checks if check.check in tests and check.status is not Status.PASS
     )
-    passed = sum(check.status is Status.PASS for check in result.checks)
+    passed = sum(c.status is Status.PASS and c.check in tests for c in result.checks)
     by_hand = len(result.checks) - len(missed) - passed
     words = [f"{passed} passed"]
     words += [f"{one_line(check.check)} {STATUS_WORDS[check.status].short}" for check in missed]
@@ -217,9 +235,12 @@ def _row(result: SubmissionResult, tests: set[str]) -> _Row:
     groups += ["flagged"] if result.flags else []
     groups += sorted({f"flagged-{flag.kind}" for flag in result.flags})
     groups += ["unrun"] if _did_not_run(result) else []
-    groups += ["blank"] if result.is_blank else []
+    groups += ["blank"] if standing.is_blank else []
+    groups += ["late"] if standing.lateness.words else []
+    groups += ["waiting"] if standing.waiting else []
     return _Row(
         person=_person(result),
+        standing=standing,
         result=result,
         groups=tuple(groups),
         missed=tuple(check.check for check in missed),
@@ -278,13 +299,13 @@ def _change_rows(
     return [(people.get(change.student), change) for change in changes]
 
 
-def _mistakes(results: Sequence[SubmissionResult]) -> list[_Mistake]:
+def _mistakes(results: Sequence[SubmissionResult], tests: set[str]) -> list[_Mistake]:
     """Group what students were told, the most frequent first."""
     people: dict[str, dict[str, _Person]] = {}
     checks: dict[str, dict[str, None]] = {}
     for result in results:
         for check in result.checks:
-            if check.status in (Status.PASS, Status.MANUAL):
+            if check.status in (Status.PASS, Status.MANUAL) or check.check not in tests:
                 continue
             told = check.hint or check.message or STATUS_WORDS[check.status].fallback
             text = one_line(told, 300)

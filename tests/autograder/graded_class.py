@@ -11,6 +11,7 @@ from autograder.judging.results import (
     Status,
     SubmissionResult,
 )
+from autograder.marks.standing import Standing, stand
 
 HOMEWORK = Homework(
     id="hw00-double",
@@ -104,3 +105,8 @@ def make_class() -> list[SubmissionResult]:
         result("hal", Status.FAIL, Status.FAIL, flags=(PATCHES,), message="no tensor"),
         dataclasses.replace(unread, error="The file is not JSON."),
     ]
+
+
+def standings_of(results: list[SubmissionResult]) -> list[Standing]:
+    """How submissions stand of which nothing is known but what grading found."""
+    return [stand(made) for made in results]

@@ -15,6 +15,7 @@ from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import CellKind
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import Status, SubmissionResult
+from autograder.marks.standing import stand
 from autograder.reports.feedback import render_feedback
 from autograder.sandbox.worker.isolation import Limits
 from tests.homework.hostile.attack import Attack
@@ -63,7 +64,7 @@ def grade(attack: Attack) -> SubmissionResult:
 
 def told(result: SubmissionResult) -> str:
     """All that the student gets to see."""
-    page = render_feedback(result, load_homework(HOMEWORK))
+    page = render_feedback(stand(result), load_homework(HOMEWORK))
     return page + json.dumps([vars(check) for check in result.checks], default=str)
 
 

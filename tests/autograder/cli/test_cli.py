@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from autograder.class_run import run as class_run
 from autograder.class_run import similarity
-from autograder.cli import doctor, grading
+from autograder.cli import doctor, plan
 from autograder.cli.app import app
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.terminal import print_grades
@@ -20,7 +20,7 @@ from autograder.gradebook import gradebook
 from autograder.reports import class_outputs
 from autograder.reports.class_outputs import write_outputs
 from autograder.sandbox.zygote import SandboxError
-from tests.autograder.graded_class import HOMEWORK, PATCHES, make_class, result
+from tests.autograder.graded_class import HOMEWORK, PATCHES, make_class, result, standings_of
 
 ROOT = Path(__file__).parents[3]
 HW = "hw03-self-attention"
@@ -209,7 +209,7 @@ def graded(monkeypatch):
     monkeypatch.setattr(class_run, "grade_class", grade_class)
     monkeypatch.setattr(gradebook, "GradebookRecorder", Recorder)
     monkeypatch.setattr(similarity, "flag_similar", lambda results, *rest: results)
-    monkeypatch.setattr(grading, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(plan, "load_homework", lambda *given: HOMEWORK)
     return calls
 
 
@@ -319,7 +319,9 @@ def test_a_student_cannot_speak_to_the_terminal():
     told = io.StringIO()
     console = Console(file=told, markup=False, emoji=False, highlight=False, width=110)
     name = "[bold red]:boom:[/]\x1b]0;pwned\x07\x1b[2J\u202eevil\r"
-    print_grades([result(name, flags=(PATCHES,), error="[link=file:x]\x1b[31m")], console)
+    print_grades(
+        standings_of([result(name, flags=(PATCHES,), error="[link=file:x]\x1b[31m")]), console
+    )
     shown = told.getvalue()
     assert "[bold red]:boom:[/]" in shown
     assert "[link=file:x]" in shown
@@ -329,7 +331,7 @@ def test_a_student_cannot_speak_to_the_terminal():
 def test_a_large_class_is_cut_in_the_terminal():
     told = io.StringIO()
     results = [result(f"student-{number}") for number in range(500)]
-    print_grades(results, Console(file=told, width=110))
+    print_grades(standings_of(results), Console(file=told, width=110))
     assert len(told.getvalue().splitlines()) < 70
     assert "and 440 more" in told.getvalue()
 
@@ -419,5 +421,5 @@ def test_the_module_runs_and_help_needs_no_torch():
 
 def test_a_name_that_leads_out_of_its_folder_is_never_written(tmp_path):
     with pytest.raises(ValueError, match="no name of a folder"):
-        write_outputs([result("../../etc")], HOMEWORK, tmp_path)
+        write_outputs(standings_of([result("../../etc")]), HOMEWORK, tmp_path)
     assert list(tmp_path.iterdir()) == []

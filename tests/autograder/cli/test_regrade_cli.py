@@ -10,13 +10,13 @@ from typer.testing import CliRunner
 from autograder.class_run import run as class_run
 from autograder.class_run import similarity
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import grading
+from autograder.cli import outputs, plan
 from autograder.cli.app import app
 from autograder.gradebook import gradebook
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.reports.mark_log import write_marks
 from tests.autograder.cli.test_cli import Recorder
-from tests.autograder.graded_class import HOMEWORK, INTERRUPTED, make_class, result
+from tests.autograder.graded_class import HOMEWORK, INTERRUPTED, make_class, result, standings_of
 
 HW = "hw03-self-attention"
 
@@ -38,7 +38,7 @@ def grade(tmp_path, monkeypatch):
     (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
     monkeypatch.setattr(gradebook, "GradebookRecorder", lambda *rest, **options: Recorder())
     monkeypatch.setattr(similarity, "flag_similar", flag_similar)
-    monkeypatch.setattr(grading, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(plan, "load_homework", lambda *given: HOMEWORK)
 
     def run(command, results, *, killed_after=None):
         def grade_class(homework, submissions, options, *, store, **rest):
@@ -193,7 +193,7 @@ def test_a_run_that_was_killed_before_it_wrote_leaves_no_mark_without_a_reason(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(grading, "write_outputs", killed)
+        patched.setattr(outputs, "write_outputs", killed)
         assert grade("grade", make_class()).exit_code != 0
     assert grade("grade", make_class()).exit_code == 0
     log = (tmp_path / "out" / "marks.log").read_text()
@@ -228,11 +228,11 @@ def test_a_mark_that_comes_back_is_added_once(tmp_path):
     right, wrong = result("ada"), result("ada", Status.FAIL)
     for made in (right, wrong, right):
         before = log.read_bytes() if log.exists() else b""
-        write_marks([made], log, now=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+        write_marks(standings_of([made]), log, now=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
         assert log.read_bytes().startswith(before)
         assert log.read_bytes() != before
     before = log.read_bytes()
-    write_marks([right], log, now=datetime(2026, 1, 2, 3, 4, 6, tzinfo=UTC))
+    write_marks(standings_of([right]), log, now=datetime(2026, 1, 2, 3, 4, 6, tzinfo=UTC))
     assert log.read_bytes() == before
 
 
@@ -246,7 +246,9 @@ def test_what_could_not_be_graded_lends_no_seed(tmp_path):
 
 def test_a_student_cannot_forge_a_line_of_the_log(tmp_path):
     made = result("ada\n2026\tbo", Status.FAIL, message="x\n\tbo\t9/9\x1b[2J\r")
-    write_marks([made], tmp_path / "log", now=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    write_marks(
+        standings_of([made]), tmp_path / "log", now=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    )
     lines = (tmp_path / "log").read_text().splitlines()
     assert {line.count("\t") for line in lines} == {5}
     assert all(line.startswith("2026-01-02T03:04:05Z\tada 2026 bo\t") for line in lines)

@@ -4,14 +4,14 @@ from rich.console import Console
 
 from autograder.cli.terminal import print_grades
 from autograder.judging.results import UNUSABLE, Status
-from tests.autograder.graded_class import result
+from tests.autograder.graded_class import result, standings_of
 
 STUMBLED = f"{UNUSABLE} (AttributeError). Does it return exactly what its docstring promises?"
 
 
 def told(results):
     page = io.StringIO()
-    print_grades(results, Console(file=page, width=110))
+    print_grades(standings_of(results), Console(file=page, width=110))
     return [line for line in page.getvalue().splitlines() if "its own code" in line]
 
 

@@ -13,6 +13,7 @@ from autograder.judging import student_process
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.judge import Judge
 from autograder.judging.results import Status, SubmissionResult
+from autograder.marks.standing import stand
 from autograder.reports.feedback import render_feedback
 from autograder.sandbox.zygote import SandboxError, Worker
 from course_lib import testing
@@ -410,7 +411,7 @@ def test_who_left_a_question_as_it_was_is_told(grade):
     unanswered = grade(RIGHT).checks[-1]
     assert (unanswered.check, unanswered.status) == (question.grade_id, Status.MANUAL)
     assert unanswered.message.startswith("Nothing is written here")
-    assert "Nothing is written here" in render_feedback(grade(RIGHT), DOUBLE)
+    assert "Nothing is written here" in render_feedback(stand(grade(RIGHT)), DOUBLE)
     data = json.loads(notebook(RIGHT))
     named = {"nbgrader": {"grade_id": question.grade_id}}
     data["cells"].append({"cell_type": "markdown", "metadata": named, "source": "## Why?\nSo."})

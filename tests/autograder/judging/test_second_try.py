@@ -7,6 +7,7 @@ import pytest
 from autograder.homework_source.homework import Cell, CellKind
 from autograder.judging.results import FlagKind, Status
 from autograder.judging.second_try import to_try_again
+from autograder.marks.standing import stand
 from autograder.reports.feedback import render_feedback
 from tests.autograder.conftest import DOUBLE
 
@@ -77,14 +78,14 @@ def test_what_is_right_by_itself_earns_its_points(told, double):
     assert check.tried_with == ("double",)
     assert result.score == 2.0
     assert {c.tried_with for c in result.checks if c is not check} == {()}
-    assert "It passes once double is right" in render_feedback(result, FOURFOLD)
+    assert "It passes once double is right" in render_feedback(stand(result), FOURFOLD)
 
 
 def test_what_is_wrong_by_itself_earns_nothing(told):
     result, check = told(TRIPLE, "def fourfold(x):\n    return double(x)")
     assert (check.status, check.tried_with) == (Status.FAIL, ("double",))
     assert result.score == 0
-    assert "with a right double in place of yours" in render_feedback(result, FOURFOLD)
+    assert "with a right double in place of yours" in render_feedback(stand(result), FOURFOLD)
 
 
 def test_what_stands_on_nothing_wrong_is_tried_once(told):
@@ -110,7 +111,7 @@ def test_nothing_of_the_reference_comes_back(told):
     spy = "def fourfold(x):\n    raise ValueError(double.__doc__)"
     result, check = told("def double(x):\n    'mine'\n    return 3 * x", spy)
     assert check.status is Status.ERROR
-    assert SECRET not in str(result) + render_feedback(result, FOURFOLD)
+    assert SECRET not in str(result) + render_feedback(stand(result), FOURFOLD)
 
 
 def test_a_rule_that_is_broken_the_second_time_alone_is_broken(told):

@@ -9,10 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import export, stored
+from autograder.cli import standings, stored
 from autograder.cli.app import app
-from autograder.gradebook.hand_grades import Standing, read_standings
+from autograder.gradebook.hand_grades import read_hand_grades
 from autograder.judging.results import Status
+from autograder.marks.standing import HandGrades, stand
 from autograder.reports.exports import (
     Mark,
     SharedIdError,
@@ -64,7 +65,7 @@ def test_gradescope_gets_thirds_of_points():
     made = result("ada")
     third = dataclasses.replace(made.checks[0], score=1 / 3, status=Status.PARTIAL)
     made = dataclasses.replace(made, checks=(third, *made.checks[1:]))
-    assert gradescope_results(made)["tests"][0]["score"] == 0.333333
+    assert gradescope_results(stand(made))["tests"][0]["score"] == 0.333333
 
 
 @pytest.mark.parametrize("text", FORMULAS)
@@ -113,7 +114,7 @@ def test_points_of_an_interrupted_grading_are_not_written(graded, tmp_path, to, 
 
 def test_gradescope_gets_every_check_and_nothing_of_the_staffs():
     made = make_class()
-    results = {r.student: gradescope_results(r) for r in made}
+    results = {r.student: gradescope_results(stand(r)) for r in made}
     flagged = json.dumps(results["hal"])
     assert "patches" not in flagged
     assert "987654321" not in json.dumps(results["ada"])
@@ -146,14 +147,17 @@ def run(*arguments):
 def test_points_given_by_hand_count(graded, tmp_path, monkeypatch):
     roster = tmp_path / "class.csv"
     roster.write_text("lms_id,student,name\n1,ada,=Ada()\n2,ben,Ben\n")
-    standings = {"ada": Standing(score=5.5, waiting=False), "ben": Standing(score=1, waiting=True)}
-    monkeypatch.setattr(export, "read_standings", lambda *arguments: standings)
+    given = {
+        "ada": HandGrades(points={"why": 2.5}, comments={"why": "=Well\nput"}),
+        "ben": HandGrades(waiting=frozenset({"why"})),
+    }
+    monkeypatch.setattr(standings, "read_hand_grades", lambda *arguments: given)
     outcome = run("export", "hw03", "--out", graded, "--to", "canvas", "--roster", roster,
                   "--file", tmp_path / "c.csv", "--column", "HW (1)")  # fmt: skip
     assert outcome.exit_code == 1
     assert "Left out, for no id there is known" in outcome.stderr
     assert "cho" in outcome.stderr
-    assert "1 submissions still wait" in outcome.stderr
+    assert "8 submissions still wait" in outcome.stderr  # all but ada, known there or not
     found = rows((tmp_path / "c.csv").read_text())
     assert [(row["Student"], row["HW (1)"]) for row in found] == [("'=Ada()", "5.5"), ("Ben", "1")]
 
@@ -161,7 +165,8 @@ def test_points_given_by_hand_count(graded, tmp_path, monkeypatch):
 def test_gradescope_gets_a_file_each(graded, tmp_path):
     folder = tmp_path / "g"
     outcome = run("export", "hw03", "--out", graded, "--to", "gradescope", "--file", folder)
-    assert outcome.exit_code == 0, outcome.output
+    assert outcome.exit_code == 1, outcome.output
+    assert "9 submissions still wait to be graded by hand" in outcome.stderr
     assert len(list(folder.glob("*/results.json"))) == 9
     assert json.loads((folder / "ada" / "results.json").read_text())["score"] == 3.0
 
@@ -201,9 +206,9 @@ def test_what_cannot_work_is_refused_in_one_line(tmp_path, arguments, words):
 
 
 def test_no_gradebook_is_no_standing(tmp_path):
-    assert read_standings(HW, tmp_path) == {}
+    assert read_hand_grades(HW, tmp_path) == {}
 
 
 def test_a_student_cannot_write_into_the_files_of_another(tmp_path):
-    made = gradescope_results(result("x", Status.FAIL, message="\x1b[2J<b>\u202e"))
+    made = gradescope_results(stand(result("x", Status.FAIL, message="\x1b[2J<b>\u202e")))
     assert made["tests"][0]["output"] == "<b>\ufffd"

@@ -5,6 +5,7 @@ import pytest
 
 from autograder.clean_text import clean_text, one_line
 from autograder.judging.results import CellFailure, Flag, FlagKind, Status, SubmissionResult
+from autograder.marks.standing import stand
 from autograder.reports.feedback import check_book_url, feedback_path, render_feedback
 from tests.autograder.graded_class import HOMEWORK, TRACEBACK, make_class, result
 from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
@@ -56,7 +57,7 @@ def words_of(page: str) -> str:
 
 def test_says_marks_message_hint_traceback_and_where_to_read():
     made = result("ada", Status.ERROR, Status.FAIL, hint="Multiply by two.", traceback=TRACEBACK)
-    words = words_of(render_feedback(made, HOMEWORK))
+    words = words_of(render_feedback(stand(made), HOMEWORK))
     assert "0 of 6 points so far" in words
     assert "0 of 2 checks pass. Start with The shape stays." in words
     assert "Exercise 1: twice as much" in words
@@ -74,19 +75,19 @@ def test_says_marks_message_hint_traceback_and_where_to_read():
 def test_where_to_read_is_said_in_the_headings_of_the_book():
     headings = {"doubling#twice-as-much": ("On doubling", "All of it, <b>twice</b>")}
     homework = dataclasses.replace(HOMEWORK, headings=headings)
-    page = render_feedback(result("ada", Status.ERROR, Status.FAIL), homework)
+    page = render_feedback(stand(result("ada", Status.ERROR, Status.FAIL)), homework)
     assert "chapter On doubling, section “All of it, <b>twice</b>”" in words_of(page)
 
 
 def test_a_traceback_that_comes_twice_is_shown_once():
     made = result("ada", Status.ERROR, Status.ERROR, traceback=TRACEBACK)
-    page = render_feedback(made, HOMEWORK)
+    page = render_feedback(stand(made), HOMEWORK)
     assert page.count("line 3") == 1
     assert 'same as for <a href="#check-1">' in page
 
 
 def test_all_passed():
-    words = words_of(render_feedback(result("ada"), HOMEWORK))
+    words = words_of(render_feedback(stand(result("ada")), HOMEWORK))
     assert "3 of 6 points so far" in words
     assert "Every check passes. Well done." in words
     assert "Start with" not in words
@@ -96,21 +97,21 @@ def test_all_passed():
 def test_cells_that_failed_come_first():
     failure = CellFailure(cell="double", status=Status.ERROR, message="SyntaxError: line 2")
     made = dataclasses.replace(result("ada", Status.ERROR), cell_failures=(failure,))
-    words = words_of(render_feedback(made, HOMEWORK))
+    words = words_of(render_feedback(stand(made), HOMEWORK))
     assert "Start with the cells that did not run to their end" in words
     assert words.index("SyntaxError: line 2") < words.index("The shape stays")
 
 
 def test_a_notebook_that_could_not_be_graded_says_why_once():
     made = make_class()[-1]
-    assert words_of(render_feedback(made, HOMEWORK)).count("The file is not JSON.") == 1
+    assert words_of(render_feedback(stand(made), HOMEWORK)).count("The file is not JSON.") == 1
 
 
 @pytest.mark.parametrize("status", list(Status))
 def test_every_status_is_told_in_words_and_by_a_symbol(status):
     from autograder.reports.status_words import STATUS_WORDS
 
-    page = render_feedback(result("ada", status), HOMEWORK)
+    page = render_feedback(stand(result("ada", status)), HOMEWORK)
     assert STATUS_WORDS[status].word in page
     assert f'aria-hidden="true">{STATUS_WORDS[status].symbol}</span>' in page
 
@@ -128,14 +129,14 @@ def test_nothing_of_the_staff_is_in_it():
         flags=(Flag(kind=FlagKind.FORGED, text="copied from ben"),),
         sandboxed=False,
     )
-    page = render_feedback(made, HOMEWORK)
+    page = render_feedback(stand(made), HOMEWORK)
     for secret in ("987654321", "copied from ben", "HIDDEN_LINE", "return 2 * x", "sandbox"):
         assert secret not in page
 
 
 def test_links_to_the_book_if_told_where_it_is():
     page = render_feedback(
-        result("ada", values=Status.FAIL), HOMEWORK, book_url="https://example.org/book/"
+        stand(result("ada", values=Status.FAIL)), HOMEWORK, book_url="https://example.org/book/"
     )
     assert 'href="https://example.org/book/doubling.html#twice-as-much"' in page
 
@@ -143,7 +144,7 @@ def test_links_to_the_book_if_told_where_it_is():
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", "ftp://x/y"])
 def test_an_address_that_is_no_page_is_refused(address):
     with pytest.raises(ValueError, match="book_url"):
-        render_feedback(result("ada"), HOMEWORK, book_url=address)
+        render_feedback(stand(result("ada")), HOMEWORK, book_url=address)
 
 
 @pytest.mark.parametrize("address", ["example.org/book", "example.org", "www.example.org/"])
@@ -161,7 +162,9 @@ def test_a_relative_path_is_no_host(address, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_a_student_wrote_is_shown_and_inert(text):
-    harmless, hostile = (Outline(render_feedback(everywhere(t), HOMEWORK)) for t in ("x", text))
+    harmless, hostile = (
+        Outline(render_feedback(stand(everywhere(t)), HOMEWORK)) for t in ("x", text)
+    )
     assert hostile.tags == harmless.tags
     assert [name for name, _ in hostile.attributes] == [name for name, _ in harmless.attributes]
     assert "script" not in hostile.tags
@@ -185,7 +188,7 @@ def test_what_a_student_wrote_is_shown_and_inert(text):
 )
 def test_text_is_cleaned(written, shown):
     assert clean_text(written) == shown
-    page = render_feedback(everywhere(written), HOMEWORK)
+    page = render_feedback(stand(everywhere(written)), HOMEWORK)
     assert page.encode("utf-8")
     assert "\x1b" not in page
     assert "\u202e" not in page
@@ -196,7 +199,7 @@ def test_long_text_is_cut_with_a_note_and_keeps_its_end():
     assert len(cut) < 3100
     assert "4,997,007 characters left out" in cut
     assert cut.endswith("the end")
-    page = render_feedback(everywhere("<&" * 3_000_000), HOMEWORK)
+    page = render_feedback(stand(everywhere("<&" * 3_000_000)), HOMEWORK)
     assert len(page) < 300_000
     assert "characters left out" in page
     assert one_line("word " * 100, 20) == "word word word word…"
@@ -218,7 +221,7 @@ def test_asks_for_nothing_and_axe_finds_nothing(chromium, tmp_path, scheme):
         failure = CellFailure(cell="double", status=Status.ERROR, message="no", traceback="line 1")
         made = dataclasses.replace(made, cell_failures=(failure,))
         page = tmp_path / f"{first}.html"
-        page.write_text(render_feedback(made, HOMEWORK, book_url="https://example.org/book"))
+        page.write_text(render_feedback(stand(made), HOMEWORK, book_url="https://example.org/book"))
         with opened(chromium, page, scheme=scheme) as opened_page:
             assert serious_findings(opened_page) == []
 
@@ -226,7 +229,7 @@ def test_asks_for_nothing_and_axe_finds_nothing(chromium, tmp_path, scheme):
 @pytest.mark.browser
 def test_hostile_text_does_nothing_and_fits_a_phone(chromium, tmp_path):
     page = tmp_path / "hostile.html"
-    page.write_text(render_feedback(everywhere("".join(HOSTILE) + "x" * 3000), HOMEWORK))
+    page.write_text(render_feedback(stand(everywhere("".join(HOSTILE) + "x" * 3000)), HOMEWORK))
     with opened(chromium, page, width=375) as opened_page:
         assert overflow(opened_page) <= 0
         assert opened_page.locator("script, img, svg").count() == 0

@@ -9,7 +9,7 @@ from autograder import atomic_write
 from autograder.atomic_write import staging
 from autograder.judging.results import Status
 from autograder.reports.grades import COLUMNS, write_grades
-from tests.autograder.graded_class import make_class, result
+from tests.autograder.graded_class import make_class, result, standings_of
 
 
 def read(path):
@@ -19,7 +19,7 @@ def read(path):
 
 def test_a_row_for_each_check_of_each_submission(tmp_path):
     results = make_class()
-    write_grades(results, tmp_path / "grades.csv")
+    write_grades(standings_of(results), tmp_path / "grades.csv")
     rows = read(tmp_path / "grades.csv")
     assert tuple(rows[0]) == COLUMNS
     assert [(row["student"], row["check"]) for row in rows] == [
@@ -33,6 +33,7 @@ def test_a_row_for_each_check_of_each_submission(tmp_path):
         "score": "0.0",
         "max_score": "2.0",
         "message": "result differs in 3 of 4 places",
+        "comment": "",
     }
     assert sum(float(row["score"]) for row in rows) == sum(made.score for made in results)
 
@@ -56,7 +57,7 @@ def test_a_row_for_each_check_of_each_submission(tmp_path):
 )
 def test_a_formula_is_made_inert(tmp_path, text):
     made = result(text, Status.FAIL, message=text)
-    write_grades([made], tmp_path / "grades.csv")
+    write_grades(standings_of([made]), tmp_path / "grades.csv")
     row = read(tmp_path / "grades.csv")[0]
     for cell in (row["student"], row["message"]):
         assert cell.startswith("'")
@@ -65,7 +66,7 @@ def test_a_formula_is_made_inert(tmp_path, text):
 
 def test_ordinary_text_and_numbers_stay_what_they_are(tmp_path):
     made = result("jana.nováková", Status.PARTIAL, message="'query' has 3 - 2 = 1 axis, a@b")
-    write_grades([made], tmp_path / "grades.csv")
+    write_grades(standings_of([made]), tmp_path / "grades.csv")
     row = read(tmp_path / "grades.csv")[0]
     assert row["student"] == "jana.nováková"
     assert row["message"] == "'query' has 3 - 2 = 1 axis, a@b"
@@ -74,24 +75,24 @@ def test_ordinary_text_and_numbers_stay_what_they_are(tmp_path):
 
 def test_messages_are_one_line(tmp_path):
     made = result("ada", Status.FAIL, message='a,\n"b"\r\n\u2028c\x00')
-    write_grades([made], tmp_path / "grades.csv")
+    write_grades(standings_of([made]), tmp_path / "grades.csv")
     assert len((tmp_path / "grades.csv").read_text().splitlines()) == 1 + len(made.checks)
     assert read(tmp_path / "grades.csv")[0]["message"] == 'a, "b" c\ufffd'
 
 
 def test_why_a_notebook_could_not_be_graded_is_told(tmp_path):
     made = dataclasses.replace(result("ada", Status.INVALID, message=""), error="It is no JSON.")
-    write_grades([made], tmp_path / "grades.csv")
+    write_grades(standings_of([made]), tmp_path / "grades.csv")
     assert read(tmp_path / "grades.csv")[0]["message"] == "It is no JSON."
 
 
 def test_a_name_that_is_no_unicode_is_written(tmp_path):
-    write_grades([result(os.fsdecode(b"caf\xe9"))], tmp_path / "grades.csv")
+    write_grades(standings_of([result(os.fsdecode(b"caf\xe9"))]), tmp_path / "grades.csv")
     assert read(tmp_path / "grades.csv")[0]["student"] == "caf\ufffd"
 
 
 def test_a_write_that_fails_leaves_the_old_grades_and_nothing_else(tmp_path, monkeypatch):
-    write_grades([result("ada")], tmp_path / "grades.csv")
+    write_grades(standings_of([result("ada")]), tmp_path / "grades.csv")
     before = (tmp_path / "grades.csv").read_bytes()
 
     def full(descriptor):
@@ -99,13 +100,13 @@ def test_a_write_that_fails_leaves_the_old_grades_and_nothing_else(tmp_path, mon
 
     monkeypatch.setattr(atomic_write.os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        write_grades(make_class(), tmp_path / "grades.csv")
+        write_grades(standings_of(make_class()), tmp_path / "grades.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["grades.csv"]
     assert (tmp_path / "grades.csv").read_bytes() == before
 
 
 def test_others_may_read_the_grades(tmp_path):
-    write_grades([result("ada")], tmp_path / "grades.csv")
+    write_grades(standings_of([result("ada")]), tmp_path / "grades.csv")
     mask = os.umask(0)
     os.umask(mask)
     assert (tmp_path / "grades.csv").stat().st_mode & 0o777 == 0o666 & ~mask
@@ -113,7 +114,7 @@ def test_others_may_read_the_grades(tmp_path):
 
 def test_writing_never_changes_the_umask_of_other_threads(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("a file made now is for everybody"))
-    write_grades([result("ada")], tmp_path / "grades.csv")
+    write_grades(standings_of([result("ada")]), tmp_path / "grades.csv")
 
 
 def test_staging_moves_all_files_or_none(tmp_path):

@@ -8,13 +8,13 @@ import pytest
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.reports.feedback import feedback_path
 from autograder.reports.report import render_report
-from tests.autograder.graded_class import HOMEWORK, make_class, result
+from tests.autograder.graded_class import HOMEWORK, make_class, result, standings_of
 from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
 from tests.autograder.reports.test_feedback import HOSTILE, Outline, everywhere, words_of
 
 
 def test_says_how_the_class_did():
-    words = words_of(render_report(make_class(), HOMEWORK))
+    words = words_of(render_report(standings_of(make_class()), HOMEWORK))
     assert "submissions 9" in words
     assert "median points 1 of 3" in words
     assert "handed in nothing 1" in words
@@ -27,7 +27,7 @@ def test_says_how_the_class_did():
 
 
 def test_checks_stand_by_failure_rate():
-    words = words_of(render_report(make_class(), HOMEWORK))
+    words = words_of(render_report(standings_of(make_class()), HOMEWORK))
     hardest = "It doubles double-values 88 % did not pass 1 partial, 3 failed, 1 error, 1 time-out"
     easier = "The shape stays double-shape 25 % did not pass 1 failed, 1 error"
     assert words.index(hardest) < words.index(easier)
@@ -37,21 +37,23 @@ def test_checks_stand_by_failure_rate():
 def test_who_handed_in_nothing_counts_in_no_median():
     unwritten = "double is not written yet."
     nobody = [result(f"s{n}", Status.FAIL, Status.FAIL, message=unwritten) for n in range(5)]
-    page = words_of(render_report([result("ada"), *nobody], HOMEWORK))
+    page = words_of(render_report(standings_of([result("ada"), *nobody]), HOMEWORK))
     assert "median points 3 of 3" in page
     assert "handed in nothing 5" in page
-    assert "median points 0 of 3" in words_of(render_report(nobody, HOMEWORK))
+    assert "median points 0 of 3" in words_of(render_report(standings_of(nobody), HOMEWORK))
 
 
 def test_the_same_remark_about_many_stands_once():
     flag = Flag(kind=FlagKind.SIMILAR, text="one of 3 that are nearly the same, a, b, c: double")
-    words = words_of(render_report([result(name, flags=(flag,)) for name in "abc"], HOMEWORK))
+    words = words_of(
+        render_report(standings_of([result(name, flags=(flag,)) for name in "abc"]), HOMEWORK)
+    )
     assert words.count("one of 3 that are nearly the same") == 1
     assert "abc near-identical" in words
 
 
 def test_mistakes_are_grouped_by_what_students_were_told():
-    page = render_report(make_class(), HOMEWORK)
+    page = render_report(standings_of(make_class()), HOMEWORK)
     section = page[page.index('id="mistakes"') : page.index('id="submissions"')]
     words = words_of(section)
     assert re.search(r"2 Multiply by two\. double-values ben cho", words)
@@ -60,7 +62,7 @@ def test_mistakes_are_grouped_by_what_students_were_told():
 
 
 def test_histogram_holds_every_submission_and_full_marks_by_themselves():
-    page = render_report(make_class(), HOMEWORK)
+    page = render_report(standings_of(make_class()), HOMEWORK)
     assert "0 points: 2; 1 points: 4; 2 points: 1; 3 points: 1." in page
     assert page.count('<rect class="bar"') == 4
 
@@ -78,7 +80,7 @@ def test_histogram_counts_each_submission_once(top):
             for check in made.checks[:2]
         )
         results.append(dataclasses.replace(made, checks=checks))
-    page = render_report(results, homework)
+    page = render_report(standings_of(results), homework)
     counts = [int(n) for n in re.findall(r'<text class="count"[^>]*>(\d+)<', page)]
     assert sum(counts) == len(scores)
     assert counts[-1] == 2
@@ -86,14 +88,14 @@ def test_histogram_counts_each_submission_once(top):
 
 
 def test_times_are_counted_and_the_slowest_named():
-    words = words_of(render_report(make_class(), HOMEWORK))
+    words = words_of(render_report(standings_of(make_class()), HOMEWORK))
     assert "0 to 0.5 s 6 submissions 0.5 to 1 s 2 submissions" in words
     assert "1 to 2 min 1 submission" in words
     assert "Slowest: fay (1 min 1 s), cho (0.9 s), ben (0.8 s)." in words
 
 
 def test_flags_and_seeds_are_told():
-    words = words_of(render_report(make_class(), HOMEWORK))
+    words = words_of(render_report(standings_of(make_class()), HOMEWORK))
     assert "hal suspicious code patches IPython (double, line 3)" in words
     assert "flagged: suspicious code (1)" in words
     assert "987654321" in words
@@ -101,9 +103,9 @@ def test_flags_and_seeds_are_told():
 
 def test_a_run_without_sandbox_is_told_loudly():
     results = make_class()
-    assert "Graded without a sandbox" not in render_report(results, HOMEWORK)
+    assert "Graded without a sandbox" not in render_report(standings_of(results), HOMEWORK)
     results[3] = dataclasses.replace(results[3], sandboxed=False)
-    words = words_of(render_report(results, HOMEWORK))
+    words = words_of(render_report(standings_of(results), HOMEWORK))
     assert "Graded without a sandbox 1 of 9 submissions ran with your rights" in words
     assert "sandboxed 8 of 9" in words
 
@@ -111,27 +113,29 @@ def test_a_run_without_sandbox_is_told_loudly():
 @pytest.mark.parametrize("name", ["ada", "a b#c?d&e", "<b>'\"", "李小龙", os.fsdecode(b"caf\xe9")])
 def test_each_row_leads_to_its_feedback(name):
     made = result(name)
-    attributes = Outline(render_report([made], HOMEWORK)).attributes
+    attributes = Outline(render_report(standings_of([made]), HOMEWORK)).attributes
     addresses = {value for key, value in attributes if key == "href" and value != "data:,"}
     assert {unquote_to_bytes(a) for a in addresses} == {os.fsencode(str(feedback_path(made)))}
 
 
 @pytest.mark.parametrize("text", [t for t in HOSTILE if "/" not in t])
 def test_what_a_student_wrote_is_shown_and_inert(text):
-    harmless, hostile = (Outline(render_report([everywhere(t)], HOMEWORK)) for t in ("x", text))
+    harmless, hostile = (
+        Outline(render_report(standings_of([everywhere(t)]), HOMEWORK)) for t in ("x", text)
+    )
     assert hostile.tags == harmless.tags
     assert [name for name, _ in hostile.attributes] == [name for name, _ in harmless.attributes]
     assert hostile.text.count(text) >= 4  # who, flag, mistake, error
 
 
 def test_no_submission_is_no_report():
-    with pytest.raises(ValueError, match="results is empty"):
-        render_report([], HOMEWORK)
+    with pytest.raises(ValueError, match="standings is empty"):
+        render_report(standings_of([]), HOMEWORK)
 
 
 def write(tmp_path, results):
     page = tmp_path / "report.html"
-    page.write_text(render_report(results, HOMEWORK))
+    page.write_text(render_report(standings_of(results), HOMEWORK))
     return page
 
 

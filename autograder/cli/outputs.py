@@ -1,0 +1,87 @@
+"""What ``grade`` and ``regrade`` write at their end, and what they say about it."""
+
+from collections.abc import Sequence
+
+import typer
+
+from autograder.atomic_write import staging
+from autograder.class_run.regrade import Change
+from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.plan import Plan
+from autograder.cli.project import ROOT
+from autograder.cli.standings import standings_of
+from autograder.cli.terminal import listed, output
+from autograder.homework_source.book_headings import with_headings
+from autograder.judging.results import SubmissionResult
+from autograder.marks.standing import Standing
+from autograder.reports.class_outputs import write_outputs
+
+
+def write_everything(
+    plan: Plan,
+    results: Sequence[SubmissionResult],
+    changes: Sequence[Change] | None = None,
+    *,
+    pages_of: Sequence[SubmissionResult] | None = None,
+) -> list[Standing]:
+    """Write feedback, report, grades and log: all of them, or none.
+
+    Args:
+        plan: The grading.
+        results: What it found.
+        changes: Marks that changed, for the report; None unless this is a regrade.
+        pages_of: Those whose feedback is other than before; all of them if None.
+
+    Returns:
+        How each submission stands, by what was found and what was given by hand.
+
+    Raises:
+        Exit: With code 2, if something can't be written.
+    """
+    graded = with_headings(plan.homework, ROOT)
+    with told_in_one_line():
+        standings = standings_of(results, plan.out, plan.db_url)
+        fresh = None if pages_of is None else {result.student for result in pages_of}
+        pages = [s for s in standings if fresh is None or s.student in fresh]
+        try:
+            with staging(plan.out) as stage:
+                write_outputs(
+                    standings, graded, stage,
+                    changes=changes, book_url=plan.book_url, log_of=plan.out, pages_of=pages,
+                )  # fmt: skip
+        except OSError as error:
+            raise BadInputError(f"{plan.out} can't be written: {error}") from error
+    return standings
+
+
+def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) -> None:
+    """Say where everything is, and what is missing.
+
+    Args:
+        plan: The grading.
+        results: What it found.
+        refused: What nbgrader refused; empty if nothing.
+
+    Raises:
+        Exit: With code 1, if nbgrader refused something, or somebody's grading was interrupted.
+    """
+    console = output()
+    console.print("\nWhere to look", style="bold")
+    places = {
+        "report": plan.out / "report.html",
+        "grades": plan.out / "grades.csv",
+        "reasons": plan.out / "marks.log",
+        "feedback": plan.out / "feedback",
+    }
+    if not refused:
+        places["gradebook"] = plan.out / "nbgrader" / ("" if plan.db_url else "gradebook.db")
+    for name, place in places.items():
+        console.print(f"  {name:<11}{place}", soft_wrap=True)
+    if refused:
+        typer.echo(f"Error: nbgrader's gradebook is not complete: {refused}", err=True)
+    interrupted = [result.student for result in results if result.interrupted]
+    if interrupted:
+        words = "grading was interrupted on the course's side, run the same command again, for"
+        typer.echo(f"Error: {words}: {listed(interrupted)}", err=True)
+    if refused or interrupted:
+        raise typer.Exit(1)

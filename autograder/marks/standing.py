@@ -1,0 +1,123 @@
+"""One place where all that decides a mark comes together, for every page and file that shows it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from autograder.judging.results import CheckResult, Status, SubmissionResult
+from autograder.marks.lateness import Lateness
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandGrades:
+    """What teaching assistants gave one submission.
+
+    Attributes:
+        points: Check to the points that take the place of the judge's.
+        extra: Check to points on top.
+        waiting: Checks that somebody is still to look at.
+        comments: Check, or exercise, to what was said about it. Anything may stand in it.
+    """
+
+    points: Mapping[str, float] = field(default_factory=dict)
+    extra: Mapping[str, float] = field(default_factory=dict)
+    waiting: frozenset[str] = frozenset()
+    comments: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A submission as it counts now.
+
+    Attributes:
+        result: What grading found, with the points that a person gave in their places.
+        by_hand: Checks whose points a person gave.
+        waiting: Whether somebody is still to look at something.
+        comments: Check, or exercise, to what a teaching assistant said about it.
+        lateness: When it was due, and what being late costs.
+    """
+
+    result: SubmissionResult
+    by_hand: frozenset[str] = frozenset()
+    waiting: bool = False
+    comments: Mapping[str, str] = field(default_factory=dict)
+    lateness: Lateness = field(default_factory=Lateness)
+
+    @property
+    def student(self) -> str:
+        """The student's id."""
+        return self.result.student
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing was handed in, and nobody gave a point for it."""
+        judged = tuple(check for check in self.result.checks if check.check not in self.by_hand)
+        return self.result.score == 0 and replace(self.result, checks=judged).is_blank
+
+    @property
+    def penalty(self) -> float:
+        """Points that lateness takes off; never more than there are."""
+        return min(self.lateness.share * self.result.max_score, max(self.result.score, 0.0))
+
+    @property
+    def score(self) -> float:
+        """Points that count."""
+        return self.result.score - self.penalty
+
+    @property
+    def max_score(self) -> float:
+        """Points to be had, written answers included."""
+        return self.result.max_score
+
+
+def stand(
+    result: SubmissionResult,
+    grades: HandGrades | None = None,
+    lateness: Lateness | None = None,
+) -> Standing:
+    """Join what is known about a submission.
+
+    Args:
+        result: What grading found.
+        grades: What the gradebook says; None if the submission is not in it.
+        lateness: What the course's dates say; None if there are none.
+
+    Returns:
+        How it stands. A written answer that nobody waits for any more has passed, or not, by its
+        points.
+    """
+    checks = tuple(_graded(check, grades) if grades else check for check in result.checks)
+    by_hand = {
+        now.check
+        for was, now in zip(result.checks, checks, strict=True)
+        if now is not was
+    }  # fmt: skip
+    waiting = any(check.status is Status.MANUAL for check in checks)
+    return Standing(
+        result=replace(result, checks=checks),
+        by_hand=frozenset(by_hand),
+        waiting=waiting or bool(grades and grades.waiting),
+        comments=grades.comments if grades else {},
+        lateness=lateness or Lateness(),
+    )
+
+
+def _graded(check: CheckResult, grades: HandGrades) -> CheckResult:
+    """Return a check with the points that a person gave; itself, if nobody did."""
+    given, extra = grades.points.get(check.check), grades.extra.get(check.check, 0.0)
+    read = check.status is Status.MANUAL and check.check not in grades.waiting
+    if given is None and not extra and not read:
+        return check
+    score = (check.score if given is None else given) + extra
+    return replace(check, score=score, status=_status(check, score))
+
+
+def _status(check: CheckResult, score: float) -> Status:
+    if score >= check.max_score:
+        return Status.PASS
+    if score > 0:
+        return Status.PARTIAL
+    return (
+        Status.FAIL
+        if check.status in (Status.PASS, Status.PARTIAL, Status.MANUAL)
+        else check.status
+    )
