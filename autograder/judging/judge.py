@@ -63,6 +63,9 @@ class Judge:
         self._reference: dict[str, float] = {}
         rules = rules_of(homework).values()
         self._watched = sorted({name for names in rules for name in names})
+        self._exercises = [
+            cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION
+        ]
 
     def grade(
         self,
@@ -140,6 +143,7 @@ class Judge:
             seconds=self._limits.check_seconds,
             submission_seconds=self._limits.submission_seconds if seconds is None else seconds,
             watched=self._watched,
+            exercises=self._exercises,
         )
         try:
             yield process
