@@ -1,13 +1,14 @@
 """A judge in a process of its own: whatever a result costs it, only that check is lost.
 
 A judge that dies, or computes for too long with what a student's code returned, is followed by
-another, which goes on where it stood.
+another, which goes on where it stood. One that does so while a cell of the student's runs is not:
+what is certain by then stays, and the rest is lost.
 """
 
 import contextlib
 import secrets
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Any
@@ -19,9 +20,13 @@ from autograder.homework_source.homework import Homework
 from autograder.judging.results import (
     UNUSABLE,
     CheckResult,
+    Flag,
+    FlagKind,
+    Standing,
     Status,
     SubmissionResult,
     not_earned,
+    ungraded,
 )
 from autograder.judging.second_try import to_try_again
 from autograder.sandbox.zygote import SandboxError
@@ -52,12 +57,14 @@ class _JudgeEnded(Exception):  # noqa: N818 -- it says what happened
 
     Attributes:
         check: The check that it was at; empty between two.
+        cell: The cell that ran in the student's process instead; empty if none did.
         by_us: Whether it was ended for what it cost.
     """
 
-    def __init__(self, check: str, *, by_us: bool) -> None:
+    def __init__(self, check: str, cell: str, *, by_us: bool) -> None:
         super().__init__(f"a judge ended{f' while it ran {check}' if check else ''}")
         self.check = check
+        self.cell = cell
         self.by_us = by_us
 
 
@@ -77,6 +84,7 @@ class JudgeProcess:
         self._options = options
         self._start = start
         self._judge: Started | None = None
+        self._known = Standing()
 
     def grade(self, notebook: bytes, student: str, *, seed: int | None = None) -> SubmissionResult:
         """Grade one notebook, see ``Judge.grade``.
@@ -93,17 +101,20 @@ class JudgeProcess:
             SandboxError: The sandbox broke down, or every judge ends at this notebook.
         """
         seed = secrets.randbits(62) if seed is None else seed
-        known: dict[str, CheckResult] = {}
+        self._known = Standing()
         ends: Counter[str] = Counter()
         while True:
             try:
-                return self._ask(notebook, student, seed, known, is_first=not ends)
+                return self._ask(notebook, student, seed, is_first=not ends)
             except _JudgeEnded as ended:
                 self.close()
-                ends[ended.check] += 1
-                if ended.check and (ended.by_us or ends[ended.check] == _TRIES):
-                    known[ended.check] = self._lost(ended.check, known)
-                elif ends[ended.check] == _TRIES:
+                ends[ended.check or ended.cell] += 1
+                is_theirs = ended.by_us or ends[ended.check or ended.cell] == _TRIES
+                if ended.check and is_theirs:
+                    self._known |= Standing(results={ended.check: self._lost(ended.check)})
+                elif ended.cell and is_theirs:
+                    return self._given_up(student, ended.cell, seed)
+                elif ends[""] == _TRIES:
                     raise SandboxError(str(ended)) from None
 
     def close(self) -> None:
@@ -119,26 +130,29 @@ class JudgeProcess:
         notebook: bytes,
         student: str,
         seed: int,
-        known: dict[str, CheckResult],
         *,
         is_first: bool,
     ) -> SubmissionResult:
         most_seconds = _MOST_SECONDS if is_first else _LATER_SECONDS
-        check = ""
+        check = cell = ""
         try:
             judge = self._alive()
-            judge.connection.send((notebook, student, seed, known))
+            judge.connection.send((notebook, student, seed, self._known))
             began = _used(judge.process)
             while True:
                 if not judge.connection.poll(_LOOK_SECONDS):
-                    self._look(judge, check, began + most_seconds)
+                    if self._costs_too_much(judge, began + most_seconds):
+                        raise _JudgeEnded(check, cell, by_us=True)
                     continue
                 kind, what = judge.connection.recv()
-                began = _used(judge.process)
-                if kind == "check":
-                    check = what
-                elif kind == "found":
-                    check, known[what.check] = "", what
+                if not (kind == "cell" and cell and what):  # one after the other, they are one
+                    began = _used(judge.process)
+                if kind == "cell":
+                    check, cell = "", what
+                elif kind == "check":
+                    check, cell = what, ""
+                elif kind == "standing":
+                    check, self._known = "", self._known | what
                 elif kind == "sandbox":
                     self.close()
                     raise SandboxError(what)
@@ -146,7 +160,7 @@ class JudgeProcess:
                     result: SubmissionResult = what
                     return result
         except (EOFError, ConnectionError, psutil.NoSuchProcess) as error:
-            raise _JudgeEnded(check, by_us=False) from error
+            raise _JudgeEnded(check, cell, by_us=False) from error
 
     def _alive(self) -> Started:
         if self._judge is None:
@@ -154,15 +168,29 @@ class JudgeProcess:
             self._judge.connection.send((self._homework, self._options))
         return self._judge
 
-    def _look(self, judge: Started, check: str, most_seconds: float) -> None:
-        """End a judge that computes for too long, or holds too much; waiting costs nothing."""
-        if (
-            _used(judge.process) > most_seconds
-            or judge.process.memory_info().rss > judge.most_bytes
-        ):
-            raise _JudgeEnded(check, by_us=True)
+    def _costs_too_much(self, judge: Started, most_seconds: float) -> bool:
+        """Whether a judge computes for too long, or holds too much; waiting costs nothing."""
+        held = int(judge.process.memory_info().rss)
+        return _used(judge.process) > most_seconds or held > judge.most_bytes
 
-    def _lost(self, check: str, known: Mapping[str, CheckResult]) -> CheckResult:
+    def _given_up(self, student: str, cell: str, seed: int) -> SubmissionResult:
+        words = (
+            f"Grading stopped: your notebook kept the judge itself busy while its cell {cell} ran. "
+            "Does it write to connections or files that are not its own?"
+        )
+        given_up = ungraded(self._homework, student, words, seed=seed)
+        found = [self._known.results.get(check.check, check) for check in given_up.checks]
+        flag = Flag(kind=FlagKind.HOSTILE, text="keeps the judge busy", cell=cell)
+        return replace(
+            given_up,
+            checks=tuple(found),
+            flags=(*self._known.flags, flag),
+            sandboxed=self._options.isolated,
+            error="",
+        )
+
+    def _lost(self, check: str) -> CheckResult:
+        known = self._known.results
         if check in known:  # it was tried a second time
             return replace(known[check], tried_with=to_try_again(self._homework, known)[check])
         cell = next(cell for cell in self._homework.checks if cell.grade_id == check)

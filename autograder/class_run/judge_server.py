@@ -135,8 +135,9 @@ def _judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: int) -> N
         try:
             result = judge.grade(
                 notebook, student, seed=seed, known=known,
+                on_cell=lambda label: connection.send(("cell", label)),
                 on_check=lambda check: connection.send(("check", check)),
-                on_result=lambda found: connection.send(("found", found)),
+                on_standing=lambda standing: connection.send(("standing", standing)),
             )  # fmt: skip
         except SandboxError as error:
             connection.send(("sandbox", str(error)))

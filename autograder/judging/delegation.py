@@ -10,11 +10,16 @@ from typing import Any
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.judging.student_process import StudentProcess
-from autograder.sandbox.worker.operators import COMPILED, MOST_NOTES, PROCESS, forbids
+from autograder.sandbox.worker.operators import COMPILED, FULL, MOST_NOTES, PROCESS, forbids
 
 MAX_FLAGS = 20  # that one submission gets of one kind of look at it
 MAX_NAME = 80  # characters of a name in a flag
 _MAX_LINE = 10_000  # of a cell: larger ones are no lines
+_FULL_FLAG = "more that is forbidden ran in a check of {0} than can be noted: its checks are lost"
+_FULL_WORDS = (
+    "While {0} was checked, what exercises of this homework forbid was called in more ways than "
+    "can be noted, so its checks earn nothing."
+)
 
 
 def rules_of(homework: Homework) -> dict[str, list[str]]:
@@ -86,6 +91,9 @@ def read_recorded(
     for name, cell, line, owner, inside in filter(_is_note, process.recorded()[:MOST_NOTES]):
         exercise = owner if owner in exercises else checked
         rule = exercises.get(exercise, ())
+        if rule and name == FULL:
+            lost.setdefault(exercise, (Status.FAIL, _FULL_WORDS.format(exercise)))
+            flags[Flag(kind=FlagKind.DELEGATION, text=_FULL_FLAG.format(exercise))] = None
         unseen = bool(rule) and name in (COMPILED, PROCESS)
         if not (unseen or forbids(rule, name)):
             continue

@@ -3,9 +3,7 @@
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
@@ -17,6 +15,7 @@ from autograder.judging.reading import Reading, read_code
 from autograder.judging.results import (
     CellFailure,
     CheckResult,
+    Standing,
     Status,
     SubmissionResult,
     not_earned,
@@ -63,6 +62,9 @@ class Judge:
         self._reference: dict[str, float] = {}
         rules = rules_of(homework).values()
         self._watched = sorted({name for names in rules for name in names})
+        self._exercises = [
+            cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION
+        ]
 
     def grade(
         self,
@@ -70,9 +72,10 @@ class Judge:
         student: str,
         *,
         seed: int | None = None,
-        known: Mapping[str, CheckResult] | None = None,
+        known: Standing | None = None,
+        on_cell: Callable[[str], None] = lambda label: None,
         on_check: Callable[[str], None] = lambda check: None,
-        on_result: Callable[[CheckResult], None] = lambda result: None,
+        on_standing: Callable[[Standing], None] = lambda standing: None,
     ) -> SubmissionResult:
         """Grade one notebook.
 
@@ -80,9 +83,10 @@ class Judge:
             notebook: The file's bytes as handed in.
             student: The student's id.
             seed: Draws the hidden inputs; a fresh one if None.
-            known: Results, by check, that stand already: of a judge that was ended in its work.
-            on_check: Called with each check before it runs.
-            on_result: Called with its result.
+            known: What is certain already: of a judge that was ended in its work.
+            on_cell: As ``NotebookRun``.
+            on_check: Likewise.
+            on_standing: Likewise.
 
         Returns:
             One outcome for each check, whatever the notebook holds.
@@ -98,26 +102,27 @@ class Judge:
 
         def run_all(process: StudentProcess, reading: Reading, **how: Any) -> NotebookRun:
             run = self._run(process, reading, limits, derive_seed(seed, student), **how)
-            run.on_check, run.on_result = on_check, on_result
+            run.on_cell, run.on_check, run.on_standing = on_cell, on_check, on_standing
             for step in submission.steps:
                 run.do(step)
             return run
 
         with self._process() as process:
             reading = read_code(process, submission, self._homework)
-            first = run_all(process, reading, known=known or {})
+            first = run_all(process, reading, known=known or Standing())
         results, flags = first.results, first.flags
         again = to_try_again(self._homework, results, first.lost)
         left = self._limits.submission_seconds - (time.monotonic() - started)
         if again and left > 0:
             with self._process(left) as process:
+                kept = {check: found for check, found in results.items() if check not in again}
                 second = run_all(
                     process,
-                    replace(reading, lost=first.lost),
-                    known={check: found for check, found in results.items() if check not in again},
+                    reading,
+                    known=Standing(results=kept, lost=first.lost, flags=flags),
                     second_try=SecondTry(self._homework, first.results, again),
                 )
-            results, flags = second.results, tuple(dict.fromkeys((*flags, *second.flags)))
+            results, flags = second.results, second.flags
         return SubmissionResult(
             student=student,
             homework=self._homework.id,
@@ -140,6 +145,7 @@ class Judge:
             seconds=self._limits.check_seconds,
             submission_seconds=self._limits.submission_seconds if seconds is None else seconds,
             watched=self._watched,
+            exercises=self._exercises,
         )
         try:
             yield process
@@ -153,10 +159,10 @@ class Judge:
         limits: CheckLimits,
         seed: int,
         *,
-        known: Mapping[str, CheckResult] = MappingProxyType({}),
+        known: Standing,
         second_try: SecondTry | None = None,
     ) -> NotebookRun:
-        run = NotebookRun(
+        return NotebookRun(
             process,
             self._homework,
             reading,
@@ -164,10 +170,9 @@ class Judge:
             characters=self._sandbox.limits.output_characters,
             device=self._device,
             seed=seed,
+            standing=known,
             second_try=second_try,
         )
-        run.results.update(known)
-        return run
 
     def _reference_seconds(self, check: str) -> float:
         """Return how long a check takes with the instructor's own solution; tried out once."""
@@ -176,7 +181,7 @@ class Judge:
                 whatever_it_takes = self._limits.check_seconds
                 reading = Reading(lost={}, flags=())
                 limits = CheckLimits(whatever_it_takes, lambda check: whatever_it_takes)
-                run = self._run(process, reading, limits, seed=0)
+                run = self._run(process, reading, limits, seed=0, known=Standing())
                 for cell in self._homework.cells:
                     if cell.kind in (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST):
                         run.do(instructors_step(cell))

@@ -18,6 +18,7 @@ from autograder.judging.results import (
     CellOutput,
     CheckResult,
     Flag,
+    Standing,
     not_earned,
 )
 from autograder.judging.second_try import SecondTry
@@ -36,6 +37,7 @@ class NotebookRun:
         characters: The most that is kept of what one cell prints.
         device: Where the tests put their tensors.
         seed: Draws the hidden inputs.
+        standing: What is certain already.
         second_try: What is different, if it is run for the second time.
 
     Attributes:
@@ -43,8 +45,10 @@ class NotebookRun:
         lost: Of exercises that broke their rule, see ``Reading``.
         failures: Cells that did not run to their end, by label.
         outputs: What cells showed.
+        on_cell: Called with the label of each cell before it runs in the student's process; with
+            nothing before one of the instructor's runs here.
         on_check: Called with each check before it runs.
-        on_result: Called with its result.
+        on_standing: Called with what is certain after it.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class NotebookRun:
         characters: int,
         device: str,
         seed: int,
+        standing: Standing,
         second_try: SecondTry | None = None,
     ) -> None:
         self._homework = homework
@@ -68,13 +73,14 @@ class NotebookRun:
         self._seed = seed
         self._second_try = second_try
         self._trusted: dict[str, Any] = {"__name__": "__check__"}
-        self._flags: dict[Flag, None] = {}
-        self.results: dict[str, CheckResult] = {}
-        self.lost = dict(reading.lost)
+        self._flags = dict.fromkeys(standing.flags)
+        self.results = dict(standing.results)
+        self.lost = {**reading.lost, **standing.lost}
         self.failures: dict[str, CellFailure] = {}
         self.outputs: list[CellOutput] = []
+        self.on_cell: Callable[[str], None] = lambda label: None
         self.on_check: Callable[[str], None] = lambda check: None
-        self.on_result: Callable[[CheckResult], None] = lambda result: None
+        self.on_standing: Callable[[Standing], None] = lambda standing: None
 
     @property
     def flags(self) -> tuple[Flag, ...]:
@@ -88,16 +94,17 @@ class NotebookRun:
             self._check(step.cell)
             reference = self._second_try and self._second_try.stand_in(step.label)
             if reference:
-                self._process.run_cell(reference.grade_id, reference.source)
+                self._run_cell(reference.grade_id, reference.source)
             return
         if step.label in self._unread:
             self.failures[step.label] = self._unread[step.label]
             return
         if step.kind is CellKind.SETUP:
+            self.on_cell("")
             code = compile(without_magics(step.source), f"<setup {step.label}>", "exec")
             with _course_device(self._device):
                 exec(code, self._trusted)  # noqa: S102 -- the instructor's own code
-        failure = self._process.run_cell(step.label, step.source)
+        failure = self._run_cell(step.label, step.source)
         if failure is not None:
             self.failures[step.label] = failure
         if step.kind is CellKind.SOLUTION:
@@ -105,6 +112,10 @@ class NotebookRun:
             self.outputs += check_shown(
                 step.label, self._process.take_shown(), characters=self._characters, room=room
             )
+
+    def _run_cell(self, label: str, source: str) -> CellFailure | None:
+        self.on_cell(label)
+        return self._process.run_cell(label, source)
 
     def _check(self, cell: Cell) -> None:
         if cell.grade_id in self.results:
@@ -116,7 +127,7 @@ class NotebookRun:
             self._read_recorded(cell)
         if cell.exercise in self.lost:
             self.results[cell.grade_id] = not_earned(cell, *self.lost[cell.exercise])
-        self.on_result(self.results[cell.grade_id])
+        self.on_standing(Standing(results=self.results, lost=self.lost, flags=self.flags))
 
     def _take(self, found: CheckResult) -> None:
         second = self._second_try

@@ -6,7 +6,8 @@ they are shown. Nothing here holds hidden source, hidden values or seeds, but fo
 """
 
 import enum
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from autograder.homework_source.homework import Cell, Homework
@@ -126,6 +127,30 @@ class Flag:
         """The place in words; empty if there is none."""
         line = f", line {self.line}" if self.line else ""
         return f"{self.cell}{line}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """What is certain while a notebook is graded: another judge can go on from there.
+
+    Attributes:
+        results: By check.
+        lost: For each exercise that broke its rule, the status of its checks and what to tell the
+            student.
+        flags: Remarks for the staff about what ran.
+    """
+
+    results: Mapping[str, CheckResult] = field(default_factory=dict)
+    lost: Mapping[str, tuple[Status, str]] = field(default_factory=dict)
+    flags: tuple[Flag, ...] = ()
+
+    def __or__(self, later: "Standing") -> "Standing":
+        """Return this and what came later, which holds where they differ."""
+        return Standing(
+            results={**self.results, **later.results},
+            lost={**self.lost, **later.lost},
+            flags=tuple(dict.fromkeys((*self.flags, *later.flags))),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,6 +41,7 @@ class StudentProcess:
         seconds: Time limit of each cell, see ``TimeLimit``.
         submission_seconds: Time limit of everything together, by the clock.
         watched: Full names of functions whose calls are noted, see ``recorded``.
+        exercises: Labels of the cells for which they are.
     """
 
     def __init__(
@@ -50,9 +51,11 @@ class StudentProcess:
         seconds: float,
         submission_seconds: float,
         watched: Sequence[str] = (),
+        exercises: Sequence[str] = (),
     ) -> None:
         self._sandbox = sandbox
         self._watched = tuple(watched)
+        self._exercises = tuple(exercises)
         self._seconds = seconds
         self._end = time.monotonic() + submission_seconds
         self._submission_seconds = submission_seconds
@@ -202,7 +205,7 @@ class StudentProcess:
         """Make sure that the worker is there, before any of the student's code runs in it."""
         peer.wire.time_left = by_the_clock(_START_SECONDS)
         try:
-            peer.call("worker.recorder:watch", (self._watched,))
+            peer.call("worker.recorder:watch", (self._watched, self._exercises))
         except (TimeoutError, WireClosed, WireError) as error:
             exit_code = self.stop()
             raise SandboxError(f"a worker did not start (exit code {exit_code})") from error

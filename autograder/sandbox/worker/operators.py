@@ -19,11 +19,14 @@ class Family:
             that do the same in Python; empty if there are none.
         shared: Matches operators that such functions run, and honest solutions too: what counts is
             who asked for them.
+        parts: Whether it is made of layers that somebody else's may take the place of: what it runs
+            is then no sign of it, and calls of its forward are noted.
     """
 
     names: str
     operators: str = ""
     shared: str = ""
+    parts: bool = False
 
 
 COMPILED = "a compiled graph"
@@ -34,6 +37,17 @@ PROCESS = "a process of its own"
 
 MOST_NOTES = 500
 """That a process makes in one check: one for each thing that ran, and each way to it."""
+
+FULL = "more than can be noted"
+"""What is noted last where there is more: nobody who is honest calls things in so many ways."""
+
+ENGINES = (
+    *("_te", "_jit_override_can_fuse_on_cpu", "_jit_set_te_must_use_llvm_cpu"),  # NNC
+    *("_jit_override_can_fuse_on_cpu_legacy", "_jit_pass_fuse", "_jit_pass_fuse_tensorexprs"),
+    *("_fuse_to_static_module", "_jit_to_static_module"),  # the static runtime
+    "_jit_set_llga_enabled",  # oneDNN Graph
+)
+"""What, in ``torch._C``, lets a script compute without operators that anybody dispatches."""
 
 _OPERATORS = "torch.ops."
 _ATTENTION = "::(_softmax|_safe_softmax|_masked_softmax|scaled_dot_product_attention)$"
@@ -67,8 +81,13 @@ FAMILIES = (
         names="TransformerEncoder(Layer)?",
         operators="transformer_encoder_layer_fwd",
         shared=f"{_ATTENTION}|::native_layer_norm$",
+        parts=True,
     ),
-    Family(names="Transformer(Decoder(Layer)?)?", shared=f"{_ATTENTION}|::native_layer_norm$"),
+    Family(
+        names="Transformer(Decoder(Layer)?)?",
+        shared=f"{_ATTENTION}|::native_layer_norm$",
+        parts=True,
+    ),
     # Beside the engine: what carries a gradient back by itself, and what carries one forward.
     Family(
         names="autograd|func|backward|enable_grad|set_grad_enabled|inference_mode",

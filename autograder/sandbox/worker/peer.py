@@ -21,6 +21,9 @@ MAX_RETURNED = 1 << 20
 MAX_BROUGHT = 1 << 23
 """Entries of the tensors that calls of what was handed over may bring during one call there."""
 
+MAX_SAID = 1 << 25
+"""Bytes of text in all messages that come before a call returns, see ``Wire.received``."""
+
 
 class RemoteError(Exception):
     """A call raised on the other side; also an instance of the same builtin exception.
@@ -170,6 +173,7 @@ class Peer:
         self._released: list[int] = []
         self._awaited = 0  # calls whose replies have not come: more than one if calls are nested
         self._brought = self._entries(MAX_BROUGHT)  # by such calls, during the outermost
+        self._most_received = MAX_SAID  # likewise
 
     def call(
         self, target: "Proxy | str", args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
@@ -203,6 +207,7 @@ class Peer:
         inputs = [t for t in table.tensors if t.requires_grad]
         if not self._awaited:
             self._brought = self._entries(MAX_BROUGHT)
+            self._most_received = self.wire.received + MAX_SAID
         self._awaited += 1
         try:
             self._send(request, table)
@@ -233,6 +238,8 @@ class Peer:
     def _await_reply(self, number: int) -> tuple[dict[str, Any], list[Tensor]]:
         while True:
             message, tensors = self.wire.receive()
+            if self.wire.received > self._most_received and not self._allow_named:
+                raise WireError(f"one call brought over {MAX_SAID:,} bytes of messages")
             self._drop(message.get("released", []))
             if message.get("reply") == number:
                 return message, tensors

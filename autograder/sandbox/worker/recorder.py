@@ -23,11 +23,20 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from . import shell
-from .operators import COMPILED, FAMILIES, MOST_NOTES, PROCESS, families_of, full_name
+from .operators import (
+    COMPILED,
+    ENGINES,
+    FAMILIES,
+    FULL,
+    MOST_NOTES,
+    PROCESS,
+    families_of,
+    full_name,
+)
 from .peer import Backward, Peer
 
 Note = tuple[str, str, int, str, tuple[str, ...]]
-"""What ran, cell and line of the student's call, whose object the judge asked, all cells of it."""
+"""What ran, cell and line of the student's call, the exercise asked, and all whose code it was."""
 
 _TORCH = str(Path(torch.__file__).parent)
 _MODULES = f"{_TORCH}/nn/modules/"
@@ -35,34 +44,43 @@ _STARTS_PROCESS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.sys
                    "subprocess.Popen"}  # fmt: skip
 _GRAPHS = (*(f"{_TORCH}/{name}/" for name in ("_dynamo", "_inductor", "export", "fx", "jit")),
            "<eval_with_key>")  # fmt: skip
+_LONGEST_LABEL = 200  # characters; a notebook's own are shorter
 _CALLS_MODULE = torch.nn.Module._call_impl.__code__
 _RUNS_CELLS = shell.run_cell.__code__
 _ANSWERS_JUDGE = Peer._answer.__code__  # until what it answers is sent
 _BACKWARD = Backward.__call__.__code__
 
-# What each pattern matches, found once for all workers; what fills a given tensor calls another.
+# What each pattern matches, found once for all workers.
 _OPERATORS = {
     pattern: [
         operator
         for operator in torch._C._dispatch_get_all_op_names()
-        if re.search(pattern or "$^", operator) and not operator.endswith("out")
+        if re.search(pattern or "$^", operator)
     ]
     for family in FAMILIES
     for pattern in (family.operators, family.shared)
 }
+# A kernel's key and kind, as a line of PyTorch's table of an operator tells them.
+_KERNEL = re.compile(r"^(\w+): .*\[(.*)\]", re.MULTILINE)
+_BACKENDS = "(|NestedTensor|Quantized|Sparse|SparseCsr)(CPU|CUDA)"
+_OUTER = "Autograd(CPU|CUDA|NestedTensor|Other)|FuncTorchBatched"
+_BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 _seen: dict[tuple[str, str, tuple[str, ...]], tuple[str, int]] = {}
+_exercises: set[str] = set()
 _main_thread: list[int] = []  # as it was before any of the student's code ran
 
 
-def watch(names: list[str]) -> None:
+def watch(names: list[str], exercises: list[str]) -> None:
     """Note from now on what runs of these.
 
     Args:
         names: Full names such as ``torch.nn.LayerNorm``; those that are not here are passed over.
+        exercises: The labels of the cells that stand for something.
     """
+    _exercises.update(exercises)
     _main_thread[:] = [threading.get_ident()]
     families = list(families_of(names))
-    for name in set(names) - {name for name, _ in families}:
+    for name in set(names) - {name for name, family in families if not family.parts}:
         _watch_calls(name)
     own: dict[str, dict[str, None]] = {}
     sharing: dict[str, dict[str, str]] = {}
@@ -79,6 +97,9 @@ def watch(names: list[str]) -> None:
         torch.autograd.Variable._execution_engine = _Engine()
     if names:
         sys.addaudithook(_note_processes)
+    for engine in ENGINES if families else ():
+        if hasattr(torch._C, engine):  # as it is in the edition that the course pins
+            delattr(torch._C, engine)
 
 
 def seen() -> list[Note]:
@@ -110,7 +131,7 @@ def _watch_calls(name: str) -> None:
     if isinstance(found, type):
         owner, attribute = found, "forward" if hasattr(found, "forward") else "__init__"
         found = getattr(owner, attribute)
-    words = rf"\b{attribute}\b"
+    words = rf"\b{name.rpartition('.')[2]}\b"
 
     @functools.wraps(found)
     def noting(*args: Any, **kwargs: Any) -> Any:
@@ -123,24 +144,27 @@ def _watch_calls(name: str) -> None:
 
 def _watch_operator(operator: str, note: Callable[[], None]) -> None:
     """Put a kernel that notes before each of an operator's own."""
-    has = functools.partial(torch._C._dispatch_has_kernel_for_dispatch_key, operator)
-    cuda = os.environ.get("COURSE_DEVICE") == "cuda"
-    backends = ["CPU", "NestedTensorCPU", "QuantizedCPU", *(["CUDA"] if cuda else [])]
-    if has("CompositeImplicitAutograd") or not has("CPU"):  # autograd and vmap must see its parts
-        keys = [*backends, "AutogradCPU", "AutogradNestedTensor", "AutogradOther"]
-        keys += ["FuncTorchBatched", *(["AutogradCUDA"] if cuda else [])]
-    else:
-        keys = list(filter(has, backends))
     kernels = {}
-    for key in keys:  # all of them before the first is replaced: they depend on another
-        try:
+    for key in _keys(operator):  # all before the first is replaced: they depend on another
+        if "CUDA" not in key or os.environ.get("COURSE_DEVICE") == "cuda":
             kernels[key] = torch.library.get_kernel(operator, key)
-        except RuntimeError:
-            continue  # it has none there
-    library = _library(operator.partition("::")[0])
+    namespace, _, rest = operator.partition("::")
+    register = functools.partial(_library(namespace).impl, rest, with_keyset=True)
     for key, kernel in kernels.items():
-        run = functools.partial(_note_and_run, note, kernel)
-        library.impl(operator.partition("::")[2], run, key, with_keyset=True)  # type: ignore[no-untyped-call]
+        register(functools.partial(_note_and_run, note, kernel), key)
+    name, _, overload = rest.partition(".")
+    dispatched = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
+    own = {getattr(torch._C.DispatchKey, key) for key in kernels}
+    register(functools.partial(_note_others, note, own, dispatched), "BackendSelect")
+
+
+@functools.cache
+def _keys(operator: str) -> list[str]:
+    """Return the dispatch keys at which a kernel is to be replaced."""
+    kinds = dict(_KERNEL.findall(torch._C._dispatch_dump_table(operator)))
+    # What has no kernel of its own there runs as other operators: it is seen further out alone.
+    wanted = _BACKENDS if kinds.get("CPU") == "kernel" else f"{_BACKENDS}|{_OUTER}"
+    return [k for k, kind in kinds.items() if re.fullmatch(wanted, k) and "fallback" not in kind]
 
 
 @functools.cache
@@ -154,6 +178,15 @@ def _note_and_run(note: Callable[[], None], kernel: Any, keys: Any, *args: Any, 
     return kernel.call_boxed(keys, *args, **kw)
 
 
+def _note_others(
+    note: Callable[[], None], own: set[Any], operator: Any, keys: Any, *args: Any, **kw: Any
+) -> Any:
+    """Note where another backend's kernel will run, MKL-DNN's or a lazy one's say."""
+    if (keys & _BELOW).highestPriorityTypeId() not in own:
+        note()
+    return operator.redispatch(keys & _BELOW, *args, **kw)
+
+
 def _note_processes(event: str, arguments: tuple[Any, ...]) -> None:
     """Note that another process is started: what runs there is not seen here."""
     if event in _STARTS_PROCESS:
@@ -162,9 +195,9 @@ def _note_processes(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _note(what: str, words: str = "$^") -> None:
     """Note what runs, unless a cell of the student's runs it, or the library, which names it so."""
-    caller: FrameType | None = None
+    place: tuple[str, int] | None = None
     handed = False
-    inside: dict[str, None] = {}
+    inside: set[str] = set()
     owner = ""
     asked = in_cell = False
     for frame in _frames():
@@ -174,18 +207,22 @@ def _note(what: str, words: str = "$^") -> None:
         label = shell.cell_of(code.co_filename)
         if label is not None:
             in_cell = False  # not unless this itself is run as a cell
-            caller = caller or frame
-            inside[label] = None
-            owner = label if _belongs(code, label) else owner
-        elif caller is None:
+            place = place or (label, frame.f_lineno)
+            if label in _exercises:  # of any other label there may be as many as a student likes
+                inside.add(label)
+                owner = label if _belongs(code, label) else owner
+        elif place is None:
             handed = handed or code.co_filename.startswith(_MODULES)
             if code is _BACKWARD or (not handed and code in _library_code(words)):
                 return  # the judge's own, or the library's
     if in_cell:
         return  # a comparison of the student's own
-    if asked and len(_seen) < MOST_NOTES:
-        cell, line = (next(iter(inside)), caller.f_lineno) if caller else ("", 0)
-        _seen.setdefault((what, owner, tuple(inside)), (cell, line))
+    if asked:
+        cell, line = (place[0][:_LONGEST_LABEL], place[1]) if place else ("", 0)
+        key = (what, owner, tuple(sorted(inside)))
+        if key not in _seen and len(_seen) >= MOST_NOTES - 1:
+            key = (FULL, "", ())
+        _seen.setdefault(key, (cell, line))
 
 
 def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:

@@ -13,7 +13,7 @@ from autograder.class_run.course import Course
 from autograder.class_run.judges import Judges, needed_modules
 from autograder.class_run.options import GradingOptions
 from autograder.homework_source.homework import Cell, CellKind
-from autograder.judging.results import Status
+from autograder.judging.results import FlagKind, Status
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.zygote import SandboxError
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
@@ -104,6 +104,54 @@ def test_a_check_that_costs_too_much_is_lost_alone(judges, monkeypatch, source):
     assert (before.status, lost.status, after.status) == (Status.PASS, Status.FAIL, Status.PASS)
     assert lost.message.startswith("What your code returned could not be used by the check")
     assert judge.grade(RIGHT, "bo").checks[2].status is Status.PASS
+
+
+FORBIDDEN = "getattr(torch.nn, 'Iden' + 'tity')()"
+
+
+def test_what_was_noted_outlives_the_judge_that_was_told_it(judges):
+    course = course_with(GOOD, "assert double(3) == 6", DEADLY["dies"], GOOD)
+    setup, solution, *checks = course.homework.cells
+    forbids = dataclasses.replace(solution, forbids=("torch.nn.Identity",))
+    homework = dataclasses.replace(course.homework, cells=(setup, forbids, *checks))
+    judge = judges.open(dataclasses.replace(course, homework=homework), GradingOptions())
+    once = f"def double(x):\n    return {FORBIDDEN}(x + x) if x == 3 else x + x"
+    result = judge.grade(notebook(("double", once)), "ada")
+    assert [check.score for check in result.checks] == [0.0] * 4
+    flags = [flag.text for flag in result.flags if flag.kind is FlagKind.DELEGATION]
+    words = "double leads to torch.nn.Identity, which it forbids: its checks are lost"
+    assert flags == [words]
+
+
+FLOOD = """import json, os, stat, struct
+def is_socket(number):
+    try:
+        return stat.S_ISSOCK(os.fstat(number).st_mode)
+    except OSError:
+        return False
+wire = next(filter(is_socket, range(3, 64)))
+text = json.dumps({"call": 1, "released": [1] * 1_000_000}).encode()
+while True:
+    os.write(wire, struct.pack(">II", len(text), 0) + text)"""
+DOUBLED = ("double", "def double(x):\n    return x + x")
+
+
+def test_a_cell_that_floods_the_wire_is_ended_and_costs_nothing_else(judges):
+    judge = judges.open(COURSE, GradingOptions())
+    result = judge.grade(notebook(DOUBLED, FLOOD), "ada")
+    (failure,) = result.cell_failures
+    assert (failure.status, result.score) == (Status.INVALID, 5.0)
+    assert "bytes of messages" in failure.message
+
+
+def test_a_cell_that_keeps_the_judge_busy_is_no_fault_of_the_courses(judges, monkeypatch):
+    monkeypatch.setattr(judge_process, "_MOST_SECONDS", 0.2)
+    judge = judges.open(course_with(GOOD, GOOD), GradingOptions())
+    result = judge.grade(notebook(DOUBLED, ("double-0", GOOD), FLOOD), "ada")
+    assert [check.status for check in result.checks] == [Status.PASS, Status.INVALID]
+    assert "kept the judge itself busy while its cell extra cell 1 ran" in result.checks[1].message
+    (flag,) = [flag for flag in result.flags if "busy" in flag.text]
+    assert (flag.kind, flag.cell, result.interrupted) == (FlagKind.HOSTILE, "extra cell 1", False)
 
 
 def test_a_check_that_costs_too_much_the_second_time_stays_as_it_was(judges, monkeypatch):

@@ -48,6 +48,17 @@ ATTEND = "def attend(x):\n    return torch.softmax(x @ x.mT, -1) @ x"
 ATTEND_RULE = ("torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_attention_forward")
 ATTEND_CHECK = "assert tuple(attend(torch.randn(2, 3, 4)).shape) == (2, 3, 4)"
 
+ENCODE = """class encode(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm1, self.norm2, self.think = nn.LayerNorm(4), nn.LayerNorm(4), nn.Linear(4, 4)
+    def forward(self, x):
+        x = self.norm1(x + torch.softmax(x @ x.mT, -1) @ x)
+        return self.norm2(x + self.think(x))
+encode = encode()"""
+ENCODE_RULE = ("torch.nn.TransformerEncoderLayer", "torch.nn.TransformerEncoder")
+ENCODE_CHECK = "assert tuple(encode(torch.randn(2, 3, 4)).shape) == (2, 3, 4)"
+
 CELL = "def cell(x, h):\n    return torch.tanh(x + h)"
 CELL_RULE = ("torch.nn.RNN", "torch.nn.RNNCell", "torch.rnn_tanh", "torch.rnn_tanh_cell")
 CELL_CHECK = (
@@ -65,6 +76,7 @@ EXERCISES = {
     "norm": (NORM, NORM_RULE, NORM_CHECK),
     "back": (BACK, BACK_RULE, BACK_CHECK),
     "attend": (ATTEND, ATTEND_RULE, ATTEND_CHECK),
+    "encode": (ENCODE, ENCODE_RULE, ENCODE_CHECK),
     "cell": (CELL, CELL_RULE, CELL_CHECK),
     "loss": (LOSS, LOSS_RULE, LOSS_CHECK),
     "free": (FREE, (), FREE_CHECK),
@@ -103,6 +115,34 @@ def back(upstream, x):
     y.{carry}(upstream)
     return x.grad"""
 
+_OWN_PARTS = """
+class Attend(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.batch_first = True
+    def forward(self, x, *others, **how): return torch.exp(x @ x.mT) @ x, None
+class Norm(nn.Module):
+    eps = 1e-5
+    def forward(self, x): return x - x.mean(-1, keepdim=True)
+encode = getattr({})(4, 1, 8, batch_first=True)
+encode.self_attn = Attend()
+encode.norm1, encode.norm2 = Norm(), Norm()"""
+_CROWD = """
+def crowd(x, label):
+    code = "def inner(f, x): return f(x, (4,))"
+    space = {{}}
+    eval(compile(code, f'cell "{{label}}"', "exec"), space)
+    return space["inner"](getattr(F, 'layer' + '_norm'), x)
+def norm(x):
+    for n in range({}):
+        crowd(x, {})
+    return getattr(F, 'layer' + '_norm')(x, (4,))"""
+_STATIC = """
+class Norm(nn.Module):
+    def forward(self, x): return F.layer_norm(x, [4])
+script = torch.jit.freeze(torch.jit.script(Norm().eval()))
+"""
+
 HIDDEN = {
     "a computed name, by the course's own function": ("norm", _BESIDE + "def norm(x):\n    return call_beside(getattr(nn, 'Layer' + 'Norm')(4), x)"),
     "a part of another layer": ("norm", f"def norm(x):\n    return {_ENCODER}.norm1(x)"),
@@ -136,6 +176,17 @@ HIDDEN = {
     "inference": ("norm", "def norm(x):\n    with torch.inference_mode():\n        y = getattr(F, 'rms_' + 'norm')(x.detach().clone(), (4,))\n    return y"),
     "a nested tensor": ("norm", "def norm(x):\n    nested = torch.nested.nested_tensor(list(x.detach()))\n    return torch.stack(getattr(F, 'layer' + '_norm')(nested, (4,)).unbind())"),
     "another layout": ("norm", "def norm(x):\n    y = F.batch_norm(x.detach().reshape(-1, 4).mT.reshape(1, 4, -1, 1).expand(1, 4, 6, 1).permute(2, 0, 1, 3).reshape(1, 6, 4, 1).to_mkldnn(), None, None, torch.ones(6), torch.zeros(6), training=True)\n    return y.to_dense().reshape(x.shape)"),
+    "another layout, its kernel": ("norm", "def norm(x):\n    y = x.detach().reshape(1, 6, 4, 1).to_mkldnn()\n    return getattr(torch, 'native_batch' + '_norm')(y, torch.ones(6), torch.zeros(6), torch.zeros(6), torch.ones(6), True, 0.1, 1e-5)[0].to_dense().reshape(x.shape)"),
+    "a lazy device": ("norm", "import importlib\nimportlib.import_module('torch._lazy.ts_backend').init()\ndef norm(x):\n    return getattr(F, 'layer' + '_norm')(x.detach().to('lazy'), (4,)).cpu()"),
+    "a quantized tensor": ("norm", "def norm(x):\n    q = torch.quantize_per_tensor(x.detach(), 0.01, 128, torch.quint8)\n    getattr(torch.ops.quantized, 'layer' + '_norm')(q, [4], None, None, 1e-5, 0.01, 128)\n    return solved(x)\n" + NORM.replace("def norm", "def solved")),
+    "a sparse tensor": ("back", "def back(upstream, x):\n    def aside():\n        y = x.to_sparse().requires_grad_()\n        getattr(y * 2, 'back' + 'ward')(x.to_sparse())\n    import threading\n    thread = threading.Thread(target=aside); thread.start(); thread.join()\n    return solved(upstream, x)\n" + BACK.replace("def back", "def solved")),
+    "an operator that fills": ("norm", "def norm(x):\n    y, m, s = torch.empty(1, 6, 4), torch.empty(6), torch.empty(6)\n    getattr(getattr(torch.ops.aten, 'native_batch' + '_norm'), 'o' + 'ut')(x.detach().reshape(1, 6, 4), None, None, None, None, True, 0.1, 1e-5, out=y, save_mean=m, save_invstd=s)\n    return y.reshape(x.shape)"),
+    "a crowd of names": ("norm", _CROWD.format(600, "f'x{n}'")),
+    "long names": ("norm", _CROWD.format(9, "'x' * 2_000_000")),
+    "an operator of one's own library": ("norm", "lib = getattr(torch, 'lib' + 'rary')\nlib.define('own::norm', '(Tensor x) -> Tensor')\nlib.impl('own::norm', 'CompositeImplicitAutograd', lambda x: getattr(F, 'layer' + '_norm')(x, (4,)))\ndef norm(x):\n    return torch.ops.own.norm(x)"),
+    "a custom operator": ("norm", "lib = getattr(torch, 'lib' + 'rary')\n@lib.custom_op('own::custom', mutates_args=())\ndef custom(x: torch.Tensor) -> torch.Tensor:\n    return getattr(F, 'layer' + '_norm')(x, (4,))\ncustom.register_autograd(lambda ctx, up: up)\ndef norm(x):\n    return custom(x)"),
+    "an exported program": ("norm", "import importlib\nclass Norm(nn.Module):\n    def forward(self, x): return getattr(F, 'layer' + '_norm')(x, (4,))\nprogram = importlib.import_module('torch.ex' + 'port').export(Norm(), (torch.randn(2, 3, 4),)).module()\ndef norm(x):\n    return program(x)"),
+    "a kernel by its key": ("norm", "key = getattr(torch, '_' + 'C').DispatchKeySet(getattr(torch, '_' + 'C').DispatchKey.CPU)\ndef norm(x):\n    return getattr(torch.ops.aten, 'native_layer' + '_norm').default.redispatch(key, x.detach(), [4], None, None, 1e-5)[0]"),
     "as a cell": ("norm", "import sys\ndef norm(x):\n    global y\n    y = x\n    vars(sys.modules['wor' + 'ker.shell'])['run_cell']('own', \"z = getattr(F, 'layer' + '_norm')(y, (4,))\")\n    return z"),
     "neighbours": ("norm", "def norm(x):\n    y = (x - x.mean(-1, keepdim=True)).reshape(-1, 4, 1)\n    return F.local_response_norm(F.pad(y, (0, 0, 4, 4)), 9, alpha=9 / 4, beta=0.5, k=1e-5)[:, 4:8].reshape(x.shape)"),
     "PyTorch's own in Python": ("norm", "import importlib\ndef norm(x):\n    return getattr(importlib.import_module('torch._refs'), 'native_layer' + '_norm')(x, [4], None, None, 1e-5)[0]"),
@@ -155,6 +206,9 @@ HIDDEN = {
     "attention, the fast road": ("attend", f"layer = {_ENCODER}.eval()\ndef attend(x):\n    with torch.no_grad():\n        return layer(x)"),
     "attention of another package": ("attend", "import importlib\nact = importlib.import_module('torch.ao.nn.quantizable.modules.activation')\nlayer = getattr(act, 'Multihead' + 'Attention')(4, 1, batch_first=True)\ndef attend(x):\n    return layer(x, x, x)[0]"),
     "attention, its code": ("attend", f"layer = {_ENCODER}.self_attn\nimport types\nforward = types.FunctionType(type(layer).forward.__code__, type(layer).forward.__globals__)\ndef attend(x):\n    return forward(layer, x, x, x, None, True, None, True, False)[0]"),
+    "a layer of one's own parts": ("encode", _OWN_PARTS.format("nn, 'Transformer' + 'EncoderLayer'")),
+    "a layer of one's own parts, by its method": ("encode", _OWN_PARTS.format("nn, 'Transformer' + 'EncoderLayer'") + "\nlayer = encode\ndef encode(x): return layer.forward(x)"),
+    "a layer of one's own parts, of a class of one's own": ("encode", _OWN_PARTS.format("nn, 'Transformer' + 'EncoderLayer'").replace("class Attend", "class Mine(nn.Module):\n    def __init__(self, *sizes):\n        super().__init__()\n        self.inner = getattr(nn, 'Transformer' + 'EncoderLayer')(*sizes, batch_first=True)\n    def forward(self, x): return type(self.inner).forward(self.inner, x)\nclass Attend").replace("encode.self_attn = Attend()", "encode.self_attn = Attend()\nouter = Mine(4, 1, 8)\nouter.inner, encode = encode, outer")),
     "another cell": ("cell", "def cell(x, h):\n    c = getattr(nn, 'RNN' + 'Cell')(4, 4, bias=False)\n    with torch.no_grad():\n        c.weight_ih.copy_(torch.eye(4)); c.weight_hh.copy_(torch.eye(4))\n    return c(x, h)"),
     "a cell with its gates held open": ("cell", "c = nn.GRUCell(4, 4)\nwith torch.no_grad():\n    c.weight_ih.zero_(); c.weight_hh.zero_(); c.bias_hh.zero_(); c.weight_ih[8:] = torch.eye(4); c.weight_hh[8:] = torch.eye(4)\n    c.bias_ih[:4] = 99; c.bias_ih[4:8] = -99; c.bias_ih[8:] = 0\ndef cell(x, h):\n    return c(x, h)"),
     "a loss by a computed name": ("loss", "def loss(logits, targets):\n    return getattr(F, 'cross_' + 'entropy')(logits, targets)"),
@@ -206,6 +260,23 @@ def test_what_is_forbidden_earns_nothing_however_it_is_reached(grade, name):
     assert "leads to torch." in told, told
     flags = [flag.text for flag in result.flags if flag.kind is FlagKind.DELEGATION]
     assert any("its checks are lost" in flag for flag in flags), flags
+
+
+ENGINES = {
+    "the static runtime": _STATIC + "run = getattr(torch, '_' + 'C')._jit_to_static_module(script._c)",
+    "oneDNN Graph": _STATIC + "torch.jit.enable_onednn_fusion(True)\nrun = script",
+    "NNC": _STATIC + "run = getattr(torch, '_' + 'C')._te.TensorExprKernel(script.graph)",
+}  # fmt: skip
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", ENGINES)
+def test_no_engine_computes_past_the_operators(grade, name):
+    source = f"{ENGINES[name]}\ndef norm(x):\n    return run(x)"
+    result = submit(grade, {"norm": source})
+    (failure,) = result.cell_failures
+    assert "has no attribute" in failure.message
+    assert next(check.score for check in result.checks if check.exercise == "norm") == 0
 
 
 UNSEEN = {

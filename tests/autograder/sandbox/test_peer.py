@@ -12,8 +12,15 @@ import torch
 from torch import nn
 
 from autograder.sandbox.time_limit import by_the_clock
-from autograder.sandbox.worker.peer import MAX_BROUGHT, MAX_RETURNED, Peer, Proxy, RemoteError
-from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
+from autograder.sandbox.worker.peer import (
+    MAX_BROUGHT,
+    MAX_RETURNED,
+    MAX_SAID,
+    Peer,
+    Proxy,
+    RemoteError,
+)
+from autograder.sandbox.worker.wire import LEAST_BYTES, Wire, WireClosed, WireError
 from course_lib.metrics.bleu_statistics import BLEUStatistics
 
 OBJECTS = {}
@@ -209,6 +216,24 @@ def test_calls_can_bring_only_so_much(remote):
     with pytest.raises(RemoteError, match="brought over"):
         remote(flood)(lambda tensor: brought.append(len(tensor)))
     assert brought == [MAX_BROUGHT // 2] * 2
+
+
+@pytest.mark.parametrize("length", [1, 1 << 20])
+def test_calls_can_say_only_so_much(remote, length):
+    said = []
+
+    def flood(callback):
+        for _ in range(MAX_SAID // LEAST_BYTES + 9):
+            callback("x" * length)
+
+    with pytest.raises(WireError, match="bytes of messages"):
+        remote(flood)(said.append)
+    assert len(said) == MAX_SAID // max(length + 200, LEAST_BYTES)
+
+
+def test_each_call_may_say_as_much_again(remote):
+    say = remote(lambda callback: [callback("x" * (1 << 20)) for _ in range(20)])
+    assert [len(say(len)) for _ in range(2)] == [20, 20]
 
 
 def test_each_call_may_bring_as_much_again(remote):
