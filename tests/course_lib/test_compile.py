@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from course_lib.models.bert import BertConfig, BertModel
+from course_lib.models.bert import BertConfig
+from course_lib.models.bert_heads import BertForPreTraining
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig, SequenceClassifier
 from course_lib.models.transformer import Transformer, TransformerConfig
 
@@ -35,8 +36,8 @@ MODELS = {
         lambda: SequenceClassifier(build_decoder("learned"), 3, pad_id=0),
         (SRC,),
     ),
-    "BertModel": (
-        lambda: BertModel(BertConfig(vocab_size=6, max_length=8, num_layers=1, **SIZES)),
+    "BertForPreTraining": (
+        lambda: BertForPreTraining(BertConfig(vocab_size=6, max_length=8, num_layers=1, **SIZES)),
         (SRC,),
     ),
 }

@@ -60,7 +60,7 @@ def everything_for_students(made: Release) -> dict[str, str]:
 def secrets(made: Release) -> list[str]:
     """The telling lines of solutions and hidden tests: those that students see nowhere else."""
     secret: list[str] = []
-    shown = public_texts(made.homework.id)
+    shown = [*public_texts(made.homework.id)]
     for cell in made.homework.cells:
         inside = False
         for line in cell.source.split("\n"):
@@ -72,7 +72,8 @@ def secrets(made: Release) -> list[str]:
     return sorted({line for line in secret if len(line) > 15 and line not in public})
 
 
-def public_texts(homework_id: str) -> list[str]:
+@cache
+def public_texts(homework_id: str) -> tuple[str, ...]:
     """What of course_lib is for everyone, found without the code that makes the student edition."""
     library = ROOT / "course_lib"
     texts = {
@@ -86,7 +87,7 @@ def public_texts(homework_id: str) -> list[str]:
                 withheld[cell.of].add(cell.grade_id)
     while any(_withhold_more(module, text, withheld) for module, text in texts.items()):
         pass
-    return [part for module, text in texts.items() for part in _kept(text, withheld[module])]
+    return tuple(part for module in texts for part in _kept(texts[module], withheld[module]))
 
 
 def _withhold_more(module: str, text: str, withheld: dict[str, set[str]]) -> bool:
@@ -125,12 +126,9 @@ def _kept(text: str, withheld: set[str]) -> set[str]:
         for node in nodes
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name not in withheld
     }
+    words = _words_of_definitions(text)
     kept = {name for name in definitions if not name.startswith("_")}
-    while more := {
-        name
-        for name in definitions.keys() - kept
-        if any(re.search(rf"\b{name}\b", definitions[user]) for user in kept)
-    }:
+    while more := {name for user in kept for name in words[user]} & definitions.keys() - kept:
         kept |= more
     return imports | {definitions[name] for name in kept}
 
