@@ -231,7 +231,8 @@ def _turn(wire: Wire, start: float, end: float, boxes: Mapping[str, Area]) -> fl
         return max(passed) + by if forwards else min(passed) - by
     if wire.bend is None:
         return (start + end) / 2
-    return start + wire.bend if forwards else start - wire.bend
+    near = start if wire.bend >= 0 else end
+    return near + wire.bend if forwards else near - wire.bend
 
 
 def _wire_label(text: str, points: Sequence[Point]) -> Area:

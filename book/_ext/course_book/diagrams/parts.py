@@ -94,7 +94,7 @@ class Wire:
         leave_at: Where on that side: 0 is left or top, 1 right or bottom. Left out, it is where
             the wire needs no turn, or else the middle.
         enter_at: The same of the target.
-        bend: How far from its start it turns, where it has a choice.
+        bend: How far from its start it turns, where it has a choice; if negative, from its end.
         around: The id of a box that it passes by, where it leaves and enters on the same side.
         role: Its colour and dashes.
         label: Beside it, in a few letters.

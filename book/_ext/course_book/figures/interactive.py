@@ -24,11 +24,14 @@ logger = logging.getLogger(__name__)
 
 
 class interactive_figure(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
-    """The figure; its children are the caption. Attributes name, data, fallback, table, note."""
+    """The figure; its children are the caption.
+
+    Attributes: figure, data, fallback, first, table, note.
+    """
 
 
 class InteractiveDirective(SphinxDirective):
-    """A figure by name, with a caption as its content."""
+    """A figure by name, with a caption as its content; ``:try:`` says what to do first."""
 
     required_arguments = 1
     has_content = True
@@ -36,6 +39,7 @@ class InteractiveDirective(SphinxDirective):
         "data": directives.unchanged_required,
         "fallback": directives.unchanged_required,
         "name": directives.unchanged_required,
+        "try": directives.unchanged_required,
     }
 
     def run(self) -> list[nodes.Node]:
@@ -50,7 +54,10 @@ class InteractiveDirective(SphinxDirective):
         if "data" not in self.options:
             raise self.error("interactive: ':data:' must name the JSON that a code cell shows")
         node = interactive_figure(
-            figure=name, data=self.options["data"], fallback=self.options.get("fallback", "")
+            figure=name,
+            data=self.options["data"],
+            fallback=self.options.get("fallback", ""),
+            first=self.options.get("try", ""),
         )
         self.set_source_info(node)
         self.add_name(node)
@@ -115,9 +122,12 @@ def _visit(self: HTML5Translator, node: interactive_figure) -> None:
         else '<p class="course-interactive__off">Scripts are off: this table shows the same.</p>'
     )
     note = f'<p class="course-interactive__note">{escape(node["note"])}</p>' if node["note"] else ""
+    first = escape(node["first"])
+    first = f'<p class="course-interactive__try"><strong>Try this:</strong> {first}</p>\n'
     self.body.append(
         f'<figure class="course-interactive"{identity} data-course-figure="{name}"'
         f' data-course-data="{escape(node["data"])}" data-course-fallback="{fallback}">\n'
+        f"{first if node['first'] else ''}"
         f'<div class="course-interactive__stage">{see}{node["table"]}{note}</div>\n<figcaption>\n'
     )
 

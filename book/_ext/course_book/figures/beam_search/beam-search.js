@@ -8,9 +8,9 @@
   const { make, makeScroller, makeSvg, signed } = window.courseElements;
   const { Slider, Summary, makeSelect } = window.courseControls;
   const { search } = window.courseBeamSearch;
-  const COLUMN = 99; // pixels from a step to the next
-  const ROW = 34;
-  const BOX = { width: 79, height: 26 };
+  const COLUMN = 104; // pixels from a step to the next
+  const ROW = 40;
+  const BOX = { width: 86, height: 32 };
 
   const join = (words) => words.join(" ").replaceAll("' ", "'").replace(" .", ".");
 
@@ -20,7 +20,7 @@
       const sources = model.sentences.map(({ name, source }) => `${source} (${name})`);
       const { label, select } = makeSelect("Source", Object.entries(sources), () => this.run());
       this.source = select;
-      this.width = new Slider("Beam width", () => this.run(), { min: 1, max: model.widest, value: 1 });
+      this.width = new Slider("Beam width", () => this.run(), { min: 1, max: model.widest, value: Math.min(3, model.widest) });
       this.alpha = new Slider("Length penalty \u03b1", () => this.run(), { max: 1.5, step: 0.1, value: 1 });
       this.shown = new Slider("Step", () => this.draw(), { min: 1, max: 1, value: 1 });
       this.svg = makeSvg("svg", { class: "beam-tree", "aria-hidden": "true" });
@@ -70,7 +70,6 @@
       const size = { width: steps.length * COLUMN, height: rows * ROW + 4 };
       this.svg.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
       this.svg.style.width = `${size.width}px`;
-      this.svg.style.height = `${size.height}px`;
       this.svg.replaceChildren();
       const best = this.found.results[0].words.join(" ");
       let parents = [];
@@ -79,7 +78,7 @@
         parents = column.map((candidate, row) => ({ candidate, row }))
           .filter(({ candidate }) => candidate.fate === "kept");
       });
-      this.scroller.scrollLeft = this.scroller.scrollWidth;
+      this.scroller.scrollLeft = 0;
       this.tell(step);
     }
 
@@ -100,8 +99,8 @@
       const middle = x + BOX.width / 2;
       const word = candidate.word === this.model.end ? "end" : candidate.word;
       this.svg.append(
-        makeSvg("text", { class: name, x: middle, y: y + 12 }, word),
-        makeSvg("text", { class: `${name} beam-total`, x: middle, y: y + 23 }, signed(candidate.total)),
+        makeSvg("text", { class: name, x: middle, y: y + 14 }, word),
+        makeSvg("text", { class: `${name} beam-total`, x: middle, y: y + 27 }, signed(candidate.total)),
       );
     }
 

@@ -132,7 +132,7 @@
       );
       const on = this.isOn.flatMap((isOn, head) => (isOn ? [head + 1] : []));
       const who = on.length ? `heads ${on.join(", ")}` : "no head";
-      const answers = told.map(
+      const answers = !on.length ? ["nobody has looked; what is left is a guess"] : told.map(
         ({ question, word, isRight, right }) =>
           `${this.model.questions[question]}: ${word}, ${isRight ? "right" : `wrong, it is ${right}`}`,
       );
@@ -141,11 +141,9 @@
     }
 
     answerRow({ question, votes, word, chance, right, isRight }) {
-      const verdict = make(
-        "span",
-        { class: isRight ? "heads-right" : "heads-wrong" },
-        `${isRight ? "\u2713" : "\u2717"} ${word} ${Math.round(100 * chance)}%`,
-      );
+      const guesses = !this.isOn.some(Boolean); // right or wrong, nobody has looked
+      const [sign, kind] = guesses ? ["?", "guess"] : isRight ? ["\u2713", "right"] : ["\u2717", "wrong"];
+      const verdict = make("span", { class: `heads-${kind}` }, `${sign} ${word} ${Math.round(100 * chance)}%`);
       const index = this.model.vocabulary.indexOf(right);
       const cells = votes.map((vote, head) => {
         if (!this.isOn[head]) return make("td", { class: "heads-vote is-off" }, "off");

@@ -102,9 +102,12 @@
       );
     }
 
+    /** An angle in whole turns, if there are any, and degrees. */
     degrees(radians) {
-      const degrees = (radians * 180) / Math.PI;
-      return `${degrees.toLocaleString("en", { maximumFractionDigits: degrees < 10 ? 2 : 0 })}\u00B0`;
+      const turns = Math.floor(radians / (2 * Math.PI));
+      const degrees = (radians * 180) / Math.PI - 360 * turns;
+      const rest = `${degrees.toLocaleString("en", { maximumFractionDigits: degrees < 10 ? 2 : 0 })}\u00B0`;
+      return turns ? `${turns} ${turns === 1 ? "turn" : "turns"} and ${rest}` : rest;
     }
   }
 

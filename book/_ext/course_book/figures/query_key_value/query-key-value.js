@@ -118,9 +118,10 @@
       const { words, query, key, value } = this.model;
       const divided = scores(query[this.shown], key, this.divisor.value);
       const weights = softmax(divided);
-      // Bars are drawn to the scale of the paper's divisor: dividing by another one changes them.
+      // Bars are drawn to the scale of the paper's divisor: dividing by another one changes them,
+      // and where that makes them too long, the longest sets the scale.
       const usual = scores(query[this.shown], key, this.divisor.root).map(Math.abs);
-      const scale = 1.3 * Math.max(...usual);
+      const scale = Math.max(1.3 * Math.max(...usual), ...divided.map(Math.abs));
       this.rows.forEach((row, index) => {
         const chosen = index === this.shown;
         row.element.classList.toggle("is-query", chosen);

@@ -1,0 +1,72 @@
+"""Chapters are seen before they are read: a figure at once, and never long without one."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.book.watched_page import depends_on_page, opened
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[3]
+SCREEN = {"width": 1280, "height": 900}
+LEAD = 2 * SCREEN["height"]
+STRETCH = 4 * SCREEN["height"]
+STILL_LONGER: dict[str, int] = {}
+"""Chapters with a longer stretch, and how long it may be, in pixels: none of these may grow."""
+NO_CHAPTERS = ("api-", "for-", "status", "notation", "glossary", "bibliography")
+PLACES = """() => {
+  const place = (part) => {
+    const { top, bottom } = part.getBoundingClientRect();
+    return { top: top + scrollY, bottom: bottom + scrollY,
+      seen: part.matches("figure, svg, img"), name: part.id || part.className };
+  };
+  const shown = (part) => part.getClientRects().length > 0;
+  const article = document.querySelector(".bd-article");
+  const things = "figure, svg.course-picture, img, .course-choices, div.exercise, .course-living";
+  return [...article.querySelectorAll(things)].filter(shown).map(place)
+    .concat({ ...place(article), top: place(article).bottom, seen: false, name: "end" })
+    .sort((a, b) => a.top - b.top);
+}"""
+
+
+def chapters() -> list[str]:
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
+    files = [Path(entry["file"]).name for part in toc["parts"] for entry in part["chapters"]]
+    return [name for name in files if not name.startswith(NO_CHAPTERS)]
+
+
+CHAPTERS = [pytest.param(name, marks=depends_on_page(name)) for name in chapters()]
+
+
+@pytest.fixture(scope="module")
+def places(chromium, served, request):
+    """Where everything lies that can be looked at or done; tests share the visit."""
+    address = f"{served}/book/{request.param}.html"
+    with opened(chromium, address, viewport=SCREEN, reduced_motion="reduce") as watched:
+        watched.page.wait_for_function("document.fonts.status === 'loaded'")
+        return request.param, watched.page.evaluate(PLACES)
+
+
+@pytest.mark.parametrize("places", CHAPTERS, indirect=True)
+def test_a_chapter_leads_with_a_figure(places):
+    _, things = places
+    first = next(thing for thing in things if thing["seen"])
+    middle = (first["top"] + first["bottom"]) / 2
+    assert middle < LEAD, first
+
+
+@pytest.mark.parametrize("places", CHAPTERS, indirect=True)
+def test_there_is_always_something_to_look_at_or_to_do(places):
+    chapter, things = places
+    end, stretches = 0.0, []
+    for thing in things:
+        stretches.append((round(thing["top"] - end), thing["name"]))
+        end = max(end, thing["bottom"])
+    assert max(stretches) <= (STILL_LONGER.get(chapter, STRETCH), "~"), "before what is named"
+
+
+def test_exceptions_are_chapters():
+    assert STILL_LONGER.keys() <= set(chapters())
+    assert all(pixels > STRETCH for pixels in STILL_LONGER.values())
