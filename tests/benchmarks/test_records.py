@@ -26,6 +26,11 @@ def bleu(run: str, scores: str = TEST_SET, case: str = "cased") -> float:
     return summary(run)["scores"][scores][case]["bleu"]
 
 
+def validation_loss(run: str) -> dict[int, float]:
+    history = json.loads((RUNS / "translation" / run / "history.json").read_text())
+    return dict(history["validation_loss"])
+
+
 def rows(text: str, heading: str) -> list[list[str]]:
     """The cells of the table whose first line begins so, without the bold."""
     (found,) = re.findall(rf"^\| *{re.escape(heading)}.*\n\|[-:| ]+\n((?:\|.*\n)+)", text, re.M)
@@ -63,12 +68,22 @@ def test_each_seed_of_the_translation(figures):
 
 def test_each_run_with_one_part_left_out(figures):
     seen = rows(figures, "| BLEU cased | validation loss")
-    runs = ("cpu-seed3", "no-smoothing", "no-dropout", "no-warm-up")
+    runs = ("cpu-seed3", "no-smoothing", "no-dropout")
     for row, run in zip(seen, runs, strict=True):
         scores = summary(run)["scores"][f"{TEST_SET}, step 3000"]
         assert row[1:] == [f"{scores['cased']['bleu']:.2f}", f"{scores['validation_loss']:.2f}"]
     assert f"comes to {bleu('no-dropout'):.2f}" in figures
-    assert [summary(run)["finished"] for run in runs] == [True, False, True, False]
+    assert [summary(run)["finished"] for run in runs] == [True, False, True]
+
+
+def test_a_run_without_a_warm_up(figures):
+    cold = validation_loss("no-warm-up")
+    warm = [validation_loss(f"cpu-seed{seed}") for seed in (1, 2, 3)]
+    seen = rows(figures, "| update | validation loss without a warm-up")
+    for row, (step, loss) in zip(seen, cold.items(), strict=True):
+        with_one = [of_seed[step] for of_seed in warm]
+        assert row == [str(step), f"{loss:.2f}", f"{min(with_one):.2f} to {max(with_one):.2f}"]
+    assert f"stopped at update {max(cold)}" in figures
 
 
 def test_the_two_larger_presets(figures):

@@ -53,9 +53,11 @@ def test_the_longest_plan_of_the_book_leaves_nothing_out():
     assert not longest[-1].startswith("Left out")
 
 
-def test_reading_counts_prose_and_questions_and_no_code():
+def test_reading_counts_prose_questions_and_the_code_that_is_shown():
     source = (
         "---\na: b\n---\n# One two\n\nthree $x$\n\n```{code-cell} ipython3\nfour = 4\n```\n\n"
+        "```{code-cell} ipython3\n:tags: [hide-input]\n\nnine = 9\n```\n\n"
+        "```{code-cell} ipython3\n---\ntags: [remove-input]\n---\nsix = 6\n```\n\n"
         "```{predict}\n:label: x\n\nfive six\n\n- [x] ten\n```\n\n```{interactive} y\nseven\n```\n"
         "```{solution-start} z\n```\neight\n```{solution-end}\n```\n"
     )
@@ -63,7 +65,9 @@ def test_reading_counts_prose_and_questions_and_no_code():
     assert (counted.questions, counted.figures, counted.exercises) == (1, 1, 0)
     words = ["One", "two", "three", "predict", "label", "five", "six", "ten"]
     assert counted.words == len(words)
-    assert counted.minutes == 8  # a few words, a question of 2, a figure of 5
+    assert counted.code_lines == 1
+    assert counted.minutes == 8  # a few words and a line, a question of 2, a figure of 5
+    assert reading(source.replace("four = 4", "four = 4\n" * 36)).minutes == 11
 
 
 def test_a_homework_says_what_it_is_worth_and_how_long_it_takes():

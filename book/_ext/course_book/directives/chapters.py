@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 WORDS_A_MINUTE = 120  # of prose with formulas, read with a pencil
+CODE_LINES_A_MINUTE = 12  # of those that a page shows at once
 MINUTES_A_QUESTION = 2
 MINUTES_A_FIGURE = 5  # that reacts
 
 _TITLE = re.compile(r"^\([\w-]+\)=\n# (.+)$", flags=re.MULTILINE)
 _FENCE = re.compile(r"^(`{3,}|:{3,})(\{[\w:-]+\})?.*?^\1\s*$", flags=re.MULTILINE | re.DOTALL)
 _QUESTIONS = ("{quiz}", "{predict}")
+_FOLDED = re.compile(r"^(?::tags:|tags:) \[(?:remove|hide)-", flags=re.MULTILINE)
 
 
 class Reading(NamedTuple):
@@ -19,12 +21,14 @@ class Reading(NamedTuple):
 
     Attributes:
         words: Words of prose, questions included; code and folded solutions apart.
+        code_lines: Lines of the cells that are shown; those folded or removed apart.
         questions: Questions that are answered at once.
         figures: Figures that react.
         exercises: Exercises with a folded solution.
     """
 
     words: int
+    code_lines: int
     questions: int
     figures: int
     exercises: int
@@ -32,9 +36,9 @@ class Reading(NamedTuple):
     @property
     def minutes(self) -> int:
         """Time to read it and to answer its questions, without the exercises."""
-        prose = self.words / WORDS_A_MINUTE
+        text = self.words / WORDS_A_MINUTE + self.code_lines / CODE_LINES_A_MINUTE
         return math.ceil(
-            prose + MINUTES_A_QUESTION * self.questions + MINUTES_A_FIGURE * self.figures
+            text + MINUTES_A_QUESTION * self.questions + MINUTES_A_FIGURE * self.figures
         )
 
 
@@ -68,6 +72,11 @@ def reading(source: str) -> Reading:
     text = " ".join([_FENCE.sub("", prose), *kept])
     return Reading(
         words=len(re.findall(r"[^\W\d_]{2,}", re.sub(r"\$\$.*?\$\$", "", text, flags=re.S))),
+        code_lines=sum(
+            len([line for line in block[0].splitlines()[1:-1] if line.strip()])
+            for block in blocks
+            if block[2] == "{code-cell}" and not _FOLDED.search(block[0])
+        ),
         questions=sum(counts.values()),
         figures=sum(block[2] == "{interactive}" for block in blocks),
         exercises=prose.count("```{exercise-start}"),
