@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from autograder.homework_source.book_headings import find_headings
+from autograder.homework_source.book_links import book_address
 from autograder.homework_source.generated_assignment import generate_assignment
 from autograder.homework_source.homework import Homework
 from autograder.homework_source.source import check_rules, load_homework
@@ -36,6 +38,10 @@ disk space or time is short, this line gets a smaller PyTorch than the second on
 .venv/bin/pip install -r requirements.txt --extra-index-url https://download.pytorch.org/whl/cpu
 ```
 
+## Read
+
+{book}
+
 ## What is here
 
 | file | what for |
@@ -48,6 +54,15 @@ disk space or time is short, this line gets a smaller PyTorch than the second on
 
 Save the notebook after *Kernel > Restart kernel and run all cells*, keep its name, and hand in that
 one file. Only the cells that ask for your code or your answer, and cells that you add, are read.
+"""
+
+_BOOK_AT = """The notebook leads to sections of the course's book, {address}.
+"""
+
+_BOOK_ASKED_FOR = """Words in italics in the notebook, such as *{section}*, are chapters and
+sections of the course's book. Where it is, says whoever gave you this homework. If you got it as a
+folder or as a zip, unpack it and open `index.html` in a browser: it needs no network, and its
+search finds each section.
 """
 
 
@@ -110,7 +125,7 @@ def release(homework_id: str, root: Path) -> Release:
         write_student_edition(homework.id, root, edition)
         shutil.copytree(edition, folder, dirs_exist_ok=True)
         shutil.copyfile(notebook, folder / name)
-        (folder / "README.md").write_text(_readme(homework), encoding="utf-8")
+        (folder / "README.md").write_text(_readme(homework, root), encoding="utf-8")
         (folder / "requirements.txt").write_text(_requirements(homework), encoding="utf-8")
         _write_archive(folder, stage / "archive.zip", homework.id)
         # Nothing can fail from here on but the file system.
@@ -125,9 +140,14 @@ def release(homework_id: str, root: Path) -> Release:
     return made
 
 
-def _readme(homework: Homework) -> str:
+def _readme(homework: Homework, root: Path) -> str:
     points = sum(check.points for check in homework.checks)
-    return _README.format(title=homework.title, homework=homework.id, points=points)
+    address = book_address(root)
+    _, section = find_headings(homework.checks[0].read, root)
+    book = (_BOOK_AT if address else _BOOK_ASKED_FOR).format(address=address, section=section)
+    return _README.format(
+        title=homework.title, homework=homework.id, points=points, book=book.strip()
+    )
 
 
 def _requirements(homework: Homework) -> str:

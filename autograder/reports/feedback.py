@@ -20,26 +20,41 @@ class _Exercise:
     """The checks of one exercise, as the page shows them.
 
     Attributes:
-        title: In words.
         code: Name of the object that is asked for; empty for written answers.
         checks: Each with its number on the page.
     """
 
-    title: str
     code: str
     checks: tuple[tuple[int, CheckResult], ...]
 
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """The exercises under one heading of the notebook.
+
+    Attributes:
+        title: The heading.
+        exercises: In the notebook's order.
+    """
+
+    title: str
+    exercises: tuple[_Exercise, ...]
+
+    @property
+    def checks(self) -> list[CheckResult]:
+        return [check for exercise in self.exercises for _, check in exercise.checks]
+
     @property
     def score(self) -> float:
-        return sum(check.score for _, check in self.checks)
+        return sum(check.score for check in self.checks)
 
     @property
     def max_score(self) -> float:
-        return sum(check.max_score for _, check in self.checks)
+        return sum(check.max_score for check in self.checks)
 
     @property
     def waiting(self) -> bool:
-        return all(check.status is Status.MANUAL for _, check in self.checks)
+        return all(check.status is Status.MANUAL for check in self.checks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +108,8 @@ def render_feedback(standing: Standing, homework: Homework, *, book_url: str = "
         ValueError: ``book_url`` is no web address, file address or relative path.
     """
     check_book_url(book_url)
-    exercises = _group(standing.result, homework)
-    checks = [pair for exercise in exercises for pair in exercise.checks]
+    parts = _parts(standing.result, homework)
+    checks = [pair for part in parts for exercise in part.exercises for pair in exercise.checks]
     written = {cell.grade_id for cell in homework.checks if cell.kind is CellKind.WRITTEN}
     judged = [pair for pair in checks if pair[1].check not in written]
     open_checks = [pair for pair in judged if pair[1].status is not Status.PASS]
@@ -103,7 +118,8 @@ def render_feedback(standing: Standing, homework: Homework, *, book_url: str = "
         standing=standing,
         result=standing.result,
         homework=homework,
-        exercises=exercises,
+        parts=parts,
+        checks=checks,
         judged=len(judged),
         passed=len(judged) - len(open_checks),
         by_hand=sum(check.max_score for _, check in checks if check.status is Status.MANUAL),
@@ -134,35 +150,36 @@ def check_book_url(book_url: str) -> None:
         raise ValueError(f"book_url is {book_url!r}, a path here: write https://{book_url}")
 
 
-def _group(result: SubmissionResult, homework: Homework) -> list[_Exercise]:
-    """Group the checks by exercise, written answers by themselves, in the notebook's order."""
-    titles = _exercise_titles(homework)
+def _parts(result: SubmissionResult, homework: Homework) -> list[_Part]:
+    """Group the checks by part and exercise, in the notebook's order, written answers apart."""
+    headings = _headings(homework)
     written = {cell.grade_id for cell in homework.checks if cell.kind is CellKind.WRITTEN}
-    groups: dict[str, list[tuple[int, CheckResult]]] = {}
+    parts: dict[str, dict[str, list[tuple[int, CheckResult]]]] = {}
     for number, check in enumerate(result.checks, start=1):
-        key = "" if check.check in written else check.exercise
-        groups.setdefault(key, []).append((number, check))
+        code = "" if check.check in written else check.exercise
+        title = headings.get(code, code) if code else "Written answers"
+        parts.setdefault(title, {}).setdefault(code, []).append((number, check))
     return [
-        _Exercise(
-            title=titles.get(key, key) if key else "Written answers",
-            code=key,
-            checks=tuple(checks),
+        _Part(
+            title=title,
+            exercises=tuple(
+                _Exercise(code=code, checks=tuple(checks)) for code, checks in exercises.items()
+            ),
         )
-        for key, checks in groups.items()
+        for title, exercises in parts.items()
     ]
 
 
-def _exercise_titles(homework: Homework) -> dict[str, str]:
-    """Give each exercise the heading before it, or its own name if another has that already."""
-    titles: dict[str, str] = {}
+def _headings(homework: Homework) -> dict[str, str]:
+    """Give each exercise the heading before it, or its own name if there is none."""
+    headings: dict[str, str] = {}
     heading = ""
     for cell in homework.cells:
         if cell.kind is CellKind.TEXT and cell.title:
             heading = cell.title
         elif cell.kind is CellKind.SOLUTION:
-            taken = heading in titles.values()
-            titles[cell.grade_id] = cell.grade_id if taken else heading or cell.grade_id
-    return titles
+            headings[cell.grade_id] = heading or cell.grade_id
+    return headings
 
 
 def _reading(read: str, headings: Mapping[str, tuple[str, str]], book_url: str) -> _Reading | None:

@@ -143,6 +143,17 @@ def test_the_readme_names_the_homework_and_its_points(made):
     assert text.startswith("# Homework 3: Self-attention\n")
     assert "22 points" in text
     assert "{" not in text
+    assert "*The matrix form*" in text
+    assert "open `index.html` in a browser" in text  # the project names no address of the book
+
+
+def test_the_readme_has_the_address_of_the_book_where_the_project_names_one(tmp_path):
+    fresh_root(tmp_path)
+    with (tmp_path / "pyproject.toml").open("a", encoding="utf-8") as settings:
+        settings.write('\n[project.urls]\nBook = "https://example.org/course/"\n')
+    readme = (release("hw07", tmp_path).folder / "README.md").read_text(encoding="utf-8")
+    assert "the course's book, https://example.org/course." in readme
+    assert "index.html" not in readme
 
 
 def test_requirements_are_pinned_light_and_enough(made):
