@@ -144,6 +144,8 @@ class SubmissionResult:
         seed: Seed of the inputs that were drawn; for the staff alone.
         sandboxed: Whether the student's code ran inside the sandbox.
         error: Why nothing could be graded, in words for the student; else empty.
+        handed_in: When, in UTC and ISO 8601; empty if that is not known.
+        marked_late: Whether the platform that it was handed in to calls it late.
     """
 
     student: str
@@ -156,6 +158,8 @@ class SubmissionResult:
     seed: int = 0
     sandboxed: bool = True
     error: str = ""
+    handed_in: str = ""
+    marked_late: bool = False
 
     @property
     def score(self) -> float:
