@@ -72,8 +72,12 @@ app.command(
     ),
 )(feedback)
 app.command(
-    help="Write report.html and grades.csv again, from the results that grading kept.",
-    epilog=_examples("python -m autograder report hw03 --out out"),
+    help="Write report.html, grades.csv and the table of the course again, from the results that "
+    "grading kept and what was given by hand; with --compare beside another class.",
+    epilog=_examples(
+        "python -m autograder report hw03 --out out",
+        "python -m autograder report hw03 --out out --compare last-year/out",
+    ),
 )(report)
 app.command(
     help="Write the points in the form that another system reads: with those given by hand, if "

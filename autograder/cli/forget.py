@@ -24,9 +24,10 @@ from autograder.gradebook.forgetting import count_rows, remove_rows
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.class_outputs import CHANGES, LOG
 from autograder.reports.grades import inert
+from autograder.reports.similar_code import SIMILAR_PAGE
 from autograder.reports.term import COURSE_PAGE, COURSE_TABLE
 
-_PAGES = ("report.html", COURSE_PAGE)  # about everybody: to be written again
+_PAGES = ("report.html", COURSE_PAGE, SIMILAR_PAGE)  # about everybody: to be written again
 
 
 def forget(
@@ -150,7 +151,8 @@ def _forget_likeness(student: str, out: Path) -> None:
 
 
 def _names_in(flag: Flag, student: str) -> bool:
-    return flag.kind is FlagKind.SIMILAR and bool(_name(student).search(flag.text))
+    likened = flag.kind is FlagKind.SIMILAR and bool(_name(student).search(flag.text))
+    return likened or student in flag.students
 
 
 def _name(student: str) -> re.Pattern[str]:

@@ -49,6 +49,7 @@ def write_everything(
                 write_outputs(
                     standings, graded, stage,
                     changes=changes, book_url=plan.book_url, log_of=plan.out, pages_of=pages,
+                    submitted=plan.out / "nbgrader" / "submitted",
                 )  # fmt: skip
                 if fresh is None:  # while one watches, only what has changed is written
                     everything = all_standings(

@@ -1,8 +1,11 @@
 """python -m autograder feedback, report: pages written again from the results that were kept."""
 
 from pathlib import Path
+from typing import Annotated
 
-from autograder.atomic_write import staging, write_atomically
+import typer
+
+from autograder.atomic_write import staging
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
@@ -15,10 +18,9 @@ from autograder.homework_source.book_headings import with_headings
 from autograder.homework_source.homework import Homework, HomeworkError, resolve_homework
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
-from autograder.reports.class_outputs import write_feedback
+from autograder.reports.class_outputs import write_feedback, write_report
 from autograder.reports.feedback import check_book_url
 from autograder.reports.grades import write_grades
-from autograder.reports.report import render_report
 from autograder.reports.term import write_term
 
 
@@ -65,13 +67,21 @@ def feedback(
 
 
 def report(
-    homework: HomeworkName, out: Graded, db: DatabaseUrl = "", dates: DatesFile = None
+    homework: HomeworkName,
+    out: Graded,
+    compare: Annotated[
+        Path | None,
+        typer.Option(help="Where another class was graded into, last year's, to compare with."),
+    ] = None,
+    db: DatabaseUrl = "",
+    dates: DatesFile = None,
 ) -> None:
     """Write the report and the grades again.
 
     Args:
         homework: Its number, such as ``hw03``, or its id.
         out: Where the class was graded into.
+        compare: Where another class was graded into.
         db: The gradebook's database, for what was given by hand.
         dates: The course's dates; those in the project's folder if None.
 
@@ -84,11 +94,13 @@ def report(
         standings = standings_of(results, out, db_url, course_dates)
         homework_id = resolve_homework(homework, ROOT)
         everything = all_standings(standings, homework_id, out, db_url, course_dates)
+        before = stored_results(homework, compare)[0] if compare else []
         try:
             with staging(out) as stage:
                 write_term(everything, stage, drop_lowest=course_dates.drop_lowest, pages=False)
                 write_grades(standings, stage / "grades.csv")
-                write_atomically(stage / "report.html", render_report(standings, graded))
+                submitted = out / "nbgrader" / "submitted"
+                write_report(standings, graded, stage, submitted=submitted, before=before)
         except OSError as error:
             raise BadInputError(f"{out} can't be written: {error}") from error
     output().print(f"{out / 'report.html'}\n{out / 'grades.csv'}", soft_wrap=True)

@@ -114,12 +114,16 @@ class Flag:
         text: What was seen, in words.
         cell: Label of the cell, as in ``CellFailure``; empty if it is about no cell.
         line: Line in the cell, from 1; 0 if it is about no line.
+        students: All who are nearly the same, if it is about that.
+        cells: The cells in which they are.
     """
 
     kind: FlagKind
     text: str
     cell: str = ""
     line: int = 0
+    students: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
 
     @property
     def where(self) -> str:
@@ -204,7 +208,17 @@ class SubmissionResult:
             CellFailure(**{**failure, "status": Status(failure["status"])})
             for failure in data["cell_failures"]
         )
-        flags = tuple(Flag(**{**flag, "kind": FlagKind(flag["kind"])}) for flag in data["flags"])
+        flags = tuple(
+            Flag(
+                **{
+                    **flag,
+                    "kind": FlagKind(flag["kind"]),
+                    "students": tuple(flag.get("students", ())),
+                    "cells": tuple(flag.get("cells", ())),
+                }
+            )
+            for flag in data["flags"]
+        )
         outputs = tuple(CellOutput(**output) for output in data.get("outputs", ()))
         found = {"checks": checks, "cell_failures": failures, "flags": flags, "outputs": outputs}
         return cls(**{**data, **found})
