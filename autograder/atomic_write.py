@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-_UNFINISHED = ".unfinished-"
+UNFINISHED = ".unfinished-"
+"""How what a killed run may leave begins: the next one removes it."""
 
 
 def _umask() -> int:
@@ -35,7 +36,7 @@ def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) 
     """
     if isinstance(content, str):
         content = content.encode("utf-8", errors="backslashreplace")
-    handle, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -68,12 +69,12 @@ def staging(out: Path) -> Iterator[Path]:
         OSError: A file could not be moved to its place.
     """
     out.mkdir(parents=True, exist_ok=True)
-    for left_over in out.glob(f"{_UNFINISHED}*"):
+    for left_over in out.glob(f"{UNFINISHED}*"):
         if left_over.is_dir():
             shutil.rmtree(left_over)
         else:
             left_over.unlink()
-    stage = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=out))
+    stage = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=out))
     try:
         yield stage
         for source in sorted(path for path in stage.rglob("*") if path.is_file()):

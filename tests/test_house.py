@@ -81,7 +81,7 @@ MAY_IMPORT = {
     "autograder/homework_source": "autograder.sandbox.worker",
     "autograder/judging": f"course_lib {BELOW_JUDGING}",
     "autograder/class_run": f"course_lib {BELOW_JUDGING} autograder.judging",
-    "autograder/marks": "autograder.clean_text autograder.judging",
+    "autograder/marks": "autograder.judging",
     "autograder/gradebook": f"{BELOW_MARKS} autograder.marks",
     "autograder/reports": f"{BELOW_MARKS} autograder.marks",
     "autograder/collecting": "autograder.atomic_write autograder.judging",

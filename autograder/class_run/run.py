@@ -1,6 +1,7 @@
 """Grades a class: notebooks travel by value to Dask workers, results come back as plain data."""
 
 import contextlib
+import dataclasses
 import itertools
 import math
 import queue
@@ -19,7 +20,13 @@ from autograder.class_run.judge_process import JudgeProcess
 from autograder.class_run.judges import Judges
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint
-from autograder.class_run.submissions import UnreadableError, find_submissions, read_notebook
+from autograder.class_run.submissions import (
+    UnreadableError,
+    find_submissions,
+    is_marked_late,
+    read_handed_in,
+    read_notebook,
+)
 from autograder.homework_source.homework import Homework
 from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult, ungraded
 from autograder.sandbox.sandbox import check_sandbox
@@ -118,13 +125,27 @@ def grade_notebooks(
             known = _find_kept(store, student, made_from, options.isolated)
             seed = store.find_seed(student, made_from) if seed is None else seed
         if known:
-            yield known
+            dated = _dated(known, path)
+            if store and dated != known:
+                store.amend(dated)
+            yield dated
         else:
             missing[student] = (path, seed)
-    for result, made_from in _grade_in_parallel(course, missing, options, judges):
+    for found, made_from in _grade_in_parallel(course, missing, options, judges):
+        result = _dated(found, missing[found.student][0])
         if store and made_from:
             store.keep(result, made_from)
         yield result
+
+
+def _dated(result: SubmissionResult, notebook: Path) -> SubmissionResult:
+    """Say when a notebook was handed in."""
+    moment = read_handed_in(notebook.parent)
+    return dataclasses.replace(
+        result,
+        handed_in=moment.isoformat() if moment else "",
+        marked_late=is_marked_late(notebook.parent),
+    )
 
 
 def _find_kept(

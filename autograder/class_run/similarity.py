@@ -165,14 +165,24 @@ def _flags(pairs: Sequence[Similar]) -> dict[str, Flag]:
         for member in joined:
             groups[member.student_a] = groups[member.student_b] = joined
     return {
-        student: Flag(kind=FlagKind.SIMILAR, text=_words(student, group))
+        student: Flag(
+            kind=FlagKind.SIMILAR, text=_words(student, group), students=_names(group),
+            cells=_cells(group),
+        )
         for student, group in groups.items()
-    }
+    }  # fmt: skip
+
+
+def _names(group: Sequence[Similar]) -> tuple[str, ...]:
+    return tuple(sorted({name for pair in group for name in (pair.student_a, pair.student_b)}))
+
+
+def _cells(group: Sequence[Similar]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(cell for pair in group for cell in pair.cells))
 
 
 def _words(student: str, group: Sequence[Similar]) -> str:
-    cells = ", ".join(dict.fromkeys(cell for pair in group for cell in pair.cells))
-    names = sorted({name for pair in group for name in (pair.student_a, pair.student_b)})
+    names, cells = _names(group), ", ".join(_cells(group))
     if len(names) == 2:
         (other,) = set(names) - {student}
         return f"{group[0].share:.0%} the same as {other}: {cells}"

@@ -1,8 +1,17 @@
 """What a class handed in: finds the notebooks in its folder, and reads them."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
+from dateutil import parser, tz
+
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
+
+TIMESTAMP = "timestamp.txt"
+"""Where nbgrader's exchange, and ``collect``, write when a notebook was handed in."""
+MARKED_LATE = "late.txt"
+"""Where ``collect`` writes that a platform, which tells no time, calls it late."""
+_MAX_TIMESTAMP_BYTES = 200
 
 
 class SubmissionsError(ValueError):
@@ -81,3 +90,31 @@ def _why_refused(path: Path) -> str:
             f"{MAX_NOTEBOOK_BYTES >> 20} MiB. Clear the outputs, save, and hand it in again."
         )
     return ""
+
+
+def read_handed_in(folder: Path) -> datetime | None:
+    """Read when a notebook was handed in.
+
+    Args:
+        folder: The student's, with the notebook.
+
+    Returns:
+        The time, in UTC; None if nothing says, or what says it is no time.
+    """
+    path = folder / TIMESTAMP
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > _MAX_TIMESTAMP_BYTES:
+            return None
+        text = path.read_text(encoding="utf-8", errors="replace").strip()
+        moment = parser.parse(text, tzinfos=lambda name, seconds: seconds or tz.gettz(name))
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (OSError, ValueError, OverflowError):
+        return None
+
+
+def is_marked_late(folder: Path) -> bool:
+    """Return whether the platform that a notebook came from calls it late."""
+    try:
+        return (folder / MARKED_LATE).is_file()
+    except OSError:
+        return False

@@ -5,6 +5,7 @@ import typer
 from autograder.cli.collect import collect
 from autograder.cli.doctor import doctor
 from autograder.cli.export import export
+from autograder.cli.forget import forget
 from autograder.cli.grade import grade
 from autograder.cli.regrade import regrade
 from autograder.cli.release import release
@@ -71,20 +72,36 @@ app.command(
     ),
 )(feedback)
 app.command(
-    help="Write report.html and grades.csv again, from the results that grading kept.",
-    epilog=_examples("python -m autograder report hw03 --out out"),
+    help="Write report.html, grades.csv and the table of the course again, from the results that "
+    "grading kept and what was given by hand; with --compare beside another class.",
+    epilog=_examples(
+        "python -m autograder report hw03 --out out",
+        "python -m autograder report hw03 --out out --compare last-year/out",
+    ),
 )(report)
 app.command(
     help="Write the points in the form that another system reads: with those given by hand, if "
-    "there are any in the gradebook. Exit code 1 says that some are still to be given, or that "
+    "there are any in the gradebook, and with what lateness takes off; with --feedback also what "
+    "students are told. Exit code 1 says that some points are still to be given, or that "
     "somebody is left out: for no id there, or because grading was interrupted.",
     epilog=_examples(
         "python -m autograder export hw03 --out out --to canvas --file canvas.csv "
         "--column 'Homework 3 (98765)'",
         "python -m autograder export hw03 --out out --to moodle --file worksheet.csv",
+        "python -m autograder export hw03 --out out --to moodle --file worksheet.csv "
+        "--feedback feedback.zip",
         "python -m autograder export hw03 --out out --to gradescope --file results",
     ),
 )(export)
+app.command(
+    help="Remove a person from everything that grading wrote: results, feedback, the gradebook's "
+    "rows, notebooks, lines of marks.log and of the tables. Says what, and asks. Exit code 1 says "
+    "that the answer was no.",
+    epilog=_examples(
+        "python -m autograder forget lovelaceada_12345 --out out --submissions class",
+        "python -m autograder forget lovelaceada_12345 --out out --yes",
+    ),
+)(forget)
 app.command(
     help="Look at what grading needs on this machine, and say how to mend what is missing. "
     "Exit code 1 says that grading can't run.",

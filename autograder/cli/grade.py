@@ -11,6 +11,7 @@ from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import (
     BookUrl,
     DatabaseUrl,
+    DatesFile,
     Device,
     DeviceChoice,
     HomeworkName,
@@ -68,6 +69,7 @@ def grade(
     ] = False,
     db: DatabaseUrl = "",
     book_url: BookUrl = "",
+    dates: DatesFile = None,
 ) -> None:
     """Grade a class and write what comes of it.
 
@@ -82,7 +84,7 @@ def grade(
         with told_in_one_line():
             raise BadInputError("--watch grades on this machine: --scheduler does not go with it")
     judges = begin_judges(scheduler, sandbox=sandbox, device=device)
-    plan = make_plan(homework, submissions, out, db=db, book_url=book_url)
+    plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates)
     options = make_options(
         make_cluster(
             scheduler, workers, tls_ca, tls_cert, tls_key, trusted_network=trusted_network

@@ -9,6 +9,7 @@ from autograder.cli.bad_input import told_in_one_line
 from autograder.cli.options import Device
 from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
+from autograder.cli.standings import lateness_in
 from autograder.cli.terminal import StepProgress, listed, output
 from autograder.homework_source.homework import HomeworkError
 from autograder.judging.results import SubmissionResult
@@ -65,7 +66,7 @@ def grade_and_record(
 
             def begin() -> None:  # not before grading can begin: nothing is written if it can't
                 recording.enter_context(recorder)
-                write_course_config(plan.out / "nbgrader", ROOT, plan.db_url)
+                write_course_config(plan.out / "nbgrader", ROOT, plan.db_url, plan.dates_file)
 
             results = _grade(plan, options, judges, begin, recorder.record)
     except GradebookError as error:
@@ -88,6 +89,7 @@ def make_recorder(plan: Plan) -> "GradebookRecorder":
         return GradebookRecorder(
             plan.submissions, plan.homework,
             course_folder=plan.out / "nbgrader", db_url=plan.db_url,
+            dates=plan.dates, lateness=lateness_in(plan.out, plan.dates),
         )  # fmt: skip
 
 

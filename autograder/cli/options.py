@@ -69,6 +69,14 @@ DatabaseToTry = Annotated[
     str,
     typer.Option("--db", help=_DATABASE, show_default="what nbgrader_config.py says, else SQLite"),
 ]
+DatesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--dates",
+        help="When homework is due, and what being late costs: TOML.",
+        show_default="dates.toml in the project's folder, if it is there",
+    ),
+]
 BookUrl = Annotated[
     str, typer.Option(help="Address of the book's chapters, for links in the feedback.")
 ]

@@ -9,12 +9,13 @@ from autograder.class_run.regrade import Change
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
-from autograder.cli.standings import standings_of
+from autograder.cli.standings import all_standings, standings_of
 from autograder.cli.terminal import listed, output
 from autograder.homework_source.book_headings import with_headings
 from autograder.judging.results import SubmissionResult
 from autograder.marks.standing import Standing
 from autograder.reports.class_outputs import write_outputs
+from autograder.reports.term import write_term
 
 
 def write_everything(
@@ -40,7 +41,7 @@ def write_everything(
     """
     graded = with_headings(plan.homework, ROOT)
     with told_in_one_line():
-        standings = standings_of(results, plan.out, plan.db_url)
+        standings = standings_of(results, plan.out, plan.db_url, plan.dates)
         fresh = None if pages_of is None else {result.student for result in pages_of}
         pages = [s for s in standings if fresh is None or s.student in fresh]
         try:
@@ -48,7 +49,13 @@ def write_everything(
                 write_outputs(
                     standings, graded, stage,
                     changes=changes, book_url=plan.book_url, log_of=plan.out, pages_of=pages,
+                    submitted=plan.out / "nbgrader" / "submitted",
                 )  # fmt: skip
+                if fresh is None:  # while one watches, only what has changed is written
+                    everything = all_standings(
+                        standings, plan.homework_id, plan.out, plan.db_url, plan.dates
+                    )
+                    write_term(everything, stage, drop_lowest=plan.dates.drop_lowest)
         except OSError as error:
             raise BadInputError(f"{plan.out} can't be written: {error}") from error
     return standings

@@ -10,9 +10,15 @@ from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.options import Device
 from autograder.cli.project import ROOT
-from autograder.homework_source.homework import Homework, HomeworkError, resolve_homework
+from autograder.homework_source.homework import (
+    Homework,
+    HomeworkError,
+    all_homeworks,
+    resolve_homework,
+)
 from autograder.homework_source.nbgrader_settings import SettingsError
 from autograder.homework_source.source import load_homework
+from autograder.marks.dates import DATES_FILE, Dates, DatesError, read_dates
 from autograder.reports.feedback import check_book_url
 
 if TYPE_CHECKING:
@@ -30,6 +36,8 @@ class Plan:
         out: Where to write.
         db_url: The gradebook's database; a file in ``out`` if empty.
         book_url: Address of the folder with the book's chapters; may be empty.
+        dates: When homework is due, and what being late costs.
+        dates_file: Where that was said; None for the project's folder.
     """
 
     homework_id: str
@@ -37,6 +45,8 @@ class Plan:
     out: Path
     db_url: str
     book_url: str
+    dates: Dates
+    dates_file: Path | None = None
 
     @cached_property
     def homework(self) -> Homework:
@@ -49,7 +59,9 @@ class Plan:
         return ResultStore(self.out / "results" / self.homework_id)
 
 
-def make_plan(homework: str, submissions: Path, out: Path, *, db: str, book_url: str) -> Plan:
+def make_plan(
+    homework: str, submissions: Path, out: Path, *, db: str, book_url: str, dates: Path | None
+) -> Plan:
     """Refuse what can't work, before anything is graded or written.
 
     Args:
@@ -58,6 +70,7 @@ def make_plan(homework: str, submissions: Path, out: Path, *, db: str, book_url:
         out: Where to write.
         db: The gradebook's database; a file in ``out`` if empty and nbgrader_config.py names none.
         book_url: Address of the folder with the book's chapters; may be empty.
+        dates: The course's dates; those in the project's folder if None.
 
     Returns:
         The plan.
@@ -72,10 +85,12 @@ def make_plan(homework: str, submissions: Path, out: Path, *, db: str, book_url:
             check_book_url(book_url)
         except ValueError as error:
             raise BadInputError(f"--book-url: {error}") from error
+        course_dates = usable_dates(dates)
         db_url = usable_database(db)
     return Plan(
-        homework_id=homework_id, submissions=submissions, out=out, db_url=db_url, book_url=book_url
-    )
+        homework_id=homework_id, submissions=submissions, out=out, db_url=db_url,
+        book_url=book_url, dates=course_dates, dates_file=dates,
+    )  # fmt: skip
 
 
 def make_cluster(
@@ -186,6 +201,27 @@ def usable_database(db: str) -> str:
         except DatabaseError as error:
             raise BadInputError(f"--db: {error}") from error
     return db_url
+
+
+def usable_dates(file: Path | None) -> Dates:
+    """Read the course's dates.
+
+    Args:
+        file: What was asked for; the one in the project's folder if None.
+
+    Returns:
+        What it says; nothing is due if there is none.
+
+    Raises:
+        BadInputError: It can't be used.
+    """
+    path = file or ROOT / DATES_FILE
+    if file is None and not path.is_file():
+        return Dates()
+    try:
+        return read_dates(path, all_homeworks(ROOT))
+    except DatesError as error:
+        raise BadInputError(str(error)) from error
 
 
 def _check_places(submissions: Path, out: Path) -> None:

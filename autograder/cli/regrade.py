@@ -8,6 +8,7 @@ from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import (
     BookUrl,
     DatabaseUrl,
+    DatesFile,
     Device,
     DeviceChoice,
     Graded,
@@ -42,6 +43,7 @@ def regrade(
     trusted_network: TrustedNetwork = False,
     db: DatabaseUrl = "",
     book_url: BookUrl = "",
+    dates: DatesFile = None,
 ) -> None:
     """Grade a graded class again after a test has changed, and say whose marks changed and why.
 
@@ -56,7 +58,7 @@ def regrade(
     from autograder.class_run.regrade import compare
 
     judges = begin_judges(scheduler, sandbox=sandbox, device=device)
-    plan = make_plan(homework, submissions, out, db=db, book_url=book_url)
+    plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates)
     options = make_options(
         make_cluster(
             scheduler, workers, tls_ca, tls_cert, tls_key, trusted_network=trusted_network

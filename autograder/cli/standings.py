@@ -1,25 +1,85 @@
 """What all commands take for a submission's mark: results joined with what stands beside them."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import typer
+
+from autograder.class_run.result_store import ResultStore
+from autograder.cli.project import ROOT
+from autograder.cli.terminal import listed
 from autograder.gradebook.hand_grades import read_hand_grades
+from autograder.homework_source.homework import all_homeworks
 from autograder.judging.results import SubmissionResult
+from autograder.marks.dates import Dates
+from autograder.marks.lateness import Lateness
 from autograder.marks.standing import Standing, stand
 
 
-def standings_of(results: Sequence[SubmissionResult], out: Path, db_url: str) -> list[Standing]:
-    """Join results with what was given by hand.
+def standings_of(
+    results: Sequence[SubmissionResult], out: Path, db_url: str, dates: Dates
+) -> list[Standing]:
+    """Join results with what was given by hand, and with the course's dates.
 
     Args:
         results: Of one homework.
         out: Where the class was graded into.
         db_url: The gradebook's database; a file in ``out`` if empty.
+        dates: When homework is due, and what being late costs.
 
     Returns:
         How each submission stands, in the order of the results.
     """
     if not results:
         return []
+    if nobody := sorted(dates.extensions.keys() - {result.student for result in results}):
+        words = f"Extensions are given to who is not among the submissions: {listed(nobody)}"
+        typer.echo(f"Warning: {words}", err=True)
+    return _join(results, out, db_url, dates)
+
+
+def _join(
+    results: Sequence[SubmissionResult], out: Path, db_url: str, dates: Dates
+) -> list[Standing]:
     given = read_hand_grades(results[0].homework, out / "nbgrader", db_url)
-    return [stand(result, given.get(result.student)) for result in results]
+    late = lateness_in(out, dates)
+    return [stand(result, given.get(result.student), late(result)) for result in results]
+
+
+def all_standings(
+    standings: Sequence[Standing], homework_id: str, out: Path, db_url: str, dates: Dates
+) -> list[Standing]:
+    """Join the results of all homeworks that are kept.
+
+    Args:
+        standings: Of one homework, joined already.
+        homework_id: That homework's.
+        out: Where the class was graded into.
+        db_url: The gradebook's database; a file in ``out`` if empty.
+        dates: When homework is due, and what being late costs.
+
+    Returns:
+        How each submission of each homework stands.
+    """
+    everything = list(standings)
+    for homework in all_homeworks(ROOT):
+        if homework != homework_id:
+            results = ResultStore(out / "results" / homework).read_all()
+            everything += _join(results, out, db_url, dates) if results else []
+    return everything
+
+
+def lateness_in(out: Path, dates: Dates) -> Callable[[SubmissionResult], Lateness]:
+    """Return what says how late a submission is, by what is kept of the student's others.
+
+    Args:
+        out: Where the class was graded into.
+        dates: When homework is due, and what being late costs.
+    """
+    others: dict[str, list[SubmissionResult]] = defaultdict(list)
+    if dates.grace_days:  # only they depend on other homeworks
+        for homework in dates.due:
+            for result in ResultStore(out / "results" / homework).read_all():
+                others[result.student].append(result)
+    return lambda result: dates.lateness(result, others[result.student])

@@ -14,6 +14,7 @@ from autograder.cli.grading import keep_all, make_recorder, what_was_refused
 from autograder.cli.outputs import write_everything
 from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
+from autograder.cli.standings import lateness_in
 from autograder.cli.terminal import output, print_marks
 from autograder.homework_source.homework import HomeworkError
 from autograder.judging.results import SubmissionResult
@@ -92,13 +93,16 @@ class _Watch:
         graded = grade_notebooks(
             self._course, arrived, self._options, judges=self._judges, store=self._plan.store
         )
+        late = lateness_in(self._plan.out, self._plan.dates)
         fresh = []
         try:
             with make_recorder(self._plan) as recorder:
-                write_course_config(self._plan.out / "nbgrader", ROOT, self._plan.db_url)
+                write_course_config(
+                    self._plan.out / "nbgrader", ROOT, self._plan.db_url, self._plan.dates_file
+                )
                 for result in graded:
                     if result != self._latest.get(result.student):
-                        print_marks(stand(result), output())
+                        print_marks(stand(result, None, late(result)), output())
                     self._latest[result.student] = result
                     fresh.append(result)
                     recorder.record(result)

@@ -17,6 +17,8 @@ from autograder.collecting.lms_names import READERS, Name, Naming, moodle_readin
 from autograder.collecting.roster import Roster
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 
+# What these give away bears the time when it was downloaded, or cloned.
+_TELL_NO_TIME = (Naming.CANVAS, Naming.CLASSROOM)
 # What one student's name or folder can be the reason of; the others can be collected.
 _OF_ONE_NAME = (
     errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ENOTDIR, errno.EISDIR, errno.EEXIST,
@@ -113,7 +115,7 @@ def collect(
         on_start(len(people))
         target.mkdir(parents=True, exist_ok=True)
         for attempts in people.values():
-            lines.append(_take(attempts, homework_id, target, force=force))
+            lines.append(_take(attempts, homework_id, target, naming, force=force))
             on_student(attempts[0].student)
     seen = {line.student for line in lines}
     absent = [person.student for person in roster.people if person.student not in seen]
@@ -217,7 +219,9 @@ def _records(
     return {}
 
 
-def _take(attempts: Sequence[Attempt], homework_id: str, target: Path, *, force: bool) -> Line:
+def _take(
+    attempts: Sequence[Attempt], homework_id: str, target: Path, naming: Naming, *, force: bool
+) -> Line:
     student = attempts[0].student
     try:
         chosen = choose(attempts, homework_id)
@@ -230,6 +234,8 @@ def _take(attempts: Sequence[Attempt], homework_id: str, target: Path, *, force:
     path = target / student / homework_id / f"{homework_id}.ipynb"
     try:
         outcome, remark = _put(path, data, chosen.file, force=force)
+        if outcome is not Outcome.KEPT:
+            _put_time(path.parent, chosen, naming)
     except OSError as error:
         if error.errno not in _OF_ONE_NAME:
             raise
@@ -262,10 +268,20 @@ def _put(path: Path, data: bytes, file: HandedIn, *, force: bool) -> tuple[Outco
             return Outcome.KEPT, "the one that is there is newer: --force replaces it"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, data)
-    timestamp = path.with_name("timestamp.txt")
-    timestamp.unlink(missing_ok=True)
     if file.modified:
         os.utime(path, (file.modified.timestamp(), file.modified.timestamp()))
-        # where nbgrader reads it, for its own late penalties
-        write_atomically(timestamp, f"{file.modified:%Y-%m-%d %H:%M:%S.%f} UTC\n")
     return (Outcome.REPLACED if there else Outcome.COLLECTED), ""
+
+
+def _put_time(folder: Path, chosen: Attempt, naming: Naming) -> None:
+    """Write when a notebook was handed in, where nbgrader reads it too, or that it was late."""
+    timestamp, late = folder / "timestamp.txt", folder / "late.txt"
+    moment = None if naming in _TELL_NO_TIME else chosen.file.modified
+    for path, text in (
+        (timestamp, f"{moment:%Y-%m-%d %H:%M:%S.%f} UTC\n" if moment else ""),
+        (late, f"Marked as late by {naming.value}.\n" if chosen.name.late else ""),
+    ):
+        if text:
+            write_atomically(path, text)
+        else:
+            path.unlink(missing_ok=True)

@@ -17,12 +17,16 @@ c = get_config()  # noqa: F821 -- nbgrader defines it
 configure(c)
 c.TrustedJudge = project_settings(Path(root)).TrustedJudge  # the limits that grading has
 c.TrustedJudge.root = root
+c.DatedPenalties.root = root
+c.DatedPenalties.dates = {dates!r}
 c.CourseDirectory.root = {folder!r}
 c.CourseDirectory.db_url = {db_url!r}
 """
 
 
-def write_course_config(course_folder: Path, root: Path, db_url: str = "") -> None:
+def write_course_config(
+    course_folder: Path, root: Path, db_url: str = "", dates: Path | None = None
+) -> None:
     """Write the configuration, unless somebody has taken it over.
 
     Args:
@@ -30,6 +34,7 @@ def write_course_config(course_folder: Path, root: Path, db_url: str = "") -> No
         root: The project's folder.
         db_url: The gradebook's database; a file in the course folder if empty. A password in it
             is not written down: PostgreSQL reads ``~/.pgpass``.
+        dates: The course's dates; those in the project's folder if None.
 
     Raises:
         OSError: It can't be written.
@@ -40,6 +45,7 @@ def write_course_config(course_folder: Path, root: Path, db_url: str = "") -> No
     text = _TEXT.format(
         header=_HEADER,
         root=str(root.resolve()),
+        dates=str(dates.resolve()) if dates else "",
         folder=str(course_folder.resolve()),
         db_url=without_password(gradebook_url(course_folder, db_url)),
     )

@@ -17,10 +17,10 @@ from typing import TypeVar
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
-from nbgrader.utils import parse_utc
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from autograder.atomic_write import write_atomically
+from autograder.class_run.submissions import TIMESTAMP, read_handed_in
 from autograder.gradebook.database import gradebook_url
 from autograder.gradebook.graded_notebook import (
     restore_instructors_cells,
@@ -31,11 +31,12 @@ from autograder.gradebook.rows import Autograded, GradebookRows
 from autograder.homework_source.generated_assignment import generate_assignment
 from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.judging.results import SubmissionResult
+from autograder.marks.dates import Dates, in_utc
+from autograder.marks.lateness import Lateness
 
 _PATIENCE_SECONDS = 60.0  # how long a database may be locked or away
 _MOST_WAITING = 64  # results; whoever brings more waits, so that memory stays flat
 _MOST_TOGETHER = 32  # results in one transaction
-_MAX_TIMESTAMP_BYTES = 200
 _PAUSE_SECONDS = 0.5  # between two tries
 
 _T = TypeVar("_T")
@@ -71,6 +72,8 @@ class GradebookRecorder:
         course_folder: nbgrader's course folder; made if it is not there.
         db_url: SQLAlchemy address of the database, such as ``postgresql://host/gradebook``;
             ``gradebook.db`` in the course folder if empty.
+        dates: When homework is due, for nbgrader's pages.
+        lateness: Says how late a submission is, for nbgrader's late penalties.
         on_recorded: Called in that thread with the id of each student who was recorded.
 
     Raises:
@@ -85,12 +88,16 @@ class GradebookRecorder:
         *,
         course_folder: Path,
         db_url: str = "",
+        dates: Dates | None = None,
+        lateness: Callable[[SubmissionResult], Lateness] = lambda result: Lateness(),
         on_recorded: Callable[[str], None] = lambda student: None,
     ) -> None:
         self._submissions = submissions.resolve()
         self._homework = homework
         self._course = course_folder.resolve()
         self._db_url = gradebook_url(self._course, db_url)
+        self._dates = dates or Dates()
+        self._lateness = lateness
         self._on_recorded = on_recorded
         self._refused: dict[str, str] = {}
         self._room = threading.BoundedSemaphore(_MOST_WAITING)
@@ -135,7 +142,11 @@ class GradebookRecorder:
                 lambda: generate_assignment(self._homework, self._course, self._db_url)
             )
             self._rows = self._patiently(
-                lambda: GradebookRows(Gradebook(self._db_url), self._homework.id)
+                lambda: GradebookRows(
+                    Gradebook(self._db_url),
+                    self._homework.id,
+                    self._dates.due.get(self._homework.id),
+                )
             )
             self._released = nbformat.read(released, as_version=4)
         except HomeworkError as error:
@@ -188,13 +199,18 @@ class GradebookRecorder:
         submitted = nbformat.writes(notebook) + "\n"
         restore_instructors_cells(notebook, self._rows.sources)
         write_outcomes(notebook, result, self._homework)
-        timestamp = _read_timestamp(handed_in)
+        moment = read_handed_in(handed_in)
+        due = self._dates.due.get(self._homework.id)
+        extended = self._dates.due_for(student, self._homework.id)
         autograded = Autograded(
             student=student,
             notebook=notebook,
-            timestamp=parse_utc(timestamp) if timestamp else None,
+            timestamp=in_utc(moment) if moment else None,
+            extension=extended - due if due and extended and extended != due else None,
+            penalty=self._lateness(result).share * result.max_score or None,
             unchanged=_same_answers(self._place("submitted", student) / name, notebook),
         )
+        timestamp = (handed_in / TIMESTAMP).read_text(encoding="utf-8").strip() if moment else ""
         return _Ready(autograded=autograded, submitted=submitted, timestamp=timestamp)
 
     def _write(self, class_part: Sequence[_Ready]) -> None:
@@ -212,7 +228,7 @@ class GradebookRecorder:
         autograded = nbformat.writes(ready.autograded.notebook) + "\n"
         files = {copy / name: ready.submitted, graded / name: autograded}
         if ready.timestamp:
-            files |= {folder / "timestamp.txt": ready.timestamp for folder in (copy, graded)}
+            files |= {folder / TIMESTAMP: ready.timestamp for folder in (copy, graded)}
         for path, text in files.items():
             if not _reads(path, text):
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -237,19 +253,6 @@ class GradebookRecorder:
             else:
                 self._away_since = None
                 return done
-
-
-def _read_timestamp(folder: Path) -> str:
-    """Return when a notebook was handed in, as the collection wrote it; empty if nothing says."""
-    path = folder / "timestamp.txt"
-    if not path.is_file() or path.is_symlink() or path.stat().st_size > _MAX_TIMESTAMP_BYTES:
-        return ""
-    text = path.read_text(encoding="utf-8", errors="replace").strip()
-    try:
-        parse_utc(text)
-    except (ValueError, OverflowError):
-        return ""
-    return text
 
 
 def _reads(path: Path, text: str) -> bool:

@@ -24,6 +24,7 @@ from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solut
 from sqlalchemy.orm import selectinload
 
 from autograder.gradebook.hand_grades import NO_RESPONSE
+from autograder.marks.dates import in_utc
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,9 @@ class Autograded:
     Attributes:
         student: The student's id.
         notebook: With outputs in its test cells.
-        timestamp: When it was handed in; None if that is not known.
+        timestamp: When it was handed in, in UTC; None if that is not known.
+        extension: How much later than for others it is due; None if it is not.
+        penalty: Points that lateness takes off; None if none.
         unchanged: The student handed in nothing new since it was last written: an answer that was
             graded by hand need not be looked at again.
     """
@@ -41,6 +44,8 @@ class Autograded:
     student: str
     notebook: NotebookNode
     timestamp: datetime.datetime | None = None
+    extension: datetime.timedelta | None = None
+    penalty: float | None = None
     unchanged: bool = False
 
 
@@ -50,9 +55,12 @@ class GradebookRows:
     Args:
         gradebook: An open gradebook that knows the homework; owned from now on.
         homework_id: Such as ``hw03-self-attention``.
+        due: When it is due; None leaves what the gradebook says.
     """
 
-    def __init__(self, gradebook: Gradebook, homework_id: str) -> None:
+    def __init__(
+        self, gradebook: Gradebook, homework_id: str, due: datetime.datetime | None = None
+    ) -> None:
         self._gradebook = gradebook
         self._session = gradebook.db
         notebook = gradebook.find_notebook(homework_id, homework_id)
@@ -66,6 +74,9 @@ class GradebookRows:
         self._answered = {cell.id: cell.name for cell in notebook.solution_cells} | tasks
         self._notebook_id = notebook.id
         self._assignment_id = notebook.assignment_id
+        if due:
+            notebook.assignment.duedate = in_utc(due)
+            self._session.commit()
         self._session.rollback()
         self._session.expunge_all()
 
@@ -100,23 +111,25 @@ class GradebookRows:
             for cell in cells
             if is_solution(cell) or is_task(cell)
         }
-        found = self._find(autograded.student, autograded.timestamp)
+        found = self._find(autograded)
         if found is None:
-            self._insert(autograded.student, autograded.timestamp, scores, comments)
+            self._insert(autograded, scores, comments)
         else:
-            self._update(found, scores, comments, autograded.unchanged)
+            self._update(found, autograded, scores, comments)
 
     def close(self) -> None:
         """Let the database go."""
         self._gradebook.close()
 
-    def _find(self, student: str, timestamp: datetime.datetime | None) -> SubmittedNotebook | None:
-        wanted = {"student_id": student, "assignment_id": self._assignment_id}
+    def _find(self, autograded: Autograded) -> SubmittedNotebook | None:
+        wanted = {"student_id": autograded.student, "assignment_id": self._assignment_id}
         found = self._session.query(SubmittedAssignment).filter_by(**wanted).one_or_none()
         if found is None:
             return None
-        if timestamp is not None:
-            found.timestamp = timestamp
+        if autograded.timestamp is not None:
+            found.timestamp = autograded.timestamp
+        if autograded.extension is not None:
+            found.extension = autograded.extension
         load = (selectinload(SubmittedNotebook.grades), selectinload(SubmittedNotebook.comments))
         return (
             self._session.query(SubmittedNotebook)
@@ -127,8 +140,7 @@ class GradebookRows:
 
     def _insert(
         self,
-        student: str,
-        timestamp: datetime.datetime | None,
+        autograded: Autograded,
         scores: dict[str, float | None],
         comments: dict[str, str | None],
     ) -> None:
@@ -137,13 +149,16 @@ class GradebookRows:
         def insert(table: type[Base], rows: list[dict[str, Any]]) -> None:
             self._session.execute(table.__table__.insert(), rows)
 
+        student = autograded.student
         if self._session.get(Student, student) is None:
             self._session.add(Student(id=student))
             self._session.flush()
         submission, notebook = new_uuid(), new_uuid()
         place = {"assignment_id": self._assignment_id, "student_id": student}
-        insert(SubmittedAssignment, [{"id": submission, "timestamp": timestamp, **place}])
+        dates = {"timestamp": autograded.timestamp, "extension": autograded.extension}
+        insert(SubmittedAssignment, [{"id": submission, **dates, **place}])
         place = {"assignment_id": submission, "notebook_id": self._notebook_id}
+        place["late_submission_penalty"] = autograded.penalty
         insert(SubmittedNotebook, [{"id": notebook, **place}])
         grades = [
             {
@@ -166,17 +181,17 @@ class GradebookRows:
     def _update(
         self,
         submitted: SubmittedNotebook,
+        autograded: Autograded,
         scores: dict[str, float | None],
         comments: dict[str, str | None],
-        unchanged: bool,
     ) -> None:
         """Change the rows of a student who was recorded before, but for what is the TA's."""
-        submitted.late_submission_penalty = None
+        submitted.late_submission_penalty = autograded.penalty
         for grade in submitted.grades:
             name = self._graded[grade.cell_id]
             if name not in scores:
                 continue
-            if not unchanged or grade.auto_score != scores[name]:
+            if not autograded.unchanged or grade.auto_score != scores[name]:
                 grade.needs_manual_grade = grade.manual_score is not None or scores[name] is None
             grade.auto_score = scores[name]
         for comment in submitted.comments:

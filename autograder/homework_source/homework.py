@@ -79,6 +79,15 @@ class Homework:
         return tuple(c for c in self.cells if c.kind in (CellKind.TEST, CellKind.WRITTEN))
 
 
+def all_homeworks(root: Path) -> list[str]:
+    """Return the ids of the homeworks that there are, sorted.
+
+    Args:
+        root: The project's folder, which holds ``solutions``.
+    """
+    return sorted(path.stem for path in (root / "solutions").glob("hw[0-9][0-9]-*.py"))
+
+
 def resolve_homework(name: str, root: Path) -> str:
     """Find the homework that a short name stands for.
 
@@ -92,7 +101,7 @@ def resolve_homework(name: str, root: Path) -> str:
     Raises:
         HomeworkError: No homework, or more than one, has that name; the message lists the known.
     """
-    known = sorted(path.stem for path in (root / "solutions").glob("hw[0-9][0-9]-*.py"))
+    known = all_homeworks(root)
     found = [homework for homework in known if name in (homework, homework.split("-")[0])]
     if len(found) != 1:
         problem = f"{name!r} stands for several homeworks" if found else f"no homework {name!r}"

@@ -30,6 +30,7 @@ def configure(c: Config) -> None:
         "nbgrader.preprocessors.AssignLatePenalties",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
+    c.AssignLatePenalties.plugin_class = "autograder.gradebook.late_penalties.DatedPenalties"
     # Without one nbgrader writes no row for the course, and PostgreSQL, unlike SQLite, then refuses
     # the assignment that names it. This is the name that nbgrader's own Gradebook falls back to.
     c.CourseDirectory.course_id = "default_course"

@@ -115,12 +115,16 @@ class Flag:
         text: What was seen, in words.
         cell: Label of the cell, as in ``CellFailure``; empty if it is about no cell.
         line: Line in the cell, from 1; 0 if it is about no line.
+        students: All who are nearly the same, if it is about that.
+        cells: The cells in which they are.
     """
 
     kind: FlagKind
     text: str
     cell: str = ""
     line: int = 0
+    students: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
 
     @property
     def where(self) -> str:
@@ -169,6 +173,8 @@ class SubmissionResult:
         seed: Seed of the inputs that were drawn; for the staff alone.
         sandboxed: Whether the student's code ran inside the sandbox.
         error: Why nothing could be graded, in words for the student; else empty.
+        handed_in: When, in UTC and ISO 8601; empty if that is not known.
+        marked_late: Whether the platform that it was handed in to calls it late.
     """
 
     student: str
@@ -181,6 +187,8 @@ class SubmissionResult:
     seed: int = 0
     sandboxed: bool = True
     error: str = ""
+    handed_in: str = ""
+    marked_late: bool = False
 
     @property
     def score(self) -> float:
@@ -225,7 +233,17 @@ class SubmissionResult:
             CellFailure(**{**failure, "status": Status(failure["status"])})
             for failure in data["cell_failures"]
         )
-        flags = tuple(Flag(**{**flag, "kind": FlagKind(flag["kind"])}) for flag in data["flags"])
+        flags = tuple(
+            Flag(
+                **{
+                    **flag,
+                    "kind": FlagKind(flag["kind"]),
+                    "students": tuple(flag.get("students", ())),
+                    "cells": tuple(flag.get("cells", ())),
+                }
+            )
+            for flag in data["flags"]
+        )
         outputs = tuple(CellOutput(**output) for output in data.get("outputs", ()))
         found = {"checks": checks, "cell_failures": failures, "flags": flags, "outputs": outputs}
         return cls(**{**data, **found})

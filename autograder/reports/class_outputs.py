@@ -10,11 +10,13 @@ from pathlib import Path
 from autograder.atomic_write import write_atomically
 from autograder.class_run.regrade import Change
 from autograder.homework_source.homework import Homework
+from autograder.judging.results import SubmissionResult
 from autograder.marks.standing import Standing
 from autograder.reports.feedback import feedback_path, render_feedback
 from autograder.reports.grades import inert, write_grades
 from autograder.reports.mark_log import write_marks
 from autograder.reports.report import render_report
+from autograder.reports.similar_code import SIMILAR_PAGE, render_similar
 
 LOG = "marks.log"
 CHANGES = "changes.csv"
@@ -28,6 +30,7 @@ def write_outputs(
     changes: Sequence[Change] | None = None,
     book_url: str = "",
     log_of: Path | None = None,
+    submitted: Path | None = None,
     pages_of: Sequence[Standing] | None = None,
 ) -> None:
     """Write all of it.
@@ -40,6 +43,7 @@ def write_outputs(
             there are none; None unless this is a regrade.
         book_url: Address of the folder with the book's chapters; may be empty.
         log_of: Folder with the log that this grading goes on with; a new one if None.
+        submitted: nbgrader's folder of submitted notebooks, for code side by side; none if None.
         pages_of: Those whose feedback is written; all of them if None.
 
     Raises:
@@ -48,13 +52,41 @@ def write_outputs(
     pages = standings if pages_of is None else pages_of
     write_feedback(pages, homework, folder, book_url=book_url)
     write_grades(standings, folder / "grades.csv")
-    page = render_report(standings, homework, changes=changes or ())
-    write_atomically(folder / "report.html", page)
+    write_report(standings, homework, folder, submitted=submitted, changes=changes or ())
     if changes is not None:
         _write_changes(changes, folder / CHANGES)
     if log_of and (log_of / LOG).exists():
         shutil.copyfile(log_of / LOG, folder / LOG)
     write_marks(standings, folder / LOG, now=datetime.now(UTC))
+
+
+def write_report(
+    standings: Sequence[Standing],
+    homework: Homework,
+    folder: Path,
+    *,
+    submitted: Path | None = None,
+    changes: Sequence[Change] = (),
+    before: Sequence[SubmissionResult] = (),
+) -> None:
+    """Write the page about a class, and the one with code that is nearly the same, if any is.
+
+    Args:
+        standings: The class; at least one.
+        homework: The homework that was graded.
+        folder: Where to.
+        submitted: nbgrader's folder of submitted notebooks, for code side by side; none if None.
+        changes: Marks that are other than an earlier grading's.
+        before: Another class's results, to compare with.
+
+    Raises:
+        OSError: A page could not be written.
+    """
+    page = render_report(standings, homework, changes=changes, before=before)
+    write_atomically(folder / "report.html", page)
+    results = [standing.result for standing in standings]
+    if submitted and (page := render_similar(results, submitted)):
+        write_atomically(folder / SIMILAR_PAGE, page)
 
 
 def write_feedback(

@@ -2,12 +2,14 @@
 
 import csv
 import io
+import json
 import re
-from collections.abc import Iterable, Sequence
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.clean_text import clean_text
+from autograder.clean_text import clean_text, one_line
 from autograder.judging import second_try
 from autograder.judging.results import CheckResult, Status
 from autograder.marks.standing import Standing
@@ -194,6 +196,59 @@ def comment_of(standing: Standing) -> str:
     titles = {check.check: check.title for check in standing.result.checks}
     said = (f"{titles.get(name) or name}: {words}" for name, words in standing.comments.items())
     return clean_text("\n".join(filter(None, (standing.lateness.words, *said))))
+
+
+def moodle_feedback(marks: Iterable[Mark], pages: Mapping[str, bytes], name: str) -> bytes:
+    """Pack students' pages as Moodle's "Upload multiple feedback files in a zip" takes them.
+
+    Args:
+        marks: A mark a student. ``lms_id`` is the number of Moodle's "Participant 123456".
+        pages: Student to feedback page.
+        name: Of the file that each student gets.
+
+    Returns:
+        A zip with a folder for each student, ``Ada Lovelace_123456_assignfeedback_file_``: Moodle
+        reads whose it is between the first two underscores, so a name holds none.
+    """
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for mark in marks:
+            person = re.sub(r"[\W_]+", " ", mark.name or mark.student).strip() or "Student"
+            folder = f"{person}_{mark.lms_id}_assignfeedback_file_"
+            archive.writestr(zipfile.ZipInfo(f"{folder}/{name}"), pages[mark.student])
+    return packed.getvalue()
+
+
+def canvas_feedback(marks: Iterable[Mark], texts: Mapping[str, str]) -> str:
+    """Write comments as Canvas's API takes them: its gradebook's CSV has no room for any.
+
+    Args:
+        marks: A mark a student. ``lms_id`` is Canvas's number of the student.
+        texts: Student to what the comment says.
+
+    Returns:
+        JSON for ``POST .../assignments/:id/submissions/update_grades``.
+    """
+    grades = {
+        mark.lms_id: {"posted_grade": _points(mark.score), "text_comment": texts[mark.student]}
+        for mark in marks
+    }
+    return json.dumps({"grade_data": grades}, indent=2, ensure_ascii=False)
+
+
+def feedback_in_words(standing: Standing) -> str:
+    """Put a submission's feedback in a few lines of text, where no page can be given.
+
+    Args:
+        standing: The submission, and how it stands.
+    """
+    lines = [f"{format_points(standing.score)} of {format_points(standing.max_score)} points"]
+    for number, check in enumerate(standing.result.checks, 1):
+        if check.status in (Status.PASS, Status.MANUAL) or check.check in standing.by_hand:
+            continue
+        said = check.hint or check.message or STATUS_WORDS[check.status].fallback
+        lines.append(f"{number}. {check.title or check.check}: {one_line(said, 300)}")
+    return clean_text("\n".join(filter(None, (*lines, comment_of(standing)))), 8000)
 
 
 def _in_words(mark: Mark) -> str:

@@ -90,7 +90,9 @@ def feedback_path(result: SubmissionResult) -> PurePosixPath:
     return PurePosixPath("feedback", result.student, f"{result.homework}.html")
 
 
-def render_feedback(standing: Standing, homework: Homework, *, book_url: str = "") -> str:
+def render_feedback(
+    standing: Standing, homework: Homework, *, book_url: str = "", alone: bool = False
+) -> str:
     """Make the feedback page of one submission.
 
     Nothing that is the staff's (flags, seed, hidden source) goes into it.
@@ -100,6 +102,7 @@ def render_feedback(standing: Standing, homework: Homework, *, book_url: str = "
         homework: The homework, for its title and the headings of its exercises.
         book_url: Address of the folder that holds the book's chapters; if it is empty, chapters
             are named but not linked.
+        alone: The page is given away by itself, not beside those on other homeworks.
 
     Returns:
         A self-contained HTML page.
@@ -116,6 +119,7 @@ def render_feedback(standing: Standing, homework: Homework, *, book_url: str = "
     return render_page(
         "feedback.html",
         standing=standing,
+        alone=alone,
         result=standing.result,
         homework=homework,
         parts=parts,

@@ -5,7 +5,7 @@ import math
 import os
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -15,6 +15,7 @@ from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import CheckResult, Flag, FlagKind, Status, SubmissionResult
 from autograder.marks.standing import Standing
 from autograder.reports.feedback import feedback_path
+from autograder.reports.item_statistics import ItemStatistics, item_statistics
 from autograder.reports.pages import render_page
 from autograder.reports.status_words import STATUS_WORDS, format_points
 
@@ -50,6 +51,8 @@ class _CheckRow:
         counts: Submissions by status, for the statuses that are no pass.
         failed: Submissions that did not pass.
         total: Submissions that were judged on it.
+        items: Its difficulty and discrimination.
+        before: Its difficulty for the class that is compared with; None if there is none.
     """
 
     check: str
@@ -57,6 +60,8 @@ class _CheckRow:
     counts: dict[Status, int]
     failed: int
     total: int
+    items: ItemStatistics
+    before: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +134,11 @@ class _Row:
 
 
 def render_report(
-    standings: Sequence[Standing], homework: Homework, *, changes: Sequence[Change] = ()
+    standings: Sequence[Standing],
+    homework: Homework,
+    *,
+    changes: Sequence[Change] = (),
+    before: Sequence[SubmissionResult] = (),
 ) -> str:
     """Make the page about a class.
 
@@ -137,6 +146,7 @@ def render_report(
         standings: All submissions of one homework; at least one.
         homework: The homework, for its title and the order of its checks.
         changes: Marks that are other than an earlier grading's.
+        before: Another class's results of this homework, last year's, say, to compare with.
 
     Returns:
         A self-contained HTML page; its links to feedback pages hold from the folder that
@@ -163,7 +173,8 @@ def render_report(
     else:
         scores, top = [standing.score for standing in present], max(r.max_score for r in results)
     times = [result.seconds for result in results]
-    checks = _check_rows(answered, homework, tests)
+    earlier = [result for result in before if not result.is_blank]
+    checks = _check_rows(answered, homework, tests, item_statistics(earlier, tests))
     mistakes = _mistakes(answered, tests)
     return render_page(
         "report.html",
@@ -181,6 +192,7 @@ def render_report(
         blank=sum("blank" in row.groups for row in rows),
         flagged=sum(bool(row.result.flags) for row in rows),
         flag_groups=_flag_groups(rows),
+        similar=any(flag.students for result in results for flag in result.flags),
         flag_words=_FLAG_WORDS,
         flag_counts=_flag_counts(results),
         open_rows=[row for row in rows if not row.result.sandboxed],
@@ -188,6 +200,9 @@ def render_report(
         changed=len({change.student for change in changes}),
         histogram=_histogram(scores, top),
         checks=checks,
+        compared=len(earlier),
+        judged_mean=_mean_share(answered, tests),
+        earlier_mean=_mean_share(earlier, tests),
         statuses=[s for s in Status if any(row.counts.get(s) for row in checks)],
         mistakes=mistakes[:_MAX_MISTAKES],
         more_mistakes=max(0, len(mistakes) - _MAX_MISTAKES),
@@ -196,6 +211,12 @@ def render_report(
         total_time=sum(times),
         slowest=sorted(rows, key=lambda row: -row.result.seconds)[:3],
     )
+
+
+def _mean_share(results: Sequence[SubmissionResult], tests: set[str]) -> float:
+    """Return the mean share of the judge's points, which two classes can be compared by."""
+    top = _judged_max(results, tests) if results else 0.0
+    return statistics.fmean(_judged_score(r, tests) for r in results) / top if top else 0.0
 
 
 def _judged_score(result: SubmissionResult, tests: set[str]) -> float:
@@ -249,7 +270,10 @@ def _row(standing: Standing, tests: set[str]) -> _Row:
 
 
 def _check_rows(
-    results: Sequence[SubmissionResult], homework: Homework, tests: set[str]
+    results: Sequence[SubmissionResult],
+    homework: Homework,
+    tests: set[str],
+    before: Mapping[str, ItemStatistics],
 ) -> list[_CheckRow]:
     """Sort the checks by how many did not pass them."""
     found: dict[str, list[CheckResult]] = {
@@ -260,6 +284,7 @@ def _check_rows(
             if check.check in tests:
                 found[check.check].append(check)
     rows = []
+    items = item_statistics(results, tests)
     for name, judged in found.items():
         if not judged:
             continue
@@ -271,6 +296,8 @@ def _check_rows(
                 counts={status: counts[status] for status in Status if counts[status]},
                 failed=counts.total(),
                 total=len(judged),
+                items=items[name],
+                before=before[name].difficulty if name in before else None,
             )
         )
     return sorted(rows, key=lambda row: -row.failed / row.total)

@@ -144,7 +144,17 @@ def test_an_option_out_of_range_is_refused(submissions, tmp_path, wrong):
     assert not (tmp_path / "out").exists()
 
 
-COMMANDS = ["collect", "doctor", "export", "feedback", "grade", "regrade", "release", "report"]
+COMMANDS = [
+    "collect",
+    "doctor",
+    "export",
+    "feedback",
+    "forget",
+    "grade",
+    "regrade",
+    "release",
+    "report",
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

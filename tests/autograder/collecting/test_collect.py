@@ -10,6 +10,7 @@ import pytest
 from nbgrader.utils import parse_utc
 from typer.testing import CliRunner
 
+from autograder.class_run.submissions import is_marked_late, read_handed_in
 from autograder.cli.app import app
 from autograder.collecting import collect as collecting
 from autograder.collecting.collect import Outcome, collect
@@ -68,7 +69,11 @@ def into(tmp_path) -> Path:
 def collected(into: Path) -> dict[str, str]:
     """Student to text of the notebook that is there; there is nothing else."""
     found = {p.relative_to(into): p for p in into.rglob("*") if not p.is_dir()}
-    assert {p.parts[1:] for p in found} <= {(HW, f"{HW}.ipynb"), (HW, "timestamp.txt")}
+    assert {p.parts[1:] for p in found} <= {
+        (HW, f"{HW}.ipynb"),
+        (HW, "timestamp.txt"),
+        (HW, "late.txt"),
+    }
     return {p.parts[0]: f.read_text() for p, f in found.items() if p.suffix == ".ipynb"}
 
 
@@ -90,6 +95,13 @@ def test_canvas(tmp_path, into):
     told = outcomes(collection)
     assert told["lovelaceada_12345"] == (Outcome.COLLECTED, "the newest of 2 notebooks")
     assert told["hopper_777"][1] == "1 other files stay where they are; late"
+    # Canvas's zip bears the time when it was made: it makes nobody late, and nobody in time
+    assert not list(into.rglob("timestamp.txt"))
+    assert [path.parts[-3] for path in into.rglob("late.txt")] == ["hopper_777"]
+    assert is_marked_late(into / "hopper_777" / HW)
+    in_time = make_zip(tmp_path / "in-time.zip", {f"hopper_777_70003_{HW}-3.ipynb": "x"})
+    collect(in_time, HW, into, force=True)
+    assert not is_marked_late(into / "hopper_777" / HW)
     assert told["noether_42"] == (Outcome.PROBLEM, "no notebook of this homework, only photo.jpg")
     assert not collection.complete
 
@@ -134,6 +146,7 @@ def test_gradescope(tmp_path, into, root):
     folder = into / "bo@example.org" / HW
     moment = datetime.fromtimestamp((folder / f"{HW}.ipynb").stat().st_mtime, UTC)
     assert f"{moment:%m-%d %H:%M}" == "09-08 18:16"
+    assert f"{read_handed_in(folder):%m-%d %H:%M %Z}" == "09-08 18:16 UTC"
     assert parse_utc((folder / "timestamp.txt").read_text().strip()) == datetime(
         2026, 9, 8, 18, 16, 24, 126490
     )

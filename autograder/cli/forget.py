@@ -1,0 +1,168 @@
+"""python -m autograder forget: a person is taken out of everything that grading wrote."""
+
+import csv
+import dataclasses
+import io
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from sqlalchemy.exc import SQLAlchemyError
+
+from autograder.atomic_write import UNFINISHED, write_atomically
+from autograder.class_run.result_store import ResultStore
+from autograder.clean_text import one_line
+from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.one_at_a_time import alone_in
+from autograder.cli.options import DatabaseUrl, Graded
+from autograder.cli.plan import usable_database
+from autograder.cli.terminal import output
+from autograder.gradebook.forgetting import count_rows, remove_rows
+from autograder.judging.results import Flag, FlagKind
+from autograder.reports.class_outputs import CHANGES, LOG
+from autograder.reports.grades import inert
+from autograder.reports.similar_code import SIMILAR_PAGE
+from autograder.reports.term import COURSE_PAGE, COURSE_TABLE
+
+_PAGES = ("report.html", COURSE_PAGE, SIMILAR_PAGE)  # about everybody: to be written again
+
+
+def forget(
+    student: Annotated[str, typer.Argument(help="The student's id, as in grades.csv.")],
+    out: Graded,
+    submissions: Annotated[
+        Path | None,
+        typer.Option(help="The folder of the class, to remove the student's there too."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
+    db: DatabaseUrl = "",
+) -> None:
+    """Remove a person from everything that grading wrote.
+
+    Args:
+        student: The student's id.
+        out: Where the class was graded into.
+        submissions: The class's folder, if what was handed in is to be removed as well.
+        yes: Whether not to ask.
+        db: The gradebook's database.
+
+    Raises:
+        Exit: With code 2, if nothing is known of the student, or something can't be removed; with
+            code 1, if the answer was no.
+    """
+    with told_in_one_line():
+        if student in ("", ".", "..") or "/" in student or "\0" in student:
+            raise BadInputError(f"{student!r} is no student's id")
+        if not out.is_dir():
+            raise BadInputError(f"there is no folder {out}")
+        db_url = usable_database(db)
+    with alone_in(out), told_in_one_line(SQLAlchemyError):
+        places = [*_places(student, out), *_handed_in(student, submissions)]
+        rows = count_rows(student, out / "nbgrader", db_url)
+        lines = [
+            path
+            for path in (out / LOG, out / "grades.csv", out / CHANGES, out / COURSE_TABLE)
+            if path.exists()
+        ]
+        lines = [path for path in lines if _without(student, path) != _text(path)]
+        if not places and not rows and not lines:
+            raise BadInputError(f"nothing in {out} is known of {student!r}")
+        _tell(places, rows, lines)
+        if not yes and not typer.confirm(
+            f"Remove all of this of {one_line(student, 80)}, for ever?"
+        ):
+            raise typer.Exit(1)
+        try:
+            # Whatever breaks off in between leaves something that the same command finds again.
+            if rows:
+                remove_rows(student, out / "nbgrader", db_url)
+            _forget_likeness(student, out)
+            for path in lines:
+                write_atomically(path, _without(student, path))
+            _remove(places, out)
+        except OSError as error:
+            raise BadInputError(f"not all is removed, run it again: {error}") from error
+    output().print("Removed. What a platform, a backup or your downloads hold is not touched.")
+    output().print("Pages about the class are gone: python -m autograder report writes one again.")
+
+
+def _places(student: str, out: Path) -> list[Path]:
+    """Return the files and folders that are the student's alone, and the pages about everybody."""
+    own = [
+        *out.glob(f"results/*/{_literal(student)}.json"),
+        *out.glob(f"results/*/left/{_literal(student)}.json"),
+        out / "feedback" / student,
+        *(out / "nbgrader" / step / student for step in ("submitted", "autograded", "feedback")),
+    ]
+    found = sorted(path for path in own if path.exists())
+    return [*found, *(out / page for page in _PAGES if found and (out / page).exists())]
+
+
+def _handed_in(student: str, submissions: Path | None) -> list[Path]:
+    return [submissions / student] if submissions and (submissions / student).exists() else []
+
+
+def _literal(name: str) -> str:
+    return re.sub(r"([*?[])", r"[\1]", name)
+
+
+def _tell(places: list[Path], rows: int, lines: list[Path]) -> None:
+    console = output()
+    for path in places:
+        console.print(f"  {path}", soft_wrap=True)
+    for path in lines:
+        console.print(f"  lines in {path}", soft_wrap=True)
+    if rows:
+        console.print(f"  rows of {rows - 1} submissions in the gradebook")
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode(errors="backslashreplace")
+
+
+def _without(student: str, path: Path) -> str:
+    """Return a log, or a table, without the lines about a student."""
+    text = _text(path)
+    if path.name == LOG:
+        kept = (line for line in text.splitlines(keepends=True) if not _is_about(student, line))
+        alike = rf"flag, {FlagKind.SIMILAR}: [^;\t\n]*"  # others may be said to be like the student
+        return re.sub(alike, lambda f: _name(student).sub("(removed)", f[0]), "".join(kept))
+    made = io.StringIO()
+    rows = csv.reader(io.StringIO(text, newline=""))
+    csv.writer(made, lineterminator="\n").writerows(r for r in rows if r[:1] != [inert(student)])
+    return made.getvalue()
+
+
+def _is_about(student: str, line: str) -> bool:
+    return line.split("\t")[1:2] == [one_line(student, 80)]
+
+
+def _forget_likeness(student: str, out: Path) -> None:
+    """Remove the flags of others that name the student; those who are left are compared anew."""
+    for folder in (*out.glob("results/*"), *out.glob("results/*/left")):
+        store = ResultStore(folder)
+        for result in store.read_all():
+            flags = tuple(flag for flag in result.flags if not _names_in(flag, student))
+            if flags != result.flags and result.student != student:
+                store.amend(dataclasses.replace(result, flags=flags))
+
+
+def _names_in(flag: Flag, student: str) -> bool:
+    likened = flag.kind is FlagKind.SIMILAR and bool(_name(student).search(flag.text))
+    return likened or student in flag.students
+
+
+def _name(student: str) -> re.Pattern[str]:
+    """Return what finds an id where it is not a part of another's."""
+    return re.compile(rf"(?<![\w.@-]){re.escape(student)}(?![\w@-])")
+
+
+def _remove(places: list[Path], out: Path) -> None:
+    """Take everything away in one step each, and only then remove it."""
+    gone = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=out))
+    for number, path in enumerate(places):
+        shutil.move(path, gone / str(number))
+    shutil.rmtree(gone)

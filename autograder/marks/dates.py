@@ -1,0 +1,216 @@
+"""dates.toml: when homework is due, for whom later, and what being late costs.
+
+The one place for it: the commands, the gradebook's rows and nbgrader's own late penalties read it.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+from math import ceil
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from autograder.judging.results import SubmissionResult
+from autograder.marks.lateness import Lateness
+
+DATES_FILE = "dates.toml"
+_DAY = timedelta(days=1)
+_TABLES = ("due", "late", "extensions", "time_zone", "drop_lowest")
+_LATE = {"percent_per_day": 100, "most_percent": 100, "grace_minutes": 1440, "grace_days": 365}
+"""Keys of ``[late]``, each with the most that makes sense."""
+
+
+class DatesError(ValueError):
+    """A file of dates that can't be used; the message says where, and what is expected."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dates:
+    """When homework is due, and what being late costs.
+
+    Attributes:
+        due: Homework's id to when it is due, for everybody.
+        extensions: Student to the homeworks that are due later for that one, and when.
+        percent_per_day: Of the points to be had, what each day begun takes off.
+        most_percent: What lateness takes off at most.
+        grace_minutes: So much later is not late.
+        grace_days: Late days that cost a student nothing, over the term.
+        drop_lowest: How many homeworks, those with the smallest share of their points, are left
+            out of a student's total.
+    """
+
+    due: Mapping[str, datetime] = field(default_factory=dict)
+    extensions: Mapping[str, Mapping[str, datetime]] = field(default_factory=dict)
+    percent_per_day: float = 0.0
+    most_percent: float = 100.0
+    grace_minutes: float = 0.0
+    grace_days: int = 0
+    drop_lowest: int = 0
+
+    def due_for(self, student: str, homework: str) -> datetime | None:
+        """Return when a homework is due for a student; None if no date is set."""
+        return self.extensions.get(student, {}).get(homework, self.due.get(homework))
+
+    def lateness(
+        self, result: SubmissionResult, others: Iterable[SubmissionResult] = ()
+    ) -> Lateness:
+        """Say how late a submission is, and what that costs.
+
+        Args:
+            result: The submission.
+            others: The student's other homeworks: those due earlier use up grace days.
+        """
+        days = self._days_late(result)
+        due = self.due_for(result.student, result.homework)
+        if not days or due is None:
+            marked = result.marked_late and not due
+            return Lateness(words="Marked as late where it was handed in." if marked else "")
+        order = self.due.get(result.homework, due)
+        earlier = sum(
+            self._days_late(other)
+            for other in others
+            if other.homework != result.homework
+            if self.due.get(other.homework, order) < order
+        )
+        free = min(days, max(0, self.grace_days - earlier))
+        percent = min(self.most_percent, (days - free) * self.percent_per_day)
+        words = [_how_late(result, due), f"{_count(days, 'day')} late"]
+        if free:
+            words[-1] += f", {_count(free, 'grace day')} used"
+        words[-1] += f": {percent:g} % of the points to be had are taken off."
+        return Lateness(words=" ".join(words), share=percent / 100, days=days)
+
+    def _days_late(self, result: SubmissionResult) -> int:
+        """Count the days begun; one where all that is known is that it was late."""
+        due = self.due_for(result.student, result.homework)
+        if due is None:
+            return 0
+        if not result.handed_in:
+            extended = result.homework in self.extensions.get(result.student, {})
+            return int(result.marked_late and not extended)
+        over = datetime.fromisoformat(result.handed_in) - due
+        if over <= timedelta(minutes=self.grace_minutes):
+            return 0
+        return ceil(over / _DAY)
+
+
+def _how_late(result: SubmissionResult, due: datetime) -> str:
+    deadline = f"the deadline, {due:%d %B %Y, %H:%M} ({due.tzname()})"
+    if not result.handed_in:
+        return f"Marked as late where it was handed in, after {deadline}."
+    over = datetime.fromisoformat(result.handed_in) - due
+    hours, minutes = divmod(over.seconds // 60, 60)
+    parts = (_count(n, unit) for n, unit in ((over.days, "day"), (hours, "hour")) if n)
+    return f"Handed in {' '.join(parts) or _count(max(minutes, 1), 'minute')} after {deadline}."
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def read_dates(path: Path, homeworks: Sequence[str]) -> Dates:
+    """Read the file.
+
+    Args:
+        path: TOML.
+        homeworks: The ids that there are, such as ``hw03-self-attention``.
+
+    Returns:
+        What it says; homeworks under their ids.
+
+    Raises:
+        DatesError: It can't be read, or says what can't be.
+    """
+    try:
+        return _dates(tomllib.loads(path.read_text(encoding="utf-8")), homeworks)
+    except tomllib.TOMLDecodeError as error:
+        reason = f"{error}; a time is written as 2026-10-12T23:59:00"
+        raise DatesError(f"{path}: {reason}") from error
+    except (OSError, UnicodeDecodeError, DatesError) as error:
+        raise DatesError(f"{path}: {error}") from error
+
+
+def _dates(data: dict[str, Any], homeworks: Sequence[str]) -> Dates:
+    _refuse_others(data, _TABLES, "")
+    late = _table(data, "late")
+    _refuse_others(late, _LATE, "[late] ")
+    numbers = {
+        key: _number(late[key], f"[late] {key}", most) for key, most in _LATE.items() if key in late
+    }
+    grace_days = _whole(numbers.pop("grace_days", 0), "[late] grace_days")
+    zone = _zone(data.get("time_zone"))
+    extensions = {
+        str(student): _moments(_table(given, student), f"[extensions.{student}]", homeworks, zone)
+        for given in [_table(data, "extensions")]
+        for student in given
+    }
+    due = _moments(_table(data, "due"), "[due]", homeworks, zone)
+    for student, given in extensions.items():
+        for homework in given.keys() - due.keys():
+            raise DatesError(f"[extensions.{student}] {homework} has no date in [due]")
+    dropped = _number(data.get("drop_lowest", 0), "drop_lowest", len(homeworks))
+    return Dates(
+        due=due, extensions=extensions, grace_days=grace_days,
+        drop_lowest=_whole(dropped, "drop_lowest"), **numbers,
+    )  # fmt: skip
+
+
+def _table(data: dict[str, Any], name: str) -> dict[str, Any]:
+    found = data.get(name, {})
+    if not isinstance(found, dict):
+        raise DatesError(f"{name} is {found!r}, expected a table: a line [{name}], its keys below")
+    return found
+
+
+def _refuse_others(data: dict[str, Any], known: Iterable[str], where: str) -> None:
+    for key in data.keys() - set(known):
+        near = get_close_matches(key, known, n=1)
+        meant = f"do you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+        raise DatesError(f"{where}{key} means nothing here; {meant}")
+
+
+def _number(value: Any, name: str, most: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise DatesError(f"{name} is {value!r}, expected a number from 0 to {most:g}")
+    return value
+
+
+def _whole(value: float, name: str) -> int:
+    if value != int(value):
+        raise DatesError(f"{name} is {value!r}, expected a whole number")
+    return int(value)
+
+
+def _zone(name: Any) -> ZoneInfo | None:
+    if name is None:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
+        raise DatesError(f'time_zone is {name!r}, expected such as "Europe/Berlin"') from None
+
+
+def _moments(
+    data: dict[str, Any], where: str, homeworks: Sequence[str], zone: ZoneInfo | None
+) -> dict[str, datetime]:
+    moments: dict[str, datetime] = {}
+    for name, value in data.items():
+        found = [homework for homework in homeworks if name in (homework, homework.split("-")[0])]
+        if len(found) != 1:
+            raise DatesError(f"{where} {name}: no such homework; known: {', '.join(homeworks)}")
+        if not isinstance(value, datetime):
+            raise DatesError(f"{where} {name} is {value}, expected such as 2026-10-12T23:59:00")
+        if value.tzinfo is None and zone is None:
+            raise DatesError(
+                f'{where} {name} has no time zone: set time_zone = "Europe/Berlin" at the top'
+            )
+        moments[found[0]] = value.replace(tzinfo=value.tzinfo or zone)
+    return moments
+
+
+def in_utc(moment: datetime) -> datetime:
+    """Return a moment as nbgrader's gradebook holds it: in UTC, without saying so."""
+    return moment.astimezone(UTC).replace(tzinfo=None)

@@ -1,0 +1,88 @@
+"""The staff's page with the code of submissions that are nearly the same, side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+from autograder.clean_text import one_line
+from autograder.judging.results import FlagKind, SubmissionResult
+from autograder.judging.submission import MAX_NOTEBOOK_BYTES
+from autograder.reports.pages import render_page
+
+SIMILAR_PAGE = "similar.html"
+_MOST = 4  # side by side; of a larger group the first in the alphabet
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cluster:
+    """Students whose code is nearly the same.
+
+    Attributes:
+        students: All of them.
+        cells: Each with the lines of the first few, and whether all of these have the line.
+    """
+
+    students: tuple[str, ...]
+    cells: tuple[tuple[str, tuple[tuple[tuple[str, bool], ...], ...]], ...]
+
+
+def render_similar(results: Sequence[SubmissionResult], submitted: Path) -> str:
+    """Make the page.
+
+    Args:
+        results: A class's results, with their flags.
+        submitted: nbgrader's folder of submitted notebooks.
+
+    Returns:
+        A self-contained HTML page; empty if no submissions are nearly the same.
+    """
+    groups = {
+        (flag.students, flag.cells): result.homework
+        for result in results
+        for flag in result.flags
+        if flag.kind is FlagKind.SIMILAR and flag.students
+    }
+    clusters = [_cluster(*alike, homework, submitted) for alike, homework in groups.items()]
+    clusters.sort(key=lambda cluster: -len(cluster.students))
+    if not clusters:
+        return ""
+    return render_page("similar.html", clusters=clusters, most=_MOST, homework=results[0].homework)
+
+
+def _cluster(
+    students: tuple[str, ...], cells: tuple[str, ...], homework: str, submitted: Path
+) -> _Cluster:
+    sources = [
+        _sources(submitted / student / homework / f"{homework}.ipynb")
+        for student in students[:_MOST]
+    ]
+    return _Cluster(
+        students=tuple(one_line(student, 80) for student in students),
+        cells=tuple((cell, _side_by_side([s.get(cell, "") for s in sources])) for cell in cells),
+    )
+
+
+def _side_by_side(sources: Sequence[str]) -> tuple[tuple[tuple[str, bool], ...], ...]:
+    """Mark the lines that all have, whatever their indentation."""
+    shared = set.intersection(*({line.strip() for line in text.splitlines()} for text in sources))
+    return tuple(
+        tuple((line, bool(line.strip()) and line.strip() in shared) for line in text.splitlines())
+        for text in sources
+    )
+
+
+def _sources(notebook: Path) -> Mapping[str, str]:
+    """Read the code of each named cell; nothing of a notebook that can't be read any more."""
+    try:
+        if notebook.is_symlink() or notebook.stat().st_size > MAX_NOTEBOOK_BYTES:
+            return {}
+        cells = nbformat.read(notebook, as_version=4).cells
+    except (OSError, ValueError, nbformat.reader.NotJSONError):
+        return {}
+    return {
+        c.metadata.nbgrader.grade_id: c.source
+        for c in cells
+        if "grade_id" in c.metadata.get("nbgrader", {})
+    }

@@ -1,0 +1,132 @@
+"""Pages over all homeworks so far: a student's own, and the staff's table with its CSV."""
+
+import csv
+import io
+import os
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+from autograder.atomic_write import write_atomically
+from autograder.homework_source.book_headings import name_in_words
+from autograder.marks.standing import Standing
+from autograder.marks.term import Term, share, sum_up
+from autograder.reports.feedback import feedback_path
+from autograder.reports.grades import inert
+from autograder.reports.pages import render_page
+
+COURSE_PAGE, COURSE_TABLE = "course.html", "course.csv"
+
+
+def write_term(
+    standings: Iterable[Standing], folder: Path, *, drop_lowest: int, pages: bool = True
+) -> None:
+    """Write the table of the course, and each student's page with all homeworks.
+
+    Args:
+        standings: Of all homeworks that were graded; at least one.
+        folder: Where to.
+        drop_lowest: How many homeworks are left out of each total.
+        pages: Whether students' pages are written too.
+
+    Raises:
+        OSError: Something could not be written.
+    """
+    by_student: dict[str, list[Standing]] = defaultdict(list)
+    for standing in standings:
+        by_student[standing.student].append(standing)
+    terms = {
+        student: sum_up(by_student[student], drop_lowest)
+        for student in sorted(by_student, key=str.casefold)
+    }
+    write_atomically(folder / COURSE_PAGE, render_course(terms))
+    write_atomically(folder / COURSE_TABLE, course_csv(terms))
+    for student, term in terms.items() if pages else ():
+        page = folder / index_path(term)
+        page.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(page, render_index(student, term), lasting=False)
+
+
+def index_path(term: Term) -> PurePosixPath:
+    """Say where a student's page with all homeworks belongs."""
+    return feedback_path(term.standings[0].result).with_name("index.html")
+
+
+def render_index(student: str, term: Term) -> str:
+    """Make a student's page with all homeworks so far.
+
+    Args:
+        student: The student's id.
+        term: The student's homeworks.
+
+    Returns:
+        A self-contained HTML page, whose links lead to the pages beside it.
+    """
+    rows = [(s, homework_title(s.result.homework), share(s)) for s in term.standings]
+    return render_page("index.html", student=student, term=term, rows=rows)
+
+
+def render_course(terms: Mapping[str, Term]) -> str:
+    """Make the staff's page over all homeworks.
+
+    Args:
+        terms: Student to homeworks.
+
+    Returns:
+        A self-contained HTML page; its links hold from the folder that ``feedback`` lies in.
+    """
+    shares: dict[str, list[float]] = defaultdict(list)
+    for term in terms.values():
+        for standing in term.standings:
+            if not standing.is_blank:
+                shares[standing.result.homework].append(share(standing))
+    homeworks = _homeworks(terms.values())
+    rows = [
+        (
+            student,
+            quote(os.fsencode(str(index_path(term)))),
+            term,
+            {standing.result.homework: standing for standing in term.standings},
+        )
+        for student, term in terms.items()
+    ]
+    return render_page(
+        "course.html",
+        script="report.js",
+        homeworks=[(name, homework_title(name)) for name in homeworks],
+        medians={name: statistics.median(shares[name] or [0.0]) for name in homeworks},
+        handed_in={name: len(shares[name]) for name in homeworks},
+        median_total=statistics.median(term.total for term in terms.values()),
+        rows=rows,
+    )
+
+
+def course_csv(terms: Mapping[str, Term]) -> str:
+    """Write a row a student: points of each homework, and the whole in percent.
+
+    Args:
+        terms: Student to homeworks.
+    """
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    homeworks = _homeworks(terms.values())
+    rows.writerow(("student", *homeworks, "left_out", "percent"))
+    for student, term in terms.items():
+        points = {s.result.homework: round(s.score, 6) for s in term.standings}
+        told = (points.get(name, "") for name in homeworks)
+        left_out = " ".join(sorted(term.dropped))
+        rows.writerow((inert(student), *told, left_out, round(100 * term.total, 4)))
+    return text.getvalue()
+
+
+def homework_title(homework: str) -> str:
+    """Put an id in words: ``hw03-self-attention`` gives ``Homework 3: Self attention``."""
+    number, _, name = homework.partition("-")
+    digits = number.removeprefix("hw")
+    return f"Homework {int(digits)}: {name_in_words(name)}" if digits.isdigit() else homework
+
+
+def _homeworks(terms: Iterable[Term]) -> Sequence[str]:
+    return sorted({standing.result.homework for term in terms for standing in term.standings})

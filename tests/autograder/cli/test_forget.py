@@ -1,0 +1,116 @@
+"""``forget``: nothing of a person is left, and nothing of anybody else is lost."""
+
+import pytest
+from sqlalchemy.exc import OperationalError
+from typer.testing import CliRunner
+
+from autograder.class_run.result_store import ResultStore
+from autograder.cli import forget
+from autograder.cli.app import app
+from autograder.judging.results import Flag, FlagKind
+from autograder.reports.class_outputs import write_outputs
+from tests.autograder.conftest import notebook
+from tests.autograder.gradebook.recording import record_in_gradebook
+from tests.autograder.graded_class import HOMEWORK, result, standings_of
+
+ALIKE = Flag(kind=FlagKind.SIMILAR, text="99% the same as ada_1: double")
+OTHER = Flag(kind=FlagKind.SIMILAR, text="99% the same as ada_12: double")
+
+
+@pytest.fixture
+def out(tmp_path):
+    """A folder with all that grading writes, about ada_1, whose id begins another's, and others."""
+    out = tmp_path / "out"
+    results = [
+        result("ada_1"), result("ada_12", flags=(ALIKE,)), result("ben", flags=(OTHER,)),
+    ]  # fmt: skip
+    for made in results:
+        folder = tmp_path / "class" / made.student / HOMEWORK.id
+        folder.mkdir(parents=True)
+        (folder / f"{HOMEWORK.id}.ipynb").write_bytes(notebook(("double", made.student)))
+        for homework in (HOMEWORK.id, "hw09-other"):
+            ResultStore(out / "results" / homework).keep(made, "x")
+    ResultStore(out / "results" / "hw09-other").set_aside(["ben"])
+    write_outputs(standings_of(results), HOMEWORK, out)
+    record_in_gradebook(results, tmp_path / "class", HOMEWORK, course_folder=out / "nbgrader")
+    return out
+
+
+def run(*arguments, **options):
+    return CliRunner().invoke(app, ["forget", *map(str, arguments)], **options)
+
+
+def traces(folder, name: str) -> list[str]:
+    """Files that are called so, or hold the name; not within a longer one."""
+    found = []
+    for path in folder.rglob("*"):
+        held = path.read_bytes().replace(b"ada_12", b"") if path.is_file() else b""
+        if (
+            name in path.relative_to(folder).as_posix().replace("ada_12", "")
+            or name.encode() in held
+        ):
+            found.append(str(path.relative_to(folder)))
+    return found
+
+
+def test_nothing_is_left_and_nobody_else_is_touched(out, tmp_path):
+    assert len(traces(tmp_path, "ada_1")) > 10
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file() and "ben" in str(p)}
+    outcome = run("ada_1", "--out", out, "--submissions", tmp_path / "class", "--yes")
+    assert outcome.exit_code == 0, outcome.output
+    for told in (
+        "results/hw00-double/ada_1.json", "results/hw09-other/left/ada_1.json", "feedback/ada_1",
+        "nbgrader/submitted/ada_1", "nbgrader/autograded/ada_1", "lines in", "marks.log",
+        "grades.csv", "rows of 1 submissions", "class/ada_1", "report.html",
+    ):  # fmt: skip
+        assert told in outcome.stdout
+    assert traces(tmp_path, "ada_1") == []
+    assert {p: p.read_bytes() for p in before} == before
+    assert ResultStore(out / "results" / HOMEWORK.id).read_all()[0].flags == ()
+    assert len(traces(out, "ben")) > 5
+    assert (out / "marks.log").read_text().count("ada_12\t") == 4
+    assert run("ada_1", "--out", out, "--yes").exit_code == 2
+
+
+def test_it_asks_and_no_is_no(out):
+    before = traces(out, "ada_1")
+    outcome = run("ada_1", "--out", out, input="n\n")
+    assert outcome.exit_code == 1
+    assert "for ever?" in outcome.output
+    assert traces(out, "ada_1") == before
+    assert run("ada_1", "--out", out, input="y\n").exit_code == 0
+    assert traces(out, "ada_1") == []
+
+
+@pytest.mark.parametrize("name", ["ad", "adda", "*", "..", "", "a/b", "ADA_1", "ada_?"])
+def test_who_is_not_known_is_refused(out, name):
+    before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    outcome = run(name, "--out", out, "--yes")
+    assert outcome.exit_code == 2
+    (line,) = outcome.stderr.splitlines()
+    assert repr(name) in line
+    assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
+
+
+def test_a_gradebook_that_refuses_leaves_everything(out, monkeypatch):
+    def refuse(*arguments):
+        raise OperationalError("DELETE", {}, Exception("locked"))
+
+    before = traces(out, "ada_1")
+    monkeypatch.setattr(forget, "remove_rows", refuse)
+    assert run("ada_1", "--out", out, "--yes").exit_code == 2
+    assert traces(out, "ada_1") == before
+
+
+def test_what_broke_off_is_ended_by_the_next(out, monkeypatch):
+    with monkeypatch.context() as patched:
+
+        def full(places, folder):
+            raise OSError(28, "No space left on device")
+
+        patched.setattr(forget, "_remove", full)
+        outcome = run("ada_1", "--out", out, "--yes")
+    assert outcome.exit_code == 2
+    assert "not all is removed, run it again" in outcome.stderr
+    assert run("ada_1", "--out", out, "--yes").exit_code == 0
+    assert traces(out, "ada_1") == []

@@ -1,0 +1,181 @@
+"""dates.toml: what it says is what every mark shows, and what it can't mean is refused."""
+
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.gradebook.late_penalties import DatedPenalties
+from autograder.judging.results import SubmissionResult
+from autograder.marks.dates import Dates, DatesError, read_dates
+from tests.autograder.conftest import ROOT, notebook
+from tests.autograder.gradebook.recording import record_in_gradebook
+from tests.autograder.graded_class import HOMEWORK, result
+
+HOMEWORKS = ("hw01-first", "hw02-second", "hw03-third")
+FILE = """
+time_zone = "Europe/Berlin"
+drop_lowest = 1
+
+[due]
+hw01 = 2026-10-05T23:59:00
+hw02-second = 2026-10-12T23:59:00
+hw03 = 2026-11-02T22:59:00Z
+
+[late]
+percent_per_day = 10
+most_percent = 25
+grace_minutes = 15
+grace_days = 2
+
+[extensions.ada]
+hw02 = 2026-10-19T23:59:00
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text: str) -> Dates:
+        (tmp_path / "dates.toml").write_text(text)
+        return read_dates(tmp_path / "dates.toml", HOMEWORKS)
+
+    return read
+
+
+def handed_in(homework: str, moment: str, student="bo", **more) -> SubmissionResult:
+    name = next(name for name in HOMEWORKS if name.startswith(homework))
+    return SubmissionResult(
+        student=student, homework=name, checks=(), handed_in=moment and f"{moment}+00:00", **more
+    )
+
+
+def test_it_is_read(read):
+    dates = read(FILE)
+    assert dates.due["hw01-first"] == datetime(2026, 10, 5, 21, 59, tzinfo=UTC)
+    assert dates.due["hw03-third"] == datetime(2026, 11, 2, 22, 59, tzinfo=UTC)
+    assert dates.due_for("ada", "hw02-second") - dates.due_for("bo", "hw02-second") == timedelta(7)
+    assert (dates.percent_per_day, dates.most_percent, dates.drop_lowest) == (10, 25, 1)
+    assert read("") == Dates()
+
+
+@pytest.mark.parametrize(
+    ("moment", "days", "share"),
+    [
+        ("2026-10-05T21:58:00", 0, 0.0),
+        ("2026-10-05T22:14:00", 0, 0.0),  # the last of the 15 minutes
+        ("2026-10-05T22:14:01", 1, 0.1),
+        ("2026-10-06T21:59:00", 1, 0.1),
+        ("2026-10-06T21:59:01", 2, 0.2),
+        ("2026-12-24T00:00:00", 80, 0.25),
+        ("", 0, 0.0),
+    ],
+)
+def test_each_day_begun_costs_up_to_the_most(read, moment, days, share):
+    dates = read(FILE.replace("grace_days = 2", ""))
+    late = dates.lateness(handed_in("hw01", moment))
+    assert (late.days, late.share) == (days, share)
+    assert bool(late.words) == bool(days)
+
+
+def test_an_extension_is_the_students_alone(read):
+    dates = read(FILE.replace("grace_days = 2", ""))
+    week_later = "2026-10-20T00:00:00"
+    assert dates.lateness(handed_in("hw02", week_later, "ada")).days == 1
+    assert dates.lateness(handed_in("hw02", week_later, "bo")).days == 8
+
+
+def test_grace_days_are_used_up_from_the_first_homework_on(read):
+    dates = read(FILE)
+    first = handed_in("hw01", "2026-10-06T12:00:00")  # one day
+    second = handed_in("hw02", "2026-10-14T12:00:00")  # two
+    third = handed_in("hw03", "2026-11-03T12:00:00")  # one
+    everything = [third, second, first]
+    shares = [dates.lateness(made, everything).share for made in (first, second, third)]
+    assert shares == [0.0, 0.1, 0.1]
+    assert dates.lateness(second, everything).words == (
+        "Handed in 1 day 14 hours after the deadline, 12 October 2026, 23:59 (CEST). "
+        "2 days late, 1 grace day used: 10 % of the points to be had are taken off."
+    )
+
+
+def test_where_only_late_is_known_a_day_counts(read):
+    dates = read(FILE.replace("grace_days = 2", ""))
+    late = handed_in("hw02", "", marked_late=True)
+    assert dates.lateness(late).days == 1
+    assert dates.lateness(handed_in("hw02", "", "ada", marked_late=True)).days == 0  # extended
+    unset = Dates().lateness(late)
+    assert (unset.words, unset.share) == ("Marked as late where it was handed in.", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[due]\nhw01 = 2026-02-30T12:00:00Z", "2026-10-12T23:59:00"),
+        ("[due]\nhw01 = 2026-10-05", "[due] hw01 is 2026-10-05, expected such as 2026-10-12T23"),
+        ("[due]\nhw01 = 'soon'", "expected such as 2026-10-12T23:59:00"),
+        ("[due]\nhw01 = 2026-10-05T12:00:00", '[due] hw01 has no time zone: set time_zone = "'),
+        ("[due]\nhw09 = 2026-10-05T12:00:00Z", "[due] hw09: no such homework; known: hw01-first"),
+        ("time_zone = 'Berlin'", "time_zone is 'Berlin', expected such as \"Europe/Berlin\""),
+        ("time_zone = 3", "time_zone is 3"),
+        ("[late]\npercent_per_dya = 10", "percent_per_dya means nothing here; do you mean percent"),
+        ("[lates]\nx = 1", "lates means nothing here; do you mean late?"),
+        (
+            "[late]\npercent_per_day = 110",
+            "percent_per_day is 110, expected a number from 0 to 100",
+        ),
+        ("[late]\npercent_per_day = true", "is True, expected a number"),
+        ("[late]\ngrace_days = 1.5", "grace_days is 1.5, expected a whole number"),
+        ("late = 3", "late is 3, expected a table"),
+        ("[extensions]\nada = 3", "ada is 3, expected a table"),
+        ("[extensions.ada]\nhw01 = 2026-10-05T12:00:00Z", "hw01-first has no date in [due]"),
+        ("drop_lowest = -1", "drop_lowest is -1, expected a number from 0 to 3"),
+        ("[due", "table declaration"),
+        ("\x00", "line 1"),
+    ],
+)
+def test_what_it_cannot_mean_is_told_in_one_line(read, text, words):
+    with pytest.raises(DatesError) as told:
+        read(text)
+    assert words in str(told.value)
+    assert str(told.value).count("dates.toml") == 1
+    assert "\n" not in str(told.value)
+
+
+def test_nbgrader_has_the_same_dates_and_penalties(tmp_path, monkeypatch):
+    """Rows of the gradebook, and nbgrader's own plugin, take off what our pages say."""
+    due = datetime(2026, 10, 5, 12, tzinfo=UTC)
+    later = due + timedelta(days=7)
+    dates = Dates(
+        due={HOMEWORK.id: due}, extensions={"ben": {HOMEWORK.id: later}}, percent_per_day=10
+    )
+    for student in ("ada", "ben"):
+        folder = tmp_path / "class" / student / HOMEWORK.id
+        folder.mkdir(parents=True)
+        (folder / f"{HOMEWORK.id}.ipynb").write_bytes(notebook(("double", "pass")))
+        (folder / "timestamp.txt").write_text("2026-10-06 18:00:00 UTC")
+    results = [result(name, handed_in="2026-10-06T18:00:00+00:00") for name in ("ada", "ben")]
+    for _ in range(2):  # new rows, then rows that are there
+        record_in_gradebook(
+            results, tmp_path / "class", HOMEWORK, course_folder=tmp_path / "nbgrader",
+            dates=dates, lateness=dates.lateness,
+        )  # fmt: skip
+        with Gradebook(f"sqlite:///{tmp_path}/nbgrader/gradebook.db") as gradebook:
+            ada, ben = (gradebook.find_submission(HOMEWORK.id, name) for name in ("ada", "ben"))
+            assert ada.late_submission_penalty == pytest.approx(1.2)
+            assert ben.late_submission_penalty == 0
+            assert ada.total_seconds_late == timedelta(days=1, hours=6).total_seconds()
+            assert ben.total_seconds_late == 0
+
+    (tmp_path / "dates.toml").write_text(
+        "[due]\nhw00 = 2026-10-05T12:00:00Z\n[late]\npercent_per_day = 10\n"
+    )
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "solutions" / f"{HOMEWORK.id}.py").touch()
+    with Gradebook(f"sqlite:///{tmp_path}/nbgrader/gradebook.db") as gradebook:
+        plugin = DatedPenalties(root=str(tmp_path))
+        plugin.parent = None
+        parent = SimpleNamespace(gradebook=gradebook, assignment_id=HOMEWORK.id)
+        monkeypatch.setattr(DatedPenalties, "parent", parent)
+        assert plugin.late_submission_penalty("ada", 3.0, 1.0) == pytest.approx(1.2)
+        assert DatedPenalties(root=str(ROOT)).late_submission_penalty("ada", 3.0, 1.0) is None

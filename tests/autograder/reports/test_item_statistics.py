@@ -1,0 +1,155 @@
+"""What checks say about a class, beside another class; and code that is nearly the same."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from autograder.class_run.result_store import ResultStore
+from autograder.cli import stored
+from autograder.cli.app import app
+from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult
+from autograder.reports.item_statistics import item_statistics
+from autograder.reports.report import render_report
+from autograder.reports.similar_code import render_similar
+from tests.autograder.conftest import notebook
+from tests.autograder.graded_class import HOMEWORK, result, standings_of
+from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
+from tests.autograder.reports.test_feedback import HOSTILE, Outline, words_of
+
+TESTS = {"double-shape", "double-values"}
+HW = "hw03-self-attention"
+
+
+def with_points(points: list[tuple[float, float]]) -> list[SubmissionResult]:
+    """A class: one of 1 point for the first check, one of 2 for the second."""
+    results = []
+    for number, given in enumerate(points):
+        made = result(f"s{number}", Status.PARTIAL, Status.PARTIAL)
+        checks = [
+            dataclasses.replace(check, score=score)
+            for check, score in zip(made.checks, (*given, 0.0), strict=True)
+        ]
+        results.append(dataclasses.replace(made, checks=tuple(checks)))
+    return results
+
+
+def test_discrimination_is_the_correlation_with_the_rest():
+    generator = np.random.default_rng(0)
+    first = generator.integers(0, 2, 30)
+    second = np.clip(first + generator.integers(0, 2, 30), 0, 2)
+    found = item_statistics(with_points(list(zip(first, second, strict=True))), TESTS)
+    correlation = np.corrcoef(first, second)[0, 1]
+    assert 0.2 < correlation < 0.95
+    assert found["double-shape"].discrimination == pytest.approx(correlation)
+    assert found["double-shape"].difficulty == pytest.approx(first.mean())
+    assert found["double-values"].difficulty == pytest.approx(second.mean() / 2)
+
+
+def test_a_check_counts_not_in_its_own_rest():
+    one_check = {"double-values"}  # with itself it would correlate perfectly
+    found = item_statistics(with_points([(0, n % 3) for n in range(20)]), one_check)
+    assert found["double-values"].discrimination is None
+
+
+def test_few_or_equal_submissions_say_nothing_of_discrimination():
+    few = item_statistics(with_points([(0, 0), (1, 2)] * 4), TESTS)
+    assert few["double-shape"].discrimination is None
+    assert few["double-shape"].difficulty == 0.5
+    equal = item_statistics(with_points([(1, 2)] * 12), TESTS)
+    assert equal["double-shape"].discrimination is None
+    assert item_statistics([], TESTS) == {}
+
+
+def test_the_report_says_it_beside_the_class_before():
+    now = with_points([(0, 2), (1, 0)] * 6)  # who has the one has not the other
+    before = with_points([(1, 1)] * 4)
+    words = words_of(render_report(standings_of(now), HOMEWORK, before=before))
+    assert "50 % of the points, 100 % in the class before; discrimination -1.00" in words
+    assert "reached 67 % of the judge's points, this one 50 %; it had 4 submissions" in words
+    alone = words_of(render_report(standings_of(now), HOMEWORK))
+    assert "class before" not in alone
+
+
+def test_the_command_compares(tmp_path, monkeypatch):
+    for folder, points in (("now", (1, 0)), ("then", (0, 2))):
+        for made in with_points([points] * 3):
+            ResultStore(tmp_path / folder / "results" / HW).keep(made, made_from="")
+    monkeypatch.setattr(stored, "load_homework", lambda *given: HOMEWORK)
+
+    def run(*arguments):
+        return CliRunner().invoke(
+            app, ["report", "hw03", "--out", str(tmp_path / "now"), *arguments]
+        )
+
+    assert run("--compare", str(tmp_path / "then")).exit_code == 0
+    words = words_of((tmp_path / "now" / "report.html").read_text())
+    assert "0 % of the points, 100 % in the class before" in words
+    outcome = run("--compare", str(tmp_path / "nothing"))
+    assert outcome.exit_code == 2
+    assert "nothing holds no results" in outcome.stderr
+
+
+def copies(folder, *sources: str) -> list[SubmissionResult]:
+    """Submissions that are flagged for being nearly the same."""
+    names = tuple(f"s{number}" for number in range(len(sources)))
+    flag = Flag(kind=FlagKind.SIMILAR, text="alike", students=names, cells=("double",))
+    for name, source in zip(names, sources, strict=True):
+        place = folder / name / HOMEWORK.id
+        place.mkdir(parents=True)
+        (place / f"{HOMEWORK.id}.ipynb").write_bytes(notebook(("double", source), ("why", "no")))
+    return [result(name, flags=(flag,)) for name in names]
+
+
+def test_code_of_those_who_are_alike_stands_side_by_side(tmp_path):
+    results = copies(
+        tmp_path, "def f(x):\n    y = 2 * x\n    return y", "def f(z):\n  y = 2 * x\n\n"
+    )
+    page = render_similar(results, tmp_path)
+    assert "<mark>    y = 2 * x</mark>" in page
+    assert "<mark>  y = 2 * x</mark>" in page
+    assert page.count("<mark>") == 2
+    assert page.count("<figure>") == 2
+    assert page.count('<section class="card">') == 1  # once for the two
+    assert render_similar([result("ada")], tmp_path) == ""
+    assert "similar.html" in render_report(standings_of(results), HOMEWORK)
+    assert "similar.html" not in render_report(standings_of([result("ada")]), HOMEWORK)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_a_student_wrote_is_shown_and_inert(text, tmp_path):
+    pages = [
+        Outline(render_similar(copies(tmp_path / str(n), said, said), tmp_path / str(n)))
+        for n, said in enumerate(("x", text))
+    ]
+    assert pages[0].tags == pages[1].tags
+    assert pages[1].text.count(text) == 2
+
+
+def test_a_notebook_that_has_gone_leaves_an_empty_place(tmp_path):
+    results = copies(tmp_path, "a = 1", "a = 1", "a = 1")
+    (tmp_path / "s1" / HOMEWORK.id / f"{HOMEWORK.id}.ipynb").unlink()
+    (tmp_path / "s2" / HOMEWORK.id / f"{HOMEWORK.id}.ipynb").write_text("{")
+    assert render_similar(results, tmp_path).count("<figure>") == 3
+
+
+def test_a_flag_is_kept_with_whom_it_names():
+    (made, _) = copies_in_memory()
+    assert SubmissionResult.from_json(json.loads(json.dumps(made.to_json()))) == made
+
+
+def copies_in_memory() -> list[SubmissionResult]:
+    flag = Flag(kind=FlagKind.SIMILAR, text="x", students=("a", "b"), cells=("double",))
+    return [result(name, flags=(flag,)) for name in "ab"]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(chromium, tmp_path, scheme):
+    results = copies(tmp_path, *["def f(x):\n    return 2 * x" + " + 0" * 60] * 5)
+    (tmp_path / "similar.html").write_text(render_similar(results, tmp_path))
+    with opened(chromium, tmp_path / "similar.html", scheme=scheme, width=375) as page:
+        assert serious_findings(page) == []
+        assert overflow(page) <= 0

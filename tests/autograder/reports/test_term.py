@@ -1,0 +1,150 @@
+"""All homeworks together, and what other systems take of the feedback."""
+
+import csv
+import dataclasses
+import io
+import json
+import re
+import zipfile
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder.class_run.result_store import ResultStore
+from autograder.cli import stored
+from autograder.cli.app import app
+from autograder.judging.results import Status
+from autograder.marks.lateness import Lateness
+from autograder.marks.standing import HandGrades, Standing, stand
+from autograder.marks.term import sum_up
+from autograder.reports.exports import Mark, canvas_feedback, feedback_in_words, moodle_feedback
+from autograder.reports.term import render_index, write_term
+from tests.autograder.graded_class import HOMEWORK, make_class, result
+from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
+from tests.autograder.reports.test_feedback import words_of
+
+HW = "hw03-self-attention"
+
+
+def of(homework: str, points: float, student="ada", **rest) -> Standing:
+    """Six points to be had."""
+    made = dataclasses.replace(result(student, Status.FAIL, Status.FAIL), homework=homework)
+    given = HandGrades(points={"why": points}, comments={"why": "Hm."})
+    return stand(made, given, **rest)
+
+
+def test_the_weakest_are_left_out_but_never_the_last():
+    term = sum_up([of("hw02-b", 3), of("hw01-a", 1.5), of("hw03-c", 0)], drop_lowest=1)
+    assert [s.result.homework for s in term.standings] == ["hw01-a", "hw02-b", "hw03-c"]
+    assert term.dropped == {"hw03-c"}
+    assert term.total == pytest.approx((0.25 + 0.5) / 2)
+    assert sum_up([of("hw01-a", 3)], drop_lowest=2).total == 0.5
+
+
+def test_a_student_sees_all_homeworks(tmp_path):
+    late = Lateness(words="late <b>", share=0.1)
+    standings = [of("hw01-a", 3, lateness=late), of("hw02-beam-search", 1), of("hw01-a", 2, "bo")]
+    write_term(standings, tmp_path, drop_lowest=1)
+    page = (tmp_path / "feedback" / "ada" / "index.html").read_text()
+    words = words_of(page)
+    assert "40 % of the points" in words
+    assert "Homework 1: A 2.4 of 6" in words
+    assert "Late: −0.6 points; with a comment for you" in words
+    assert "Homework 2: Beam search 1 of 6" in words
+    assert "Left out of the total" in words
+    assert re.findall(r'href="(hw[^"]+)"', page) == ["hw01-a.html", "hw02-beam-search.html"]
+    assert "bo" not in words.split()
+    rows = list(csv.reader(io.StringIO((tmp_path / "course.csv").read_text())))
+    assert rows == [
+        ["student", "hw01-a", "hw02-beam-search", "left_out", "percent"],
+        ["ada", "2.4", "1.0", "hw02-beam-search", "40.0"],
+        ["bo", "2.0", "", "", "33.3333"],
+    ]
+    course = words_of((tmp_path / "course.html").read_text())
+    assert re.search(r"ada 40 % 2\.4 \(1\)", course)
+    assert re.search(r"bo 33 % 2 –", course)
+    assert "Median of who handed in 37 % 37 % 17 %" in course
+
+
+def test_moodle_finds_whose_a_page_is():
+    """As ``importziplib.php`` reads it: name, number, kind and name of the plug-in."""
+    marks = [
+        Mark(student="ada_42", score=1, max_score=2, lms_id="42", name="Ada_L/../x"),
+        Mark(student="bo_7", score=1, max_score=2, lms_id="7"),
+    ]
+    pages = {"ada_42": b"<p>ada", "bo_7": b"<p>bo"}
+    packed = zipfile.ZipFile(io.BytesIO(moodle_feedback(marks, pages, "hw03.html")))
+    assert packed.testzip() is None
+    for name, number in zip(packed.namelist(), ("42", "7"), strict=True):
+        folder, file = name.split("/")
+        parts = folder.split("_", 4)
+        assert parts[1:] == [number, "assignfeedback", "file", ""]
+        assert file == "hw03.html"
+    assert packed.namelist()[0].startswith("Ada L x_")
+    assert packed.read(packed.namelist()[1]) == b"<p>bo"
+
+
+def test_canvas_gets_comments_by_its_numbers():
+    made = result("ada_42", values=Status.FAIL, hint="Multiply.")
+    standing = stand(made, HandGrades(points={"why": 2}, comments={"why": "Well\nput"}))
+    text = feedback_in_words(standing)
+    assert text == "3 of 6 points\n2. It doubles: Multiply.\nWhy twice?: Well\nput"
+    mark = Mark(student="ada_42", score=3, max_score=6, lms_id="42")
+    assert json.loads(canvas_feedback([mark], {"ada_42": text})) == {
+        "grade_data": {"42": {"posted_grade": "3", "text_comment": text}}
+    }
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_the_commands_write_them(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    for made in make_class():
+        ResultStore(out / "results" / HW).keep(made, made_from="")
+    other = dataclasses.replace(result("ada"), homework="hw01-tensors")
+    other_id = next(path.stem for path in stored.ROOT.glob("solutions/hw01-*.py"))
+    ResultStore(out / "results" / other_id).keep(other, made_from="")
+    monkeypatch.setattr(stored, "load_homework", lambda *given: HOMEWORK)
+    assert run("feedback", "hw03", "--out", out).exit_code == 0
+    index = words_of((out / "feedback" / "ada" / "index.html").read_text())
+    assert "Homework 0: Double" in index
+    assert "Homework 1: Tensors" in index
+    page = (out / "feedback" / "ada" / "hw00-double.html").read_text()
+    assert 'href="index.html"' in page
+    (out / "course.csv").unlink()
+    assert run("report", "hw03", "--out", out).exit_code == 0
+    assert (out / "course.csv").read_text().splitlines()[0].startswith("student,hw00-double,hw01")
+
+    roster = tmp_path / "class.csv"
+    roster.write_text("lms_id,student,name\n42,ada,Ada L\n7,ben,Ben\n")
+    arguments = ("export", "hw03", "--out", out, "--roster", roster, "--file", tmp_path / "x.csv")
+    outcome = run(*arguments, "--to", "moodle", "--feedback", tmp_path / "f.zip")
+    assert outcome.exit_code == 1  # others have no number, and answers wait
+    packed = zipfile.ZipFile(tmp_path / "f.zip")
+    assert [name.split("/")[0] for name in packed.namelist()] == [
+        "Ada L_42_assignfeedback_file_", "Ben_7_assignfeedback_file_",
+    ]  # fmt: skip
+    assert b"index.html" not in packed.read(packed.namelist()[0])
+    run(*arguments, "--to", "canvas", "--column", "x", "--feedback", tmp_path / "f.json")
+    assert set(json.loads((tmp_path / "f.json").read_text())["grade_data"]) == {"42", "7"}
+    outcome = run(*arguments, "--to", "gradescope", "--feedback", tmp_path / "g")
+    assert outcome.exit_code == 2
+    assert "--feedback" in outcome.stderr
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_and_a_phone_shows_all(chromium, tmp_path, scheme):
+    standings = [of(f"hw{n:02}-{'x' * 30}", n % 4, s) for n in range(1, 9) for s in ("ada", "bo")]
+    write_term(standings, tmp_path, drop_lowest=1)
+    for place in ("course.html", "feedback/ada/index.html"):
+        with opened(chromium, tmp_path / place, scheme=scheme, width=375) as page:
+            assert serious_findings(page) == []
+            assert overflow(page) <= 0
+
+
+def test_a_name_is_shown_and_inert():
+    page = render_index("<script>x", sum_up([of("hw01-a", 1)]))
+    assert "<script>x" not in page
