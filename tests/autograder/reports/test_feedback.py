@@ -80,7 +80,7 @@ def test_exercises_under_one_heading_stand_in_one_part_each_with_its_name():
     shape, values, why = made.checks
     values = dataclasses.replace(values, exercise="treble")
     made = dataclasses.replace(made, checks=(shape, values, why))
-    words = words_of(render_feedback(made, homework))
+    words = words_of(render_feedback(stand(made), homework))
     assert words.count("Exercise 1: twice as much") == 1
     assert "Exercise 1: twice as much 1 of 3 double" in words
     _, _, words = words.partition("Exercise 1")
