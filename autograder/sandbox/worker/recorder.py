@@ -104,9 +104,9 @@ def watch(names: list[str], exercises: list[str]) -> None:
 
 def seen() -> list[Note]:
     """Return what was noted since it was last asked for."""
-    noted = [(what, *place, owner, inside) for (what, owner, inside), place in _seen.items()]
+    noted = list(_seen.items())  # at once: other threads may go on
     _seen.clear()
-    return noted
+    return [(what, *place, owner, inside) for (what, owner, inside), place in noted]
 
 
 class _Engine(type(torch.autograd.Variable._execution_engine)):  # type: ignore[misc]
@@ -196,13 +196,13 @@ def _note_processes(event: str, arguments: tuple[Any, ...]) -> None:
 def _note(what: str, words: str = "$^") -> None:
     """Note what runs, unless a cell of the student's runs it, or the library, which names it so."""
     place: tuple[str, int] | None = None
-    handed = False
+    handed = excused = False
     inside: set[str] = set()
     owner = ""
     asked = in_cell = False
-    for frame in _frames():
+    for frame, is_main in _frames():
         code = frame.f_code
-        in_cell = in_cell or code is _RUNS_CELLS
+        in_cell = in_cell or (is_main and code is _RUNS_CELLS)  # who calls it elsewhere runs none
         asked = asked or code is _ANSWERS_JUDGE
         label = shell.cell_of(code.co_filename)
         if label is not None:
@@ -211,18 +211,19 @@ def _note(what: str, words: str = "$^") -> None:
             if label in _exercises:  # of any other label there may be as many as a student likes
                 inside.add(label)
                 owner = label if _belongs(code, label) else owner
-        elif place is None:
+        elif place is None and not excused:
             handed = handed or code.co_filename.startswith(_MODULES)
-            if code is _BACKWARD or (not handed and code in _library_code(words)):
-                return  # the judge's own, or the library's
-    if in_cell:
-        return  # a comparison of the student's own
-    if asked:
-        cell, line = (place[0][:_LONGEST_LABEL], place[1]) if place else ("", 0)
-        key = (what, owner, tuple(sorted(inside)))
-        if key not in _seen and len(_seen) >= MOST_NOTES - 1:
-            key = (FULL, "", ())
-        _seen.setdefault(key, (cell, line))
+            # The judge's own; or the library's, if the judge asked it and not the student's code.
+            excused = code is _BACKWARD or (not handed and code in _library_code(words))
+    if in_cell or (excused and place is None):
+        return
+    if not asked:  # between two questions: perhaps for the next one, and perhaps for none
+        owner, inside = "", _exercises
+    key = (what, owner, tuple(sorted(inside)))
+    if key not in _seen and len(_seen) >= MOST_NOTES - 1:
+        key = (FULL, "", ())
+    cell, line = (place[0][:_LONGEST_LABEL], place[1]) if place else ("", 0)
+    _seen.setdefault(key, (cell, line))
 
 
 def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
@@ -233,7 +234,7 @@ def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
     """
     if sys._getframe(2).f_code is _CALLS_MODULE:
         _note(COMPILED)  # a module without a forward of Python's: a script
-    for frame in _frames():
+    for frame, _ in _frames():
         file = frame.f_code.co_filename
         if file.startswith(_TORCH):
             name = _forbidden_name(frame.f_code.co_qualname, patterns)
@@ -254,11 +255,17 @@ def _forbidden_name(asker: str, patterns: tuple[tuple[str, str], ...]) -> str:
     return next(called_so, next(like_it, ""))
 
 
-def _frames() -> Iterator[FrameType]:
-    """Yield what runs here, innermost first; after a thread, what has waited for it."""
-    yield from _outwards(sys._getframe(2))
-    if _main_thread and threading.get_ident() != _main_thread[0]:
-        yield from _outwards(sys._current_frames().get(_main_thread[0]))
+def _frames() -> Iterator[tuple[FrameType, bool]]:
+    """Yield what runs here, innermost first; after a thread, what has waited for it.
+
+    With each frame comes whether it is of the main thread.
+    """
+    is_main = not _main_thread or threading.get_ident() == _main_thread[0]
+    for frame in _outwards(sys._getframe(2)):
+        yield frame, is_main
+    if not is_main:
+        for frame in _outwards(sys._current_frames().get(_main_thread[0])):
+            yield frame, True
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:

@@ -128,14 +128,22 @@ encode = getattr({})(4, 1, 8, batch_first=True)
 encode.self_attn = Attend()
 encode.norm1, encode.norm2 = Norm(), Norm()"""
 _CROWD = """
-def crowd(x, label):
-    code = "def inner(f, x): return f(x, (4,))"
-    space = {{}}
-    eval(compile(code, f'cell "{{label}}"', "exec"), space)
-    return space["inner"](getattr(F, 'layer' + '_norm'), x)
+import itertools
+def called_in(labels, call):
+    for label in labels:
+        space = {{"call": call}}
+        eval(compile("def inner(): return call()", f'cell "{{label}}"', "exec"), space)
+        call = space["inner"]
+    return call()
+x, w = torch.ones(1, 4), torch.ones(4, 4)
+others = [lambda f=f: f(x, x, w, w) for f in (torch.rnn_tanh_cell, torch.rnn_relu_cell)]
+others += [lambda f=f: f(x, x, w.repeat(3, 1), w.repeat(3, 1)) for f in (torch.gru_cell,)]
+others += [lambda: F.cross_entropy(x, torch.tensor([0]))]
+others += [lambda f=f: f(x[None], x[None], [w, w], False, 1, 0.0, False, False, False) for f in (torch.rnn_tanh, torch.rnn_relu)]
+others += [lambda: torch.gru(x[None], x[None], [w.repeat(3, 1)] * 2, False, 1, 0.0, False, False, False)]
+others += [lambda: torch.ones(1, requires_grad=True).sum().backward()]
 def norm(x):
-    for n in range({}):
-        crowd(x, {})
+    {}
     return getattr(F, 'layer' + '_norm')(x, (4,))"""
 _STATIC = """
 class Norm(nn.Module):
@@ -181,8 +189,8 @@ HIDDEN = {
     "a quantized tensor": ("norm", "def norm(x):\n    q = torch.quantize_per_tensor(x.detach(), 0.01, 128, torch.quint8)\n    getattr(torch.ops.quantized, 'layer' + '_norm')(q, [4], None, None, 1e-5, 0.01, 128)\n    return solved(x)\n" + NORM.replace("def norm", "def solved")),
     "a sparse tensor": ("back", "def back(upstream, x):\n    def aside():\n        y = x.to_sparse().requires_grad_()\n        getattr(y * 2, 'back' + 'ward')(x.to_sparse())\n    import threading\n    thread = threading.Thread(target=aside); thread.start(); thread.join()\n    return solved(upstream, x)\n" + BACK.replace("def back", "def solved")),
     "an operator that fills": ("norm", "def norm(x):\n    y, m, s = torch.empty(1, 6, 4), torch.empty(6), torch.empty(6)\n    getattr(getattr(torch.ops.aten, 'native_batch' + '_norm'), 'o' + 'ut')(x.detach().reshape(1, 6, 4), None, None, None, None, True, 0.1, 1e-5, out=y, save_mean=m, save_invstd=s)\n    return y.reshape(x.shape)"),
-    "a crowd of names": ("norm", _CROWD.format(600, "f'x{n}'")),
-    "long names": ("norm", _CROWD.format(9, "'x' * 2_000_000")),
+    "a crowd of names": ("norm", _CROWD.format("[called_in([f'x{n}'], others[0]) for n in range(600)]")),
+    "long names": ("norm", _CROWD.format("[called_in([str(n) + 'x' * 1_000_000], others[0]) for n in range(9)]")),
     "an operator of one's own library": ("norm", "lib = getattr(torch, 'lib' + 'rary')\nlib.define('own::norm', '(Tensor x) -> Tensor')\nlib.impl('own::norm', 'CompositeImplicitAutograd', lambda x: getattr(F, 'layer' + '_norm')(x, (4,)))\ndef norm(x):\n    return torch.ops.own.norm(x)"),
     "a custom operator": ("norm", "lib = getattr(torch, 'lib' + 'rary')\n@lib.custom_op('own::custom', mutates_args=())\ndef custom(x: torch.Tensor) -> torch.Tensor:\n    return getattr(F, 'layer' + '_norm')(x, (4,))\ncustom.register_autograd(lambda ctx, up: up)\ndef norm(x):\n    return custom(x)"),
     "an exported program": ("norm", "import importlib\nclass Norm(nn.Module):\n    def forward(self, x): return getattr(F, 'layer' + '_norm')(x, (4,))\nprogram = importlib.import_module('torch.ex' + 'port').export(Norm(), (torch.randn(2, 3, 4),)).module()\ndef norm(x):\n    return program(x)"),
@@ -277,6 +285,19 @@ def test_no_engine_computes_past_the_operators(grade, name):
     (failure,) = result.cell_failures
     assert "has no attribute" in failure.message
     assert next(check.score for check in result.checks if check.exercise == "norm") == 0
+
+
+@pytest.mark.sandbox
+def test_who_has_more_noted_than_can_be_kept_earns_nothing(grade):
+    labels = "('back', 'attend', 'encode', 'cell', 'loss', 'free')"
+    subsets = f"(s for n in range(7) for s in itertools.combinations({labels}, n))"
+    fills = f"[called_in(s, f) for s in {subsets} for f in others]"
+    result = submit(grade, {"norm": _CROWD.format(fills)})
+    scores = {check.exercise: check.score for check in result.checks}
+    assert scores == dict.fromkeys(EXERCISES, 1.0) | {"norm": 0.0}
+    (told,) = [check.message for check in result.checks if check.exercise == "norm"]
+    assert "more ways than can be noted" in told
+    assert any("than can be noted" in flag.text for flag in result.flags)
 
 
 UNSEEN = {

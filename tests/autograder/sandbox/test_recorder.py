@@ -1,5 +1,9 @@
 """Who answers for what runs: the course's library for what it calls by name, and for no more."""
 
+import threading
+
+import torch
+
 from autograder.sandbox.worker import recorder
 from course_lib.layers import attention, normalization
 from course_lib.testing import call_beside
@@ -14,3 +18,45 @@ def test_the_library_answers_for_what_its_own_text_names():
 
 def test_what_calls_whatever_it_is_handed_answers_for_nothing():
     assert call_beside.__code__ not in recorder._library_code("call_beside")
+
+
+def test_the_library_does_not_answer_for_whoever_asks_it_for_what_they_may_not_use(monkeypatch):
+    def noting(x, *rest):
+        recorder._note("torch.rms_norm", "rms_norm")
+        return x
+
+    monkeypatch.setattr(normalization.F, "rms_norm", noting)
+    layer = normalization.RMSNorm(4)
+    asks = {"layer": layer, "x": torch.ones(4)}
+    exec(compile("layer.forward(x)", "the judge's own", "exec"), asks)  # noqa: S102
+    assert recorder.seen() == []
+    exec(compile("\nlayer.forward(x)", 'cell "norm"', "exec"), asks)  # noqa: S102
+    assert [note[:3] for note in recorder.seen()] == [("torch.rms_norm", "norm", 2)]
+
+
+def noted_in(cell, asks):
+    exec(compile("note()", f'cell "{cell}"', "exec"), {"note": asks})  # noqa: S102
+    return recorder.seen()
+
+
+def test_what_runs_between_two_questions_may_be_anybodys_work(monkeypatch):
+    monkeypatch.setattr(recorder, "_exercises", {"norm", "other"})
+    noted = noted_in("norm", lambda: recorder._note("torch.rms_norm"))
+    assert noted == [("torch.rms_norm", "norm", 1, "", ("norm", "other"))]
+
+
+def test_a_cell_runs_in_the_main_thread_alone(monkeypatch):
+    def run_cell():
+        recorder._note("torch.rms_norm")
+
+    def aside():
+        thread = threading.Thread(target=run_cell)
+        thread.start()
+        thread.join()
+
+    monkeypatch.setattr(recorder, "_main_thread", [threading.get_ident()])
+    monkeypatch.setattr(recorder, "_RUNS_CELLS", run_cell.__code__)
+    run_cell()
+    assert recorder.seen() == []
+    aside()
+    assert [what for what, *_ in recorder.seen()] == ["torch.rms_norm"]
