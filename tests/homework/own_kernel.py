@@ -103,11 +103,20 @@ def _result(run: CellRun) -> CheckResult:
     return not_earned(run.cell, Status.FAIL if run.error else Status.PASS)
 
 
-def with_checks_of(cells: Sequence[Cell], exercises: Collection[str]) -> list[Cell]:
-    """Empty the test cells of other exercises; each cell keeps its place, and with it its seed."""
+def with_checks_of(
+    cells: Sequence[Cell], exercises: Collection[str], left_out: Collection[str] = ()
+) -> list[Cell]:
+    """Empty all other test cells; each cell keeps its place, and with it its seed.
+
+    Args:
+        cells: The cells of a notebook.
+        exercises: Whose test cells stay.
+        left_out: Of these, the test cells that are emptied all the same.
+    """
     return [
         cell
-        if cell.kind is not CellKind.TEST or cell.exercise in exercises
+        if cell.kind is not CellKind.TEST
+        or (cell.exercise in exercises and cell.grade_id not in left_out)
         else replace(cell, source="")
         for cell in cells
     ]

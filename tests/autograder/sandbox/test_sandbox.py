@@ -299,23 +299,7 @@ def test_how_a_worker_ended_is_told(worker, sandbox, source, exit_code):
     assert sandbox.stop(started, grace=300) == exit_code
 
 
-def test_the_forking_process_ends_with_its_judge(tmp_path):
-    (tmp_path / "course_lib").mkdir()
-    try:
-        check_sandbox()
-    except SandboxError as error:
-        pytest.skip(f"no working sandbox: {error}")
-    sandbox = Sandbox(tmp_path, limits=Limits())
-    sandbox.start()
-    children = psutil.Process(sandbox._process.pid).children(recursive=True)
-    assert children
-    sandbox.close()
-    assert psutil.wait_procs(children, timeout=300)[1] == []
-    with pytest.raises(SandboxError, match="closed"):
-        sandbox.start()
-
-
-def test_a_forking_process_that_was_killed_is_started_again(tmp_path):
+def test_a_forking_process_is_started_again_when_killed_and_ends_with_its_judge(tmp_path):
     (tmp_path / "course_lib").mkdir()
     try:
         check_sandbox()
@@ -328,7 +312,12 @@ def test_a_forking_process_that_was_killed_is_started_again(tmp_path):
     worker = sandbox.start()
     peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
     assert peer.call("os:getpid") == 1
+    children = psutil.Process(sandbox._process.pid).children(recursive=True)
+    assert children
     sandbox.close()
+    assert psutil.wait_procs(children, timeout=300)[1] == []
+    with pytest.raises(SandboxError, match="closed"):
+        sandbox.start()
 
 
 def test_a_python_that_lies_in_tmp_is_there_for_workers():

@@ -148,10 +148,10 @@ def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-@pytest.fixture(scope="module")
-def pairs():
-    flat = draw_pairs(500, generator=seeded(0), max_depth=0)
-    return flat + draw_pairs(900, generator=seeded(1), max_depth=2)
+@pytest.fixture(scope="module", params=[2, pytest.param(5, marks=pytest.mark.proof)])
+def pairs(request):
+    flat = draw_pairs(100 * request.param, generator=seeded(0), max_depth=0)
+    return flat + draw_pairs(180 * request.param, generator=seeded(1), max_depth=2)
 
 
 @pytest.mark.parametrize("sentence", BY_HAND)
@@ -268,7 +268,7 @@ def test_articles_and_adjectives_agree_with_the_noun_beside_them(pairs):
                 )
                 assert before in allowed, pair
             seen += 1
-    assert seen > 1500
+    assert seen > len(pairs)
 
 
 def test_french_elides_and_contracts_wherever_it_must(pairs):
@@ -393,14 +393,14 @@ def test_each_finite_verb_agrees_with_something(pairs):
 
 
 def test_breaking_an_agreement_leaves_the_grammar(pairs):
-    broken = 0
-    for pair in pairs[300:800]:
+    broken, sample = 0, pairs[len(pairs) // 5 : 3 * len(pairs) // 5]
+    for pair in sample:
         for agreement in pair.src_agreements:
             words = break_agreement(pair, agreement)
             assert sum(a != b for a, b in zip(words, pair.src, strict=True)) == 1
             assert not is_grammatical(words), words
             broken += 1
-    assert broken > 500
+    assert broken > len(sample)
 
 
 def test_agreement_of_another_sentence_cannot_be_broken():

@@ -263,9 +263,10 @@ def test_a_vocabulary_that_is_missing_or_too_large_is_named(folder):
         tokenizer_from_huggingface(folder)
 
 
-def test_bert_base_is_read_at_its_real_size(tmp_path):
+def test_bert_base_is_read_with_all_its_layers_and_tokens(tmp_path):
     torch.manual_seed(0)
-    theirs = transformers.BertForPreTraining(transformers.BertConfig()).eval()
+    config = transformers.BertConfig(hidden_size=96, intermediate_size=384)  # but narrow
+    theirs = transformers.BertForPreTraining(config).eval()
     theirs.save_pretrained(tmp_path)
     tokens = torch.randint(999, 30_522, (2, 7))
     segments = torch.tensor([[0, 0, 0, 0, 1, 1, 1]] * 2)
