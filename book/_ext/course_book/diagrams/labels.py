@@ -40,7 +40,7 @@ def _runs(line: str) -> Iterator[_Run]:
 
 
 def _letter(letter: str) -> float:
-    return next((width for letters, width in _WIDTHS.items() if letter in letters), 0.6)
+    return next((width for letters, width in _WIDTHS.items() if letter in letters), 0.64)
 
 
 def width_of(text: str, font: float = FONT) -> float:

@@ -123,3 +123,28 @@ def captioner() -> Diagram:
         row_gap=22,
         column_gap=30,
     )
+
+
+def published_weights() -> Diagram:
+    """Return how published weights come into a model of the course."""
+    code = About(
+        section="published-weights", code="course_lib.models.pretrained.gpt2.from_huggingface"
+    )
+    return Diagram(
+        title="Published weights, our model",
+        description="A file of tensors under its authors' names is renamed; some tensors are cut "
+        "or transposed. Nothing may be left over and nothing missing. Then the course's model "
+        "holds them.",
+        boxes=(
+            Box(id="file", text="a file of tensors,\ntheir names", row=0, column=0, kind="data"),
+            Box(id="names", text="rename", row=1, column=0, role="key", about=code),
+            Box(id="cut", text="cut, transpose", row=2, column=0, role="key", about=code),
+            Box(id="check", text="none left over, none missing", row=3, column=0, kind="norm"),
+            Box(id="model", text="the model of this chapter", row=4, column=0, role="prediction"),
+        ),
+        wires=tuple(
+            Wire(source=low, target=high)
+            for low, high in pairwise(("file", "names", "cut", "check", "model"))
+        ),
+        row_gap=20,
+    )

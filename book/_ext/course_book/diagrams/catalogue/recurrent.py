@@ -107,7 +107,7 @@ def lstm() -> Diagram:
             Wire(source="show", target="state", leave="right", enter="left", role="decoder"),
         ),
         row_gap=24,
-        column_gap=16,
+        column_gap=12,
     )  # fmt: skip
 
 
@@ -210,4 +210,39 @@ def bahdanau() -> Diagram:
         wires=tuple(wires),
         row_gap=26,
         column_gap=24,
+    )
+
+
+def deep() -> Diagram:
+    """Return two layers of a recurrent network over three words."""
+    code = About(section="deep-networks", code=f"{LAYERS}.recurrent.Recurrent")
+    boxes, wires = [], []
+    roles: tuple[Role, ...] = ("encoder", "query")
+    for place, word in enumerate(("the", "dog", "sleeps")):
+        names = [f"layer-{layer}-{place}" for layer in range(2)]
+        boxes += [
+            Box(id=f"word-{place}", text=word, row=0, column=place, kind="data", role="encoder"),
+            *(
+                Box(id=name, text=f"layer {layer + 1}", row=layer + 1, column=place,
+                    role=roles[layer], about=code)
+                for layer, name in enumerate(names)
+            ),
+            Box(id=f"out-{place}", text=f"$h_{place + 1}$", row=3, column=place, kind="data",
+                role="query"),
+        ]  # fmt: skip
+        wires += [
+            Wire(source=f"word-{place}", target=names[0], role="encoder"),
+            Wire(source=names[0], target=names[1], role="encoder"),
+            Wire(source=names[1], target=f"out-{place}", role="query"),
+        ]
+    for layer, role in enumerate(roles):
+        wires += _in_a_row([f"layer-{layer}-{place}" for place in range(3)], role)
+    return Diagram(
+        title="Two layers",
+        description="Three words, each of which goes into layer 1; what layer 1 makes of it goes "
+        "up into layer 2. In both layers the state also goes to the right, into the next step.",
+        boxes=tuple(boxes),
+        wires=tuple(wires),
+        row_gap=22,
+        column_gap=26,
     )

@@ -185,3 +185,70 @@ def word_and_place() -> Diagram:
         row_gap=22,
         column_gap=6,
     )
+
+
+def task_shapes() -> Diagram:
+    """Return the ways in which a recurrent network is connected to its task."""
+    kinds = {
+        "many to one": ("111", "001"),
+        "one to many": ("100", "111"),
+        "in step": ("111", "111"),
+        "one after the other": ("11000", "00111"),
+    }
+    boxes, wires, column = [], [], 0
+    for place, (name, (read, written)) in enumerate(kinds.items()):
+        row, column = (3, 0)[place // 2], (0, 6)[place % 2]
+        for step, (reads, writes) in enumerate(zip(read, written, strict=True)):
+            cell = f"{name}-{step}"
+            side: Role = "decoder" if len(read) == 5 and step > 1 else "encoder"
+            boxes.append(Box(id=cell, text="$h$", row=row + 1, column=column + step, role=side))
+            if step:
+                wires.append(
+                    Wire(source=f"{name}-{step - 1}", target=cell, leave="right", enter="left")
+                )
+            if reads == "1":
+                boxes.append(_word(f"{cell}-in", "$x$", row, column + step, "encoder"))
+                wires.append(Wire(source=f"{cell}-in", target=cell, role="encoder"))
+            if writes == "1":
+                boxes.append(_word(f"{cell}-out", "$y$", row + 2, column + step, "prediction"))
+                wires.append(Wire(source=cell, target=f"{cell}-out", role="prediction"))
+    return Diagram(
+        title="One and many",
+        description="Four small recurrent networks. Many to one: three words are read, one answer "
+        "comes at the end. One to many: one thing is read, three words come out. In step: an "
+        "answer for each of three words. One after the other: two words are read, then three are "
+        "written.",
+        boxes=tuple(boxes),
+        wires=tuple(wires),
+        row_gap=20,
+        column_gap=10,
+    )
+
+
+def masked_words() -> Diagram:
+    """Return a sentence with a word hidden, and the loss at that place alone."""
+    words = ("[CLS]", "the", "dog", "[MASK]", "[SEP]")
+    boxes = [
+        Box(id="encoder", text="encoder: each place sees all places", row=1, column=0, columns=5,
+            role="encoder", about=About(section="a-small-bert")),
+        Box(id="head", text="head", row=2, column=3, role="prediction",
+            about=About(section="bert-heads")),
+        Box(id="loss", text="loss", row=3, column=3, kind="norm"),
+        _word("truth", "barks", 4, 3, "truth"),
+    ]  # fmt: skip
+    boxes += [_word(f"word-{place}", word, 0, place, "encoder") for place, word in enumerate(words)]
+    return Diagram(
+        title="The loss of a hidden word",
+        description="The dog barks, with barks replaced by [MASK], goes into the encoder. Only the "
+        "vector at the hidden place goes on into the head, and the loss compares what it says "
+        "with barks.",
+        boxes=tuple(boxes),
+        wires=(
+            *(Wire(source=f"word-{place}", target="encoder", role="encoder") for place in range(5)),
+            Wire(source="encoder", target="head", role="prediction"),
+            Wire(source="head", target="loss", role="prediction"),
+            Wire(source="truth", target="loss", leave="bottom", enter="top", role="truth"),
+        ),
+        row_gap=20,
+        column_gap=14,
+    )

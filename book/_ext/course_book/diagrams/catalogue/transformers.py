@@ -208,5 +208,5 @@ def bert() -> Diagram:
         wires=tuple(model.wires),
         frames=(Frame(boxes=layers, label="N×", side="left", role="encoder"),),
         row_gap=21,
-        column_gap=16,
+        column_gap=10,
     )

@@ -1,0 +1,86 @@
+"""Diagrams as readers see them: whole on a phone, readable in both themes, chosen by keys."""
+
+import re
+
+import pytest
+
+from tests.book.test_palette import luminance
+from tests.book.watched_page import depends_on_page, opened, scrolls_sideways
+
+PAGES = ("transformer", "bert", "recurrent-networks", "multi-head-attention", "kv-caching")
+pytestmark = [
+    pytest.mark.browser,
+    *(depends_on_page(page, "tests/book/diagrams") for page in PAGES),
+]
+PHONE = {"width": 375, "height": 800}
+LABELS = """() => [...document.querySelectorAll(".course-diagram__drawing")].flatMap((svg) => {
+  const frame = svg.getBoundingClientRect();
+  const inside = (part, whole) => part.left >= whole.left - 1 && part.right <= whole.right + 1
+    && part.top >= whole.top - 1 && part.bottom <= whole.bottom + 1;
+  return [...svg.querySelectorAll("text")].map((text) => {
+    const box = text.closest("a")?.querySelector("rect:last-of-type");
+    const place = text.getBoundingClientRect();
+    return { words: text.textContent, whole: inside(place, frame),
+      boxed: !box || inside(place, box.getBoundingClientRect()),
+      size: parseFloat(getComputedStyle(text).fontSize) * frame.width / svg.viewBox.baseVal.width };
+  });
+})"""
+COLOURS = """() => [...document.querySelectorAll(".course-diagram__drawing a")].map((box) => [
+  getComputedStyle(box.querySelector("text") ?? box).fill,
+  getComputedStyle(box.querySelector("rect:last-of-type")).fill,
+]).filter(([text]) => text !== "none")"""
+
+
+@pytest.fixture(params=PAGES)
+def page(chromium, served, request):
+    address = f"{served}/book/{request.param}.html"
+    options = {"viewport": PHONE, "reduced_motion": "reduce"}
+    with opened(chromium, address, **options) as watched:
+        watched.page.wait_for_function("document.fonts.status === 'loaded'")
+        yield watched.page
+    assert watched.problems == []
+
+
+def test_letters_lie_in_their_boxes_and_can_be_read_on_a_phone(page):
+    labels = page.evaluate(LABELS)
+    assert len(labels) > 5
+    assert not [label for label in labels if not (label["whole"] and label["boxed"])]
+    assert min(label["size"] for label in labels) >= 10.9
+    assert scrolls_sideways(page) <= 0
+
+
+def hexadecimal(colour: str) -> str:
+    """What a browser computed, ``rgb(1, 2, 3)`` or ``color(srgb 0.1 0.2 0.3)``."""
+    numbers = [float(number) for number in re.findall(r"[\d.]+", colour)][:3]
+    scale = 255 if colour.startswith("color(") else 1
+    return "#" + "".join(f"{round(scale * number):02x}" for number in numbers)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_labels_stand_out_from_their_boxes(page, theme):
+    page.emulate_media(color_scheme=theme)
+    page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
+    pairs = page.evaluate(COLOURS)
+    assert len(pairs) >= 4
+    for text, ground in pairs:
+        low, high = sorted(luminance(hexadecimal(colour)) for colour in (text, ground))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)
+
+
+def test_norms_move_at_a_key(chromium, served):
+    with opened(chromium, f"{served}/book/transformer.html", viewport=PHONE) as watched:
+        figure = watched.page.locator("#diagram-transformer")
+        before, after = figure.locator("svg").all()
+        assert before.is_visible()
+        assert not after.is_visible()
+        figure.get_by_label("pre-norm").press("ArrowRight")
+        assert after.is_visible()
+        assert not before.is_visible()
+
+
+def test_all_variants_fit_the_same_place(chromium, served):
+    with opened(chromium, f"{served}/book/transformer.html", viewport=PHONE) as watched:
+        height = "document.querySelector('#diagram-transformer').offsetHeight"
+        before = watched.page.evaluate(height)
+        watched.page.get_by_label("post-norm").check()
+        assert watched.page.evaluate(height) == before
