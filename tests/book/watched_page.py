@@ -108,7 +108,7 @@ def opened(
 def lift_veils(page: Page) -> None:
     """Show what waits for a prediction."""
     page.evaluate(
-        "document.querySelectorAll('.course-veil button').forEach((b) => b.hidden || b.click())"
+        "document.querySelectorAll('.course-veil__line button').forEach((button) => button.click())"
     )
 
 

@@ -65,8 +65,8 @@
 
     /** Judge the answer that was just given, tell the reader, and keep it. */
     judge(answer) {
-      this.show();
       window.courseMemory.set(this.key(), { version: this.version, chosen: this.chosen() });
+      this.show();
       const because = answer.input.checked && answer.why ? spoken(answer.why.lastElementChild) : "";
       const verdict = this.verdict(answer);
       this.say(verdict, because && !this.reveal ? ` ${because}` : this.revealed());

@@ -18,10 +18,17 @@
     }
   }
 
+  function read(key) {
+    try {
+      return storage().getItem(PREFIX + key);
+    } catch (error) {
+      return fallback.get(key); // refused
+    }
+  }
+
   function get(key) {
     try {
-      const text = storage() ? storage().getItem(PREFIX + key) : fallback.get(key);
-      return text == null ? null : JSON.parse(text);
+      return JSON.parse(read(key) ?? null);
     } catch (error) {
       return null; // unreadable: as if never answered
     }

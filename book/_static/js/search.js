@@ -17,6 +17,7 @@
     const page = new DOMParser().parseFromString(html, "text/html");
     const place = (anchor && page.querySelector(anchor)) || page.querySelector('[role="main"] article');
     if (!place) return [];
+    if (place.matches("dt")) return [place.nextElementSibling.textContent.trim()];
     place.querySelectorAll(NOT_PROSE).forEach((part) => part.remove());
     return [...place.querySelectorAll(PROSE)]
       .filter((part) => !part.querySelector(PROSE)) // each text once

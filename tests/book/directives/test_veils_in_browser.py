@@ -10,6 +10,7 @@ pytestmark = [pytest.mark.browser, depends_on_page("self-attention", INTRO)]
 CHAPTER = "book/self-attention.html"
 QUESTION = "predict-nearest-noun"
 VEIL = f'[data-course-after="{QUESTION}"]'
+BUTTON = f"{VEIL} > .course-veil__line button"
 INSIDE = f"{VEIL} .course-veil__content"
 DESKTOP = {"width": 1280, "height": 900}
 REFUSE = """
@@ -34,14 +35,16 @@ def predict(page, *, right: bool) -> str:
     return label.inner_text()
 
 
-@pytest.fixture(params=["server", "file"])
+@pytest.fixture
 def chapter(chromium, served, site, request):
-    base = served if request.param == "server" else site.as_uri()
+    """The chapter, from a server; from a folder where a test asks for it."""
+    base = site.as_uri() if getattr(request, "param", "") == "folder" else served
     with opened(chromium, f"{base}/{CHAPTER}", viewport=DESKTOP) as watched:
         yield watched.page
     assert watched.problems == []
 
 
+@pytest.mark.parametrize("chapter", ["server", "folder"], indirect=True)
 @pytest.mark.parametrize(("right", "mark"), [(True, "so it is"), (False, "otherwise")])
 def test_a_prediction_lifts_the_veil_and_is_repeated_there(chapter, right, mark):
     assert not is_seen(chapter)
@@ -50,7 +53,7 @@ def test_a_prediction_lifts_the_veil_and_is_repeated_there(chapter, right, mark)
     words = chapter.locator(f"{VEIL} .course-veil__words")
     assert answer in words.inner_text()
     assert mark in words.evaluate("words => getComputedStyle(words, '::after').content")
-    assert not chapter.locator(f"{VEIL} button").is_visible()
+    assert not chapter.locator(BUTTON).is_visible()
     chapter.reload()
     assert is_seen(chapter)
     chapter.locator(f"#{QUESTION}").get_by_role("button", name="Start again").click()
@@ -58,17 +61,17 @@ def test_a_prediction_lifts_the_veil_and_is_repeated_there(chapter, right, mark)
 
 
 def test_nothing_above_or_at_the_veil_moves_when_it_is_lifted(chapter):
-    places = f"""() => ["#{QUESTION}", "{VEIL}", "{INSIDE}"].map(
+    places = f"""() => {[f"#{QUESTION}", VEIL, INSIDE]}.map(
         (place) => document.querySelector(place).getBoundingClientRect().top + scrollY)"""
     chapter.locator(VEIL).scroll_into_view_if_needed()
     before = chapter.evaluate(places)
-    chapter.locator(f"{VEIL} button").click()
+    chapter.locator(BUTTON).click()
     assert is_seen(chapter)
     assert chapter.evaluate(places) == pytest.approx(before, abs=1)
 
 
 def test_the_keyboard_lifts_it_and_goes_on_in_it(chapter):
-    chapter.locator(f"{VEIL} button").focus()
+    chapter.locator(BUTTON).focus()
     chapter.keyboard.press("Enter")
     assert is_seen(chapter)
     assert chapter.locator(INSIDE).evaluate("part => part === document.activeElement")
@@ -117,7 +120,7 @@ def test_on_paper_and_without_scripts_nothing_is_veiled(chapter, chromium, serve
 
 def test_where_the_browser_keeps_nothing_a_veil_is_lifted_all_the_same(chromium, served):
     with opened(chromium, f"{served}/{CHAPTER}", script_before=REFUSE) as watched:
-        watched.page.locator(f"{VEIL} button").click()
+        watched.page.locator(BUTTON).click()
         assert is_seen(watched.page)
     assert not [problem for problem in watched.problems if problem.startswith("exception")]
 
