@@ -79,7 +79,7 @@ def test_each_run_with_one_part_left_out(figures):
 def test_a_run_without_a_warm_up(figures):
     cold = validation_loss("no-warm-up")
     warm = [validation_loss(f"cpu-seed{seed}") for seed in (1, 2, 3)]
-    seen = rows(figures, "| update | validation loss without a warm-up")
+    seen = rows(figures, "update | validation loss without a warm-up")
     for row, (step, loss) in zip(seen, cold.items(), strict=True):
         with_one = [of_seed[step] for of_seed in warm]
         assert row == [str(step), f"{loss:.2f}", f"{min(with_one):.2f} to {max(with_one):.2f}"]

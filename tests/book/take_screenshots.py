@@ -21,9 +21,9 @@ SHOTS = {  # name: page, theme, window, what to bring into view
     "chapter-light": ("book/self-attention.html", "light", DESKTOP, "h1"),
     "chapter-dark": ("book/self-attention.html", "dark", DESKTOP, ".course-choices--predict"),
     "chapter-phone": ("book/self-attention.html", "light", PHONE, ".course-choices--predict"),
-    "figure-light": ("book/self-attention.html", "light", DESKTOP, ".course-interactive"),
-    "figure-dark": ("book/self-attention.html", "dark", DESKTOP, ".course-interactive"),
-    "figure-phone": ("book/self-attention.html", "light", PHONE, ".course-interactive"),
+    "figure-light": ("book/what-attention-learns.html", "light", DESKTOP, ".course-interactive"),
+    "figure-dark": ("book/what-attention-learns.html", "dark", DESKTOP, ".course-interactive"),
+    "figure-phone": ("book/what-attention-learns.html", "light", PHONE, ".course-interactive"),
     "quiz-light": ("book/self-attention.html", "light", DESKTOP, ".course-choices--quiz"),
 }
 

@@ -8,13 +8,13 @@ from playwright.sync_api import expect
 
 from tests.book.watched_page import depends_on_page, opened
 
-CHAPTERS = ("self-attention", "training")
+CHAPTERS = ("what-attention-learns", "training")
 pytestmark = [
     pytest.mark.browser,
     *(depends_on_page(c, "course_lib", "tests/book/figures") for c in CHAPTERS),
 ]
 
-CHAPTER = "book/self-attention.html"
+CHAPTER = "book/what-attention-learns.html"
 
 
 @pytest.fixture(scope="module")
