@@ -116,7 +116,7 @@ def assert_close(
     differs = ~_elementwise_close(actual, expected)
     where = tuple(int(i) for i in differs.nonzero()[0])
     numbers = f"got {actual[where].item():.6g}, expected {expected[where].item():.6g}"
-    if not where:
+    if differs.numel() == 1:
         raise CheckFailure(f"{what} differs from what is expected", detail=numbers, hint=hint)
     raise CheckFailure(
         f"{what}: {int(differs.sum())} of {differs.numel()} entries differ from what is expected",

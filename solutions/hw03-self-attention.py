@@ -450,7 +450,7 @@ hint = "operators that end in = and methods that end in _ change a tensor in pla
 assert_keeps_inputs(scaled_dot_product_attention, query, key, value, hint=hint)
 output = scaled_dot_product_attention(query.double(), key.double(), value.double())
 in_double = "float64 comes in, float64 goes out: do not cast, and make new tensors with query.dtype"
-checked(output, (3, 5, 4), dtype=torch.float64, what="output for float64", hint=in_double)
+output = checked(output, (3, 5, 4), dtype=torch.float64, what="output for float64", hint=in_double)
 ### BEGIN HIDDEN TESTS
 mask = torch.ones(5, 5, dtype=torch.bool).tril().to(device)
 assert_keeps_inputs(scaled_dot_product_attention, query, key, value, mask, hint=hint)

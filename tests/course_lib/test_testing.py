@@ -126,6 +126,11 @@ def test_close_takes_a_scalar():
     assert error.summary == "the factor differs from what is expected"
     assert error.detail == "got 24, expected 0.96"
     assert "got 3" in failure(assert_close, torch.tensor(3.0), torch.tensor(2.0)).detail
+    error = failure(assert_close, torch.tensor([[24.0]]), torch.tensor([[0.96]]), what="the factor")
+    assert (error.summary, error.detail) == (
+        "the factor differs from what is expected",
+        "got 24, expected 0.96",
+    )
 
 
 def test_close_refuses_another_dtype_before_looking_at_values():

@@ -1357,7 +1357,7 @@ LAYER_NORM_MISTAKES = (
         "layer_norm",
         ((MEAN, MEAN.replace("-1", "-2")), (VARIANCE, VARIANCE.replace("-1", "-2"))),
         lost="values eps",
-        hint="they belong over the last dimension: see the test of values",
+        hint="they belong over the last dimension",
     ),
     mistake(
         "eps squared",

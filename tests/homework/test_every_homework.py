@@ -18,6 +18,7 @@ import pytest
 import torch
 from course_book.notebooks.used_files import UsedFiles
 
+import course_lib.checked_results
 from autograder.homework_source.cell_text import BEGIN_HIDDEN_TESTS
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import Status
@@ -140,6 +141,17 @@ def test_no_hint_speaks_of_other_tests(homework):
     ]
     assert len(texts) > 100
     assert not [text for text in texts if OF_OTHER_TESTS.search(text)]
+
+
+@each_homework
+def test_no_test_ends_in_a_value_that_the_notebook_would_show(homework):
+    giving_back = set(course_lib.checked_results.__all__)
+    for cell in load_homework(homework).checks:
+        if cell.kind is CellKind.TEST:
+            visible, _, _ = cell.source.partition(BEGIN_HIDDEN_TESTS)
+            last = ast.parse(visible).body[-1]
+            called = ast.unparse(last).partition("(")[0]
+            assert not isinstance(last, ast.Expr) or called not in giving_back, cell.grade_id
 
 
 # ---- right and wrong ----
