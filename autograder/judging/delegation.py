@@ -10,7 +10,14 @@ from typing import Any
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.judging.student_process import StudentProcess
-from autograder.sandbox.worker.operators import COMPILED, FULL, MOST_NOTES, PROCESS, forbids
+from autograder.sandbox.worker.operators import (
+    COMPILED,
+    FULL,
+    MOST_NOTES,
+    PROCESS,
+    PRYING,
+    forbids,
+)
 
 MAX_FLAGS = 20  # that one submission gets of one kind of look at it
 MAX_NAME = 80  # characters of a name in a flag
@@ -94,11 +101,14 @@ def read_recorded(
         if rule and name == FULL:
             lost.setdefault(exercise, (Status.FAIL, _FULL_WORDS.format(exercise)))
             flags[Flag(kind=FlagKind.DELEGATION, text=_FULL_FLAG.format(exercise))] = None
+        known = cell in process.labels and 0 < line <= _MAX_LINE
+        place = (cell, line) if known else (exercise, 0)
+        if name == PRYING:
+            text = "pries into the code of functions, or into the collector's objects"
+            flags[Flag(kind=FlagKind.HOSTILE, text=text, cell=place[0], line=place[1])] = None
         unseen = bool(rule) and name in (COMPILED, PROCESS)
         if not (unseen or forbids(rule, name)):
             continue
-        known = cell in process.labels and 0 < line <= _MAX_LINE
-        place = (cell, line) if known else (exercise, 0)
         others = exercises.keys() & set(inside) - {exercise}
         if unseen or (exercise != owner and others):
             text = f"{_in_words(rule, name)} ran in a check of {exercise}, which may stand on it"

@@ -35,6 +35,9 @@ COMPILED = "a compiled graph"
 PROCESS = "a process of its own"
 """What is noted where another process is started, in which nothing is noted."""
 
+PRYING = "what is no business of a solution's"
+"""What is noted where a cell's own code reads the code of functions, or looks for objects."""
+
 MOST_NOTES = 500
 """That a process makes in one check: one for each thing that ran, and each way to it."""
 

@@ -173,6 +173,7 @@ class Peer:
         self._released: list[int] = []
         self._awaited = 0  # calls whose replies have not come: more than one if calls are nested
         self._brought = self._entries(MAX_BROUGHT)  # by such calls, during the outermost
+        self._carried = self._entries(2 * MAX_BROUGHT)  # likewise, used or not
         self._most_received = MAX_SAID  # likewise
 
     def call(
@@ -207,6 +208,7 @@ class Peer:
         inputs = [t for t in table.tensors if t.requires_grad]
         if not self._awaited:
             self._brought = self._entries(MAX_BROUGHT)
+            self._carried = self._entries(2 * MAX_BROUGHT)
             self._most_received = self.wire.received + MAX_SAID
         self._awaited += 1
         try:
@@ -240,6 +242,8 @@ class Peer:
             message, tensors = self.wire.receive()
             if self.wire.received > self._most_received and not self._allow_named:
                 raise WireError(f"one call brought over {MAX_SAID:,} bytes of messages")
+            for tensor in tensors:
+                self._carried(tensor)
             self._drop(message.get("released", []))
             if message.get("reply") == number:
                 return message, tensors

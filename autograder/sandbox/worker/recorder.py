@@ -30,6 +30,7 @@ from .operators import (
     FULL,
     MOST_NOTES,
     PROCESS,
+    PRYING,
     families_of,
     full_name,
 )
@@ -42,6 +43,8 @@ _TORCH = str(Path(torch.__file__).parent)
 _MODULES = f"{_TORCH}/nn/modules/"
 _STARTS_PROCESS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
                    "subprocess.Popen"}  # fmt: skip
+_PRIES = {"code.__new__", "function.__new__", "gc.get_objects", "gc.get_referents",
+          "gc.get_referrers"}  # fmt: skip
 _GRAPHS = (*(f"{_TORCH}/{name}/" for name in ("_dynamo", "_inductor", "export", "fx", "jit")),
            "<eval_with_key>")  # fmt: skip
 _LONGEST_LABEL = 200  # characters; a notebook's own are shorter
@@ -96,7 +99,7 @@ def watch(names: list[str], exercises: list[str]) -> None:
     if "torch.autograd" in names:
         torch.autograd.Variable._execution_engine = _Engine()
     if names:
-        sys.addaudithook(_note_processes)
+        sys.addaudithook(_note_events)
     for engine in ENGINES if families else ():
         if hasattr(torch._C, engine):  # as it is in the edition that the course pins
             delattr(torch._C, engine)
@@ -187,10 +190,15 @@ def _note_others(
     return operator.redispatch(keys & _BELOW, *args, **kw)
 
 
-def _note_processes(event: str, arguments: tuple[Any, ...]) -> None:
-    """Note that another process is started: what runs there is not seen here."""
+def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
+    """Note that another process is started, in which nothing is seen; or that a cell pries."""
     if event in _STARTS_PROCESS:
         _note(PROCESS)
+    elif event in _PRIES or (event == "object.__getattr__" and type(arguments[0]) is FunctionType):
+        frame = sys._getframe(1)  # Python's own modules read the code of functions all day
+        label = shell.cell_of(frame.f_code.co_filename)
+        if label is not None:
+            _keep((PRYING, "", ()), (label, frame.f_lineno))
 
 
 def _note(what: str, words: str = "$^") -> None:
@@ -219,11 +227,13 @@ def _note(what: str, words: str = "$^") -> None:
         return
     if not asked:  # between two questions: perhaps for the next one, and perhaps for none
         owner, inside = "", _exercises
-    key = (what, owner, tuple(sorted(inside)))
+    _keep((what, owner, tuple(sorted(inside))), place or ("", 0))
+
+
+def _keep(key: tuple[str, str, tuple[str, ...]], place: tuple[str, int]) -> None:
     if key not in _seen and len(_seen) >= MOST_NOTES - 1:
         key = (FULL, "", ())
-    cell, line = (place[0][:_LONGEST_LABEL], place[1]) if place else ("", 0)
-    _seen.setdefault(key, (cell, line))
+    _seen.setdefault(key, (place[0][:_LONGEST_LABEL], place[1]))
 
 
 def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:

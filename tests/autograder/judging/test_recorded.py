@@ -300,7 +300,16 @@ def test_who_has_more_noted_than_can_be_kept_earns_nothing(grade):
     assert any("than can be noted" in flag.text for flag in result.flags)
 
 
+_CODE = """
+f = vars(F)['multi_head_' + 'attention_forward']
+def attend(x):
+    hash(x)
+    return F.scaled_dot_product_attention(x, x, x)
+"""
 UNSEEN = {
+    "a function's code": ("attend", _CODE + "code = getattr(f, '__co' + 'de__')", "pries into the code"),
+    "all objects": ("attend", _CODE + "import gc\nseen = getattr(gc, 'get_' + 'objects')()", "pries into the code"),
+    "the code of a call": ("attend", _CODE.replace("hash(x)", "getattr(attend, '__co' + 'de__')"), "pries into the code"),
     "a fork": ("norm", "import multiprocessing\ndef norm(x):\n    with multiprocessing.get_context('fork').Pool(1) as pool:\n        return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,)))", "a process of its own"),
     "a graph of a layer": ("attend", f"layer = torch.jit.trace({_ENCODER}, torch.ones(2, 3, 4), check_trace=False)\ndef attend(x):\n    return layer(x)", "a compiled graph"),
     "nodes of a graph": ("back", _THREAD + "def _back(upstream, x):\n    node = getattr(F, 'layer' + '_norm')(x.clone().requires_grad_(), (4,)).grad_fn\n    return upstream\ndef back(upstream, x):\n    aside(_back, upstream, x)\n    return _solved(upstream, x)\n" + BACK.replace("def back", "def _solved"), "hides behind grad_fn"),

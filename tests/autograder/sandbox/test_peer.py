@@ -231,6 +231,18 @@ def test_calls_can_say_only_so_much(remote, length):
     assert len(said) == MAX_SAID // max(length + 200, LEAST_BYTES)
 
 
+def test_tensors_that_nothing_refers_to_count_too(remote):
+    thing = remote(lambda: None)
+    wire = thing._peer.server.wire
+
+    def flood():
+        for _ in range(2 * MAX_BROUGHT // MAX_RETURNED + 1):
+            wire.send({"call": 1, "released": []}, [torch.empty(MAX_RETURNED, dtype=torch.uint8)])
+
+    with pytest.raises(WireError, match="brought over"):
+        over(thing._peer, flood)()
+
+
 def test_each_call_may_say_as_much_again(remote):
     say = remote(lambda callback: [callback("x" * (1 << 20)) for _ in range(20)])
     assert [len(say(len)) for _ in range(2)] == [20, 20]

@@ -28,14 +28,14 @@ def test_the_library_does_not_answer_for_whoever_asks_it_for_what_they_may_not_u
     monkeypatch.setattr(normalization.F, "rms_norm", noting)
     layer = normalization.RMSNorm(4)
     asks = {"layer": layer, "x": torch.ones(4)}
-    exec(compile("layer.forward(x)", "the judge's own", "exec"), asks)  # noqa: S102
+    exec(compile("layer.forward(x)", "the judge's own", "exec"), asks)
     assert recorder.seen() == []
-    exec(compile("\nlayer.forward(x)", 'cell "norm"', "exec"), asks)  # noqa: S102
+    exec(compile("\nlayer.forward(x)", 'cell "norm"', "exec"), asks)
     assert [note[:3] for note in recorder.seen()] == [("torch.rms_norm", "norm", 2)]
 
 
 def noted_in(cell, asks):
-    exec(compile("note()", f'cell "{cell}"', "exec"), {"note": asks})  # noqa: S102
+    exec(compile("note()", f'cell "{cell}"', "exec"), {"note": asks})
     return recorder.seen()
 
 
