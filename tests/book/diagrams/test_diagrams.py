@@ -173,7 +173,7 @@ def test_a_box_that_leads_nowhere_is_told(build_page):
 
 def test_an_unknown_diagram_is_told(build_page):
     built = build_page("# Gates\n\n```{diagram} nothing\n```\n")
-    assert "no diagram 'nothing'; there are ['bahdanau-step'" in built.warnings
+    assert "no diagram 'nothing'; there are ['additive-score'" in built.warnings
 
 
 def test_variants_are_chosen_by_radios(build_page):
