@@ -244,9 +244,8 @@ def test_what_search_shows_of_a_page_reads_like_a_sentence(chromium, served):
     phone = {"width": 375, "height": 800}
     with opened(chromium, f"{served}/search.html?q=softmax", viewport=phone) as watched:
         page = watched.page
-        found = page.locator("#search-results li")
-        found.first.wait_for()
         page.wait_for_function("document.querySelectorAll('#search-results .context').length > 10")
+        page.wait_for_load_state("networkidle")
         excerpts = page.locator("#search-results .context").all_inner_texts()
         for text in excerpts:
             assert not re.search(r"\\|\u2061|  |^\.\.\.", text), text
@@ -257,7 +256,7 @@ def test_what_search_shows_of_a_page_reads_like_a_sentence(chromium, served):
 
 
 MAGNIFIER_ON_WORDS = """() => {
-  const input = document.querySelector(".bd-article form.bd-search input");
+  const input = document.querySelector("#main-content form.bd-search input");
   const { left } = input.getBoundingClientRect();
   const icon = input.parentElement.querySelector("i").getBoundingClientRect();
   return icon.right > left + parseFloat(getComputedStyle(input).paddingLeft);

@@ -32,7 +32,7 @@
 
   /** The text from its first sentence with one of the words on, cut at a word. */
   function excerpt(text, words) {
-    const sentences = text.split(/(?<=[.!?:]) (?=\S)/);
+    const sentences = text.split(/(?<=[.!?]) (?=\p{Lu})/u);
     const start = Math.max(sentences.findIndex((sentence) => has(words, sentence)), 0);
     const rest = sentences.slice(start).join(" ");
     if (rest.length <= LENGTH) return rest;
