@@ -163,7 +163,7 @@ def assert_equal(
     if isinstance(expected, list | tuple | dict | set) and len(actual) != len(expected):
         summary = f"{what} has {len(actual)} entries, expected {len(expected)}"
     else:
-        summary = f"{what} is not what is expected"
+        summary = f"{what}: not what is expected"
     got, wanted = _BRIEF.repr(actual), _BRIEF.repr(expected)
     raise CheckFailure(summary, detail=f"got {got}, expected {wanted}", hint=hint)
 
