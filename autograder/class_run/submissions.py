@@ -114,7 +114,7 @@ def read_handed_in(folder: Path) -> datetime | None:
 
 
 def _parse(text: str) -> datetime:
-    """Read a time as nbgrader does: its zone may have a name, ``2026-10-12 23:59:00 Europe/Rome``."""
+    """Read a time as nbgrader does: the zone may have a name, as in ``12:00 Europe/Rome``."""
     clock, _, zone = text.rpartition(" ")
     if zone[:1].isalpha() and (known := tz.gettz(zone)):
         return parser.parse(clock).replace(tzinfo=known)
