@@ -7,6 +7,7 @@ of the stub that was handed out, and those that many have: that much alike the e
 
 import builtins
 import dataclasses
+import json
 import keyword
 import re
 import unicodedata
@@ -20,7 +21,7 @@ import nbformat
 import numpy as np
 
 from autograder.homework_source.homework import CellKind, Homework, HomeworkError
-from autograder.judging.results import Flag, FlagKind, SubmissionResult
+from autograder.judging.results import TEAMS, Flag, FlagKind, SubmissionResult
 from autograder.judging.submission import SubmissionError, read_submission
 
 SHARE = 0.9
@@ -143,7 +144,13 @@ def flag_similar(
         if not result.error
     }
     stubs = _released_cells(released)
-    flags = _flags(find_similar(solutions, stubs))
+    teams = _read_teams(submissions / TEAMS)
+    pairs = [
+        pair
+        for pair in find_similar(solutions, stubs)
+        if teams.get(pair.student_a, "") != teams.get(pair.student_b)
+    ]
+    flags = _flags(pairs)
     return [
         dataclasses.replace(
             result,
@@ -154,6 +161,15 @@ def flag_similar(
         )
         for result in results
     ]
+
+
+def _read_teams(path: Path) -> dict[str, str]:
+    """Read who hands in together; nobody if nothing says so."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _flags(pairs: Sequence[Similar]) -> dict[str, Flag]:

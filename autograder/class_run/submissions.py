@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dateutil import parser, tz
 
+from autograder.judging.results import NOTHING_HANDED_IN
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 
 TIMESTAMP = "timestamp.txt"
@@ -81,7 +82,7 @@ def _why_refused(path: Path) -> str:
     if path.is_symlink() or path.parent.is_symlink():
         return "The notebook is a link, not a file. Hand in the notebook itself."
     if not path.exists():
-        return f"No notebook was handed in: {path.name} is missing."
+        return f"{NOTHING_HANDED_IN}: {path.name} is missing."
     if not path.is_file():
         return "The notebook is not a regular file. Hand in the notebook itself."
     if path.stat().st_size > MAX_NOTEBOOK_BYTES:
@@ -106,10 +107,18 @@ def read_handed_in(folder: Path) -> datetime | None:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > _MAX_TIMESTAMP_BYTES:
             return None
         text = path.read_text(encoding="utf-8", errors="replace").strip()
-        moment = parser.parse(text, tzinfos=lambda name, seconds: seconds or tz.gettz(name))
+        moment = _parse(text)
         return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     except (OSError, ValueError, OverflowError):
         return None
+
+
+def _parse(text: str) -> datetime:
+    """Read a time as nbgrader does: the zone may have a name, as in ``12:00 Europe/Rome``."""
+    clock, _, zone = text.rpartition(" ")
+    if zone[:1].isalpha() and (known := tz.gettz(zone)):
+        return parser.parse(clock).replace(tzinfo=known)
+    return parser.parse(text)
 
 
 def is_marked_late(folder: Path) -> bool:

@@ -155,7 +155,9 @@ def print_grades(standings: Sequence[Standing], console: Console) -> None:
     flagged = sum(bool(result.flags) for result in results)
     many = "submission" if len(results) == 1 else "submissions"
     blank = len(results) - len(answered)
-    told = f"{len(results)} {many}, {blank} of them blank" if blank else f"{len(results)} {many}"
+    unread = sum(result.is_unreadable for result in results)
+    kinds = [f"{n} {what}" for n, what in ((blank - unread, "blank"), (unread, "unreadable")) if n]
+    told = f"{len(results)} {many}" + (f", {' and '.join(kinds)}" if kinds else "")
     console.print(f"{told}, median {median} of {top} points, {flagged} flagged")
     for check, count in _failed_for_all(results):
         words = f"check {check} failed in its own code for all {count} submissions"

@@ -57,8 +57,13 @@ def attempts_of(
         records: What Gradescope says about its folders; empty for other platforms.
 
     Returns:
-        One attempt a person: several if a group handed in together.
+        One attempt a person: several if a group, or a team of the class list, handed in together.
     """
+    if members := roster.members(name.lms_id):
+        return [
+            Attempt(person=m.lms_id, student=m.student, name=name, file=file, listed=True)
+            for m in members
+        ]
     record = records.get(name.person)
     if record is None or not record.submitters:
         person = roster.find(name.lms_id, name.person)

@@ -2,6 +2,7 @@
 
 import enum
 import errno
+import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,7 @@ from autograder.collecting.gradescope_export import METADATA, MetadataError, Rec
 from autograder.collecting.handed_in import HandedIn, SourceError, UnreadableError, open_source
 from autograder.collecting.lms_names import READERS, Name, Naming, moodle_readings, recognise
 from autograder.collecting.roster import Roster
+from autograder.judging.results import TEAMS
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 
 # What these give away bears the time when it was downloaded, or cloned.
@@ -117,6 +119,7 @@ def collect(
         for attempts in people.values():
             lines.append(_take(attempts, homework_id, target, naming, force=force))
             on_student(attempts[0].student)
+    _put_teams(target, roster)
     seen = {line.student for line in lines}
     absent = [person.student for person in roster.people if person.student not in seen]
     lines += [Line(student=student, outcome=Outcome.MISSING) for student in absent]
@@ -285,3 +288,9 @@ def _put_time(folder: Path, chosen: Attempt, naming: Naming) -> None:
             write_atomically(path, text)
         else:
             path.unlink(missing_ok=True)
+
+
+def _put_teams(target: Path, roster: Roster) -> None:
+    """Write who hands in together, where no student's folder is: theirs are alike by right."""
+    if teams := {p.student: folder_key(p.team) for p in roster.people if p.team}:
+        write_atomically(target / TEAMS, json.dumps(teams, indent=1, ensure_ascii=False))

@@ -28,7 +28,7 @@ class Name:
 
     Attributes:
         person: What the platform calls the student; the same for all files of one submission.
-        lms_id: The platform's number or name for the student.
+        lms_id: The platform's number or name for the student; of an anonymous one Canvas's letters.
         file: Path of the file inside the submission.
         attempt: Grows from one attempt to the next.
         late: Whether the platform marked it as late.
@@ -47,6 +47,11 @@ _CANVAS = re.compile(
     rf"(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<user>{_NUMBER})_(?P<upload>{_NUMBER})_(?P<file>.+)",
     re.DOTALL,
 )
+# anon_aB3dE_67890_hw03-self-attention.ipynb, or LATE_anon_...: where graders may see no names
+_CANVAS_ANONYMOUS = re.compile(
+    rf"(?P<late>LATE_)?(?P<name>anon)_(?P<user>[0-9A-Za-z]{{1,20}})_(?P<upload>{_NUMBER})_(?P<file>.+)",
+    re.DOTALL,
+)
 # Ada Lovelace_123456_assignsubmission_file_/hw03.ipynb, or _file_hw03.ipynb without folders.
 _MOODLE = re.compile(rf"_(?P<id>{_NUMBER})_assignsubmission_[a-z]+(?=_|\Z)")
 _GRADESCOPE = re.compile(rf"submission_{_NUMBER}")
@@ -54,7 +59,9 @@ _GRADESCOPE = re.compile(rf"submission_{_NUMBER}")
 
 def read_canvas(parts: Sequence[str], homework_id: str) -> Name | None:
     """Read a name of Canvas's submissions.zip."""
-    found = _CANVAS.fullmatch(parts[0]) if len(parts) == 1 else None
+    if len(parts) != 1:
+        return None
+    found = _CANVAS_ANONYMOUS.fullmatch(parts[0]) or _CANVAS.fullmatch(parts[0])
     if found is None:
         return None
     return Name(

@@ -25,12 +25,14 @@ class Person:
         student: The student's id in the course: the name of the folder, see ``folder_name``.
         name: In full; may be empty.
         section: May be empty.
+        team: With whom the student hands in, as the platform calls the team; may be empty.
     """
 
     lms_id: str
     student: str
     name: str = ""
     section: str = ""
+    team: str = ""
 
 
 class Roster:
@@ -50,6 +52,10 @@ class Roster:
         found = (self._by_id.get(folder_key(lms_id)) for lms_id in lms_ids if lms_id)
         return next((person for person in found if person), None)
 
+    def members(self, team: str) -> list[Person]:
+        """Return who hands in together under this name; nobody if it is no team's."""
+        return [p for p in self.people if p.team and folder_key(p.team) == folder_key(team)]
+
     def of(self, student: str) -> Person | None:
         """Return the person with this id in the course; None if nobody."""
         return self._by_student.get(student)
@@ -59,8 +65,8 @@ def read_roster(path: Path) -> Roster:
     """Read a class list.
 
     Args:
-        path: CSV, UTF-8, with the columns ``lms_id`` and ``student``; ``name`` and ``section``
-            if there are any.
+        path: CSV, UTF-8, with the columns ``lms_id`` and ``student``; ``name``, ``section`` and
+            ``team`` if there are any.
 
     Returns:
         The class list; students are called as ``collect`` calls their folders.
@@ -95,11 +101,15 @@ def _people(text: str, path: Path) -> list[Person]:
         other, line = by_folder.setdefault(folder_key(person.student), (person, rows.line_num))
         if other != person:
             raise RosterError(f"{here}: the folder {person.student} is that of line {line} too")
+    teams = {folder_key(person.team) for person, _ in by_id.values() if person.team}
+    for key in sorted(teams & by_id.keys()):
+        person, line = by_id[key]
+        raise RosterError(f"{path}, line {line}: {person.lms_id} is a student and a team")
     return [person for person, _ in by_id.values()]
 
 
 def _person(row: Mapping[str, str | None], where: str) -> Person:
-    fields = {key: (row.get(key) or "").strip() for key in (*_NEEDED, "name", "section")}
+    fields = {key: (row.get(key) or "").strip() for key in (*_NEEDED, "name", "section", "team")}
     if not fields["lms_id"] or not fields["student"]:
         raise RosterError(f"{where}: lms_id or student is empty")
     student = folder_name(fields["student"])  # as collect names the folder, and grading the result

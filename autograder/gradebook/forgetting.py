@@ -8,12 +8,15 @@ from autograder.gradebook.database import gradebook_url
 
 
 def count_rows(student: str, course_folder: Path, db_url: str = "") -> int:
-    """Return how many submissions of a student the gradebook holds, and one for the student.
+    """Count what the gradebook holds of a student.
 
     Args:
         student: The student's id.
         course_folder: nbgrader's course folder.
         db_url: The gradebook's database; the file in the course folder if empty.
+
+    Returns:
+        How many submissions, and one for the student; 0 if the student is not in it.
     """
     return len(_rows(student, course_folder, db_url, remove=False))
 

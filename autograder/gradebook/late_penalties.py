@@ -22,12 +22,15 @@ class DatedPenalties(BasePlugin):
     def late_submission_penalty(
         self, student_id: str, score: float, total_seconds_late: float
     ) -> float | None:
-        """Return the points that lateness takes off; None if there are no dates.
+        """Say what lateness takes off.
 
         Args:
             student_id: The student.
             score: Points of the notebook.
             total_seconds_late: By the gradebook; what counts is when the homework was handed in.
+
+        Returns:
+            Points; None if there are no dates.
         """
         root = Path(self.root)
         path = Path(self.dates) if self.dates else root / DATES_FILE

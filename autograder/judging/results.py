@@ -14,7 +14,12 @@ from autograder.homework_source.homework import Cell, Homework
 
 UNUSABLE = "What your code returned could not be used by the check"  # begins such a message
 STOPPED = "Your code was stopped after"  # begins such a message
+NOTHING_HANDED_IN = "Nothing was handed in"  # begins the reason why such a one is not graded
 UNWRITTEN = "is not written yet"  # in the message where a stub was called
+
+
+TEAMS = ".teams.json"
+"""File of the class's folder that says who hands in together: student to team."""
 
 
 class Status(enum.StrEnum):
@@ -202,10 +207,15 @@ class SubmissionResult:
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing was handed in: no notebook, or one in which nothing is written."""
+        """Whether it says nothing: no notebook, an unreadable one, or one as it was handed out."""
         judged = [check for check in self.checks if check.status is not Status.MANUAL]
         unwritten = all(UNWRITTEN in check.message for check in judged)
         return bool(self.error) or (bool(judged) and unwritten)
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether something was handed in that is no notebook."""
+        return bool(self.error) and not self.error.startswith(NOTHING_HANDED_IN)
 
     @property
     def interrupted(self) -> bool:

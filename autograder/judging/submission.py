@@ -15,7 +15,7 @@ from typing import Any
 from autograder.homework_source.cell_text import ANSWER_STUB, students_text
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.forgery import changed_cell, missing_cells
-from autograder.judging.results import Flag, FlagKind
+from autograder.judging.results import NOTHING_HANDED_IN, Flag, FlagKind
 
 MAX_NOTEBOOK_BYTES = 20 << 20
 MAX_CODE_CHARACTERS = 300_000  # a worker is sent them all at once
@@ -203,6 +203,11 @@ def _read_json(data: bytes) -> Any:
             f"The file has {len(data) >> 20} MiB; the limit is {MAX_NOTEBOOK_BYTES >> 20} MiB. "
             "Clear the outputs, save, and hand it in again."
         )
+    if not data.strip():
+        raise SubmissionError(
+            f"{NOTHING_HANDED_IN}: the file is empty. Save your notebook in Jupyter, and hand it "
+            "in again."
+        )
     no_json = SubmissionError(
         "The file is not a Jupyter notebook: it is not valid JSON. Was it cut off, or saved in "
         "another format? Open it in Jupyter, save it, and hand it in again."
@@ -229,6 +234,10 @@ def _cells(data: bytes) -> Iterator[_SubmittedCell]:
         raise SubmissionError(
             "The file is JSON, but not a Jupyter notebook of format 4: it has no list of cells. "
             "Open it in a current Jupyter, save it, and hand it in again."
+        )
+    if not cells:
+        raise SubmissionError(
+            f"{NOTHING_HANDED_IN}: the notebook has no cells. Begin with the one you were given."
         )
     if len(cells) > MAX_CELLS:
         raise SubmissionError(

@@ -241,6 +241,9 @@ def feedback_in_words(standing: Standing) -> str:
 
     Args:
         standing: The submission, and how it stands.
+
+    Returns:
+        Points, what went wrong, what lateness cost, what teaching assistants said.
     """
     lines = [f"{format_points(standing.score)} of {format_points(standing.max_score)} points"]
     for number, check in enumerate(standing.result.checks, 1):

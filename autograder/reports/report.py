@@ -190,6 +190,7 @@ def render_report(
         full=sum("full" in row.groups for row in rows),
         unrun=sum("unrun" in row.groups for row in rows),
         blank=sum("blank" in row.groups for row in rows),
+        unreadable=sum("unreadable" in row.groups for row in rows),
         flagged=sum(bool(row.result.flags) for row in rows),
         flag_groups=_flag_groups(rows),
         similar=any(flag.students for result in results for flag in result.flags),
@@ -256,7 +257,8 @@ def _row(standing: Standing, tests: set[str]) -> _Row:
     groups += ["flagged"] if result.flags else []
     groups += sorted({f"flagged-{flag.kind}" for flag in result.flags})
     groups += ["unrun"] if _did_not_run(result) else []
-    groups += ["blank"] if standing.is_blank else []
+    if standing.is_blank:
+        groups += ["unreadable" if result.is_unreadable else "blank"]
     groups += ["late"] if standing.lateness.words else []
     groups += ["waiting"] if standing.waiting else []
     return _Row(

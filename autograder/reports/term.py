@@ -108,6 +108,9 @@ def course_csv(terms: Mapping[str, Term]) -> str:
 
     Args:
         terms: Student to homeworks.
+
+    Returns:
+        CSV.
     """
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")

@@ -1,4 +1,4 @@
-// Sorting and filtering of the submissions. Without it the table stands whole, by student.
+// Sorting and filtering of a table of students. Without it the table stands whole, by student.
 (function () {
   "use strict";
   const table = document.getElementById("table");
@@ -10,7 +10,8 @@
   const shown = document.getElementById("shown");
   const texts = rows.map((row) => {
     const titles = Array.from(row.querySelectorAll(".flag[title]"), (flag) => flag.title);
-    return (row.cells[0].textContent + " " + row.cells[3].textContent + " " + titles.join(" ")).toLowerCase();
+    const remarks = row.querySelector(".remarks")?.textContent ?? "";
+    return (row.cells[0].textContent + " " + remarks + " " + titles.join(" ")).toLowerCase();
   });
 
   function filter() {
@@ -19,8 +20,8 @@
     rows.forEach((row, index) => {
       const match =
         texts[index].includes(wanted) &&
-        (!group.value || row.dataset.groups.split(" ").includes(group.value)) &&
-        (!missed.value || row.dataset.missed.split(" ").includes(missed.value));
+        (!group?.value || row.dataset.groups.split(" ").includes(group.value)) &&
+        (!missed?.value || row.dataset.missed.split(" ").includes(missed.value));
       row.hidden = !match;
       count += match ? 1 : 0;
     });

@@ -129,6 +129,27 @@ def test_only_what_is_missing_or_has_changed_is_graded(grade, tmp_path, monkeypa
     assert not {result.seed for result in again} & {result.seed for result in kept}
 
 
+def test_when_it_was_handed_in_is_kept_and_told_anew(tmp_path, monkeypatch):
+    course = Course(homework=DOUBLE, library={}, digest="one")
+    store, path = ResultStore(tmp_path / "results"), hand_in(tmp_path / "class", "ada", RIGHT)
+    monkeypatch.setattr(class_run, "_grade_in_parallel", lambda c, missing, *a: list(missing))
+    store.keep(ungraded(DOUBLE, "ada", ""), fingerprint(course, RIGHT))
+    for name, text, handed_in, late in (
+        ("timestamp.txt", "2026-10-01 12:00:00.5 UTC\n", "2026-10-01T12:00:00.500000+00:00", False),
+        ("timestamp.txt", "2026-10-01 12:00:00 Europe/Berlin", "2026-10-01T10:00:00+00:00", False),
+        ("timestamp.txt", "2026-10-01T14:00:00+02:00", "2026-10-01T12:00:00+00:00", False),
+        ("timestamp.txt", "soon", "", False),
+        ("late.txt", "Marked as late.", "", True),
+    ):
+        path.with_name(name).write_text(text)
+        (result,) = class_run.grade_notebooks(
+            course, {"ada": path}, GradingOptions(), judges=None, store=store
+        )
+        assert (result.handed_in, result.marked_late) == (handed_in, late)
+        assert store.read_all() == [result]
+        assert store.find("ada", fingerprint(course, RIGHT)) == result
+
+
 def test_a_changed_hidden_test_makes_results_stale(tmp_path):
     course = Course(homework=DOUBLE, library={}, digest="one")
     changed = Course(homework=DOUBLE, library={}, digest="two")

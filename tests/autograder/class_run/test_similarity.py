@@ -8,7 +8,7 @@ import pytest
 
 from autograder.class_run.similarity import find_similar, flag_similar
 from autograder.homework_source.homework import CellKind
-from autograder.judging.results import FlagKind, ungraded
+from autograder.judging.results import TEAMS, FlagKind, ungraded
 from tests.homework.tables import load_homework, released_notebook, solved_notebook
 from tests.processor_time import limited_to
 
@@ -172,6 +172,10 @@ def test_a_class_is_flagged_and_no_mark_changes(tmp_path):
     assert texts["cy"][0].startswith("100% the same as ada")
     assert [r.checks for r in flagged] == [r.checks for r in results]
     assert flag_similar(flagged, tmp_path, homework, released) == flagged
+    (tmp_path / TEAMS).write_text(json.dumps({"ada": "heads", "cy": "heads"}))
+    assert flag_similar(flagged, tmp_path, homework, released) == results  # they hand in together
+    (tmp_path / TEAMS).write_text(json.dumps({"ada": "heads"}))
+    assert flag_similar(results, tmp_path, homework, released) == flagged
 
 
 def test_those_who_are_all_the_same_get_one_flag_each_with_the_same_words(tmp_path):

@@ -263,7 +263,7 @@ def test_grades_writes_everything_and_says_where(graded, submissions, tmp_path):
         ["student", "score", "of"], ["ada", "3", "6"], ["ben", "1", "6"],
     ]  # fmt: skip
     assert "✓✗…" in table
-    assert "9 submissions, 1 of them blank, median 1 of 6 points, 1 flagged" in table
+    assert "9 submissions, 1 unreadable, median 1 of 6 points, 1 flagged" in table
     for name in ("grades.csv", "report.html", "feedback", "nbgrader/gradebook.db"):
         assert str(out / name) in places
     assert "Grading 9/9: olu" in outcome.stderr  # plain lines, for no terminal reads them

@@ -1,5 +1,6 @@
 """Collecting: each platform's names, the newest attempt, and nothing that escapes or is lost."""
 
+import json
 import os
 import stat
 import zipfile
@@ -79,6 +80,39 @@ def collected(into: Path) -> dict[str, str]:
 
 def outcomes(collection) -> dict[str, tuple[str, str]]:
     return {line.student: (line.outcome, line.remark) for line in collection.lines}
+
+
+def test_canvas_without_names(tmp_path, into):
+    files = {
+        f"anon_aB3dE_70001_{HW}.ipynb": "one",
+        f"LATE_anon_Z9xYw_70002_{HW}.ipynb": "late",
+        f"anon_12345_70003_{HW}.ipynb": "digits alone",
+    }
+    collection = collect(make_zip(tmp_path / "submissions.zip", files), HW, into)
+    assert collection.naming is Naming.CANVAS
+    assert collected(into) == {
+        "anon_aB3dE": "one", "anon_Z9xYw": "late", "anon_12345": "digits alone",
+    }  # fmt: skip
+    assert outcomes(collection)["anon_Z9xYw"][1] == "late"
+    people = tmp_path / "class.csv"
+    people.write_text("lms_id,student\naB3dE,ada\n")
+    collect(tmp_path / "submissions.zip", HW, tmp_path / "named", roster=read_roster(people))
+    assert collected(tmp_path / "named")["ada"] == "one"
+
+
+def test_a_team_hands_in_for_all_its_members(tmp_path, into):
+    people = tmp_path / "class.csv"
+    people.write_text("lms_id,student,team\nada-gh,ada,The-Heads\nbo-gh,bo,the-heads\ncy-gh,cy,\n")
+    clone = {f"{HW}-the-heads/{HW}.ipynb": "ours", f"{HW}-cy-gh/{HW}.ipynb": "mine"}
+    collection = collect(make_zip(tmp_path / "x.zip", clone), HW, into, roster=read_roster(people))
+    assert collection.naming is Naming.CLASSROOM
+    teams = into / ".teams.json"
+    assert json.loads(teams.read_text()) == {"ada": "the-heads", "bo": "the-heads"}
+    teams.unlink()
+    assert collected(into) == {"ada": "ours", "bo": "ours", "cy": "mine"}
+    people.write_text("lms_id,student,team\nada-gh,ada,cy-gh\ncy-gh,cy,\n")
+    with pytest.raises(RosterError, match="line 3: cy-gh is a student and a team"):
+        read_roster(people)
 
 
 def test_canvas(tmp_path, into):

@@ -207,7 +207,9 @@ def test_the_whole_notebook_has_a_time_limit(sandbox):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "not valid JSON"),
+        (b"", "Nothing was handed in: the file is empty"),
+        (b" \n", "Nothing was handed in: the file is empty"),
+        (b'{"cells": []}', "Nothing was handed in: the notebook has no cells"),
         (b"PK\x03\x04", "not valid JSON"),
         (b'{"cells": [', "not valid JSON"),
         (b"[]", "no list of cells"),
@@ -215,7 +217,7 @@ def test_the_whole_notebook_has_a_time_limit(sandbox):
         (b"[" * 500_000, "not valid JSON"),
         (b" " * (21 << 20), "the limit is 20 MiB"),
     ],
-    ids=["empty", "zip", "cut off", "list", "format 3", "deep", "large"],
+    ids=["empty", "blank", "no cells", "zip", "cut off", "list", "format 3", "deep", "large"],
 )
 def test_a_file_that_is_no_notebook_is_explained(grade, data, words):
     result = grade(data)

@@ -1,15 +1,24 @@
 """dates.toml: what it says is what every mark shows, and what it can't mean is refused."""
 
+import dataclasses
+import json
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
+from pathlib import Path
 
 import pytest
+from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook
+from nbgrader.preprocessors import AssignLatePenalties
+from traitlets.config import Config
+from typer.testing import CliRunner
 
-from autograder.gradebook.late_penalties import DatedPenalties
+from autograder.class_run.result_store import ResultStore
+from autograder.cli import stored
+from autograder.cli.app import app
+from autograder.homework_source.nbgrader_settings import configure
 from autograder.judging.results import SubmissionResult
 from autograder.marks.dates import Dates, DatesError, read_dates
-from tests.autograder.conftest import ROOT, notebook
+from tests.autograder.conftest import notebook
 from tests.autograder.gradebook.recording import record_in_gradebook
 from tests.autograder.graded_class import HOMEWORK, result
 
@@ -57,6 +66,9 @@ def test_it_is_read(read):
     assert dates.due_for("ada", "hw02-second") - dates.due_for("bo", "hw02-second") == timedelta(7)
     assert (dates.percent_per_day, dates.most_percent, dates.drop_lowest) == (10, 25, 1)
     assert read("") == Dates()
+    assert (
+        read_dates(Path("/dev/null"), HOMEWORKS) == Dates()
+    )  # as examples/gradescope asks for none
 
 
 @pytest.mark.parametrize(
@@ -142,7 +154,7 @@ def test_what_it_cannot_mean_is_told_in_one_line(read, text, words):
     assert "\n" not in str(told.value)
 
 
-def test_nbgrader_has_the_same_dates_and_penalties(tmp_path, monkeypatch):
+def test_nbgrader_has_the_same_dates_and_penalties(tmp_path):
     """Rows of the gradebook, and nbgrader's own plugin, take off what our pages say."""
     due = datetime(2026, 10, 5, 12, tzinfo=UTC)
     later = due + timedelta(days=7)
@@ -172,10 +184,83 @@ def test_nbgrader_has_the_same_dates_and_penalties(tmp_path, monkeypatch):
     )
     (tmp_path / "solutions").mkdir()
     (tmp_path / "solutions" / f"{HOMEWORK.id}.py").touch()
-    with Gradebook(f"sqlite:///{tmp_path}/nbgrader/gradebook.db") as gradebook:
-        plugin = DatedPenalties(root=str(tmp_path))
-        plugin.parent = None
-        parent = SimpleNamespace(gradebook=gradebook, assignment_id=HOMEWORK.id)
-        monkeypatch.setattr(DatedPenalties, "parent", parent)
-        assert plugin.late_submission_penalty("ada", 3.0, 1.0) == pytest.approx(1.2)
-        assert DatedPenalties(root=str(ROOT)).late_submission_penalty("ada", 3.0, 1.0) is None
+    db_url = f"sqlite:///{tmp_path}/nbgrader/gradebook.db"
+
+    def penalties(root) -> list[float]:
+        """What ``nbgrader autograde`` writes at its end."""
+        config = Config()
+        configure(config)
+        config.DatedPenalties.root = str(root)
+        for student in ("ada", "ben"):
+            where = {"student": student, "assignment": HOMEWORK.id, "notebook": HOMEWORK.id}
+            AssignLatePenalties(config=config).preprocess(
+                new_notebook(), {"nbgrader": where | {"db_url": db_url}}
+            )
+        with Gradebook(db_url) as gradebook:
+            found = [gradebook.find_submission(HOMEWORK.id, name) for name in ("ada", "ben")]
+            return [submission.late_submission_penalty for submission in found]
+
+    (tmp_path / "elsewhere" / "solutions").mkdir(parents=True)
+    assert penalties(tmp_path / "elsewhere") == [0, 0]  # no dates there
+    assert penalties(tmp_path) == pytest.approx([1.2, 0])
+
+
+HW = "hw03-self-attention"
+
+
+@pytest.fixture
+def graded(tmp_path, monkeypatch):
+    """A folder with kept results: bo was late, ada has an extension."""
+    for student in ("ada", "bo"):
+        made = result(student, handed_in="2026-10-06T18:00:00+00:00")
+        made = dataclasses.replace(made, homework=HW)
+        ResultStore(tmp_path / "out" / "results" / HW).keep(made, made_from="")
+    (tmp_path / "dates.toml").write_text(
+        "[due]\nhw03 = 2026-10-05T12:00:00Z\n[late]\npercent_per_day = 10\n"
+        "[extensions.ada]\nhw03 = 2026-10-12T12:00:00Z\n"
+        "[extensions.zoe]\nhw03 = 2026-10-12T12:00:00Z\n"
+    )
+    monkeypatch.setattr(stored, "load_homework", lambda *given: HOMEWORK)
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_every_command_shows_what_the_dates_say(graded):
+    out, dates = graded / "out", ("--dates", graded / "dates.toml")
+    for command in ("report", "feedback"):
+        outcome = run(command, "hw03", "--out", out, *dates)
+        assert outcome.exit_code == 0, outcome.output
+        assert outcome.stderr.count("not among the submissions: zoe") == 1
+    assert "bo,hw03-self-attention,late,late,-1.2,0," in (out / "grades.csv").read_text()
+    assert "ada,hw03-self-attention,late" not in (out / "grades.csv").read_text()
+    assert (out / "course.csv").read_text().splitlines()[1:] == ["ada,3.0,,50.0", "bo,1.8,,30.0"]
+    for name, taken in (("ada", False), ("bo", True)):
+        page = (out / "feedback" / name / f"{HW}.html").read_text()
+        assert ("−1.2 points" in page) is taken
+        assert ("−1.2 points" in (out / "feedback" / name / "index.html").read_text()) is taken
+    assert "late, −1.2" in (out / "report.html").read_text()
+    run("export", "hw03", "--out", out, *dates, "--to", "gradescope", "--file", graded / "g")
+    scores = {p.parent.name: json.loads(p.read_text())["score"] for p in graded.glob("g/*/*.json")}
+    assert scores == {"ada": 3.0, "bo": 1.8}
+
+
+@pytest.mark.parametrize("command", ["report", "feedback", "grade", "export"])
+def test_dates_that_cannot_be_are_refused_before_anything_is_done(graded, command):
+    (graded / "dates.toml").write_text("[late]\npercent_per_dya = 1")
+    (graded / "class" / "ada" / HW).mkdir(parents=True)
+    places = {
+        "grade": ["--submissions", graded / "class"],
+        "export": ["--to", "moodle", "--file", graded / "x.csv"],
+    }
+    before = sorted(graded.rglob("*"))
+    outcome = run(
+        command, "hw03", "--out", graded / "out", "--dates", graded / "dates.toml",
+        *places.get(command, []),
+    )  # fmt: skip
+    assert outcome.exit_code == 2
+    (line,) = outcome.stderr.splitlines()
+    assert "do you mean percent_per_day?" in line
+    assert sorted(graded.rglob("*")) == before
