@@ -65,6 +65,7 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("models.transformer", "transformer", "hw05-transformer"),
     MapRow("layers.transformer_layers", "transformer", "hw05-transformer"),
     MapRow("layers.embedding", "transformer"),
+    MapRow("training.export", "living-transformer"),
     MapRow("training.loop", "training"),
     MapRow("training.checkpoint", "training"),
     MapRow("training.losses", "training", "hw05-transformer"),

@@ -1,4 +1,4 @@
-"""Recorders: attention weights, keys and values, and gradients, as a model or its training runs.
+"""Recorders: outputs, attention weights, keys and values, gradients, as a model or training runs.
 
 No layer keeps such things itself. A recorder stands where a hook, a cache or an optimizer would.
 """
@@ -63,6 +63,50 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
                 hooks.append(layer.register_forward_pre_hook(ask_for_weights, with_kwargs=True))
                 hooks.append(layer.register_forward_hook(keep_weights(name)))
         yield weights
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextmanager
+def recorded_outputs(model: nn.Module) -> Iterator[dict[str, Tensor]]:
+    """Collect what every part of a model gives, within a ``with`` block.
+
+    A part that is called twice leaves its last output; one that gives no tensor, none.
+
+    Args:
+        model: Any model.
+
+    Yields:
+        A dictionary, empty at first, from the name of each part, such as
+        ``encoder.layers.0.feed_forward.up_projection``, to what it gave.
+
+    Source: chapter "A Transformer to take apart".
+
+    Example:
+        >>> import torch
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> with recorded_outputs(model) as outputs:
+        ...     _ = model(torch.zeros(1, 2))
+        >>> {name: tuple(output.shape) for name, output in outputs.items()}
+        {'0': (1, 3), '1': (1, 3)}
+    """
+    outputs: dict[str, Tensor] = {}
+
+    def keep_output(name: str) -> Any:
+        def keep(_: nn.Module, __: tuple[Any, ...], output: Any) -> None:
+            if isinstance(output, Tensor):
+                outputs[name] = output
+
+        return keep
+
+    hooks = [
+        part.register_forward_hook(keep_output(name))
+        for name, part in model.named_modules()
+        if name
+    ]
+    try:
+        yield outputs
     finally:
         for hook in hooks:
             hook.remove()

@@ -19,7 +19,7 @@ from course_book.directives import (
     status,
     veils,
 )
-from course_book.figures import assets, interactive
+from course_book.figures import assets, deferred, interactive
 from course_book.markup import (
     citation_years,
     exercises,
@@ -62,7 +62,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
         *(unfinished, book_digests, kernels, outputs_cache, side_by_side),
         *(formulas, joined_formulas, citation_years, glossary_terms),
         *(graded_listings, homework_links, library_files, listings),
-        *(choice_directives, veils, diagram, answer_counts, interactive, assets, exercises),
+        *(choice_directives, veils, diagram, answer_counts),
+        *(interactive, deferred, assets, exercises),
         *(course_map, api, schedule, homework_table, status),
         *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),
     )

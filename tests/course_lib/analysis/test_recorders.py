@@ -10,6 +10,7 @@ from course_lib.analysis.recorders import (
     count_places,
     projected_tokens,
     recorded_attention,
+    recorded_outputs,
 )
 from course_lib.layers.attention import CachedAttention, MultiHeadAttention
 from course_lib.layers.kv_cache import FixedCache, GrowingCache
@@ -182,3 +183,23 @@ def test_leaves_no_trace_even_after_an_error():
     model(SRC, TGT)
     assert not weights
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+
+
+def test_recorded_outputs_are_what_each_part_gave_and_the_model_is_left_as_it_was():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Sequential(nn.ReLU(), nn.Linear(4, 2)))
+    x = torch.randn(5, 3)
+    with recorded_outputs(model) as outputs:
+        result = model(x)
+    assert list(outputs) == ["0", "1.0", "1.1", "1"]
+    assert torch.equal(outputs["1.0"], outputs["0"].relu())
+    assert torch.equal(outputs["1"], result)
+    model(2 * x)
+    assert torch.equal(outputs["1"], result)  # nothing is kept after the block
+
+
+def test_a_part_that_gives_no_tensor_is_not_recorded():
+    model = nn.ModuleDict({"recurrent": nn.GRU(2, 2)})
+    with recorded_outputs(model) as outputs:
+        model["recurrent"](torch.zeros(1, 1, 2))
+    assert outputs == {}

@@ -1,6 +1,8 @@
 """The figures' scripts and styles: copied into the site, and loaded by pages that show them."""
 
+import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,26 @@ def figure_assets() -> dict[str, Path]:
         folder = here / name.replace("-", "_")
         assets |= {file: folder / file for file in (f"{name}.js", f"{name}.css")}
         assets |= {f"{name}/{part}": folder / part for part in figure.parts}
+        assets |= {script: _source(script) for script in (*figure.shared, *figure.deferred)}
     return assets
+
+
+def _source(script: str) -> Path:
+    """Return where a script lies that is named by its address."""
+    folder, name = script.split("/")
+    return Path(__file__).parent / folder.replace("-", "_") / name
+
+
+def deferred_addresses(figure: str) -> list[str]:
+    """Return the addresses of the scripts that a figure loads when they are wanted.
+
+    Each names the file's digest, so that no browser mixes an old script with new ones.
+    """
+    digests = {
+        script: sha256(_source(script).read_bytes()).hexdigest()[:8]
+        for script in FIGURES[figure].deferred
+    }
+    return [f"_static/figures/{script}?v={digest}" for script, digest in digests.items()]
 
 
 def _copy(app: Sphinx) -> None:
@@ -40,10 +61,16 @@ def _load(
     if not names:
         return
     scripts = [f"figures/{script}" for script in SHARED_SCRIPTS]
+    scripts += dict.fromkeys(
+        f"figures/{script}" for name in sorted(names) for script in FIGURES[name].shared
+    )
     for name in sorted(names):
         scripts += [f"figures/{name}/{part}" for part in FIGURES[name].parts]
         scripts.append(f"figures/{name}.js")
         app.add_css_file(f"figures/{name}.css", priority=950)
+        if addresses := deferred_addresses(name):
+            body = f'(window.courseDeferred ??= {{}})["{name}"] = {json.dumps(addresses)};'
+            app.add_js_file(None, body=body)
     for script in [*scripts, "js/figures.js"]:
         app.add_js_file(script, loading_method="defer")
 

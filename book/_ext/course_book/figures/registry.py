@@ -16,6 +16,7 @@ from course_book.figures.generation_steps.data import GenerationSteps
 from course_book.figures.gru_gates.data import GRUGates
 from course_book.figures.kv_cache.data import KVCacheSteps
 from course_book.figures.label_smoothing.data import LabelSmoothing
+from course_book.figures.living_transformer.data import LivingTransformer
 from course_book.figures.mask_builder.data import MaskBuilder
 from course_book.figures.mlm_guesser.data import MLMGuesser
 from course_book.figures.multi_head.data import MultiHead
@@ -30,6 +31,19 @@ from course_book.figures.word_neighbours.data import WordNeighbours
 SHARED_SCRIPTS = ("elements.js", "arithmetic.js", "controls.js")
 """What all figures' scripts build on; they run before them."""
 
+TRANSFORMER_ENGINE = tuple(
+    f"engine/{part}.js" for part in ("matrices", "attention", "weights", "transformer", "greedy")
+)
+"""What runs a Transformer in the page, in the order in which it is loaded."""
+
+_WORKBENCH = tuple(
+    f"living-transformer/{part}.js"
+    for part in (
+        *("words", "stages", "surgery", "truth", "swatches", "drawing", "tables", "results"),
+        *("player", "lens-attention", "lens-vectors", "lens", "workbench"),
+    )
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
@@ -39,10 +53,16 @@ class Figure:
         model: The class that checks the figure's data and tabulates it.
         parts: Further classic scripts of the folder, in the order in which they run, before
             ``NAME.js``.
+        shared: Scripts that figures share and not all need, by their addresses; they run before
+            the figure's own.
+        deferred: Scripts that the figure itself loads when they are wanted, likewise; the page
+            tells it where they lie.
     """
 
     model: type[FigureData]
     parts: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+    deferred: tuple[str, ...] = ()
 
 
 FIGURES: dict[str, Figure] = {
@@ -59,6 +79,11 @@ FIGURES: dict[str, Figure] = {
     "gru-gates": Figure(model=GRUGates, parts=("cell.js",)),
     "kv-cache": Figure(model=KVCacheSteps),
     "label-smoothing": Figure(model=LabelSmoothing),
+    "living-transformer": Figure(
+        model=LivingTransformer,
+        shared=("engine/loading.js",),
+        deferred=(*TRANSFORMER_ENGINE, *_WORKBENCH),
+    ),
     "mask-builder": Figure(model=MaskBuilder, parts=("leak.js",)),
     "mlm-guesser": Figure(model=MLMGuesser),
     "multi-head": Figure(model=MultiHead),

@@ -1,0 +1,18 @@
+/* Scripts that are loaded when they are asked for, from a folder as from a server. */
+(function () {
+  "use strict";
+
+  function load(address) {
+    return new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.async = false; // they run in the order in which they are asked for
+      script.src = document.documentElement.dataset.content_root + address;
+      script.addEventListener("load", resolve);
+      script.addEventListener("error", () => reject(new Error(`${address} can't be loaded`)));
+      document.head.append(script);
+    });
+  }
+
+  /** Load scripts, given by their addresses from the root of the site. */
+  window.courseLoad = (addresses) => Promise.all(addresses.map(load));
+})();

@@ -1,0 +1,157 @@
+/* The whole model as a drawing: a lane for each word, a row for each stage, and in each crossing the
+ * word's vector. Lines show where the word that is looked at takes its attention from.
+ *
+ * draw(view): view.sides.encoder and .decoder are { words, matrices, said }, a matrix for each stage,
+ * null where it is not computed yet; view.stage, view.query; view.looks: [{ key, weight, truth }].
+ */
+(function () {
+  "use strict";
+
+  const { make, makeSvg } = window.courseElements;
+  const { color, paint, sharpen } = window.courseLiving;
+  const HEAD = 84;
+  const ROW = 46;
+  const LABEL = 112;
+  const WIDEST = 34; // of a lane
+  const GAP = 5;
+  const SWATCH = 16;
+  const SIDES = { encoder: "The encoder reads", decoder: "The decoder writes" };
+  const FAINTEST = 0.02; // weights below are not drawn
+
+  /** One side: its words above, its stages below them, its vectors on a canvas. */
+  class Panel {
+    constructor(side, stages, { onStage, onWord }) {
+      Object.assign(this, { side, stages, onStage, onWord });
+      this.words = make("div", { class: "living-words", role: "group", "aria-label": `Words of the ${side}` });
+      this.canvas = make("canvas", { "aria-hidden": "true" });
+      this.canvas.addEventListener("click", (event) => this.pick(event));
+      this.said = make("div", { class: "living-words living-said", "aria-hidden": "true" });
+      this.labels = stages.map((stage) => this.label(stage));
+      this.element = make("div", { class: `living-panel living-panel--${side}` },
+        make("p", { class: "living-side" }, SIDES[side]), this.words,
+        make("div", { class: "living-labels" }, ...this.labels), this.canvas, this.said);
+    }
+
+    label(stage) {
+      const button = make("button", { type: "button", class: "living-label", "data-stage": stage.id }, stage.label,
+        ...(stage.layer ? [make("small", {}, `layer ${stage.layer}`)] : []));
+      button.addEventListener("click", () => this.onStage(stage));
+      return button;
+    }
+
+    pick(event) {
+      const word = Math.floor(event.offsetX / this.lane);
+      const row = Math.floor(event.offsetY / ROW);
+      if (word < this.shown) this.onWord(this.stages[Math.min(row, this.stages.length - 1)], word);
+    }
+
+    /** The middle of a vector, from the panel's corner. */
+    place(row, word) {
+      return { x: this.canvas.offsetLeft + (word + 0.5) * this.lane, y: HEAD + (row + 0.5) * ROW };
+    }
+
+    draw({ words, lanes, matrices, said }, stage, query) {
+      const room = this.element.clientWidth - LABEL;
+      this.lane = Math.min(room / lanes, WIDEST);
+      this.shown = words.length;
+      this.element.style.setProperty("--lane", `${this.lane}px`);
+      this.labels.forEach((button, row) => {
+        button.setAttribute("aria-pressed", String(this.stages[row] === stage));
+        button.classList.toggle("is-due", !matrices[row]);
+      });
+      const mine = this.stages.includes(stage);
+      this.words.replaceChildren(...words.map((word, i) => this.word(word, i, mine && i === query)));
+      this.said.replaceChildren(...said.map((word, i) => make("span", { class: i === said.length - 1 ? "is-new" : "" }, word)));
+      this.paint(lanes, matrices, mine ? query : -1);
+    }
+
+    word(word, i, pressed) {
+      const button = make("button", { type: "button", class: "living-word", "aria-pressed": String(pressed) }, make("span", {}, word));
+      button.addEventListener("click", () => this.onWord(null, i));
+      return button;
+    }
+
+    paint(lanes, matrices, query) {
+      const height = this.stages.length * ROW;
+      const context = sharpen(this.canvas, lanes * this.lane, height);
+      const width = this.lane - GAP;
+      for (let word = 0; word < lanes; word += 1) {
+        const x = word * this.lane + GAP / 2;
+        context.fillStyle = color(word === query ? this.side : "line");
+        context.fillRect(x + width / 2 - 0.5, 0, word === query ? 2 : 1, height);
+        matrices.forEach((matrix, row) => {
+          const y = (row + 0.5) * ROW - SWATCH / 2;
+          const there = matrix && word < matrix.rows;
+          context.fillStyle = color("page");
+          context.fillRect(x - 1, y - 1, width + 2, SWATCH + 2);
+          if (there) paint(context, matrix.row(word), { x, y, width, height: SWATCH, perRow: 8, role: this.side });
+          context.strokeStyle = color(there && word === query ? this.side : "line");
+          context.lineWidth = there && word === query ? 2 : 1;
+          context.setLineDash(there ? [] : [2, 3]);
+          context.strokeRect(x - 1, y - 1, width + 2, SWATCH + 2);
+        });
+      }
+    }
+  }
+
+  class Drawing {
+    constructor(stages, handlers) {
+      this.encoder = new Panel("encoder", stages.encoder, handlers);
+      this.decoder = new Panel("decoder", stages.decoder, handlers);
+      this.lines = makeSvg("svg", { class: "living-lines", "aria-hidden": "true" });
+      this.element = make("div", { class: "living-drawing" }, this.encoder.element, this.decoder.element, this.lines);
+      this.element.style.setProperty("--head", `${HEAD}px`);
+      this.element.style.setProperty("--row", `${ROW}px`);
+      this.element.style.setProperty("--label", `${LABEL}px`);
+    }
+
+    draw(view) {
+      this.encoder.draw(view.sides.encoder, view.stage, view.query);
+      this.decoder.draw(view.sides.decoder, view.stage, view.query);
+      this.lines.replaceChildren();
+      if (view.stage.kind === "attention") view.looks.forEach((look) => this.look(view, look));
+    }
+
+    point(panel, row, word) {
+      const { x, y } = panel.place(row, word);
+      return { x: x + panel.element.offsetLeft, y: y + panel.element.offsetTop };
+    }
+
+    look({ stage, query }, { key, weight, truth }) {
+      const to = this[stage.side];
+      const row = to.stages.indexOf(stage);
+      const end = this.point(to, row, query);
+      const begin = stage.cross
+        ? this.point(this.encoder, this.encoder.stages.length - 1, key)
+        : this.point(to, row - 1, key);
+      if (weight > FAINTEST) this.line(begin, end, { class: "living-look", "stroke-width": 1 + 7 * weight, "stroke-opacity": 0.25 + 0.75 * weight });
+      if (truth) this.line(begin, end, { class: `living-look living-look--${truth}` });
+    }
+
+    line(from, to, attributes) {
+      const beside = Math.abs(to.y - from.y) < ROW / 2;
+      const across = !beside && Math.abs(to.x - from.x) > Math.abs(to.y - from.y) * 2;
+      const shape = beside ? hanging : across ? sideways : downwards;
+      this.lines.append(makeSvg("path", { d: shape(from, to), ...attributes }));
+    }
+  }
+
+  /* From a vector to another: below both, from one's side to the other's, from one's foot to the
+     other's head. */
+  const curve = (x0, y0, x1, y1, x2, y2, x3, y3) => `M${x0} ${y0} C${x1} ${y1} ${x2} ${y2} ${x3} ${y3}`;
+  const hanging = (from, to) => {
+    const [begin, end, low] = [from.y + SWATCH / 2, to.y + SWATCH / 2, from.y + 1.7 * ROW];
+    return curve(from.x, begin, from.x, low, to.x, low, to.x, end);
+  };
+  const sideways = (from, to) => {
+    const middle = (from.x + to.x) / 2;
+    return curve(from.x, from.y, middle, from.y, middle, to.y, to.x, to.y);
+  };
+  const downwards = (from, to) => {
+    const [begin, end] = [from.y + SWATCH / 2, to.y - SWATCH / 2];
+    const middle = (begin + end) / 2;
+    return curve(from.x, begin, from.x, middle, to.x, middle, to.x, end);
+  };
+
+  window.courseLiving.Drawing = Drawing;
+})();

@@ -1,0 +1,69 @@
+/* Play, step and back over the moments of a translation: encoder stages once, decoder stages a word. */
+(function () {
+  "use strict";
+
+  const { make } = window.courseElements;
+  const { Slider, makeButton } = window.courseControls;
+  const PACE = 750; // milliseconds a moment
+
+  /** The moments of a run: { stage, step }, in the order of computation. */
+  function moments(stages, steps) {
+    const reading = stages.encoder.map((stage) => ({ stage, step: 0 }));
+    const writing = Array.from({ length: steps }, (_, step) => stages.decoder.map((stage) => ({ stage, step })));
+    return [...reading, ...writing.flat()];
+  }
+
+  class Player {
+    constructor(onMove) {
+      this.onMove = onMove;
+      this.play = makeButton("\u25B6 Play", () => (this.timer ? this.stop() : this.start()));
+      this.buttons = [
+        this.play,
+        makeButton("Back", () => this.go(this.now - 1)),
+        makeButton("Step", () => this.go(this.now + 1)),
+        makeButton("Next word", () => this.nextWord()),
+      ];
+      this.slider = new Slider("Moment", () => this.go(this.slider.get()), { max: 1, value: 0 });
+      this.pills = make("div", { class: "course-pills" }, ...this.buttons);
+      this.element = make("div", { class: "living-player" }, this.pills, this.slider.element);
+    }
+
+    /** New moments; keep close to where we are, by stage and step. */
+    load(list, { stage, step }) {
+      this.list = list;
+      this.slider.input.max = list.length - 1;
+      const same = list.filter((moment) => moment.stage === stage);
+      this.go(list.indexOf(same.findLast((moment) => moment.step <= step)));
+    }
+
+    go(place) {
+      this.now = Math.min(Math.max(place, 0), this.list.length - 1);
+      this.slider.set(this.now);
+      this.slider.show(`${this.now + 1} of ${this.list.length}`, this.list[this.now].stage.name);
+      this.onMove(this.list[this.now]);
+    }
+
+    nextWord() {
+      const { step, stage } = this.list[this.now];
+      const reading = stage.side === "encoder";
+      this.go(this.list.findLastIndex((moment) => moment.stage.side === "decoder" && moment.step <= (reading ? 0 : step + 1)));
+    }
+
+    start() {
+      if (this.now === this.list.length - 1) this.go(0);
+      this.play.textContent = "\u275A\u275A Pause";
+      this.timer = setInterval(() => {
+        this.go(this.now + 1);
+        if (this.now === this.list.length - 1) this.stop();
+      }, PACE);
+    }
+
+    stop() {
+      clearInterval(this.timer);
+      this.timer = null;
+      this.play.textContent = "\u25B6 Play";
+    }
+  }
+
+  Object.assign(window.courseLiving, { Player, moments });
+})();

@@ -1,0 +1,57 @@
+/* What was written: by the whole model, by the operated one, and what would be right. */
+(function () {
+  "use strict";
+
+  const { make } = window.courseElements;
+  const { join } = window.courseLiving;
+
+  /** A word that was written: how sure the model was, and whether it is another than in `beside`. */
+  function makeChip(word, probability, differs, onChoose) {
+    const chip = make("button", { type: "button", class: `living-chip${differs ? " is-different" : ""}`, title: `probability ${(100 * probability).toFixed(1)}%` },
+      word, make("span", { class: "living-sure", "aria-hidden": "true" }));
+    chip.lastChild.style.width = `${100 * probability}%`;
+    chip.addEventListener("click", onChoose);
+    return chip;
+  }
+
+  function makeLine(name, ...chips) {
+    return make("div", { class: "living-result" }, make("span", { class: "living-whose" }, name), make("div", { class: "living-chips" }, ...chips));
+  }
+
+  /** The places of words that the longest common subsequence with other words leaves out. */
+  function outsiders(words, others) {
+    const longest = Array.from({ length: words.length + 1 }, () => new Array(others.length + 1).fill(0));
+    for (let i = words.length - 1; i >= 0; i -= 1) {
+      for (let j = others.length - 1; j >= 0; j -= 1) {
+        longest[i][j] = words[i] === others[j]
+          ? longest[i + 1][j + 1] + 1
+          : Math.max(longest[i + 1][j], longest[i][j + 1]);
+      }
+    }
+    const found = new Set();
+    for (let i = 0, j = 0; i < words.length; ) {
+      if (j < others.length && words[i] === others[j]) [i, j] = [i + 1, j + 1];
+      else if (j < others.length && longest[i][j + 1] >= longest[i + 1][j]) j += 1;
+      else found.add(i++);
+    }
+    return found;
+  }
+
+  /** A run's words as a line of chips; `beside` are the words to compare with, null for none. */
+  function makeRun(name, run, vocabulary, beside, onChoose) {
+    const words = run.steps.map(({ chosen }) => vocabulary[chosen]);
+    const different = beside ? outsiders(words, beside) : new Set();
+    const line = makeLine(name, ...run.steps.map(({ chosen, probabilities }, step) => {
+      const word = words[step];
+      return makeChip(word.replace(/[<>]/g, ""), probabilities[chosen], different.has(step), () => onChoose(step));
+    }));
+    line.dataset.written = join(words.filter((word) => !word.startsWith("<")));
+    return line;
+  }
+
+  function makeRight(words) {
+    return makeLine("right", ...words.map((word) => make("span", { class: "living-chip" }, word)));
+  }
+
+  Object.assign(window.courseLiving, { makeRun, makeRight });
+})();

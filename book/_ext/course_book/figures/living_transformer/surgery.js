@@ -1,0 +1,53 @@
+/* What can be switched off for the whole model, what that teaches, and which chapter explains it. */
+(function () {
+  "use strict";
+
+  const { make } = window.courseElements;
+
+  const OPERATIONS = [
+    {
+      cut: "scale", name: "the scale", page: "self-attention", chapter: "Self-attention",
+      says: "Scores are no longer divided by the root of a head\u2019s width. They grow, the softmax nearly picks a single word, and what was a mixture becomes a choice.",
+    },
+    {
+      cut: "positions", name: "positions", page: "positional-encoding", chapter: "Positional encoding",
+      says: "Without positions attention sees a bag of words: who sees whom, and which word comes next, can\u2019t be told.",
+    },
+    {
+      cut: "causal_mask", name: "the causal mask", page: "masking", chapter: "Masking",
+      says: "Words already written now look at words written after them. The newest has nothing to see ahead, but what the earlier ones hand on to it was never so in training.",
+    },
+    {
+      cut: "cross_attention", name: "cross-attention", page: "transformer", chapter: "The Transformer",
+      says: "The decoder no longer reads the English. It writes French that is well formed and has nothing to do with your sentence: whatever you type, it writes the same.",
+    },
+    {
+      cut: "residuals", name: "residual paths", page: "residual-connections", chapter: "Residual connections",
+      says: "Nothing carries a word past a sublayer any more: what attention and feed-forward say is all that is left, and they were trained to add to a road, not to be it.",
+    },
+    {
+      cut: "norms", name: "norms", page: "layer-normalization", chapter: "Layer normalisation",
+      says: "No vector is brought to a common size before it is read. Each sublayer gets numbers of another size than it was trained on, and they grow from layer to layer.",
+    },
+  ];
+  const PART = {
+    heads: { page: "multi-head-attention", chapter: "Multi-head attention", says: "One head says nothing. Often the others make up for it; where they can\u2019t, you have found what it was for." },
+    norm: { page: "layer-normalization", chapter: "Layer normalisation", says: "One norm is left out: this sublayer alone reads numbers of another size." },
+    residual: { page: "residual-connections", chapter: "Residual connections", says: "One road is cut: past this sublayer nothing of a word is left but what the sublayer says of it." },
+  };
+
+  function explanation(cut) {
+    const whole = OPERATIONS.find((operation) => operation.cut === cut);
+    if (whole) return whole;
+    if (cut.includes(".heads.")) return PART.heads;
+    return cut.endsWith(".norm") ? PART.norm : PART.residual;
+  }
+
+  /** A sentence for each kind of thing that is switched off, with a link to its chapter. */
+  function explain(cuts) {
+    return [...new Set([...cuts].map(explanation))].map(({ says, page, chapter }) =>
+      make("p", { class: "living-why" }, `${says} `, make("a", { href: `${page}.html` }, `${chapter} explains why.`)));
+  }
+
+  Object.assign(window.courseLiving, { OPERATIONS, explain });
+})();

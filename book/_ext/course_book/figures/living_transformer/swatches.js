@@ -1,0 +1,56 @@
+/* Vectors as small pictures: a cell for each number, the stronger the larger. Positive numbers have
+ * the colour of their role, negative ones are grey; what a picture shows stands in a table as well.
+ */
+(function () {
+  "use strict";
+
+  const { make } = window.courseElements;
+  const FULL = 2.5; // a number of this size has its full colour
+  const CELL = { width: 8, height: 20 };
+  const LONGEST = 48; // numbers in a line
+
+  function color(role) {
+    return getComputedStyle(document.documentElement).getPropertyValue(`--course-${role}`).trim();
+  }
+
+  /** Paint a vector into a box, in rows of so many numbers. */
+  function paint(context, vector, { x, y, width, height, perRow, role }) {
+    const rows = Math.ceil(vector.length / perRow);
+    const [w, h] = [width / perRow, height / rows];
+    const [positive, negative] = [color(role), color("mask")];
+    vector.forEach((value, i) => {
+      context.globalAlpha = Math.min(Math.abs(value) / FULL, 1);
+      context.fillStyle = value < 0 ? negative : positive;
+      context.fillRect(x + (i % perRow) * w, y + Math.floor(i / perRow) * h, w, h);
+    });
+    context.globalAlpha = 1;
+  }
+
+  /** A canvas of a size in CSS pixels, sharp on any screen. */
+  function sharpen(canvas, width, height) {
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    const context = canvas.getContext("2d");
+    context.scale(ratio, ratio);
+    return context;
+  }
+
+  /** One vector in a line, its name before it. */
+  function makeStrip(name, vector, role) {
+    const canvas = make("canvas", { "aria-hidden": "true" });
+    const perRow = Math.min(vector.length, LONGEST);
+    const height = CELL.height * Math.ceil(vector.length / perRow);
+    const context = sharpen(canvas, perRow * CELL.width, height);
+    paint(context, vector, { x: 0, y: 0, width: perRow * CELL.width, height, perRow, role });
+    canvas.style.width = "";
+    canvas.style.aspectRatio = `${perRow * CELL.width} / ${height}`;
+    canvas.style.height = "";
+    canvas.style.maxWidth = `${perRow * CELL.width}px`;
+    return make("div", { class: "living-strip" }, make("span", {}, name), canvas);
+  }
+
+  Object.assign(window.courseLiving, { color, paint, sharpen, makeStrip });
+})();

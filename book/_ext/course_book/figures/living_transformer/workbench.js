@@ -1,0 +1,265 @@
+/* The workbench: a Transformer runs, and everything in it can be looked at and switched off.
+ *
+ * new Workbench(file, examples, el): file is what the model's file holds, { config, words, parameters };
+ * examples are those of data.py.
+ */
+(function () {
+  "use strict";
+
+  const { make } = window.courseElements;
+  const { Summary, Radios, makeButton } = window.courseControls;
+  const {
+    split, complaint, join, encoderStages, decoderStages, OPERATIONS, explain, trueKeys,
+    Drawing, Lens, Player, moments, makeRun, makeRight,
+  } = window.courseLiving;
+  const { Transformer, translate, unpack } = window.courseEngine;
+  const LONGEST = 20; // words that are written at most
+  const NAMES = { "<start>": "start", "<end>": "end" };
+
+  const named = (word) => NAMES[word] ?? word;
+
+  class Workbench {
+    constructor({ config, words, parameters }, examples, el) {
+      Object.assign(this, { config, words, examples, el, parameters: unpack(parameters) });
+      this.stages = { encoder: encoderStages(config), decoder: decoderStages(config) };
+      this.cuts = new Set();
+      this.truth = false;
+      this.look = { level: "layer", head: 0, query: 0, key: 0 };
+      this.moment = { stage: this.stages.decoder.findLast(({ cross }) => cross), step: 0 };
+      this.build();
+    }
+
+    build() {
+      this.results = make("div", { class: "living-results" });
+      this.why = make("div", { class: "living-whys", "aria-live": "polite" });
+      this.player = new Player((moment) => this.arrive(moment));
+      this.drawing = new Drawing(this.stages, {
+        onStage: (stage) => this.visit(stage),
+        onWord: (stage, word) => this.choose(stage, word),
+      });
+      this.lens = new Lens();
+      this.shown = new Radios("The drawing shows", ["the operated model", "the whole one"], 0, () => this.reload());
+      this.truthButton = makeButton("Show the truth", () => this.toggleTruth());
+      this.truthButton.setAttribute("aria-pressed", "false");
+      this.player.pills.append(this.truthButton);
+      this.legend = make("p", { class: "living-legend" });
+      this.summary = new Summary();
+      this.el.append(this.results, this.makeSurgery(), this.why, this.shown.element, this.player.element,
+        this.drawing.element, this.summary.element, this.legend, this.lens.element);
+      this.drawing.element.addEventListener("keydown", (event) => this.steer(event));
+      new ResizeObserver(() => this.ready && this.draw()).observe(this.drawing.element);
+      new MutationObserver(() => this.ready && this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    }
+
+    makeSurgery() {
+      this.switches = OPERATIONS.map(({ cut, name }) => this.switchButton(cut, name, ""));
+      this.heal = makeButton("Put all back", () => {
+        this.cuts.clear();
+        this.operate();
+      });
+      return make("fieldset", { class: "living-surgery" }, make("legend", {}, "Switch off"),
+        make("div", { class: "course-pills" }, ...this.switches, this.heal));
+    }
+
+    /** A button that switches a part off and on again. */
+    switchButton(cut, name, verb = "Switch off ") {
+      const button = makeButton(`${verb}${name}`, () => {
+        if (!this.cuts.delete(cut)) this.cuts.add(cut);
+        this.operate();
+      }, "course-pill living-switch");
+      button.setAttribute("aria-pressed", String(this.cuts.has(cut)));
+      button.dataset.cut = cut;
+      return button;
+    }
+
+    // ---- a sentence ----
+
+    /** Translate a sentence, and show it; what keeps it from that, if anything, is returned. */
+    read(text) {
+      const words = split(text);
+      const problem = complaint(words, this.words.src);
+      if (problem) return problem;
+      const end = this.words.src.indexOf("<end>");
+      this.ids = [...words.map((word) => this.words.src.indexOf(word)), end];
+      this.source = [...words, "end"];
+      this.example = this.examples.find(({ src }) => join(src) === join(words)) ?? null;
+      this.look = { ...this.look, level: "layer", query: 0, key: 0 };
+      this.whole = this.run(new Set());
+      this.operate();
+      return "";
+    }
+
+    run(cuts) {
+      const model = new Transformer(this.config, this.parameters, cuts);
+      const [start, end] = ["<start>", "<end>"].map((word) => this.words.tgt.indexOf(word));
+      return translate(model, this.ids, { start, end, most: LONGEST });
+    }
+
+    /** Compute with what is switched off now, and show both results. */
+    operate() {
+      this.operated = this.cuts.size ? this.run(this.cuts) : null;
+      this.switches.forEach((button) => button.setAttribute("aria-pressed", String(this.cuts.has(button.dataset.cut))));
+      this.heal.disabled = this.cuts.size === 0;
+      this.shown.element.hidden = !this.operated;
+      this.why.replaceChildren(...explain(this.cuts));
+      this.showResults();
+      this.reload();
+    }
+
+    showResults() {
+      const right = this.truth && this.example ? [...this.example.tgt, "<end>"] : null;
+      const written = this.whole.steps.map(({ chosen }) => this.words.tgt[chosen]);
+      const go = (step) => this.visit(this.stages.decoder.at(-1), step);
+      const lines = [makeRun(this.operated ? "whole" : "French", this.whole, this.words.tgt, right, go)];
+      if (this.operated) lines.push(makeRun("operated", this.operated, this.words.tgt, written, go));
+      if (right) lines.push(makeRight(this.example.tgt));
+      this.results.replaceChildren(...lines);
+    }
+
+    get current() {
+      return this.operated && this.shown.get() === 0 ? this.operated : this.whole;
+    }
+
+    reload() {
+      this.ready = true;
+      const stay = this.look; // in the same row, if it is still there
+      this.player.load(moments(this.stages, this.current.steps.length), this.moment);
+      this.look = { ...stay, query: Math.min(stay.query, this.asking().length - 1) };
+      this.draw();
+    }
+
+    // ---- moving about ----
+
+    /** A moment of the player's: the newest word is looked at. */
+    arrive(moment) {
+      const changed = moment.stage !== this.moment.stage || moment.step !== this.moment.step;
+      const sides = moment.stage.side !== this.moment.stage.side;
+      this.moment = moment;
+      if (moment.stage.side === "decoder") this.look.query = moment.step;
+      else if (sides) this.look.query = 0;
+      if (changed) Object.assign(this.look, { level: this.sameKind(moment) ? this.look.level : "layer", key: 0 });
+      this.draw();
+    }
+
+    sameKind({ stage }) {
+      return stage.kind === "attention";
+    }
+
+    /** Go to a stage, at this step or another. */
+    visit(stage, step = this.moment.step) {
+      this.player.stop();
+      const list = this.player.list;
+      this.player.go(list.findIndex((moment) => moment.stage === stage && (stage.side === "encoder" || moment.step === step)));
+    }
+
+    /** Look at a word; at a stage of the drawing, or of the side on which the word stands. */
+    choose(stage, word) {
+      if (stage && stage !== this.moment.stage) this.visit(stage);
+      this.zoom({ query: word, level: this.look.level }, false);
+    }
+
+    zoom(change, focus = true) {
+      this.player.stop();
+      Object.assign(this.look, change);
+      this.draw();
+      if (focus) this.lens.path.querySelector(".living-here").focus();
+    }
+
+    steer(event) {
+      const [ahead, down] = [{ ArrowRight: 1, ArrowLeft: -1 }[event.key], { ArrowDown: 1, ArrowUp: -1 }[event.key]];
+      if (!ahead && !down) return;
+      event.preventDefault();
+      if (down) this.player.go(this.player.now + down);
+      else this.zoom({ query: Math.min(Math.max(this.look.query + ahead, 0), this.asking().length - 1) }, false);
+      this.drawing.element.querySelector(ahead ? ".living-word[aria-pressed=true]" : ".living-label[aria-pressed=true]").focus();
+    }
+
+    toggleTruth() {
+      this.truth = !this.truth;
+      this.truthButton.setAttribute("aria-pressed", String(this.truth));
+      this.showResults();
+      this.draw();
+    }
+
+    // ---- showing ----
+
+    asking(side = this.moment.stage.side) {
+      if (side === "encoder") return this.source;
+      return this.current.steps[this.moment.step].read.map((id) => named(this.words.tgt[id]));
+    }
+
+    draw() {
+      const view = this.view();
+      this.drawing.draw({ ...view, sides: this.sides(), looks: this.looks(view) });
+      this.lens.show(view);
+      this.legend.textContent = this.explainTruth();
+      this.summary.tell(this.sentence());
+    }
+
+    view() {
+      const { stage, step } = this.moment;
+      const { encoded, steps } = this.current;
+      const written = this.current.steps.map(({ chosen }) => this.words.tgt[chosen]);
+      return {
+        ...this.look, stage, truth: this.truth, cuts: this.cuts, config: this.config, words: this.words,
+        trace: stage.side === "encoder" ? encoded : steps[step].trace,
+        asking: this.asking(),
+        answering: stage.cross ? this.source : this.asking(),
+        mayLook: (i, j) => stage.side === "encoder" || stage.cross || j <= i || (this.current === this.operated && this.cuts.has("causal_mask")),
+        trueKeys: (i) => trueKeys(this.example, written, stage, i),
+        zoom: (change) => this.zoom(change),
+        switchButton: (cut, name) => this.switchButton(cut, name),
+      };
+    }
+
+    /** What the drawing shows of each side: what is computed at this moment. */
+    sides() {
+      const { stage, step } = this.moment;
+      const { encoded, steps } = this.current;
+      const reading = stage.side === "encoder";
+      const row = this.stages[stage.side].indexOf(stage);
+      const earlier = !reading && step > 0 ? steps[step - 1].trace : {};
+      const ended = row === this.stages.decoder.length - 1;
+      const said = steps.slice(0, ended ? step + 1 : step).map(({ chosen }) => named(this.words.tgt[chosen]));
+      return {
+        encoder: {
+          words: this.source, lanes: this.source.length, said: [],
+          matrices: this.stages.encoder.map(({ id }, i) => (reading && i > row ? null : encoded[id])),
+        },
+        decoder: {
+          words: reading ? [] : this.asking("decoder"), lanes: steps.length, said: reading ? [] : said,
+          matrices: this.stages.decoder.map(({ id }, i) => (reading ? null : i <= row ? steps[step].trace[id] : earlier[id] ?? null)),
+        },
+      };
+    }
+
+    /** Where the word that is looked at takes its attention from: the chosen head's, or all heads' mean. */
+    looks(view) {
+      if (view.stage.kind !== "attention") return [];
+      const heads = view.trace[`${view.stage.attention}.weights`];
+      const taken = view.level === "layer" ? heads : [heads[view.head]];
+      const { partner, agreement } = view.truth ? view.trueKeys(view.query) : { partner: new Set(), agreement: new Set() };
+      return view.answering.map((_, key) => ({
+        key,
+        weight: taken.reduce((sum, head) => sum + head.row(view.query)[key], 0) / taken.length,
+        truth: partner.has(key) ? "partner" : agreement.has(key) ? "agreement" : "",
+      }));
+    }
+
+    explainTruth() {
+      if (!this.truth) return "";
+      if (!this.example) return "The truth is known of the sentences in the list; of one that you type, only the model\u2019s word.";
+      return "Solid dark frames and lines: the word that is translated here. Dashed red ones: the word that decides this one\u2019s form. The percentages say how much of its weight a head lays there, for the word that asks.";
+    }
+
+    sentence() {
+      const { stage, step } = this.moment;
+      const says = stage.says(this.asking()[this.look.query]);
+      if (stage.side === "encoder") return `${stage.name}. ${says}`;
+      const next = named(this.words.tgt[this.current.steps[Math.min(this.look.query, step)].chosen]);
+      return `${stage.name}, on the way to \u201c${next}\u201d. ${says}`;
+    }
+  }
+
+  window.courseLiving.Workbench = Workbench;
+})();

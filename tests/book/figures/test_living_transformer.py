@@ -1,0 +1,298 @@
+"""The figure living-transformer: what runs in the page is course_lib's Transformer.
+
+The page's own model is rebuilt in PyTorch from the file that the page loads.
+"""
+
+import math
+
+import pytest
+import torch
+from axe_playwright_python.sync_playwright import Axe
+from torch import nn
+
+from course_lib.models.transformer import Transformer
+from tests.book.living_model import (
+    computed,
+    drawn_sources,
+    largest_difference,
+    rebuilt,
+    run_in_page,
+)
+from tests.book.watched_page import depends_on_page, expect, opened, scrolls_sideways
+
+pytestmark = depends_on_page("living-transformer", "course_lib", "tests/book/figures")
+
+MOST_BYTES = 60_000  # by which the page's first load may grow
+CLOSE = 1e-4
+AN_EXAMPLE = {
+    "src": ["a", "."], "tgt": ["un", "."], "written": ["un"], "alignment": [[0, 0], [1, 1]],
+    "src_agreements": [], "tgt_agreements": [[1, 0]],
+}  # fmt: skip
+DATA = {"model": "m", "right": 0.9, "examples": [AN_EXAMPLE], "note": ""}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"surplus": 1}, "expected an object with"),
+        ({"model": ""}, "model must name the deferred data"),
+        ({"right": 1.1}, "right must be a finite number from 0 to 1"),
+        ({"examples": []}, "examples must hold at least 1"),
+        ({"examples": [AN_EXAMPLE | {"alignment": [[0, 2]]}]}, "alignment must be .* from 0 to 1"),
+        ({"examples": [AN_EXAMPLE | {"tgt_agreements": [[0]]}]}, "must hold 2 positions"),
+        ({"examples": [AN_EXAMPLE | {"src": []}]}, "src must hold at least 1"),
+    ],
+)
+def test_wrong_data_are_refused(changes, message):
+    from course_book.figures.living_transformer.data import LivingTransformer
+
+    with pytest.raises(ValueError, match=message):
+        LivingTransformer.from_json(DATA | changes)
+
+
+def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
+    from course_book.figures.living_transformer.data import LivingTransformer
+
+    table = LivingTransformer.from_json(DATA).table()
+    assert '<th scope="row">a .</th><td>un</td><td>un .</td>' in table
+
+
+# ---- in the browser ----
+
+DESKTOP = {"width": 1280, "height": 900}
+START = "Start the model"
+
+
+def start(page):
+    """Start the model and wait until it has written something."""
+    figure = page.locator("[data-course-figure=living-transformer]")
+    figure.get_by_role("button", name=START).click()
+    figure.locator(".living-result").first.wait_for()
+    return figure
+
+
+@pytest.fixture
+def figure(chromium, served):
+    address = f"{served}/book/living-transformer.html"
+    with opened(chromium, address, viewport=DESKTOP, reduced_motion="reduce") as watched:
+        yield start(watched.page)
+    assert watched.problems == []
+
+
+def translate(figure, sentence):
+    figure.get_by_label("An English sentence").fill(sentence)
+    figure.get_by_role("button", name="Translate").click()
+
+
+def written(figure, whose="French"):
+    line = figure.locator(".living-result", has_text=whose)
+    return line.get_attribute("data-written")
+
+
+@pytest.mark.browser
+def test_every_number_is_that_of_pytorch_on_a_hundred_drawn_sentences(figure):
+    model, words = rebuilt(figure.page)
+    for src in drawn_sources(words, 100):
+        found = run_in_page(figure.page, src)
+        expected = computed(model, src, found["read"])
+        silent = {name for name in expected if name.split(".")[-1] == "dropout"}
+        assert {*expected} - silent <= {*found["trace"]}  # every module is there
+        assert largest_difference(found["trace"], expected) < CLOSE
+        chosen = expected["output_projection"].argmax(-1).tolist()
+        assert found["chosen"] == chosen  # each word is the likeliest after what was read
+
+
+class Untouched(nn.Module):
+    """Stands where a layer stood, and hands on what it reads."""
+
+    def forward(self, x, **_):
+        return x
+
+
+def without(model: Transformer, cut: str) -> None:
+    """Switch a part of PyTorch's model off."""
+    if cut == "scale":
+        for name, parameter in model.named_parameters():
+            if "query_projection" in name:
+                parameter.data *= math.sqrt(model.config.d_model / model.config.num_heads)
+    elif cut == "positions":
+        model.src_positions = model.tgt_positions = Untouched()
+    elif cut == "cross_attention":
+        for layer in model.decoder.layers:
+            layer.cross_attention.output_projection.weight.data.zero_()
+            layer.cross_attention.output_projection.bias.data.zero_()
+    elif cut == "norms":
+        for part in list(model.modules()):
+            if hasattr(part, "norm"):
+                part.norm = Untouched()
+    elif cut == "residuals":
+        for part in model.modules():
+            if hasattr(part, "norm_position"):
+                part.forward = lambda x, sublayer, norm=part.norm: sublayer(norm(x))
+    else:  # a head: its columns of the output projection
+        path, head = cut.split(".heads.")
+        wide = model.config.d_model // model.config.num_heads
+        projection = model.get_submodule(path).output_projection
+        projection.weight.data[:, int(head) * wide : (int(head) + 1) * wide] = 0
+
+
+HEAD = "encoder.layers.1.self_attention.heads.1"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "cut", ["scale", "positions", "cross_attention", "norms", "residuals", HEAD]
+)
+def test_the_operated_model_is_pytorchs_without_that_part(figure, cut):
+    model, words = rebuilt(figure.page)
+    without(model, cut)
+    for src in drawn_sources(words, 3):
+        found = run_in_page(figure.page, src, [cut])
+        with torch.no_grad():
+            logits = model(torch.tensor([src]), torch.tensor([found["read"]]))[0]
+        here = torch.tensor(found["trace"]["output_projection"])
+        scale = max(1.0, float(logits.abs().max()))  # without norms numbers grow
+        assert float((here - logits).abs().max()) < CLOSE * scale
+        whole = run_in_page(figure.page, src)["trace"]["output_projection"]
+        assert torch.tensor(whole[0]).sub(here[0]).abs().max() > 1e-2  # the cut is felt
+
+
+@pytest.mark.browser
+def test_without_the_causal_mask_words_look_ahead(figure):
+    _, words = rebuilt(figure.page)
+    trace = run_in_page(figure.page, drawn_sources(words, 1)[0], ["causal_mask"])["trace"]
+    weights = torch.tensor(trace["decoder.layers.0.self_attention.weights"])
+    assert float(weights[:, 0, 1:].sum()) > 0.1
+
+
+@pytest.mark.browser
+def test_nothing_is_loaded_before_it_is_asked_for_and_little_at_first(chromium, served):
+    with opened(chromium, f"{served}/book/living-transformer.html", viewport=DESKTOP) as watched:
+        own = ("living-transformer.js", "living-transformer.css", "/engine/")
+        first = sum(n for url, n in watched.weights.items() if any(part in url for part in own))
+        page = watched.page
+        scripts = "script[type='application/json']"
+        inline = page.locator(scripts).evaluate_all("all => all.map(e => e.textContent.length)")
+        assert 0 < first + sum(inline) < MOST_BYTES
+        before = set(watched.weights)
+        assert not [url for url in before if "/models/" in url]
+        start(page)
+        assert [url for url in set(watched.weights) - before if "/models/translator.js" in url]
+    assert watched.problems == []
+
+
+@pytest.mark.browser
+def test_it_runs_from_a_folder(chromium, site):
+    page = (site / "book/living-transformer.html").as_uri()
+    with opened(chromium, page, viewport=DESKTOP) as watched:
+        figure = start(watched.page)
+        assert written(figure).endswith(".")
+    assert watched.problems == []
+
+
+@pytest.mark.browser
+def test_without_cross_attention_it_writes_the_same_whatever_it_reads(figure):
+    figure.get_by_role("button", name="cross-attention", exact=True).first.click()
+    translate(figure, "the man sees the dog.")
+    first, whole = written(figure, "operated"), written(figure, "whole")
+    expect(figure.locator(".living-why")).to_contain_text("The Transformer explains why")
+    translate(figure, "my hen is small.")
+    expect(figure.locator(".living-result", has_text="whole")).not_to_have_attribute(
+        "data-written", whole
+    )
+    assert written(figure, "operated") == first != whole
+    figure.get_by_role("button", name="Put all back").click()
+    assert figure.locator(".living-result").count() == 1
+
+
+@pytest.mark.browser
+def test_words_that_it_does_not_know_are_named_with_their_neighbours(figure):
+    before = written(figure)
+    translate(figure, "the mam sees a zebra")
+    problem = figure.locator(".living-problem")
+    expect(problem).to_contain_text("\u201cmam\u201d (near it: am, man")
+    expect(problem).to_contain_text("\u201czebra\u201d")
+    assert written(figure) == before
+    translate(figure, "The man sees the dog")
+    expect(problem).to_have_text("")
+    assert written(figure).startswith("l'homme")
+
+
+@pytest.mark.browser
+def test_from_the_whole_to_one_dot_product_and_back_by_keyboard(figure):
+    page = figure.page
+    model, words = rebuilt(page)
+    translate(figure, "the man sees the dog.")
+    figure.locator("[data-stage='encoder.layers.1.attention_residual']").press("Enter")
+    figure.locator("[data-head='2']").press("Enter")
+    figure.locator(".living-weights").get_by_role("button", name="man").press("Enter")
+    ids = [words["src"].index(w) for w in ("the", "man", "sees", "the", "dog", ".", "<end>")]
+    name = "encoder.layers.1.self_attention"
+    expected = computed(model, ids, [1])
+    weights = expected[f"{name}.weights"][2, 1]
+    shown = figure.locator(".living-scores [data-weight]").evaluate_all(
+        "cells => cells.map(cell => Number(cell.dataset.weight))"
+    )
+    assert shown == pytest.approx(weights.tolist(), abs=CLOSE)
+    figure.locator(".living-scores").get_by_role("button", name="dog").press("Enter")
+    dot = float(figure.locator("[data-dot]").get_attribute("data-dot"))
+    score = expected[f"{name}.scores"][2, 1, 4]
+    head_dim = model.config.d_model / model.config.num_heads
+    assert dot == pytest.approx(float(score) * math.sqrt(head_dim), abs=CLOSE)
+    assert page.evaluate("document.activeElement.textContent") == "\u201cdog\u201d answers"
+    figure.locator(".living-path").get_by_role("button").first.press("Enter")
+    assert figure.locator(".living-head").count() == 4
+
+
+@pytest.mark.browser
+def test_it_steps_forward_back_and_plays_to_the_end(figure):
+    page = figure.page
+    translate(figure, "the man sees the dog.")
+    moment = figure.locator(".living-player output")
+    slider = figure.get_by_label("Moment")
+    slider.press("Home")
+    expect(moment).to_have_text("1 of 62")  # 6 stages of reading, 8 for each of 7 words
+    figure.get_by_role("button", name="Step", exact=True).press("Enter")
+    expect(moment).to_have_text("2 of 62")
+    figure.get_by_role("button", name="Back", exact=True).press("Enter")
+    expect(moment).to_have_text("1 of 62")
+    assert figure.locator(".living-panel--decoder .living-word").count() == 0
+    figure.get_by_role("button", name="Next word", exact=True).press("Enter")
+    expect(moment).to_have_text("14 of 62")
+    slider.press("End")
+    page.keyboard.press("ArrowLeft")
+    figure.get_by_role("button", name="Play").press("Enter")
+    expect(moment).to_have_text("62 of 62")
+    expect(figure.get_by_role("button", name="Play")).to_be_visible()
+
+
+@pytest.mark.browser
+def test_the_truth_frames_the_noun_that_decides_the_adjective(figure):
+    translate(figure, "the actress with the dogs is not old.")
+    figure.get_by_role("button", name="Show the truth").click()
+    figure.locator("[data-stage='encoder.layers.1.attention_residual']").click()
+    figure.locator("[data-head='1']").click()
+    rows = figure.locator(".living-weights tbody tr")
+    framed = rows.filter(has=figure.page.get_by_role("button", name="old")).locator("td")
+    classes = framed.evaluate_all("cells => cells.map(cell => cell.className)")
+    assert [i for i, name in enumerate(classes) if "is-agreement" in name] == [1]
+    translate(figure, "my hens sing.")
+    expect(figure.locator(".living-legend")).to_contain_text("known of the sentences in the list")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_is_accessible_while_it_runs_and_fits_a_phone(chromium, served, theme):
+    options = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
+    address = f"{served}/book/living-transformer.html"
+    with opened(chromium, address, color_scheme=theme, **options) as watched:
+        figure = start(watched.page)
+        figure.get_by_role("button", name="Show the truth").click()
+        figure.get_by_role("button", name="positions", exact=True).click()
+        figure.locator("[data-head='0']").click()
+        assert scrolls_sideways(watched.page) <= 0
+        lean = {"preload": False, "resultTypes": ["violations"]}
+        found = Axe().run(watched.page, context="[data-course-figure]", options=lean).response
+        assert found["passes"]
+        assert found["violations"] == []
+    assert watched.problems == []
