@@ -113,7 +113,7 @@ def parse(folder: Path) -> str:
         env={**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
     )
     said = ended.stdout + ended.stderr
     if ended.returncode:

@@ -9,7 +9,13 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[3]
 # python -m tests.book.run_notebooks runs them all
-QUICK = ("bleu", pytest.param("cost-of-attention", marks=pytest.mark.proof))
+AS_IT_IS = pytest.mark.depends_on(
+    "build/book/_build/html/_sources/book/bleu.ipynb", "benchmarks/runs", "course_lib"
+)
+QUICK = (
+    pytest.param("bleu", marks=AS_IT_IS),
+    pytest.param("cost-of-attention", marks=pytest.mark.proof),
+)
 CHAPTERS = sorted(
     path.stem for path in (ROOT / "book").glob("*.md") if "kernelspec:" in path.read_text()
 )
