@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 SCREEN = {"width": 1280, "height": 900}
 LEAD = 2 * SCREEN["height"]
 STRETCH = 4 * SCREEN["height"]
-STILL_LONGER: dict[str, int] = {}
+STILL_LONGER = {"bahdanau-attention": 3800, "kv-caching": 4100, "sequence-to-sequence": 4580}
 """Chapters with a longer stretch, and how long it may be, in pixels: none of these may grow."""
 NO_CHAPTERS = ("api-", "for-", "status", "notation", "glossary", "bibliography")
 PLACES = """() => {
@@ -24,7 +24,7 @@ PLACES = """() => {
   };
   const shown = (part) => part.getClientRects().length > 0;
   const article = document.querySelector(".bd-article");
-  const things = "figure, svg.course-picture, img, .course-choices, div.exercise, .course-living";
+  const things = "figure, svg.course-picture, img, .course-choices, div.exercise";
   return [...article.querySelectorAll(things)].filter(shown).map(place)
     .concat({ ...place(article), top: place(article).bottom, seen: false, name: "end" })
     .sort((a, b) => a.top - b.top);
