@@ -53,6 +53,7 @@ LEAN = {  # what passes is not described; a rule that axe has on trial is taken 
     "resultTypes": ["violations"],
     "rules": {"label-content-name-mismatch": {"enabled": True}},
 }
+SHOWS_STATE = 'class="mask-cell"'  # its digit is what aria-pressed says, and no part of its name
 MOST_CODE = 1 / 3
 MORE_CODE: dict[str, float] = {}
 """Chapters with more code than that, and how much they may have: no number here grows."""
@@ -122,6 +123,7 @@ def violations(page):
             for v in found["violations"]
             for n in v["nodes"]
             if not (v["id"] == "empty-table-header" and is_formula(page, n))
+            and not (v["id"] == "label-content-name-mismatch" and SHOWS_STATE in n["html"])
         ]
     return wrong
 
