@@ -62,7 +62,15 @@
       const mine = this.stages.includes(stage);
       this.words.replaceChildren(...words.map((word, i) => this.word(word, i, mine && i === query)));
       this.said.replaceChildren(...said.map((word, i) => make("span", { class: i === said.length - 1 ? "is-new" : "" }, word)));
-      this.paint(lanes, matrices, mine ? query : -1);
+      this.repaint(lanes, matrices, mine ? query : -1);
+    }
+
+    /** Paint, unless it would be the same picture: the lens can go deeper without it. */
+    repaint(lanes, matrices, query) {
+      const picture = [lanes, this.lane, query, document.documentElement.dataset.theme, ...matrices];
+      if (this.painted && picture.every((part, i) => part === this.painted[i])) return;
+      this.painted = picture;
+      this.paint(lanes, matrices, query);
     }
 
     word(word, i, pressed) {

@@ -19,7 +19,7 @@
     },
     {
       cut: "cross_attention", name: "cross-attention", page: "transformer", chapter: "The Transformer",
-      says: "The decoder no longer reads the English. It writes French that is well formed and has nothing to do with your sentence: whatever you type, it writes the same.",
+      says: "The decoder no longer reads the English. What it writes has nothing to do with your sentence: whatever you type, it writes the same.",
     },
     {
       cut: "residuals", name: "residual paths", page: "residual-connections", chapter: "Residual connections",

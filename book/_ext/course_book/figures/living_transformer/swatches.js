@@ -9,8 +9,13 @@
   const CELL = { width: 8, height: 20 };
   const LONGEST = 48; // numbers in a line
 
+  const known = {}; // asking the page for a colour thousands of times a frame would be slow
+
+  /** A role's colour in the theme that is shown. */
   function color(role) {
-    return getComputedStyle(document.documentElement).getPropertyValue(`--course-${role}`).trim();
+    const key = `${document.documentElement.dataset.theme} ${role}`;
+    known[key] ??= getComputedStyle(document.documentElement).getPropertyValue(`--course-${role}`).trim();
+    return known[key];
   }
 
   /** Paint a vector into a box, in rows of so many numbers. */
