@@ -25,7 +25,7 @@ LABELS = """() => [...document.querySelectorAll(".course-diagram__drawing")].fla
       size: parseFloat(getComputedStyle(text).fontSize) * frame.width / svg.viewBox.baseVal.width };
   });
 })"""
-COLOURS = """() => [...document.querySelectorAll("svg a.course-diagram__link:has(text)")].map((box) => [
+COLOURS = """() => [...document.querySelectorAll("a.course-diagram__link:has(text)")].map((box) => [
   getComputedStyle(box.querySelector("text")).fill,
   getComputedStyle(box.querySelector("rect:last-of-type")).fill,
 ])"""
