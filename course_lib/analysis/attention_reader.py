@@ -58,7 +58,7 @@ class AttentionReader(nn.Module):
         attention: The one attention layer.
         generator: ``nn.Linear(d_model, vocab_size)``.
 
-    Source: chapter "Self-attention".
+    Source: chapter "What attention learns, and what it can't".
     """
 
     def __init__(self, config: AttentionReaderConfig) -> None:

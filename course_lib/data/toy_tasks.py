@@ -88,7 +88,7 @@ def draw_copy(
     Raises:
         ValueError: A size is out of range.
 
-    Source: chapter "Self-attention".
+    Source: chapter "What attention learns, and what it can't".
     """
     src, lengths = _draw_sources(
         batch_size, min_length, max_length, num_symbols, generator, distinct
@@ -121,7 +121,7 @@ def draw_reverse(
     Raises:
         ValueError: A size is out of range.
 
-    Source: chapter "Self-attention".
+    Source: chapter "What attention learns, and what it can't".
     """
     src, lengths = _draw_sources(
         batch_size, min_length, max_length, num_symbols, generator, distinct
@@ -155,7 +155,7 @@ def draw_sort(
     Raises:
         ValueError: A size is out of range.
 
-    Source: chapter "Self-attention".
+    Source: chapter "What attention learns, and what it can't".
     """
     src, lengths = _draw_sources(
         batch_size, min_length, max_length, num_symbols, generator, distinct

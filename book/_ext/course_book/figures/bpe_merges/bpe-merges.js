@@ -8,6 +8,8 @@
   const { make } = window.courseElements;
   const { Counts, Slider, Summary } = window.courseControls;
 
+  const HALF_A_LETTER = /<[0-9a-f]{2}>/; // a byte, written in hexadecimal
+
   class BPEMerges {
     constructor(model, el) {
       this.model = model;
@@ -30,7 +32,8 @@
         ["tokens", "tokens of the text", tokens.length],
         ["vocabulary", "tokens in the vocabulary", 256 + merges],
       ]);
-      const longest = tokens.reduce((best, token) => (token.trim().length > best.length ? token.trim() : best), "");
+      const legible = tokens.filter((token) => !HALF_A_LETTER.test(token));
+      const longest = legible.reduce((best, token) => (token.trim().length > best.length ? token.trim() : best), "");
       this.summary.tell(`After ${merges} merges the text has ${tokens.length} tokens; the longest is \u201C${longest}\u201D.`);
     }
   }
