@@ -209,8 +209,8 @@ def test_a_notebook_that_cant_be_read_stops_nobody_else(grade, tmp_path, monkeyp
 
 @pytest.mark.usefixtures("course")
 def test_a_folder_that_cant_be_opened_stops_nobody_else(grade, tmp_path, monkeypatch):
-    hand_in(tmp_path, "ada", RIGHT)
-    closed = hand_in(tmp_path, "bo", RIGHT).parent.parent
+    closed = hand_in(tmp_path, "ada", RIGHT).parent.parent  # looked at first
+    hand_in(tmp_path, "bo", RIGHT)
     ask = Path.stat
 
     def refuse(path, **options):
@@ -220,8 +220,8 @@ def test_a_folder_that_cant_be_opened_stops_nobody_else(grade, tmp_path, monkeyp
 
     monkeypatch.setattr(Path, "stat", refuse)
     ada, bo = grade(tmp_path, isolated=False)
-    assert (ada.score, bo.score) == (5.0, 0.0)
-    assert "can't be read (Permission denied)" in bo.error
+    assert (ada.score, bo.score) == (0.0, 5.0)
+    assert "can't be read (Permission denied)" in ada.error
 
 
 @pytest.mark.usefixtures("course")
