@@ -6,6 +6,7 @@ Tests of the book would fail then too, but far from the reason.
 import ast
 import inspect
 from functools import reduce
+from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
@@ -63,6 +64,7 @@ def taken() -> set[tuple[str, str]]:
 
 def afresh(module: str) -> ModuleType:
     """A module as its package has it: a test before may have let the extension change ours."""
+    import_module(module)  # whole, with all that import it in their turn
     spec = find_spec(module)
     if spec is None:
         raise ImportError(module)

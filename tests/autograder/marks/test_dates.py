@@ -131,7 +131,7 @@ def test_where_only_late_is_known_a_day_counts(read):
         ("time_zone = 'Berlin'", "time_zone is 'Berlin', expected such as \"Europe/Berlin\""),
         ("time_zone = 3", "time_zone is 3"),
         ("[late]\npercent_per_dya = 10", "percent_per_dya means nothing here; do you mean percent"),
-        ("[lates]\nx = 1", "lates means nothing here; do you mean late?"),
+        ("[laet]\nx = 1", "laet means nothing here; do you mean late?"),
         (
             "[late]\npercent_per_day = 110",
             "percent_per_day is 110, expected a number from 0 to 100",
