@@ -74,10 +74,10 @@
       make("div", { class: "living-heads" }, ...heads),
       makeStrip(norm === "pre" ? "normed, what the heads read" : "after the norm", read, stage.side),
       makeStrip("what the heads say together", said, stage.side),
-      makeStrip("the road, with that added", after, stage.side),
+      makeStrip("the residual stream, with that added", after, stage.side),
       make("div", { class: "course-pills" },
         view.switchButton(stage.id, "this residual path"), view.switchButton(`${stage.id}.norm`, "this norm")),
-      makeVectors("The road after this stage as a table", view.asking, trace[stage.id]),
+      makeVectors("The residual stream after this stage as a table", view.asking, trace[stage.id]),
     ];
   }
 

@@ -30,11 +30,11 @@
       makeStrip("normed, what it reads", trace[`${stage.id}.norm`].row(query), stage.side),
       makeStrip(`inside: ${on} of ${inner.cols} are not 0`, inner.row(query), stage.side),
       makeStrip("what it says", trace[stage.path].row(query), stage.side),
-      makeStrip("the road, with that added", trace[stage.id].row(query), stage.side),
+      makeStrip("the residual stream, with that added", trace[stage.id].row(query), stage.side),
       make("div", { class: "course-pills" },
         view.switchButton(stage.id, "this residual path"), view.switchButton(`${stage.id}.norm`, "this norm")),
       makeVectors("The inside as a table", view.asking, inner),
-      makeVectors("The road after this stage as a table", view.asking, trace[stage.id]),
+      makeVectors("The residual stream after this stage as a table", view.asking, trace[stage.id]),
     ];
   }
 
@@ -60,12 +60,12 @@
     const probabilities = window.courseEngine.softmaxRow(row, () => true);
     const order = Array.from(row, (_, id) => id).sort((a, b) => row[b] - row[a]).slice(0, LIKELIEST);
     return [
-      makeStrip("the road\u2019s end, normed", view.trace.decoder.row(view.query), "decoder"),
+      makeStrip("the end of the residual stream, normed", view.trace.decoder.row(view.query), "decoder"),
       makeScroller("The likeliest words", make("table", { class: "living-scores" },
         make("caption", {}, `The ${LIKELIEST} likeliest of ${row.length} words after \u201c${view.asking[view.query]}\u201d`),
         make("thead", {}, make("tr", {}, ...["word", "logit", "probability"].map((name) => make("th", { scope: "col" }, name)), make("td", {}))),
         make("tbody", {}, ...order.map((id) => candidate(view, probabilities, row, id))))),
-      makeVectors("The road\u2019s end as a table", view.asking, view.trace.decoder),
+      makeVectors("The end of the residual stream as a table", view.asking, view.trace.decoder),
     ];
   }
 

@@ -12,7 +12,7 @@
     return {
       id: `${side}_positions`, side: name, kind: "embedding", label: "embed, place", table: `${side}_embedding`,
       name: name === "encoder" ? "Source: embedding and positions" : "Target: embedding and positions",
-      says: (word) => `${quoted(word)} is looked up in a table: its own row, the same wherever the word stands. A second vector, of sines and cosines, says where it stands. Their sum is where the word\u2019s road begins.`,
+      says: (word) => `${quoted(word)} is looked up in a table: its own row, the same wherever the word stands. A second vector, of sines and cosines, says where it stands. With their sum the word\u2019s residual stream begins.`,
     };
   }
 
@@ -31,7 +31,7 @@
       id: `${side}.layers.${layer}.feed_forward_residual`, side, kind: "feed-forward",
       path: `${side}.layers.${layer}.feed_forward`, label: "feed-forward", layer: layer + 1,
       name: `${side[0].toUpperCase()}${side.slice(1)}, layer ${layer + 1}: feed-forward`,
-      says: (word) => `Each word by itself: ${quoted(word)} is widened, whatever is negative becomes 0, and it is brought back and added to its road.`,
+      says: (word) => `Each word by itself: ${quoted(word)} is widened, whatever is negative becomes 0, and it is brought back and added to its residual stream.`,
     };
   }
 

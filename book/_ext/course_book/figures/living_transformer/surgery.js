@@ -23,7 +23,7 @@
     },
     {
       cut: "residuals", name: "residual paths", page: "residual-connections", chapter: "Residual connections",
-      says: "Nothing carries a word past a sublayer any more: what attention and feed-forward say is all that is left, and they were trained to add to a road, not to be it.",
+      says: "Nothing carries a word past a sublayer any more: what attention and feed-forward say is all that is left, and they were trained to add to a residual stream, not to be it.",
     },
     {
       cut: "norms", name: "norms", page: "layer-normalization", chapter: "Layer normalisation",
@@ -33,7 +33,7 @@
   const PART = {
     heads: { page: "multi-head-attention", chapter: "Multi-head attention", says: "One head says nothing. Often the others make up for it; where they can\u2019t, you have found what it was for." },
     norm: { page: "layer-normalization", chapter: "Layer normalisation", says: "One norm is left out: this sublayer alone reads numbers of another size." },
-    residual: { page: "residual-connections", chapter: "Residual connections", says: "One road is cut: past this sublayer nothing of a word is left but what the sublayer says of it." },
+    residual: { page: "residual-connections", chapter: "Residual connections", says: "One residual path is cut: past this sublayer nothing of a word is left but what the sublayer says of it." },
   };
 
   function explanation(cut) {
