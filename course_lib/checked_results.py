@@ -5,7 +5,7 @@ values are right is for the test to say.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -98,11 +98,12 @@ def as_pair(actual: Any, summary: str, *, hint: str = "") -> tuple[Any, Any]:
         The first part and the second.
 
     Raises:
-        CheckFailure: It is no tuple and no list, or has not two parts.
+        CheckFailure: It is one tensor, a text or a mapping, or has not two parts.
     """
-    if not (isinstance(actual, tuple | list) and len(actual) == 2):
-        raise CheckFailure(summary, hint=hint)
-    first, second = actual
+    try:  # where a judge asks, a named tuple is an object of another process: no tuple, but a pair
+        first, second = () if isinstance(actual, Tensor | str | Mapping) else actual
+    except (TypeError, ValueError):
+        raise CheckFailure(summary, hint=hint) from None
     return first, second
 
 

@@ -135,8 +135,8 @@ def assert_parameters(actual, expected, *, what, hint):
 # BERT's vocabulary of 30,000 entries holds *playful*, but not *playfulness*. WordPiece writes rare
 # words in pieces that are there: *playful ##ness*. A piece that does not begin a word carries the
 # mark `##` (its name here is `CONTINUATION`), so that *##able* in *payable* is another piece than
-# the word *able*. The chapter tells where the pieces come from: [Words in
-# pieces](book:tokenization#wordpiece).
+# the word *able*. The chapter tells where the pieces come from:
+# [WordPiece](book:tokenization#wordpiece).
 #
 # The search is **greedy**: always the longest piece that fits, from the left, and never back. Try
 # *unwanted* on paper, with the pieces of the docstring's first example. And what about a word whose

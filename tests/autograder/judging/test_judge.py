@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import re
 import socket
 
 import psutil
@@ -42,7 +43,7 @@ def test_a_wrong_value_is_told_without_values_and_with_the_hint_meant_for_it(gra
     check = result.checks[0]
     assert check.hint == "you tripled"
     assert "12 of 12 entries differ" in check.message
-    assert "." not in check.message.split("(3, 4)")[1]  # no decimal number
+    assert not re.search(r"\d\.\d", check.message)  # no decimal number
     assert check.read == "doubling#twice"
     assert check.title == "It doubles"
 
@@ -98,14 +99,11 @@ def test_what_is_not_written_is_named_also_when_another_exercise_calls_it(grade)
     assert result.checks[0].message == "factor_of is not written yet, and double needs it here."
 
 
-@pytest.mark.parametrize("cells", [(), (("other", "x = 1"),)], ids=["empty", "foreign"])
-def test_a_missing_solution_is_named(grade, cells):
-    result = grade(*cells)
+def test_a_missing_solution_is_named(grade):
+    result = grade(("other", "x = 1"))
     assert result.score == 0
     assert "'double' is not defined" in result.checks[0].message
-    assert result.flags[0].text.endswith(
-        ("double is missing", "none of its cells is of this homework")
-    )
+    assert result.flags[0].text.endswith("none of its cells is of this homework")
 
 
 def test_a_syntax_error_costs_the_cell_and_is_shown(grade):
