@@ -101,9 +101,11 @@ def as_pair(actual: Any, summary: str, *, hint: str = "") -> tuple[Any, Any]:
         CheckFailure: It is one tensor, a text or a mapping, or has not two parts.
     """
     try:  # where a judge asks, a named tuple is an object of another process: no tuple, but a pair
-        first, second = () if isinstance(actual, Tensor | str | Mapping) else actual
+        first, second = actual
     except (TypeError, ValueError):
         raise CheckFailure(summary, hint=hint) from None
+    if isinstance(actual, Tensor | str | Mapping):
+        raise CheckFailure(summary, hint=hint)
     return first, second
 
 
