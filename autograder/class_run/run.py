@@ -352,7 +352,8 @@ def _grade_patiently(
     """Grade, and begin anew when the forking process is killed.
 
     A process of the student's that crashed may have been ended from outside: by a kill, or by a
-    machine short of memory. Such a submission is graded once more, with the same inputs.
+    machine short of memory. Such a submission is graded once more, with the same inputs; what was
+    noticed before it crashed stays noticed.
     """
     seed = secrets.randbits(62) if seed is None else seed
     for _ in range(_TRIES):
@@ -362,7 +363,9 @@ def _grade_patiently(
             ended += [failure.status for failure in result.cell_failures]
             if Status.CRASH not in ended:
                 return result
-            return judge.grade(notebook, student, seed=seed)
+            again = judge.grade(notebook, student, seed=seed)
+            flags = tuple(dict.fromkeys((*result.flags, *again.flags)))
+            return dataclasses.replace(again, flags=flags)
         except SandboxError:
             time.sleep(_PAUSE_SECONDS)
     return judge.grade(notebook, student, seed=seed)

@@ -1,6 +1,7 @@
 """Grading a class: everybody gets a result, whatever lies in their folder."""
 
 import contextlib
+import dataclasses
 import os
 import time
 import types
@@ -21,7 +22,7 @@ from autograder.class_run.result_store import ResultStore, fingerprint
 from autograder.class_run.run import grade_class
 from autograder.class_run.submissions import SubmissionsError, find_submissions
 from autograder.judging.check_limits import TimeLimits
-from autograder.judging.results import ungraded
+from autograder.judging.results import Flag, FlagKind, Status, ungraded
 from autograder.sandbox.zygote import SandboxError
 from tests.autograder.conftest import DOUBLE, ROOT, notebook
 
@@ -400,3 +401,24 @@ def test_a_class_graded_here_opens_no_port(grade, tmp_path):
     own = {"judges": None, "on_result": look}  # whose start is looked at, too
     assert len(grade(tmp_path, cluster=cluster, isolated=False, **own)) == 3
     assert not set(listening) - set(before)
+
+
+class CrashesOnce:
+    """A judge whose first run of a notebook crashes; each run notices something of its own."""
+
+    runs = 0
+
+    def grade(self, notebook, student, *, seed):
+        self.runs += 1
+        result = ungraded(DOUBLE, student, "")
+        status = Status.CRASH if self.runs == 1 else Status.PASS
+        checks = tuple(dataclasses.replace(check, status=status) for check in result.checks)
+        noticed = ["in both", f"in run {self.runs}"]
+        flags = tuple(Flag(kind=FlagKind.HOSTILE, text=text) for text in noticed)
+        return dataclasses.replace(result, checks=checks, flags=flags, seed=seed)
+
+
+def test_what_was_noticed_before_a_crash_stays_noticed():
+    result = class_run._grade_patiently(CrashesOnce(), RIGHT, "ada", 1)
+    assert {check.status for check in result.checks} == {Status.PASS}
+    assert [flag.text for flag in result.flags] == ["in both", "in run 1", "in run 2"]
