@@ -50,12 +50,32 @@ def test_only_pages_with_a_figure_load_its_scripts(build_page, tmp_path):
     assert "figures/" not in (tmp_path / "out" / "html" / "other.html").read_text()
 
 
+def test_a_figure_may_show_the_data_of_another_page_and_load_its_models(build_page, tmp_path):
+    data = {"model": "m", "right": 0.9, "note": "", "examples": [
+        {"src": ["a"], "tgt": ["un"], "written": ["un"], "alignment": [],
+         "src_agreements": [], "tgt_agreements": []},
+    ]}  # fmt: skip
+    figure = "```{interactive} living-transformer\n:data: s\n:page: other\n\nThere.\n```\n"
+    raw = '<script type="application/json" id="{}"{}>{}</script>'
+    shown = raw.format("s", "", json.dumps(data)) + raw.format("m", " data-deferred", "[1]")
+    unnamed = raw.format("n", " data-deferred", "[2]")
+    other = f"---\norphan: true\n---\n# Other\n\n```{{raw}} html\n{shown}{unnamed}\n```\n"
+    html, warnings = build_page(f"# Page\n\n{figure}", other=other)
+    assert warnings == ""
+    scripts = BeautifulSoup(html, "html.parser").figure.find_all("script")
+    (_, here), (_, place) = [(s["id"], json.loads(s.text)) for s in scripts]
+    there = BeautifulSoup((tmp_path / "out" / "html" / "other.html").read_text(), "html.parser")
+    assert here == data
+    assert place == json.loads(there.find(id="m").text)
+
+
 @pytest.mark.parametrize(
     ("page", "message"),
     [
         (PAGE.format(data="{}").replace("} query-key-value", "} nothing"), "no figure 'nothing'"),
         (PAGE.format(data="{}").replace(":data: vectors\n", ""), "':data:' must name"),
         (PAGE.format(data="{}").replace(":data: vectors", ":data: tensors"), 'id="tensors"'),
+        (PAGE.format(data="{}").replace(":name:", ":page: nowhere\n:name:"), "must name a chapter"),
         (PAGE.format(data="{}"), "expected an object with"),
         (PAGE.format(data="{"), "data 'vectors'"),
         (

@@ -36,6 +36,25 @@ def model_script(name: str, data: Any) -> bytes:
     return f'(window.courseModels ??= {{}})["{name}"] = {written};\n'.encode("ascii")
 
 
+def move_deferred(match: re.Match[str], site: Path) -> str:
+    """Write deferred data into a file of the site.
+
+    Args:
+        match: What ``DEFERRED`` has found.
+        site: The folder of the site.
+
+    Returns:
+        A script element that says where they lie, to stand in their place.
+    """
+    name, script = match["name"], model_script(match["name"], json.loads(match["json"]))
+    file = site / "_static" / "models" / f"{name}.js"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(script)
+    digest = hashlib.sha256(script).hexdigest()[:8]  # a changed model is no old one's cache
+    place = {"file": f"_static/models/{name}.js?v={digest}", "bytes": len(script)}
+    return f'<script type="application/json" id="{name}">{json.dumps(place)}</script>'
+
+
 class MoveDeferred(SphinxPostTransform):
     """Move deferred data out of the page."""
 
@@ -44,19 +63,11 @@ class MoveDeferred(SphinxPostTransform):
 
     def run(self, **kwargs: Any) -> None:
         """Move every deferred script of the page."""
+        site = Path(self.app.outdir)
         for raw in list(self.document.findall(nodes.raw)):
             if DEFERRED.search(raw.astext()):
-                text = DEFERRED.sub(self._move, raw.astext())
+                text = DEFERRED.sub(lambda match: move_deferred(match, site), raw.astext())
                 raw.replace_self(nodes.raw("", text, format="html"))
-
-    def _move(self, match: re.Match[str]) -> str:
-        name, script = match["name"], model_script(match["name"], json.loads(match["json"]))
-        file = Path(self.app.outdir) / "_static" / "models" / f"{name}.js"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(script)
-        digest = hashlib.sha256(script).hexdigest()[:8]  # a changed model is no old one's cache
-        place = {"file": f"_static/models/{name}.js?v={digest}", "bytes": len(script)}
-        return f'<script type="application/json" id="{name}">{json.dumps(place)}</script>'
 
 
 def setup(app: Sphinx) -> None:

@@ -2,12 +2,15 @@
 
 A chapter's code cell shows the data as ``<script type="application/json" id="...">``; the
 directive names it. The page holds a table of the data in the figure's place, which the script
-replaces, so that a reader without scripts misses the movement and no content.
+replaces, so that a reader without scripts misses the movement and no content. ``:page:`` names
+another chapter whose cell shows the data: what is large, its deferred models, both pages load from
+the same files.
 """
 
 import json
 import re
 from html import escape
+from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -18,6 +21,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
+from course_book.figures.deferred import DEFERRED, move_deferred
 from course_book.figures.registry import FIGURES
 
 logger = logging.getLogger(__name__)
@@ -26,7 +30,7 @@ logger = logging.getLogger(__name__)
 class interactive_figure(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
     """The figure; its children are the caption.
 
-    Attributes: figure, data, fallback, first, table, note.
+    Attributes: figure, data, page, fallback, first, table, note, scripts.
     """
 
 
@@ -39,6 +43,7 @@ class InteractiveDirective(SphinxDirective):
         "data": directives.unchanged_required,
         "fallback": directives.unchanged_required,
         "name": directives.unchanged_required,
+        "page": directives.unchanged_required,
         "try": directives.unchanged_required,
     }
 
@@ -56,6 +61,8 @@ class InteractiveDirective(SphinxDirective):
         node = interactive_figure(
             figure=name,
             data=self.options["data"],
+            page=self._page(),
+            scripts="",
             fallback=self.options.get("fallback", ""),
             first=self.options.get("try", ""),
         )
@@ -63,6 +70,18 @@ class InteractiveDirective(SphinxDirective):
         self.add_name(node)
         self.state.nested_parse(self.content, self.content_offset, node)
         return [node]
+
+    def _page(self) -> str:
+        """The document that shows the data, empty for this one, which is read again with it."""
+        if "page" not in self.options:
+            return ""
+        page, file = self.env.relfn2path(f"{self.options['page']}.md")
+        if not Path(file).is_file():
+            raise self.error(
+                f"interactive: ':page:' must name a chapter, got {self.options['page']!r}"
+            )
+        self.env.note_dependency(page)
+        return page.removesuffix(".md")
 
 
 class FillFigures(SphinxPostTransform):
@@ -74,7 +93,7 @@ class FillFigures(SphinxPostTransform):
         """Fill every figure of the page."""
         for node in list(self.document.findall(interactive_figure)):
             try:
-                data = FIGURES[node["figure"]].model.from_json(self._find(node["data"]))
+                data = FIGURES[node["figure"]].model.from_json(self._find(node))
             except ValueError as error:
                 logger.error(
                     "interactive %s: data %r: %s",
@@ -89,15 +108,29 @@ class FillFigures(SphinxPostTransform):
             node["table"], node["note"] = data.table(), data.note
             self._check_fallback(node)
 
-    def _find(self, name: str) -> Any:
+    def _find(self, node: interactive_figure) -> Any:
+        """Read the figure's data; those of another page, and its models, come along as scripts."""
+        page, name = node["page"], node["data"]
+        document = self.env.get_doctree(page) if page else self.document
+        texts = [raw.astext() for raw in document.findall(nodes.raw)]
         script = re.compile(
             rf'<script\b[^>]*\bid="{re.escape(name)}"[^>]*>(?P<json>.*?)</script>', re.DOTALL
         )
-        for raw in self.document.findall(nodes.raw):
-            if match := script.search(raw.astext()):
-                return json.loads(match["json"])
+        for match in filter(None, map(script.search, texts)):
+            if page:
+                node["scripts"] = self._brought_along(match, texts)
+            return json.loads(match["json"])
+        where = page or "the page"
         raise ValueError(
-            f'no code cell of the page shows <script type="application/json" id="{name}">'
+            f'no code cell of {where} shows <script type="application/json" id="{name}">'
+        )
+
+    def _brought_along(self, data: re.Match[str], texts: list[str]) -> str:
+        """The data of another page as a script, and the places of the models that they name."""
+        found = [model for text in texts for model in DEFERRED.finditer(text)]
+        named = [model for model in found if f'"{model["name"]}"' in data["json"]]
+        return "\n".join(
+            [data[0], *(move_deferred(model, Path(self.app.outdir)) for model in named)]
         )
 
     def _check_fallback(self, node: interactive_figure) -> None:
@@ -128,7 +161,8 @@ def _visit(self: HTML5Translator, node: interactive_figure) -> None:
         f'<figure class="course-interactive"{identity} data-course-figure="{name}"'
         f' data-course-data="{escape(node["data"])}" data-course-fallback="{fallback}">\n'
         f"{first if node['first'] else ''}"
-        f'<div class="course-interactive__stage">{see}{node["table"]}{note}</div>\n<figcaption>\n'
+        f'<div class="course-interactive__stage">{see}{node["table"]}{note}</div>\n'
+        f"{node['scripts']}<figcaption>\n"
     )
 
 
