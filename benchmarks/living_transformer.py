@@ -1,9 +1,10 @@
-"""The Transformer that runs in a page: sizes, times in a browser, differences from PyTorch.
+"""Models that run in pages of the book: sizes, times in a browser, differences from PyTorch.
 
     python -m benchmarks.living_transformer  # of the book that is built
 
 Bytes are without compression. Times are medians, in Chromium without a screen: of a word, with all
-numbers on the way kept, and of drawing a frame anew, as zooming does.
+numbers on the way kept; of drawing a frame anew, as zooming does; of a whole beam search. Of the
+small language model and of the reader that learns they are means.
 """
 
 import argparse
@@ -30,7 +31,6 @@ from tests.book.living_model import (
 from tests.book.watched_page import Watched, opened
 
 SITE = Path(__file__).parents[1] / "build" / "book" / "_build" / "html"
-PAGE = "book/living-transformer.html"
 WORDS_IN_PAGE = """(sources) => {
   const { config, words, parameters } = courseModels.translator;
   const model = new courseEngine.Transformer(config, courseEngine.unpack(parameters));
@@ -55,6 +55,28 @@ FRAMES_IN_PAGE = """async () => {
 }"""
 
 
+SEARCHES_IN_PAGE = """([sources, width]) => {
+  const { config, words, parameters } = courseModels.translator;
+  const { Transformer, unpack, makeFollowers } = courseEngine;
+  const model = new Transformer(config, unpack(parameters));
+  return sources.map((ids) => {
+    const begin = performance.now();
+    const next = makeFollowers(model, ids, words.tgt, words.tgt.indexOf("<start>"));
+    const options = { width, alpha: 1, end: "<end>", maxSteps: 20 };
+    courseBeamSearch.search((words) => next(words).slice(0, 16), options);
+    return performance.now() - begin;
+  });
+}"""
+READINGS_IN_PAGE = """(repeats) => {
+  const states = courseModels.reversal.map(courseEngine.unpack);
+  const begin = performance.now();
+  for (let i = 0; i < repeats; i += 1) {
+    courseEngine.readThrough(states[i % states.length], [2, 3, 4, 5, 6, 7, 8, 9], 1);
+  }
+  return (performance.now() - begin) / repeats;
+}"""
+
+
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *args: object) -> None:
         """Say nothing."""
@@ -63,6 +85,16 @@ class _Quiet(SimpleHTTPRequestHandler):
 def figure_bytes(watched: Watched, *parts: str) -> int:
     """Return the bytes of what the page loaded from addresses that hold one of these parts."""
     return sum(n for url, n in watched.weights.items() if any(part in url for part in parts))
+
+
+def first_load(watched: Watched, *parts: str) -> int:
+    """Return by how many bytes figures of these names make a page larger, before they are asked."""
+    inline = watched.page.locator("script[type='application/json']").evaluate_all(
+        "all => all.reduce((sum, script) => sum + script.textContent.length, 0)"
+    )
+    return figure_bytes(
+        watched, *(f"{part}.{kind}" for part in parts for kind in ("js", "css")), "/engine/"
+    ) + int(inline)
 
 
 def measure(watched: Watched, sentences: int) -> dict[str, Any]:
@@ -76,10 +108,8 @@ def measure(watched: Watched, sentences: int) -> dict[str, Any]:
         The figures by name: bytes, milliseconds, the largest difference.
     """
     page = watched.page
-    inline = page.locator("script[type='application/json']").evaluate_all(
-        "all => all.reduce((sum, script) => sum + script.textContent.length, 0)"
-    )
-    first = figure_bytes(watched, "living-transformer.js", "living-transformer.css", "/engine/")
+    names = ("living-transformer", "own-model", "beam-translator", "beam-search", "search", "tree")
+    first = first_load(watched, *names)
     begin = time.perf_counter()
     page.get_by_role("button", name="Start the model").click()
     page.locator(".living-result").first.wait_for()
@@ -93,8 +123,11 @@ def measure(watched: Watched, sentences: int) -> dict[str, Any]:
         largest_difference(run["trace"], computed(model, source, run["read"]))
         for source, run in runs
     ]
+    page.get_by_role("button", name="Search (loads").click()
+    page.locator("[aria-busy=false]").wait_for()
+    searches = {width: page.evaluate(SEARCHES_IN_PAGE, [sources[:20], width]) for width in (4, 8)}
     return {
-        "first load, bytes": first + inline,
+        "first load, bytes": first,
         "model, bytes": figure_bytes(watched, "/models/"),
         "engine and workbench, bytes": figure_bytes(watched, "/engine/", "/living-transformer/"),
         "from the click to the first translation, ms": round(1000 * woken),
@@ -103,6 +136,42 @@ def measure(watched: Watched, sentences: int) -> dict[str, Any]:
         "a frame while zooming, ms": round(statistics.median(frames), 2),
         "largest difference from PyTorch": float(f"{max(differences):.2g}"),
         "sentences": sentences,
+        "beam search, width 4, ms a sentence": round(statistics.median(searches[4])),
+        "beam search, width 8, ms a sentence": round(statistics.median(searches[8])),
+    }
+
+
+def measure_writer(watched: Watched) -> dict[str, Any]:
+    """Let the small language model write until it ends, and take its last step's figures."""
+    figure = watched.page.locator("[data-course-figure=generation-steps]").first
+    likeliest = figure.get_by_role("button", name="Take the likeliest")
+    while likeliest.is_enabled():
+        likeliest.click()
+    counts = {
+        name: figure.locator(f"[data-count={name}]").inner_text()
+        for name in ("now", "bytes", "cached", "anew")
+    }
+    return {
+        "engine of the language model, bytes": figure_bytes(watched, "/engine/"),
+        "tokens read in the last step": int(counts["now"]),
+        "its cache, bytes": int(counts["bytes"].replace(",", "")),
+        "the step on the cache, ms": float(counts["cached"]),
+        "the step anew, ms": float(counts["anew"]),
+    }
+
+
+def measure_learner(watched: Watched) -> dict[str, Any]:
+    """Start the reader that learns, and take its figures."""
+    first = first_load(watched, "training-scrubber")
+    begin = time.perf_counter()
+    watched.page.get_by_role("button", name="Watch it learn").click()
+    watched.page.locator(".scrubber tbody tr").first.wait_for()
+    woken = time.perf_counter() - begin
+    return {
+        "landing page, first load, bytes": first,
+        "13 steps of its training, bytes": figure_bytes(watched, "/models/"),
+        "from the click to its first step, ms": round(1000 * woken),
+        "a reading of 8 letters, ms": round(watched.page.evaluate(READINGS_IN_PAGE, 500), 3),
     }
 
 
@@ -116,12 +185,23 @@ def main() -> None:
     handler = functools.partial(_Quiet, directory=SITE)
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}/{PAGE}"
+    book = f"http://127.0.0.1:{server.server_port}/book"
+    window = {"viewport": {"width": 1280, "height": 900}}
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=options)
-        with opened(browser, address, viewport={"width": 1280, "height": 900}) as watched:
-            print(json.dumps(measure(watched, arguments.sentences), indent=2))
+        figures: dict[str, Any] = {}
+        with opened(browser, f"{book}/living-transformer.html", **window) as watched:
+            figures |= measure(watched, arguments.sentences)
+        with opened(browser, f"{book}/transformer.html", **window) as watched:
+            grown = first_load(watched, "living-transformer", "own-model")
+            flow = watched.page.locator("#transformer-flow").text_content() or ""
+            figures["The Transformer, first load, bytes"] = grown - len(flow)
+        with opened(browser, f"{book}/transformer-families.html", **window) as watched:
+            figures |= measure_writer(watched)
+        with opened(browser, f"{book}/intro.html", **window) as watched:
+            figures |= measure_learner(watched)
+        print(json.dumps(figures, indent=2))
         browser.close()
     server.shutdown()
 

@@ -1948,3 +1948,27 @@ def show(sentence):
 
 
 show("the green frog does not chase a grey wolf")
+
+# %% [markdown]
+# ## And then: look inside
+#
+# The book has a page in which a Transformer runs and lies open, down to a single multiplication:
+# [A Transformer to take apart](book:living-transformer#living-own). The next cell writes yours to
+# a file, `my-model.json`; open it there, and watch the model that you wrote.
+
+# %% demo="my-model"
+from course_lib.training.export import export_translator
+
+file = export_translator(
+    translator,
+    "my-model.json",
+    src_words=ENGLISH,
+    tgt_words=FRENCH,
+    num_heads=2,
+    sentences=[
+        "the green frog does not chase a grey wolf",
+        "a small mouse sees the big cat",
+        "the white hen bites the black fox",
+    ],
+)
+print(f"written: {file}, {file.stat().st_size / 1000:.0f} kB")

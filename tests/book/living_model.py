@@ -18,7 +18,11 @@ from course_lib.models.transformer import Transformer, TransformerConfig
 
 def rebuilt(page: Page) -> tuple[Transformer, dict[str, list[str]]]:
     """The page's model in PyTorch, and its words."""
-    model = json.loads(page.evaluate("JSON.stringify(courseModels.translator)"))
+    return from_export(json.loads(page.evaluate("JSON.stringify(courseModels.translator)")))
+
+
+def from_export(model: dict[str, Any]) -> tuple[Transformer, dict[str, list[str]]]:
+    """A model in PyTorch from what was exported of it, and its words."""
     numbers = np.frombuffer(base64.b64decode(model["parameters"]["float32"]), "<f4")
     state, place = {}, 0
     for name, shape in model["parameters"]["shapes"].items():
@@ -26,17 +30,19 @@ def rebuilt(page: Page) -> tuple[Transformer, dict[str, list[str]]]:
         state[name] = torch.tensor(numbers[place : place + size].reshape(shape))
         place += size
     assert place == len(numbers)
-    state["output_projection.weight"] = state["tgt_embedding.weight"]
-    transformer = Transformer(TransformerConfig(**model["config"])).eval()
+    state.setdefault("output_projection.weight", state["tgt_embedding.weight"])
+    tied = "output" if "output_projection.weight" not in model["parameters"]["shapes"] else "none"
+    config = TransformerConfig(**model["config"] | {"tied": tied})
+    transformer = Transformer(config).eval()
     transformer.load_state_dict(state)
     return transformer, model["words"]
 
 
-RUN = """([ids, cuts]) => {
-  const { config, words, parameters } = courseModels.translator;
-  const { Transformer, unpack, translate } = courseEngine;
-  window.unpacked ??= unpack(parameters);
-  const model = new Transformer(config, window.unpacked, new Set(cuts));
+RUN = """([ids, cuts, file]) => {
+  const { Transformer, unpack, translate, readTranslator } = courseEngine;
+  const { config, words, parameters } = file ? readTranslator(file) : courseModels.translator;
+  if (!file) window.unpacked ??= unpack(parameters);
+  const model = new Transformer(config, file ? parameters : window.unpacked, new Set(cuts));
   const [start, end] = ["<start>", "<end>"].map((word) => words.tgt.indexOf(word));
   const run = translate(model, ids, { start, end, most: 20 });
   const last = run.steps.at(-1);
@@ -47,9 +53,14 @@ RUN = """([ids, cuts]) => {
 }"""
 
 
-def run_in_page(page: Page, ids: list[int], cuts: Iterable[str] = ()) -> dict[str, Any]:
-    """Translate in the page: what was read, what was chosen, and the trace of the last step."""
-    return json.loads(page.evaluate(RUN, [ids, list(cuts)]))
+def run_in_page(
+    page: Page, ids: list[int], cuts: Iterable[str] = (), file: str = ""
+) -> dict[str, Any]:
+    """Translate in the page: what was read, what was chosen, and the trace of the last step.
+
+    The model is the course's, or that of a reader's file, whose text is given.
+    """
+    return json.loads(page.evaluate(RUN, [ids, list(cuts), file]))
 
 
 def computed(model: Transformer, src: list[int], tgt: list[int]) -> dict[str, Tensor]:

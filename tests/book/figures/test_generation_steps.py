@@ -5,6 +5,9 @@ import json
 import pytest
 import torch
 
+from course_lib.analysis.complexity import kv_cache_bytes
+from course_lib.analysis.recorders import recorded_attention
+from course_lib.generation.sampling import keep_top_k, keep_top_p
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from tests.book.figures.test_figure_arithmetic import run_script
 from tests.book.watched_page import depends_on_page, opened
@@ -55,20 +58,53 @@ def test_the_table_writes_the_likeliest_token_at_each_step():
     assert f"<td>w0</td><td>w{first} " in figure.table()
 
 
-def test_the_decoder_in_the_page_is_the_decoder_of_the_library():
+ENGINE = [f"engine/{part}.js" for part in ("matrices", "attention")]
+READ = """((tokens) => {
+  const decoder = courseEngine.DecoderLM.fromLists(data.weights, data.num_heads);
+  const whole = decoder.read(tokens);
+  let past = undefined;
+  const steps = [];
+  tokens.forEach((token) => { steps.push(decoder.read([token], past)); past = steps.at(-1).past; });
+  const plain = ({ logits, weights, past }) => ({ logits: [...logits],
+    bytes: courseEngine.pastBytes(past), weights: weights.map((heads) =>
+      heads.map((matrix) => matrix.map((row) => [...row]))) });
+  return { whole: plain(whole), steps: steps.map(plain) };
+})"""
+
+
+def test_the_decoder_in_the_page_is_the_decoder_of_the_library_with_a_cache_and_without():
     from course_book.figures.generation_steps.data import GenerationSteps
 
     model = GenerationSteps.from_json(DATA).model()
-    for tokens in ([0], [0, 3, 2, 4, 2, 1]):
-        read = run_script(
-            "generation-steps/decoder.js", f"courseDecoder.read(data, {tokens})", DATA
-        )
-        with torch.no_grad():
-            expected = model(torch.tensor([tokens]))[0, -1].softmax(-1).tolist()
-        assert read["next"] == pytest.approx(expected, abs=1e-10)
-        for layer in read["weights"]:
-            for row in (row for head in layer for row in head):
-                assert sum(row) == pytest.approx(1)
+    tokens = [0, 3, 2, 4, 2, 1]
+    read = run_script("engine/decoder-lm.js", f"{READ}({tokens})", DATA, *ENGINE)
+    with torch.no_grad(), recorded_attention(model) as weights:
+        expected = model(torch.tensor([tokens]))[0]
+    assert read["whole"]["logits"] == pytest.approx(expected[-1].tolist(), abs=1e-10)
+    for step, row in zip(read["steps"], expected, strict=True):
+        assert step["logits"] == pytest.approx(row.tolist(), abs=1e-10)
+    for layer in range(2):
+        there = weights[f"layers.{layer}.self_attention"][0]
+        whole = torch.tensor(read["whole"]["weights"][layer], dtype=torch.float64)
+        newest = torch.tensor(read["steps"][-1]["weights"][layer], dtype=torch.float64)[:, 0]
+        assert (whole - there).abs().max() < 1e-10
+        assert (newest - there[:, -1]).abs().max() < 1e-10
+    numbers = kv_cache_bytes(1, len(tokens), 2, 8, bytes_per_number=8)
+    assert read["whole"]["bytes"] == read["steps"][-1]["bytes"] == numbers
+
+
+@pytest.mark.parametrize(
+    ("temperature", "top_k", "top_p"),
+    [(1, 9, 1), (0.5, 3, 1), (2, 9, 0.6), (1.3, 4, 0.7), (0.1, 1, 0.05)],
+)
+def test_tokens_are_drawn_with_the_librarys_probabilities(temperature, top_k, top_p):
+    logits = (2 * torch.randn(9, dtype=torch.float64)).tolist()
+    settings = f"{{ temperature: {temperature}, topK: {top_k}, topP: {top_p} }}"
+    found = run_script(
+        "engine/sampling.js", f"courseEngine.drawnWith(data, {settings})", logits, *ENGINE
+    )
+    kept = keep_top_p(keep_top_k(torch.tensor(logits) / temperature, top_k), top_p)
+    assert found == pytest.approx(kept.softmax(-1).tolist(), abs=1e-6)
 
 
 @pytest.fixture
@@ -80,7 +116,7 @@ def figure(chromium, served):
 
 
 def count(figure, name):
-    return int(figure.locator(f"[data-count={name}]").inner_text())
+    return int(figure.locator(f"[data-count={name}]").inner_text().replace(",", ""))
 
 
 @pytest.mark.browser
@@ -120,3 +156,24 @@ def test_words_are_chosen_and_taken_back_by_keyboard(figure):
     assert figure.locator(".steps-word").first.evaluate("e => e === document.activeElement")
     figure.get_by_role("button", name="Take back").press("Enter")
     assert figure.locator(".steps-text li").count() == 1
+
+
+@pytest.mark.browser
+def test_sliders_change_what_is_drawn_and_the_cache_fills_token_by_token(figure):
+    figure.get_by_role("button", name="Start again").click()
+    rows = figure.locator(".steps-cache tbody tr")
+    assert rows.count() == 4  # keys and values of two layers
+    before = count(figure, "bytes")
+    figure.get_by_role("button", name="Take the likeliest").click()
+    assert figure.locator(".steps-cache tbody tr").first.locator("td").count() == 2
+    assert count(figure, "bytes") == 2 * before == 2 * 1024
+    for name in ("cached", "anew"):
+        assert float(figure.locator(f"[data-count={name}]").inner_text()) >= 0
+    top_k = figure.get_by_label("Top k")
+    top_k.press("Home")
+    chances = figure.locator("[data-chance]")
+    assert chances.first.get_attribute("data-chance") == "1"
+    assert figure.get_by_text("ruled out").count() == chances.count() - 1
+    first = chances.first.locator(".steps-name").inner_text()
+    figure.get_by_role("button", name="Draw by chance").click()
+    assert figure.locator(".steps-text li").last.inner_text() == first

@@ -24,6 +24,15 @@ def test_numbers_follow_the_shapes_in_order():
     assert numbers.tolist() == expected.float().tolist()
 
 
+def test_half_precision_takes_half_the_bytes():
+    model = nn.Linear(3, 2)
+    exported = export_parameters(model, "float16")
+    numbers = np.frombuffer(base64.b64decode(exported["float16"]), "<f2")
+    expected = torch.cat([model.weight.flatten(), model.bias]).half()
+    assert numbers.tolist() == expected.tolist()
+    assert "float32" not in exported
+
+
 def test_a_shared_parameter_is_there_once():
     model = nn.ModuleDict({"read": nn.Embedding(4, 2), "say": nn.Linear(2, 4, bias=False)})
     model["say"].weight = model["read"].weight

@@ -67,10 +67,12 @@ def _load(
     for name in sorted(names):
         scripts += [f"figures/{name}/{part}" for part in FIGURES[name].parts]
         scripts.append(f"figures/{name}.js")
-        app.add_css_file(f"figures/{name}.css", priority=950)
         if addresses := deferred_addresses(name):
             body = f'(window.courseDeferred ??= {{}})["{name}"] = {json.dumps(addresses)};'
             app.add_js_file(None, body=body)
+    styles = [style for name in sorted(names) for style in (*FIGURES[name].styles, name)]
+    for style in dict.fromkeys(styles):
+        app.add_css_file(f"figures/{style}.css", priority=950)
     for script in [*scripts, "js/figures.js"]:
         app.add_js_file(script, loading_method="defer")
 

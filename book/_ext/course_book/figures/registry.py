@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from course_book.figures.alignment_explorer.data import AlignmentExplorer
 from course_book.figures.attention_cost.data import AttentionCost
 from course_book.figures.beam_search.data import BeamSearch
+from course_book.figures.beam_translator.data import BeamTranslator
 from course_book.figures.bend_curve.data import BendCurve
 from course_book.figures.bleu_calculator.data import BLEUCalculator
 from course_book.figures.bottleneck.data import Bottleneck
@@ -24,6 +25,7 @@ from course_book.figures.picture_reader.data import PictureReader
 from course_book.figures.position_clocks.data import PositionClocks
 from course_book.figures.prefix_slider.data import PrefixSlider
 from course_book.figures.query_key_value.data import QueryKeyValue
+from course_book.figures.training_scrubber.data import TrainingScrubber
 from course_book.figures.transformer_flow.data import TransformerFlow
 from course_book.figures.warm_up_schedule.data import WarmUpSchedule
 from course_book.figures.word_neighbours.data import WordNeighbours
@@ -55,6 +57,7 @@ class Figure:
             ``NAME.js``.
         shared: Scripts that figures share and not all need, by their addresses; they run before
             the figure's own.
+        styles: Figures whose style it has besides its own.
         deferred: Scripts that the figure itself loads when they are wanted, likewise; the page
             tells it where they lie.
     """
@@ -62,27 +65,40 @@ class Figure:
     model: type[FigureData]
     parts: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
+    styles: tuple[str, ...] = ()
     deferred: tuple[str, ...] = ()
 
 
 FIGURES: dict[str, Figure] = {
     "alignment-explorer": Figure(model=AlignmentExplorer),
     "attention-cost": Figure(model=AttentionCost),
-    "beam-search": Figure(model=BeamSearch, parts=("search.js",)),
+    "beam-search": Figure(model=BeamSearch, parts=("search.js", "tree.js")),
+    "beam-translator": Figure(
+        model=BeamTranslator,
+        shared=("engine/loading.js", "beam-search/search.js", "beam-search/tree.js"),
+        styles=("beam-search", "living-transformer"),
+        deferred=(*TRANSFORMER_ENGINE, "engine/followers.js", "living-transformer/words.js"),
+    ),
     "bend-curve": Figure(model=BendCurve),
     "bleu-calculator": Figure(model=BLEUCalculator, parts=("bleu.js",)),
     "bottleneck": Figure(model=Bottleneck),
     "bpe-merges": Figure(model=BPEMerges),
     "depth-profile": Figure(model=DepthProfiles),
     "four-norms": Figure(model=FourNorms),
-    "generation-steps": Figure(model=GenerationSteps, parts=("decoder.js",)),
+    "generation-steps": Figure(
+        model=GenerationSteps,
+        shared=tuple(
+            f"engine/{part}.js" for part in ("matrices", "attention", "decoder-lm", "sampling")
+        ),
+    ),
     "gru-gates": Figure(model=GRUGates, parts=("cell.js",)),
     "kv-cache": Figure(model=KVCacheSteps),
     "label-smoothing": Figure(model=LabelSmoothing),
     "living-transformer": Figure(
         model=LivingTransformer,
+        parts=("own-model.js",),
         shared=("engine/loading.js",),
-        deferred=(*TRANSFORMER_ENGINE, *_WORKBENCH),
+        deferred=(*TRANSFORMER_ENGINE, "engine/translator-file.js", *_WORKBENCH),
     ),
     "mask-builder": Figure(model=MaskBuilder, parts=("leak.js",)),
     "mlm-guesser": Figure(model=MLMGuesser),
@@ -92,6 +108,13 @@ FIGURES: dict[str, Figure] = {
     "prefix-slider": Figure(model=PrefixSlider),
     "query-key-value": Figure(
         model=QueryKeyValue, parts=("attention.js", "bars.js", "arcs.js", "divisor.js")
+    ),
+    "training-scrubber": Figure(
+        model=TrainingScrubber,
+        shared=("engine/loading.js",),
+        deferred=tuple(
+            f"engine/{part}.js" for part in ("matrices", "attention", "weights", "attention-reader")
+        ),
     ),
     "transformer-flow": Figure(model=TransformerFlow),
     "warm-up-schedule": Figure(model=WarmUpSchedule),

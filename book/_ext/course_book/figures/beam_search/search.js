@@ -1,7 +1,7 @@
-/* Beam search as in course_lib/generation/beam_search.py, on a table of what may follow each beginning.
+/* Beam search as in course_lib/generation/beam_search.py.
  *
- * A beginning is an array of words; `next` maps the words joined by blanks to pairs [word,
- * log-probability], most probable first, at least twice as many as the beam is wide.
+ * A beginning is an array of words; next(words) gives pairs [word, log-probability] of what may follow
+ * it, most probable first, at least twice as many as the beam is wide.
  */
 (function () {
   "use strict";
@@ -9,8 +9,8 @@
   const byTotal = (a, b) => b.total - a.total;
   const byScore = (a, b) => b.score - a.score;
 
-  /** Returns { steps, results }: for each step its best candidates with their fate. */
-  function search(next, { width, alpha, end, maxSteps }) {
+  /** Yields after each step all there is so far: { steps, results }, each step's best candidates with their fate. */
+  function* grow(next, { width, alpha, end, maxSteps }) {
     const penalty = (length) => length ** alpha;
     const steps = [];
     const results = [];
@@ -18,7 +18,7 @@
     for (let length = 1; length <= maxSteps; length += 1) {
       const candidates = inPlay
         .flatMap((parent, row) =>
-          (next[parent.words.join(" ")] || []).map(([word, gain]) => ({
+          next(parent.words).map(([word, gain]) => ({
             words: [...parent.words, word], word, row, total: parent.total + gain, fate: "dropped",
           })))
         .sort(byTotal)
@@ -31,14 +31,18 @@
       results.sort(byScore).splice(width);
       inPlay = candidates.filter(({ word }) => word !== end).slice(0, width);
       steps.push(candidates);
-      if (length === maxSteps) break;
-      const reachable = inPlay[0].total / penalty(maxSteps);
-      const over = results.length === width && results[width - 1].score >= reachable;
-      if (over) break;
-      inPlay.forEach((candidate) => (candidate.fate = "kept"));
+      const last = length === maxSteps ||
+        (results.length === width && results[width - 1].score >= inPlay[0].total / penalty(maxSteps));
+      if (!last) inPlay.forEach((candidate) => (candidate.fate = "kept"));
+      yield { steps, results };
+      if (last) return;
     }
-    return { steps, results };
   }
 
-  window.courseBeamSearch = { search };
+  /** The whole search at once. */
+  function search(next, options) {
+    return [...grow(next, options)].at(-1);
+  }
+
+  window.courseBeamSearch = { grow, search };
 })();

@@ -2,13 +2,23 @@
 (function () {
   "use strict";
 
-  const MOST_WORDS = 14; // the model was trained on shorter sentences
+  const MOST_WORDS = 14; // more would not fit the drawing
   const NEIGHBOURS = 3;
 
-  /** Words and the mark at the end, in small letters but for "I"; a missing mark is a full stop. */
-  function split(text) {
-    const words = (text.toLowerCase().match(/[a-z]+|[.?]/g) ?? []).map((word) => (word === "i" ? "I" : word));
-    return words.length && /[a-z]/i.test(words.at(-1)) ? [...words, "."] : words;
+  const isMark = (word) => /^<.*>$/.test(word); // such as <pad>: no word
+
+  /** A text's words: as they stand, if the vocabulary has them all, else taken apart like English. */
+  function split(text, vocabulary) {
+    const given = text.trim().split(/\s+/);
+    if (given.every((word) => vocabulary.includes(word) && !isMark(word))) return finish(given, vocabulary);
+    const words = text.toLowerCase().match(/[a-z]+|[.?]/g) ?? [];
+    return finish(words.map((word) => (word === "i" ? "I" : word)), vocabulary);
+  }
+
+  /** A missing mark at the end is a full stop, where the vocabulary has one. */
+  function finish(words, vocabulary) {
+    const open = words.length > 0 && !/^[.?]$/.test(words.at(-1));
+    return open && vocabulary.includes(".") ? [...words, "."] : words;
   }
 
   /** How many letters must be changed, added or dropped to make one word of another. */
@@ -33,14 +43,14 @@
   function complaint(words, vocabulary) {
     if (words.length === 0) return "Type an English sentence, or pick one.";
     if (words.length > MOST_WORDS) {
-      return `That is ${words.length} words; the model was trained on sentences of at most ten, and ${MOST_WORDS} are the most that fit here.`;
+      return `That is ${words.length} words; ${MOST_WORDS} are the most that fit here, and more than the model has learnt from.`;
     }
-    const known = vocabulary.filter((word) => /^[a-z]+$/i.test(word));
+    const known = vocabulary.filter((word) => /^\p{L}+$/u.test(word));
     const unknown = [...new Set(words.filter((word) => !vocabulary.includes(word)))];
     if (unknown.length === 0) return "";
     const each = unknown.map((word) => `\u201c${word}\u201d (near it: ${similar(word, known).join(", ")})`);
     const who = unknown.length === 1 ? "a word" : "words";
-    return `The model knows ${known.length} English words, and has no vector for ${who} outside them: ${each.join("; ")}.`;
+    return `The model knows ${known.length} words, and has no vector for ${who} outside them: ${each.join("; ")}.`;
   }
 
   /** Words as a text: nothing after an apostrophe, nothing before a full stop. */

@@ -1,7 +1,7 @@
 /* The workbench: a Transformer runs, and everything in it can be looked at and switched off.
  *
- * new Workbench(file, examples, el): file is what the model's file holds, { config, words, parameters };
- * examples are those of data.py.
+ * new Workbench({ config, words, parameters }, examples, el): parameters as matrices; examples are those
+ * of data.py, and none for a model of which no truth is known.
  */
 (function () {
   "use strict";
@@ -12,7 +12,7 @@
     split, complaint, join, encoderStages, decoderStages, OPERATIONS, explain, trueKeys,
     Drawing, Lens, Player, moments, makeRun, makeRight,
   } = window.courseLiving;
-  const { Transformer, translate, unpack } = window.courseEngine;
+  const { Transformer, translate } = window.courseEngine;
   const LONGEST = 20; // words that are written at most
   const NAMES = { "<start>": "start", "<end>": "end" };
 
@@ -20,7 +20,7 @@
 
   class Workbench {
     constructor({ config, words, parameters }, examples, el) {
-      Object.assign(this, { config, words, examples, el, parameters: unpack(parameters) });
+      Object.assign(this, { config, words, examples, el, parameters });
       this.stages = { encoder: encoderStages(config), decoder: decoderStages(config) };
       this.cuts = new Set();
       this.truth = false;
@@ -41,14 +41,28 @@
       this.shown = new Radios("The drawing shows", ["the operated model", "the whole one"], 0, () => this.reload());
       this.truthButton = makeButton("Show the truth", () => this.toggleTruth());
       this.truthButton.setAttribute("aria-pressed", "false");
+      this.truthButton.hidden = this.examples.length === 0;
       this.player.pills.append(this.truthButton);
       this.legend = make("p", { class: "living-legend" });
       this.summary = new Summary();
       this.el.append(this.results, this.makeSurgery(), this.why, this.shown.element, this.player.element,
         this.drawing.element, this.summary.element, this.legend, this.lens.element);
       this.drawing.element.addEventListener("keydown", (event) => this.steer(event));
-      new ResizeObserver(() => this.ready && this.draw()).observe(this.drawing.element);
-      new MutationObserver(() => this.ready && this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+      this.watch();
+    }
+
+    /** Draw anew in another size or theme. */
+    watch() {
+      const again = () => this.ready && this.draw();
+      this.watchers = [new ResizeObserver(again), new MutationObserver(again)];
+      this.watchers[0].observe(this.drawing.element);
+      this.watchers[1].observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    }
+
+    /** Leave the bench to another model. */
+    close() {
+      this.player.stop();
+      this.watchers.forEach((watcher) => watcher.disconnect());
     }
 
     makeSurgery() {
@@ -76,7 +90,7 @@
 
     /** Translate a sentence, and show it; what keeps it from that, if anything, is returned. */
     read(text) {
-      const words = split(text);
+      const words = split(text, this.words.src);
       const problem = complaint(words, this.words.src);
       if (problem) return problem;
       const end = this.words.src.indexOf("<end>");

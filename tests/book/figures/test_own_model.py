@@ -1,0 +1,220 @@
+"""A model of the reader's own in the living figure: from homework 5's last cell into the page."""
+
+import base64
+import copy
+import json
+import math
+import struct
+
+import pytest
+import torch
+
+from autograder.homework_source.homework import CellKind
+from course_lib.models.transformer import Transformer, TransformerConfig
+from course_lib.training.export import export_parameters, export_translator
+from tests.book.living_model import computed, from_export, largest_difference, run_in_page
+from tests.book.watched_page import depends_on_page, expect, opened
+from tests.homework.tables import load_homework
+
+pytestmark = [
+    pytest.mark.browser,
+    depends_on_page(
+        "living-transformer", "course_lib", "solutions/hw05-transformer.py", "tests/book/figures"
+    ),
+]
+
+CLOSE = 1e-4
+DESKTOP = {"width": 1280, "height": 900}
+LOAD = "courseLoad(courseDeferred['living-transformer'])"
+READ = """(text) => {
+  try { courseEngine.readTranslator(text); } catch (error) { return error.message; }
+}"""
+HOSTILE = "<img/src=x/onerror=hacked=1>"
+WORDS = ["<pad>", "<start>", "<end>", HOSTILE, "cat"]
+GIVEN = {"src_words": WORDS, "tgt_words": WORDS, "sentences": ["cat cat"], "num_heads": 2}
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory):
+    """Homework 5, solved, its model trained for a moment, and the file of its last cell."""
+    solved: dict[str, object] = {"__name__": "__main__"}
+    cells = load_homework("hw05-transformer").cells
+    for cell in cells:
+        if cell.kind in (CellKind.SETUP, CellKind.SOLUTION):
+            exec(compile(cell.source, f"<{cell.grade_id}>", "exec"), solved)
+    torch.manual_seed(1)
+    exec(
+        "translator = Transformer(len(ENGLISH), len(FRENCH), d_model=32, num_heads=2, d_ff=64,"
+        " num_layers=1)\noptimizer = torch.optim.Adam(translator.parameters(), lr=0.01)\n"
+        "for _ in range(40):\n    training_step(translator, optimizer, *draw_batch(16))\n",
+        solved,
+    )
+    file = tmp_path_factory.mktemp("notebook") / "my-model.json"
+    last = next(cell for cell in cells if cell.grade_id == "my-model")
+    exec(last.source.replace('"my-model.json"', repr(str(file))), solved)
+    return solved, file
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A translator of the library."""
+    torch.manual_seed(2)
+    sizes = {"src_vocab_size": 5, "tgt_vocab_size": 5, "d_model": 8, "num_heads": 2, "d_ff": 6}
+    return Transformer(
+        TransformerConfig(**sizes, num_encoder_layers=2, num_decoder_layers=1, dropout=0.0)
+    ).eval()
+
+
+@pytest.fixture(scope="module")
+def text(small, tmp_path_factory):
+    """What the file of the small translator holds."""
+    return export_translator(small, tmp_path_factory.mktemp("m") / "m.json", **GIVEN).read_text()
+
+
+@pytest.fixture(scope="module")
+def page(chromium, site):
+    """The page, opened from a folder, with the engine."""
+    address = (site / "book/living-transformer.html").as_uri()
+    with opened(chromium, address, viewport=DESKTOP, reduced_motion="reduce") as watched:
+        watched.page.evaluate(LOAD)
+        yield watched.page
+    assert watched.problems == []
+
+
+def choose(page, file):
+    figure = page.locator("[data-course-figure=living-transformer]")
+    if not figure.locator(".living-own").evaluate("own => own.open"):
+        figure.get_by_text("Open a model of your own").click()
+    figure.get_by_label("Your model").set_input_files(file)
+    return figure
+
+
+def test_what_homework_5_writes_runs_in_the_page_with_the_numbers_of_its_own_layers(notebook, page):
+    solved, file = notebook
+    reference, _ = from_export(json.loads(file.read_text()))
+    figure = choose(page, file)
+    gap = figure.locator("[data-gap]")
+    expect(gap).to_contain_text("it is the same model")
+    assert float(gap.get_attribute("data-gap")) < CLOSE
+    offered = figure.get_by_label("or pick one").locator("option")
+    for sentence in offered.all_text_contents():
+        figure.get_by_label("or pick one").select_option(sentence)
+        src = solved["token_ids"]([sentence.split()], solved["ENGLISH"])
+        run = run_in_page(page, src[0].tolist(), file=file.read_text())
+        own = solved["translator"](src, torch.tensor([run["read"]]))[0]
+        assert (torch.tensor(run["trace"]["output_projection"]) - own).abs().max() < CLOSE
+        expected = computed(reference, src[0].tolist(), run["read"])
+        assert largest_difference(run["trace"], expected) < CLOSE
+        words = [solved["FRENCH"][i] for i in solved["translate"](solved["translator"], src, 21)[0]]
+        line = figure.locator(".living-result", has_text="French")
+        expect(line).to_have_attribute("data-written", " ".join(w for w in words if "<" not in w))
+    figure.get_by_role("button", name="Back to the course").click()
+    expect(figure.locator(".living-mine")).to_be_empty()
+    assert offered.count() > 3
+
+
+def test_code_that_computes_something_else_is_told_so(page, small, tmp_path):
+    half = copy.deepcopy(small)
+    for layer in half.encoder.layers:  # a scale that was forgotten
+        layer.self_attention.query_projection.weight.data *= 2
+    file = export_translator(half, tmp_path / "m.json", **GIVEN)
+    written = json.loads(file.read_text())
+    written["parameters"] = export_parameters(small)
+    file.write_text(json.dumps(written))
+    expect(choose(page, file).locator("[data-gap]")).to_contain_text("computed other numbers")
+
+
+def test_words_of_a_file_are_text_and_nothing_else(page, small, tmp_path):
+    file = export_translator(small, tmp_path / "m.json", **GIVEN | {"sentences": [HOSTILE]})
+    figure = choose(page, file)
+    expect(figure.locator("[data-gap]")).to_contain_text("it is the same model")
+    figure.locator("[data-stage=decoder]").click()
+    assert HOSTILE in figure.locator(".living-lens").inner_text()
+    assert HOSTILE in figure.locator(".living-words").first.inner_text()
+    assert figure.locator("img").count() == 0
+    assert page.evaluate("window.hacked") is None
+
+
+def broken(path, value):
+    """A change of one place of a file."""
+
+    def change(written):
+        *outer, last = path.split("/")
+        for name in outer:
+            written = written[name]
+        written[last] = value
+
+    return change
+
+
+def infinite(written):
+    letters = base64.b64encode(struct.pack("<f", math.inf)).decode()[:5]
+    written["parameters"]["float32"] = letters + written["parameters"]["float32"][5:]
+
+
+def doubled(written):
+    written["words"]["src"][3] = "cat"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (broken("format", "translator, version 0"), "no translator of this course"),
+        (broken("config/d_model", 1e9), "d_model must be a whole number from 1 to 512"),
+        (broken("config/num_heads", 3), "its heads must divide it"),
+        (broken("config/num_encoder_layers", 2.5), "num_encoder_layers must be a whole number"),
+        (broken("config/norm_position", "<b>"), "norm_position must be"),
+        (broken("config/activation", "gelu"), "ReLU alone"),
+        (broken("words", None), "vocabularies are missing"),
+        (broken("words/tgt", ["a"]), "target vocabulary must be 5 words"),
+        (broken("words/src", ["a", "b", "c", "d", {"toString": 1}]), "source vocabulary must be"),
+        (broken("words/tgt", ["a", "b", "c", "d", "<end>"]), "must hold <start> and <end>"),
+        (doubled, "holds a word twice"),
+        (broken("parameters/shapes/__proto__", [1]), "holds a parameter that this Transformer"),
+        (broken("parameters/shapes/encoder.layers.0.feed_forward.up_projection.bias", [7]), "6"),
+        (lambda w: w["parameters"]["shapes"].pop("tgt_embedding.weight"), "is missing"),
+        (broken("parameters/float32", "AAAA"), "cut off or damaged"),
+        (infinite, "infinite, undefined or far too large"),
+        (broken("sentences", []), "sentences, or what the model made of them"),
+        (broken("sentences", [{"src": [99], "read": [1], "logits": [[0] * 5]}]), "sentences"),
+        (broken("sentences", [{"src": [1], "read": [1], "logits": [["0"] * 5]}]), "sentences"),
+    ],
+)
+def test_a_file_that_is_wrong_or_hostile_is_refused_in_plain_words(page, text, change, message):
+    written = json.loads(text)
+    change(written)
+    assert message in page.evaluate(READ, json.dumps(written))
+
+
+def test_a_file_of_too_many_numbers_is_refused_before_they_are_read(page, text):
+    written = json.loads(text)
+    written["config"] |= {"d_model": 512, "d_ff": 4096, "num_encoder_layers": 12}
+    shapes = page.evaluate("(config) => courseEngine.shapesOf(config)", written["config"])
+    written["parameters"]["shapes"] = shapes
+    assert "2,000,000 are the most" in page.evaluate(READ, json.dumps(written))
+
+
+def test_a_file_that_is_cut_off_or_too_large_leaves_what_is_open_as_it_is(page, text, tmp_path):
+    cut, large = tmp_path / "cut.json", tmp_path / "large.json"
+    cut.write_text(text[:-20])
+    with large.open("wb") as hole:
+        hole.truncate(16_000_001)
+    before = page.locator(".living-bench").inner_text()
+    problem = choose(page, cut).locator(".living-own .living-problem")
+    expect(problem).to_contain_text("its end is missing")
+    choose(page, large)
+    expect(problem).to_contain_text("16 are the most that this page takes")
+    assert page.locator(".living-bench").inner_text() == before
+
+
+def test_a_file_may_be_dropped(page, text):
+    page.evaluate(
+        """(text) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], "my-model.json"));
+          const drop = new DragEvent("drop", { dataTransfer: data, cancelable: true });
+          document.querySelector(".living-own").dispatchEvent(drop);
+        }""",
+        text,
+    )
+    expect(page.locator("[data-gap]")).to_contain_text("it is the same model")
