@@ -200,11 +200,24 @@ def test_a_file_that_is_cut_off_or_too_large_leaves_what_is_open_as_it_is(page, 
     with large.open("wb") as hole:
         hole.truncate(16_000_001)
     before = page.locator(".living-bench").inner_text()
-    problem = choose(page, cut).locator(".living-own .living-problem")
+    problem = choose(page, cut).locator(".living-refused")
     expect(problem).to_contain_text("its end is missing")
     choose(page, large)
     expect(problem).to_contain_text("16 are the most that this page takes")
     assert page.locator(".living-bench").inner_text() == before
+
+
+def test_a_model_whose_first_sentence_is_too_long_for_the_drawing_waits_for_another(
+    page, small, tmp_path
+):
+    long = " ".join(["cat"] * 15)
+    file = export_translator(small, tmp_path / "m.json", **GIVEN | {"sentences": [long]})
+    figure = choose(page, file)
+    expect(figure.locator(".living-problem")).to_contain_text("That is 15 words")
+    expect(figure.locator(".living-bench")).to_be_hidden()
+    figure.get_by_label("An English sentence").fill("cat")
+    figure.get_by_role("button", name="Translate").click()
+    expect(figure.locator(".living-result").first).to_be_visible()
 
 
 def test_a_file_may_be_dropped(page, text):

@@ -14,7 +14,7 @@
       this.onText = onText;
       this.input = make("input", { id: "living-file", type: "file", accept: ".json,application/json", class: "living-file" });
       this.input.addEventListener("change", () => this.take(this.input.files[0]));
-      this.problem = make("p", { class: "living-problem", role: "status" });
+      this.problem = make("p", { class: "living-refused", role: "status" });
       this.element = make("details", { class: "living-own" },
         make("summary", {}, "Open a model of your own"),
         make("p", {}, "The last cell of homework 5 writes ", make("code", {}, "my-model.json"),

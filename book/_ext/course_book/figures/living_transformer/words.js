@@ -5,7 +5,7 @@
   const MOST_WORDS = 14; // more would not fit the drawing
   const NEIGHBOURS = 3;
 
-  const isMark = (word) => /^<.*>$/.test(word); // such as <pad>: no word
+  const isMark = (word) => ["<pad>", "<start>", "<end>"].includes(word);
 
   /** A text's words: as they stand, if the vocabulary has them all, else taken apart like English. */
   function split(text, vocabulary) {

@@ -49,6 +49,7 @@
         this.drawing.element, this.summary.element, this.legend, this.lens.element);
       this.drawing.element.addEventListener("keydown", (event) => this.steer(event));
       this.watch();
+      this.el.hidden = true; // until there is a sentence
     }
 
     /** Draw anew in another size or theme. */
@@ -136,6 +137,7 @@
 
     reload() {
       this.ready = true;
+      this.el.hidden = false;
       const stay = this.look; // in the same row, if it is still there
       this.player.load(moments(this.stages, this.current.steps.length), this.moment);
       this.look = { ...stay, query: Math.min(stay.query, this.asking().length - 1) };
