@@ -162,7 +162,7 @@
             { type: "button", class: `steps-word${out ? " is-out" : ""}`, "data-probability": next[token], "data-chance": chances[token] },
             make("span", { class: "steps-name" }, words[token]),
             make("span", { class: "steps-track" }, fill),
-            make("span", { class: "steps-share" }, out ? "ruled out" : this.percent(chances[token])),
+            make("span", { class: "steps-share" }, out ? "out" : this.percent(chances[token])),
           );
           button.disabled = stopped;
           button.addEventListener("click", () => this.choose(token));
