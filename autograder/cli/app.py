@@ -7,6 +7,7 @@ from autograder.cli.doctor import doctor
 from autograder.cli.export import export
 from autograder.cli.forget import forget
 from autograder.cli.grade import grade
+from autograder.cli.nbgrader_course import nbgrader_course
 from autograder.cli.regrade import regrade
 from autograder.cli.release import release
 from autograder.cli.stored import feedback, report
@@ -102,6 +103,18 @@ app.command(
         "python -m autograder forget lovelaceada_12345 --out out --yes",
     ),
 )(forget)
+app.command(
+    "nbgrader-course",
+    help="Lay out a course folder in which nbgrader's own commands and formgrader work, with the "
+    "judge underneath: source notebooks, settings, due dates. This project is only read. Exit code "
+    "1 says that something is missing that handing out, handing in or grading needs.",
+    epilog=_examples(
+        "python -m autograder nbgrader-course seq2seq",
+        "python -m autograder nbgrader-course seq2seq hw03 hw04 --exchange /srv/exchange",
+        "python -m autograder nbgrader-course seq2seq --course cs224 "
+        "--db postgresql://ta@db.example.org/gradebook",
+    ),
+)(nbgrader_course)
 app.command(
     help="Look at what grading needs on this machine, and say how to mend what is missing. "
     "Exit code 1 says that grading can't run.",
