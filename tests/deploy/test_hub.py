@@ -79,8 +79,9 @@ def hub(request) -> Iterator[Hub]:
             root = private_copy(folder / "project", names["grader"])
             homes = Path(pwd.getpwnam(names["ada"]).pw_dir).parent
             options += ["--grader", names["grader"], "--instructor", names["staff"]]
-            course = homes / names.pop("grader") / "seq2seq"
-            made = Hub(address=address, homes=homes, course=course, **names)
+            course = homes / names["grader"] / "seq2seq"
+            people = {who: names[who] for who in ("ada", "ben", "staff")}
+            made = Hub(address=address, homes=homes, course=course, **people)
         stack.enter_context(running(root, options, address, folder / "log"))
         yield made
 
@@ -256,7 +257,7 @@ def read_feedback(page: Page, hub: str, home: Path, score: float) -> None:
     (file,) = (home / HOMEWORK / "feedback").rglob("*.html")
     assert "HIDDEN TESTS" not in file.read_text()
     page.goto(f"{hub}/user/{home.name}/files/{file.relative_to(home)}")
-    expect(page.locator("body")).to_contain_text(f"(Score: {score:g} /", timeout=PATIENCE)
+    expect(page.locator("body")).to_contain_text(f"(Score: {score:.1f} /", timeout=PATIENCE)
     picture(page, "feedback")
 
 
