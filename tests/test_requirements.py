@@ -24,7 +24,7 @@ PYTHONS = ("3.11.2", "3.12.0", "3.13.0", "3.14.0")
 """The oldest of each release that must do."""
 
 TORCH = "torch==2.13.0"
-NEEDS = {"course_lib": "course", "autograder": "judge", "book": "book"}
+NEEDS = {"course_lib": "course", "autograder": "judge", "book": "book", "deploy": "hub"}
 """Which group must hold all that a folder's code imports; ``test`` for every other folder."""
 
 
