@@ -56,13 +56,13 @@ class Place:
 
     @property
     def course(self) -> Path:
-        """Nbgrader's course folder."""
+        """The course folder of nbgrader."""
         home = Path(pwd.getpwnam(self.grader).pw_dir) if self.grader else self.state
         return home / COURSE
 
     @property
     def exchange(self) -> Path:
-        """Nbgrader's exchange, into which all write."""
+        """The exchange of nbgrader, into which all write."""
         return self.state / "exchange"
 
     @property
@@ -83,7 +83,8 @@ def prepare(place: Place, homework: str) -> None:
         place: Where.
         homework: What to release first, such as ``hw03-self-attention``.
     """
-    for folder, mode in ((place.state, 0o755), (place.exchange, 0o1777)):
+    # for trying, all is one account's: nobody else on the machine has any business there
+    for folder, mode in ((place.state, 0o755 if place.grader else 0o700), (place.exchange, 0o1777)):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(mode)
     write_student_settings(
@@ -97,11 +98,12 @@ def prepare(place: Place, homework: str) -> None:
     if not place.grader:
         (place.state / "homes" / "staff").mkdir(parents=True, exist_ok=True)
     python = [sys.executable, "-m"]
-    if not place.course.exists():
+    if not (place.course / "nbgrader_config.py").exists():
+        lay_out = [*python, "autograder", "nbgrader-course", str(place.course)]
+        lay_out += ["--exchange", str(place.exchange)]
         _as_grader(
-            place, [*python, "autograder", "nbgrader-course", str(place.course),
-            "--exchange", str(place.exchange)], ROOT,
-        )  # fmt: skip
+            place, lay_out, ROOT, fine=(0, 1)
+        )  # 1: laid out, and it has said what is missing
         if not place.grader:  # all files are of one account: none tells who handed in
             with (place.course / "nbgrader_config.py").open("a", encoding="utf-8") as settings:
                 settings.write("c.ExchangeCollect.check_owner = False\n")
@@ -110,7 +112,9 @@ def prepare(place: Place, homework: str) -> None:
             _as_grader(place, [*python, "nbgrader", step, homework], place.course)
 
 
-def _as_grader(place: Place, command: list[str], folder: Path) -> None:
+def _as_grader(
+    place: Place, command: list[str], folder: Path, fine: tuple[int, ...] = (0,)
+) -> None:
     as_whom = {}
     if place.grader:
         account = pwd.getpwnam(place.grader)
@@ -120,7 +124,7 @@ def _as_grader(place: Place, command: list[str], folder: Path) -> None:
     done = subprocess.run(  # noqa: S603 -- the command is ours
         command, cwd=folder, env=os.environ | {"HOME": str(home)}, check=False, **as_whom
     )
-    if done.returncode:
+    if done.returncode not in fine:
         raise SystemExit(f"hub: this failed, see above: {' '.join(command)}")
 
 
@@ -145,6 +149,8 @@ def _place(options: argparse.Namespace) -> Place:
                 f"hub: there is no account {options.grader}; make it: "
                 f"useradd --create-home {options.grader}"
             ) from None
+        if not options.instructor:
+            raise SystemExit("hub: who grades? Name them: --instructor ada --instructor grace")
         if ROOT.stat().st_mode & 0o007:
             raise SystemExit(
                 f"hub: students could read the solutions in {ROOT}; shut it: "

@@ -70,14 +70,16 @@ def test_the_hub_refuses_what_would_show_students_the_solutions(monkeypatch, tmp
     assert "run it as root" in refusal(monkeypatch, "--grader", me)
     monkeypatch.setattr(hub.os, "geteuid", lambda: 0)
     assert "useradd --create-home nobody-is-so" in refusal(monkeypatch, "--grader", "nobody-is-so")
+    assert "who grades?" in refusal(monkeypatch, "--grader", me)
+    named = ("--grader", me, "--instructor", "ada")
     (tmp_path / "solutions").mkdir()
     (tmp_path / "solutions" / "hw03-x.py").touch()
     tmp_path.chmod(0o751)
     monkeypatch.setattr(hub, "ROOT", tmp_path)
-    assert f"chmod 750 {tmp_path}" in refusal(monkeypatch, "--grader", me)
+    assert f"chmod 750 {tmp_path}" in refusal(monkeypatch, *named)
     tmp_path.chmod(0o750)
     with pytest.raises(pytest.fail.Exception, match="it began"):
-        refusal(monkeypatch, "--grader", me)
+        refusal(monkeypatch, *named)
 
 
 def test_the_proxy_is_one_exact_version_with_hashes():
