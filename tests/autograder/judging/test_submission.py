@@ -116,3 +116,15 @@ def test_a_question_without_an_answer_is_noticed(change, blank):
             cell["source"] = change("".join(cell["source"]))
     found = unanswered_questions(json.dumps(released).encode(), homework)
     assert found == ({question} if blank else set())
+
+
+def test_the_cell_that_fetches_the_library_never_runs_and_may_be_anything():
+    homework, released = load_homework(HW03), json.loads(released_notebook(HW03).read_text())
+    (fetch,) = (c.grade_id for c in homework.cells if c.kind is CellKind.FETCH)
+    for cell in released["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == fetch:
+            cell["source"] = "forged = 1"  # as of another release, or by hand
+    read = read_submission(json.dumps(released).encode(), homework)
+    assert not [step for step in read.steps if step.label == fetch or "forged" in step.source]
+    released["cells"] = [c for c in released["cells"] if c["source"] != "forged = 1"]
+    assert read.flags == read_submission(json.dumps(released).encode(), homework).flags == ()
