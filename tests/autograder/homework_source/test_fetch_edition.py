@@ -217,3 +217,27 @@ def test_the_cell_is_python_and_shows_no_remarks_of_linters():
     assert source.startswith("# @title ")  # how Colab knows what to fold
     assert "noqa" not in source
     assert Path(__file__).parents[3].name not in source
+
+
+IN_IPYTHON = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+InteractiveShell.instance(colors="nocolor").run_cell(sys.stdin.read())
+"""
+
+
+def test_a_notebook_shows_one_line(place):
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", IN_IPYTHON],
+        cwd=place,
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": sysconfig.get_path("purelib"),
+            "IPYTHONDIR": str(place.parent),
+        },
+        input=fetch_cell(HOMEWORK).source,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip().count("\n") == 0, done.stdout
+    assert done.stdout.startswith("This homework's library is not here: upload hw03.zip"), done
