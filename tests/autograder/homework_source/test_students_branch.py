@@ -127,6 +127,9 @@ def test_without_an_address_nothing_names_another_host():
         pytest.skip("this course says where it lives")
     for notebook in (ROOT / "assignments").glob("*/*.ipynb"):
         assert 'address=""' in fetch_cell_of(notebook)
+        texts = [cell.source for cell in nbformat.read(notebook, as_version=4).cells]
+        (place,) = (number for number, text in enumerate(texts) if text.startswith("# @title"))
+        assert "The folded cell comes first" in texts[place - 1]
         assert "http" not in nbformat.read(notebook, as_version=4).cells[0].source
 
 
