@@ -33,7 +33,8 @@ The notebook `{homework}.ipynb` says what to do; it is worth {points:g} points.
 
 ## Begin
 
-You need Python 3.11, 3.12, 3.13 or 3.14. In a terminal, in this folder:
+You need Python 3.11, 3.12, 3.13 or 3.14; on a Mac with an Intel processor, for which this PyTorch
+has no build, begin on Colab. In a terminal, in this folder:
 
 ```
 python3 -m venv .venv
