@@ -11,6 +11,7 @@ from autograder.cli.nbgrader_course import nbgrader_course
 from autograder.cli.regrade import regrade
 from autograder.cli.release import release
 from autograder.cli.stored import feedback, report
+from autograder.cli.students import students
 
 app = typer.Typer(
     help="Release homework, collect it, grade a class in a sandbox, see how it went, export the "
@@ -33,6 +34,15 @@ app.command(
     "without the layers it asks for, the requirements.",
     epilog=_examples("python -m autograder release hw03"),
 )(release)
+app.command(
+    help="Lay out what was released as a branch for Colab, Kaggle, Binder, JupyterHubs and VS "
+    "Code, which .ci/publish-branch publishes. The library of a homework holds what earlier ones "
+    "ask for: name those that students may have.",
+    epilog=_examples(
+        "python -m autograder students build/students",
+        "python -m autograder students build/students hw01 hw02",
+    ),
+)(students)
 app.command(
     help="Bring what was handed in into the layout that grading reads: from a folder, a zip of "
     "Canvas, Moodle or Gradescope, or a GitHub Classroom clone. Each student's last notebook "
