@@ -15,7 +15,7 @@ OUT ?= build/grades/$(HW)
 BOOK_URL ?= # the address of the published book's chapters, for links in feedback
 PORT ?= 8000
 PYTHON ?= # which Python makes .venv; the first fitting one if empty
-GROUPS ?= test # what `make install` installs, of course, judge, book and test; the last is everything
+GROUPS ?= test # what `make install` installs, of course, judge, book, test and hub; test is all but the hub
 JOBS ?= 3 # test processes, for two cores: some of them wait
 SINCE ?= HEAD # check tests what was edited since this commit
 ALL ?= $(CI) # test leaves out nothing
@@ -30,6 +30,7 @@ PIP := $(PY) -m pip install --disable-pip-version-check
 JUDGE := $(VENV)/.judge
 BOOK := $(VENV)/.book
 TEST := $(VENV)/.test
+HUB := $(VENV)/.hub
 SITE := build/book/_build/html
 STAMPS := build/stamps
 COURSE_HW := hw03-self-attention
@@ -135,6 +136,12 @@ $(STAMPS)/grades: $(STAMPS)/class $(GRADER) | $(STAMPS)
 	$(PY) -m autograder grade $(COURSE_HW) --submissions $(CLASS) --out $(GRADES) --time-limit 10 \
 	    --book-url ../../../../book/_build/html/book > $@
 
+# ---- a JupyterHub ----
+
+.PHONY: hub
+hub: $(HUB) bubblewrap ## start a JupyterHub with the course, for trying; for a class see deploy/README.md
+	$(PY) -m deploy.hub
+
 # ---- what is checked by hand and once a week ----
 
 .PHONY: links notebooks portable newest newest-book
@@ -213,7 +220,7 @@ $(VENV)/.course: $(VENV)/.torch
 $(VENV)/.project: $(VENV)/.course pyproject.toml
 	PYTHONWARNINGS=ignore $(PIP) --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
-$(JUDGE) $(BOOK): $(VENV)/.project
+$(JUDGE) $(BOOK) $(HUB): $(VENV)/.project
 $(TEST): $(JUDGE) $(BOOK)
 
 $(VENV)/.%: requirements/%.txt

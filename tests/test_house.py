@@ -24,7 +24,8 @@ from tests.homework.test_hostile import GROUPS
 
 ROOT = Path(__file__).parent.parent
 OUR_PACKAGES = (
-    "course_lib", "autograder", "tests", "solutions", "benchmarks", "scripts", "book", "course_book"
+    "course_lib", "autograder", "tests", "solutions", "benchmarks", "scripts", "deploy", "book",
+    "course_book",
 )  # fmt: skip
 
 
@@ -97,6 +98,7 @@ MAY_IMPORT = {
     ),
     "book/_ext/course_book/site": "course_lib",
     "scripts": "course_lib course_book",
+    "deploy": "autograder.homework_source",
 }
 """What the files of a folder may import of ours beside one another; a folder without a row keeps to
 that of the folder above it. The rooms of ``course_lib`` are named without ``course_lib``; all of
@@ -362,7 +364,9 @@ def test_pages_name_only_modules_and_names_that_exist() -> None:
     named = {
         (file, full)
         for file in project_files()
-        if re.fullmatch(r"(book|autograder|benchmarks|examples/\w+)/[\w-]+\.md|README\.md", file)
+        if re.fullmatch(
+            r"(book|autograder|benchmarks|deploy|examples/\w+)/[\w-]+\.md|README\.md", file
+        )
         for full in re.findall(r"\bcourse_lib(?:\.[A-Za-z]\w*)+", (ROOT / file).read_text("utf-8"))
     }
     assert len(named) > 100

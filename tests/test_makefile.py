@@ -203,6 +203,7 @@ def test_the_first_python_that_fits_makes_the_environment(tmp_path: Path) -> Non
         (["install", "GROUPS=judge book"], "torch course judge book"),
         (["install"], "torch course judge book test"),
         (["lint"], "torch course judge book test"),
+        (["hub"], "torch course hub"),
     ],
 )
 def test_a_target_installs_the_groups_that_it_needs(

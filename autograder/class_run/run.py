@@ -374,5 +374,5 @@ def _grade_patiently(
 def _lost(homework: Homework, student: str, error: BaseException) -> SubmissionResult:
     reason = "Grading was interrupted on the course's side; it will be run again."
     result = ungraded(homework, student, reason)
-    flag = Flag(kind=FlagKind.INTERRUPTED, text=f"grading failed: {error!r}")
+    flag = Flag(kind=FlagKind.INTERRUPTED, text=f"grading failed: {type(error).__name__}: {error}")
     return SubmissionResult(**{**vars(result), "flags": (flag,)})

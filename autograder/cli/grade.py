@@ -1,7 +1,8 @@
 """python -m autograder grade."""
 
 import contextlib
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,8 +29,12 @@ from autograder.cli.options import (
 )
 from autograder.cli.outputs import tell_where, write_everything
 from autograder.cli.plan import make_cluster, make_options, make_plan
-from autograder.cli.terminal import output, print_grades
+from autograder.cli.terminal import output, print_changes, print_grades
 from autograder.cli.watch import watch_and_record
+
+if TYPE_CHECKING:
+    from autograder.class_run.regrade import Change
+    from autograder.judging.results import SubmissionResult
 
 
 def grade(
@@ -92,8 +97,35 @@ def grade(
         time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, force=force,
     )  # fmt: skip
     with contextlib.closing(judges), alone_in(plan.out):
+        before, made_from = plan.store.read_all(), plan.store.fingerprints()
         do = watch_and_record if watch else grade_and_record
         results, refused = do(plan, options, judges)
-        standings = write_everything(plan, results)
+        anew = _graded_anew(made_from, plan.store.fingerprints())
+        changes = _compared(before, results, anew) if anew else None
+        standings = write_everything(plan, results, changes)
     print_grades(standings, output())
+    if changes is not None:
+        words = "Its tests, its solution or the library are others than when these were graded:"
+        output().print(f"\n{words} {len(anew)} were graded again, as regrade does.")
+        print_changes(changes, len(anew), output())
     tell_where(plan, results, refused)
+
+
+def _graded_anew(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
+    """Return whose notebook is the same, and was graded again all the same."""
+    from autograder.class_run.result_store import made_by_other_tests
+
+    both = before.keys() & after.keys()
+    return {student for student in both if made_by_other_tests(before[student], after[student])}
+
+
+def _compared(
+    before: Sequence["SubmissionResult"], after: Sequence["SubmissionResult"], whose: set[str]
+) -> list["Change"]:
+    """Return which of their marks changed."""
+    from autograder.class_run.regrade import compare
+
+    return compare(
+        [result for result in before if result.student in whose],
+        [result for result in after if result.student in whose],
+    )

@@ -38,7 +38,7 @@ def generate_assignment(homework: Homework, course: Path, db_url: str) -> Path:
     source = course / "source" / homework.id / name
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(instructors_notebook(homework), encoding="utf-8")
-    _create_tables(db_url)
+    create_tables(db_url)
     config = Config()
     configure(config)
     config.CourseDirectory.root = str(course)
@@ -86,11 +86,17 @@ class _Complaints(logging.Handler):
         self.messages += [] if message.startswith("Traceback") else [message]
 
 
-def _create_tables(db_url: str) -> None:
+def create_tables(db_url: str) -> None:
     """Make the tables of an empty database, all or none; leave one that has tables be.
 
     nbgrader makes them one by one and brings each through every migration since its first version,
     which takes longer than all else that a release does.
+
+    Args:
+        db_url: SQLAlchemy address of the gradebook.
+
+    Raises:
+        SQLAlchemyError: The database can't be reached or written.
     """
     engine = create_engine(db_url)
     try:

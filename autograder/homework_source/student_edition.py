@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.homework_source.cell_text import students_text
+from autograder.homework_source.fetch_edition import MARKER
 from autograder.homework_source.homework import Cell, CellKind, HomeworkError, resolve_homework
 from autograder.homework_source.magics import without_magics
 from autograder.homework_source.source import read_source
@@ -76,7 +77,8 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
     Args:
         homework_id: A homework in ``solutions``.
         root: The project's folder, which holds ``course_lib``.
-        destination: Gets a folder ``course_lib``; one that is there is replaced.
+        destination: Gets a folder ``course_lib``, in which a file says whose edition it is; one
+            that is there is replaced.
 
     Raises:
         HomeworkError: There is no such homework, a source is not well formed, or the student
@@ -106,6 +108,7 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
     for module, text in edited.items():
         (target / paths[module].relative_to(root / PACKAGE)).write_text(text, encoding="utf-8")
     _write_placeholder(target / RECIPES)
+    (target / MARKER).write_text(f"{homework}\n", encoding="utf-8")
 
 
 def withhold(text: str, names: set[str]) -> str:

@@ -21,6 +21,7 @@ from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint
 from autograder.class_run.run import grade_class
 from autograder.class_run.submissions import SubmissionsError, find_submissions
+from autograder.homework_source.source import load_homework
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import Flag, FlagKind, Status, ungraded
 from autograder.sandbox.zygote import SandboxError
@@ -161,6 +162,19 @@ def test_a_changed_hidden_test_makes_results_stale(tmp_path):
     assert store.find("ada", fingerprint(changed, RIGHT)) is None
     assert store.find("ada", fingerprint(course, WRONG)) is None
     assert store.find("bo", fingerprint(course, RIGHT)) is None
+
+
+def test_no_mark_depends_on_the_cell_that_fetches_the_library():
+    homework = load_homework("hw03", ROOT)
+    other = dataclasses.replace(
+        homework,
+        cells=tuple(
+            dataclasses.replace(cell, source="other") if cell.kind == "fetch" else cell
+            for cell in homework.cells
+        ),
+    )
+    assert other != homework
+    assert Course.load(other, ROOT).digest == Course.load(homework, ROOT).digest
 
 
 def test_a_missing_folder_is_named(tmp_path):

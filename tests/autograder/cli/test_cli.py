@@ -154,6 +154,7 @@ COMMANDS = [
     "regrade",
     "release",
     "report",
+    "students",
 ]
 
 
