@@ -1,8 +1,8 @@
 """Each homework: what is right gets full marks, each mistake loses its own checks alone.
 
 Here without the judge, in one process, and only the checks of the exercises that a submission is
-about. Of mistakes that lose the same checks ``make test`` runs the first; ``make proof`` runs all, on
-all checks, with more seeds. ``test_judged_classes.py`` asks the judge.
+about. Of mistakes that lose the same checks ``make test`` runs the first; ``make proof`` runs all,
+on all checks, with more seeds. ``test_judged_classes.py`` asks the judge.
 """
 
 import ast

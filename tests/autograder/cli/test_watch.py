@@ -162,6 +162,7 @@ def test_each_arrival_is_graded_whatever_else_arrives(folder, start):
 
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("sandbox")
+@pytest.mark.proof
 def test_a_watch_that_is_killed_loses_nothing(folder, start):
     watch = start()
     hand_in(folder, "ada", RIGHT)

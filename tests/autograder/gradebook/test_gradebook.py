@@ -327,6 +327,7 @@ def nbgrader_course(tmp_path, source):
     return tmp_path, nbgrader
 
 
+@pytest.mark.proof
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("sandbox")
 def test_nbgraders_own_commands_use_the_judge_and_leak_nothing(nbgrader_course, homework):

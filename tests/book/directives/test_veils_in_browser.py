@@ -137,6 +137,8 @@ def test_answered_questions_are_counted_in_the_contents_and_on_the_map(chromium,
         questions = page.locator("[data-course-choices]").count()
         assert in_contents.text_content() == f" 1/{questions} questions answered"
         page.goto(f"{served}/book/intro.html")
-        on_map = page.locator(".course-map tr", has_text="What attention learns").locator(".course-count")
+        on_map = page.locator(".course-map tr", has_text="What attention learns").locator(
+            ".course-count"
+        )
         assert on_map.text_content() == f" 1/{questions} questions answered"
     assert watched.problems == []

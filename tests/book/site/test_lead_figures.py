@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.watched_page import RICHEST, depends_on_page, opened
 
 pytestmark = pytest.mark.browser
 
@@ -37,7 +37,12 @@ def chapters() -> list[str]:
     return [name for name in files if not name.startswith(NO_CHAPTERS)]
 
 
-CHAPTERS = [pytest.param(name, marks=depends_on_page(name)) for name in chapters()]
+CHAPTERS = [
+    pytest.param(
+        name, marks=[depends_on_page(name), *([] if name in RICHEST else [pytest.mark.proof])]
+    )
+    for name in chapters()
+]
 
 
 @pytest.fixture(scope="module")
