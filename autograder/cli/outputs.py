@@ -51,11 +51,10 @@ def write_everything(
                     changes=changes, book_url=plan.book_url, log_of=plan.out, pages_of=pages,
                     submitted=plan.out / "nbgrader" / "submitted",
                 )  # fmt: skip
-                if fresh is None:  # while one watches, only what has changed is written
-                    everything = all_standings(
-                        standings, plan.homework_id, plan.out, plan.db_url, plan.dates
-                    )
-                    write_term(everything, stage, drop_lowest=plan.dates.drop_lowest)
+                everything = all_standings(
+                    standings, plan.homework_id, plan.out, plan.db_url, plan.dates
+                )
+                write_term(everything, stage, drop_lowest=plan.dates.drop_lowest, pages_of=fresh)
         except OSError as error:
             raise BadInputError(f"{plan.out} can't be written: {error}") from error
     return standings

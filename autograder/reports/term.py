@@ -5,7 +5,7 @@ import io
 import os
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
@@ -21,7 +21,11 @@ COURSE_PAGE, COURSE_TABLE = "course.html", "course.csv"
 
 
 def write_term(
-    standings: Iterable[Standing], folder: Path, *, drop_lowest: int, pages: bool = True
+    standings: Iterable[Standing],
+    folder: Path,
+    *,
+    drop_lowest: int,
+    pages_of: Collection[str] | None = None,
 ) -> None:
     """Write the table of the course, and each student's page with all homeworks.
 
@@ -29,7 +33,7 @@ def write_term(
         standings: Of all homeworks that were graded; at least one.
         folder: Where to.
         drop_lowest: How many homeworks are left out of each total.
-        pages: Whether students' pages are written too.
+        pages_of: Students whose own pages are written; all of them if None.
 
     Raises:
         OSError: Something could not be written.
@@ -43,7 +47,9 @@ def write_term(
     }
     write_atomically(folder / COURSE_PAGE, render_course(terms))
     write_atomically(folder / COURSE_TABLE, course_csv(terms))
-    for student, term in terms.items() if pages else ():
+    for student, term in terms.items():
+        if pages_of is not None and student not in pages_of:
+            continue
         page = folder / index_path(term)
         page.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(page, render_index(student, term), lasting=False)
