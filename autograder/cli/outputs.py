@@ -15,7 +15,7 @@ from autograder.homework_source.book_headings import with_headings
 from autograder.judging.results import SubmissionResult
 from autograder.marks.standing import Standing
 from autograder.reports.class_outputs import write_outputs
-from autograder.reports.term import write_term
+from autograder.reports.term import write_indexes, write_term
 
 
 def write_everything(
@@ -52,9 +52,11 @@ def write_everything(
                     submitted=plan.out / "nbgrader" / "submitted",
                 )  # fmt: skip
                 everything = all_standings(
-                    standings, plan.homework_id, plan.out, plan.db_url, plan.dates
+                    pages, plan.homework_id, plan.out, plan.db_url, plan.dates, students=fresh
                 )
-                write_term(everything, stage, drop_lowest=plan.dates.drop_lowest, pages_of=fresh)
+                # While one watches, only what has changed is written.
+                write = write_term if fresh is None else write_indexes
+                write(everything, stage, drop_lowest=plan.dates.drop_lowest)
         except OSError as error:
             raise BadInputError(f"{plan.out} can't be written: {error}") from error
     return standings

@@ -97,7 +97,7 @@ def report(
         before = stored_results(homework, compare)[0] if compare else []
         try:
             with staging(out) as stage:
-                write_term(everything, stage, drop_lowest=course_dates.drop_lowest, pages_of=())
+                write_term(everything, stage, drop_lowest=course_dates.drop_lowest, pages=False)
                 write_grades(standings, stage / "grades.csv")
                 submitted = out / "nbgrader" / "submitted"
                 write_report(standings, graded, stage, submitted=submitted, before=before)
