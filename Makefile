@@ -83,8 +83,11 @@ test: $(TEST) test-packages lint $(SITE)/index.html $(STAMPS)/release ## lint, t
 .PHONY: book preview serve pdf
 book: $(SITE)/index.html ## build the book into build/book/_build/html
 
-preview: $(BOOK) ## build one chapter alone, beside the book as it was built last (CHAPTER=decoding)
+.PHONY: chapter-named
+chapter-named:
 	@test -n '$(CHAPTER)' || { echo 'Which chapter? For instance: make preview CHAPTER=decoding' >&2; exit 2; }
+
+preview: chapter-named $(BOOK) ## build one chapter alone, beside the book as it was built last (CHAPTER=decoding)
 	@$(PY) -m scripts.preview_chapter '$(CHAPTER)'
 
 pdf: $(SITE)/index.html $(TEST) ## print the book, all of it, into build/book/book.pdf
