@@ -8,7 +8,7 @@ import pytest
 from course_book.directives.schedule import check_plan, read_plan
 
 from course_lib import course_map as course_map_module
-from scripts import contents, leave_out, own_chapter, own_homework
+from scripts import contents, course_map, leave_out, own_chapter, own_homework
 
 ROOT = Path(__file__).parent.parent
 TOC = """root: book/intro
@@ -36,17 +36,52 @@ masking bleu | hw07-bleu
 """
 
 
+MAP = """from typing import NamedTuple
+
+
+class MapRow(NamedTuple):
+    module: str
+    chapter: str
+    homework: str | None = None
+
+
+COURSE_MAP = (
+    MapRow("models.ngram", "language-models"),
+    MapRow("metrics.bleu", "bleu", "hw07-bleu"),
+    MapRow("layers.masks", "masking", "hw03-masks"),
+    MapRow("models.bert", "bert"),
+)
+"""
+FILES = {
+    contents.TOC: TOC.replace(
+        "      - file: book/bleu\n", "      - file: book/language-models\n      - file: book/bleu\n"
+    ),
+    contents.MAP: MAP,
+    contents.PLANS: PLANS.replace(
+        "masking bleu | hw07-bleu\nbert",
+        "language-models\nmasking bleu | hw03-masks hw07-bleu\nbert",
+    ),
+    "README.md": f"# A course\n\n{course_map.BEGIN}\n{course_map.END}\n",
+    "course_lib/__init__.py": "",
+    "book/bleu.md": "(bleu)=\n# BLEU\n\n(the-score)=\n## The score\n",
+    "book/masking.md": "(masking)=\n# Masking\n\nAs {doc}`bleu` and {doc}`bert` do.\n",
+    "book/glossary.md": "{ref}`BLEU <the-score>`, {term}`bleu`\n",
+    "solutions/hw03-masks.py": "",
+    "solutions/hw07-bleu.py": "",
+    "assignments/hw07-bleu/hw07-bleu.ipynb": "{}",
+    "tests/homework/hw07_bleu.py": "",
+}
+
+
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """What of the project these scripts read and change, where they may change it."""
-    kept = [contents.TOC, contents.MAP, contents.PLANS, "README.md", "scripts/course_map.py"]
-    kept += ["course_lib/__init__.py"]
-    kept += [f"solutions/{path.name}" for path in (ROOT / "solutions").glob("hw*.py")]
-    kept += [f"book/{path.name}" for path in (ROOT / "book").glob("*.md")]
-    for name in dict.fromkeys(kept):
+    """A small course, in which these scripts may change what they like."""
+    for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, tmp_path / name)
-    (tmp_path / "tests" / "homework").mkdir(parents=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "scripts").mkdir()
+    shutil.copyfile(ROOT / "scripts" / "course_map.py", tmp_path / "scripts" / "course_map.py")
+    monkeypatch.setattr(leave_out, "_count_submissions", lambda root: None)  # it has none
     return tmp_path
 
 
@@ -91,6 +126,18 @@ def test_what_can_be_no_file_label_and_link_is_no_name(name):
         contents.check_name(name)
 
 
+def test_the_course_itself_is_laid_out_so():
+    toc, rows, plans = (
+        (ROOT / name).read_text("utf-8") for name in (contents.TOC, contents.MAP, contents.PLANS)
+    )
+    changed = contents.with_chapter(toc, "bag-of-words")
+    assert contents.chapters(changed) == [*contents.chapters(toc), "bag-of-words"]
+    assert 'MapRow("", "bag-of-words"),\n)\n' in contents.with_row(rows, "bag-of-words")
+    planned = contents.planned(plans, chapter="bag-of-words")
+    assert len(planned) == len(plans) + len(" bag-of-words")
+    assert contents.unplanned(planned, "bag-of-words") == plans
+
+
 # ---- a chapter and a homework of one's own ----
 
 
@@ -120,12 +167,12 @@ def test_a_chapter_that_cannot_be_leaves_everything_as_it_was(root, name, words)
 
 
 def test_a_homework_is_begun_everywhere_and_its_plan_can_be_followed(root):
-    assert own_homework.begin_homework("far-and-near", root) == "hw09-far-and-near"
-    source = (root / "solutions" / "hw09-far-and-near.py").read_text(encoding="utf-8")
-    assert source.startswith("# %% [markdown]\n# # Homework 9: Far and near\n")
-    table = (root / "tests" / "homework" / "hw09_far_and_near.py").read_text(encoding="utf-8")
-    assert table.startswith('"""The submissions of hw09:')
-    assert rows(root)[-1] == ("", "language-models", "hw09-far-and-near")
+    assert own_homework.begin_homework("far-and-near", root) == "hw08-far-and-near"
+    source = (root / "solutions" / "hw08-far-and-near.py").read_text(encoding="utf-8")
+    assert source.startswith("# %% [markdown]\n# # Homework 8: Far and near\n")
+    table = (root / "tests" / "homework" / "hw08_far_and_near.py").read_text(encoding="utf-8")
+    assert table.startswith('"""The submissions of hw08:')
+    assert rows(root)[-1] == ("", "language-models", "hw08-far-and-near")
     map_rows = [course_map_module.MapRow(*row) for row in rows(root)]
     check_plan(read_plan(first_plan(root)), map_rows)
     assert own_homework.begin_homework("hw12-angles", root) == "hw12-angles"
@@ -135,7 +182,7 @@ def test_a_homework_is_begun_everywhere_and_its_plan_can_be_followed(root):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("hw03-angles", "hw03-angles: the number is taken, by hw03-self-attention"),
+        ("hw03-angles", "hw03-angles: the number is taken, by hw03-masks"),
         ("Angles", "small letters"),
         ("hw10-", "small letters"),
     ],
@@ -151,21 +198,20 @@ def test_a_homework_that_cannot_be_leaves_everything_as_it_was(root, name, words
 
 
 def test_a_chapter_is_left_out_and_links_to_it_are_words(root):
-    leave_out.leave_out_chapter("image-captioning", root)
-    assert "image-captioning" not in (root / "_toc.yml").read_text(encoding="utf-8")
-    pages = {p.stem: p.read_text("utf-8") for p in (root / "book").glob("*.md")}
-    assert not [name for name, text in pages.items() if "{doc}`image-captioning`" in text]
-    assert (
-        "*Pictures to sentences" in pages["glossary"] or "*Image captioning*" in pages["glossary"]
-    )
-    assert "{doc}`bleu`" in pages["training"]  # other links stay
-    assert ("models.captioning", "image-captioning", None) in rows(root)
+    leave_out.leave_out_chapter("bleu", root)
+    assert "bleu" not in (root / contents.TOC).read_text(encoding="utf-8")
+    assert first_plan(root) == ["language-models", "masking | hw03-masks hw07-bleu", "bert"]
+    pages = {page.stem: page.read_text("utf-8") for page in (root / "book").glob("*.md")}
+    assert pages["masking"].endswith("As *BLEU* and {doc}`bert` do.\n")
+    assert pages["glossary"] == "*BLEU*, {term}`bleu`\n"
+    assert pages["bleu"] == FILES["book/bleu.md"]
+    assert ("metrics.bleu", "bleu", "hw07-bleu") in rows(root)
 
 
 def test_a_homework_is_left_out_with_its_files(root):
-    (root / "assignments" / "hw07-bleu").mkdir(parents=True)
     assert leave_out.leave_out_homework("hw07", root) == "hw07-bleu"
     assert not (root / "solutions" / "hw07-bleu.py").exists()
+    assert not (root / "tests" / "homework" / "hw07_bleu.py").exists()
     assert not (root / "assignments" / "hw07-bleu").exists()
     assert ("metrics.bleu", "bleu", None) in rows(root)
     for name in (contents.PLANS, contents.MAP, "README.md"):
@@ -173,9 +219,11 @@ def test_a_homework_is_left_out_with_its_files(root):
 
 
 def test_what_is_not_there_can_not_be_left_out(root):
-    with pytest.raises(SystemExit, match=r"'blue' is no chapter of _toc.yml: language-models, "):
+    with pytest.raises(
+        SystemExit, match=r"'blue' is no chapter of _toc.yml: language-models, bleu, "
+    ):
         leave_out.leave_out_chapter("blue", root)
-    with pytest.raises(SystemExit, match=r"'hw77' is no homework of solutions/: hw01-"):
+    with pytest.raises(SystemExit, match=r"'hw77' is no homework of solutions/: hw03-"):
         leave_out.leave_out_homework("hw77", root)
 
 
