@@ -29,7 +29,10 @@ percent_per_day = 10
 LEFT_OUT = (("image-captioning", ""), ("bleu", "hw07"))
 """Chapters, each with a homework that goes with it, if any."""
 TESTS = (
-    *("tests/book", "tests/test_house.py", "tests/test_contents.py", "tests/test_try_homework.py"),
+    *(f"tests/book/test_{name}.py" for name in ("pages", "links", "homework_links", "code_width")),
+    *(f"tests/book/{room}" for room in ("directives", "figures", "site")),
+    "tests/book/notebooks/test_chapter_notebooks.py",
+    *("tests/test_house.py", "tests/test_contents.py", "tests/test_try_homework.py"),
     *("tests/homework/test_every_homework.py", "tests/homework/test_every_release.py"),
 )
 CONCERNED = "not hw01 and not hw02 and not hw03 and not hw04 and not hw05 and not hw06 and not hw08"
