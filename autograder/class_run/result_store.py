@@ -123,13 +123,16 @@ class ResultStore:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def read_all(self) -> list[SubmissionResult]:
+    def read_all(self, students: Iterable[str] | None = None) -> list[SubmissionResult]:
         """Return every result that is kept, whatever it was made from, sorted by student.
 
         A file that can't be read counts as none.
+
+        Args:
+            students: Those whose results are read; all if None.
         """
         results = []
-        for path in self._folder.glob("*.json"):
+        for path in self._folder.glob("*.json") if students is None else map(self._path, students):
             try:
                 kept = json.loads(path.read_text(encoding="utf-8"))
                 results.append(SubmissionResult.from_json(kept["result"]))

@@ -75,6 +75,14 @@ def grade(
     db: DatabaseUrl = "",
     book_url: BookUrl = "",
     dates: DatesFile = None,
+    due: Annotated[
+        str,
+        typer.Option(
+            help="When it is due, such as 2026-10-12T23:59:00+02:00: written into the dates, where "
+            "every command reads it.",
+            show_default="what the dates say",
+        ),
+    ] = "",
 ) -> None:
     """Grade a class and write what comes of it.
 
@@ -89,7 +97,7 @@ def grade(
         with told_in_one_line():
             raise BadInputError("--watch grades on this machine: --scheduler does not go with it")
     judges = begin_judges(scheduler, sandbox=sandbox, device=device)
-    plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates)
+    plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates, due=due)
     options = make_options(
         make_cluster(
             scheduler, workers, tls_ca, tls_cert, tls_key, trusted_network=trusted_network

@@ -17,7 +17,7 @@ from autograder.homework_source.book_headings import with_headings
 from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.marks.standing import Standing
 from autograder.reports.class_outputs import write_outputs
-from autograder.reports.term import write_term
+from autograder.reports.term import write_indexes, write_term
 
 _MOST_CAUSES = 3  # that are told
 
@@ -55,11 +55,12 @@ def write_everything(
                     changes=changes, book_url=plan.book_url, log_of=plan.out, pages_of=pages,
                     submitted=plan.out / "nbgrader" / "submitted",
                 )  # fmt: skip
-                if fresh is None:  # while one watches, only what has changed is written
-                    everything = all_standings(
-                        standings, plan.homework_id, plan.out, plan.db_url, plan.dates
-                    )
-                    write_term(everything, stage, drop_lowest=plan.dates.drop_lowest)
+                everything = all_standings(
+                    pages, plan.homework_id, plan.out, plan.db_url, plan.dates, students=fresh
+                )
+                # While one watches, only what has changed is written.
+                write = write_term if fresh is None else write_indexes
+                write(everything, stage, drop_lowest=plan.dates.drop_lowest)
         except OSError as error:
             raise BadInputError(f"{plan.out} can't be written: {error}") from error
     return standings

@@ -36,6 +36,7 @@ from course_book.notebooks import (
     kernels,
     launch,
     outputs_cache,
+    preview,
     side_by_side,
 )
 from course_book.site import (
@@ -59,7 +60,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         The extension's metadata.
     """
     parts = (
-        *(unfinished, book_digests, kernels, outputs_cache, side_by_side),
+        *(unfinished, book_digests, kernels, preview, outputs_cache, side_by_side),
         *(formulas, joined_formulas, citation_years, glossary_terms),
         *(graded_listings, homework_links, library_files, listings),
         *(choice_directives, veils, diagram, answer_counts),

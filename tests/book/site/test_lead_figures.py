@@ -73,5 +73,5 @@ def test_there_is_always_something_to_look_at_or_to_do(places):
 
 
 def test_exceptions_are_chapters():
-    assert STILL_LONGER.keys() <= set(chapters())
+    assert all((ROOT / "book" / f"{name}.md").is_file() for name in STILL_LONGER)
     assert all(pixels > STRETCH for pixels in STILL_LONGER.values())
