@@ -315,6 +315,8 @@ ATTENTION_MISTAKES = (
               "this is the sigmoid; the formula has tanh"),
     attention("v forgotten", f"{SCORED}.squeeze(-1)", "torch.tanh(pairs).sum(-1)",
               "scores", "v is missing"),
+    attention("every dimension of 1 squeezed away", f"{SCORED}.squeeze(-1)", f"{SCORED}.squeeze()",
+              "scores", "a score for each query and each key"),
     attention("the query is not projected", "projected = self.query_projection(query)",
               "projected = query", "scores", "the query is not projected"),
     attention("multiplied", PAIRS, "projected[:, :, None] * keys[:, None]", "scores",
