@@ -243,6 +243,9 @@ assert_close(
         "these are weights; align returns scores": torch.softmax(torch.tanh(pairs) @ v, dim=-1),
     },
 )
+alone = student.align(query[:1, :1], keys[:1])
+each = "a score for each query and each key, be they one or many"
+assert_shape(alone, (1, 1, keys.size(1)), what="scores of one query", hint=each)
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-values" points=1 read="bahdanau-attention#alignment-model"
@@ -478,19 +481,28 @@ def loss(query, memory):
 
 cut = "detach(), .data, numpy() and torch.tensor() cut the gradient"
 assert_gradients(loss, inputs, hint=cut)
-query, memory = inputs["query"].clone().requires_grad_(), inputs["memory"]
-mask = torch.ones(2, 6, 7, dtype=torch.bool).to(device)
-mask[:, 1] = False  # query 1 sees nothing
-contexts = layer(query.clone(), memory, mask)
-assert_shape(contexts, (2, 6, 5), what="contexts with a mask")
-contexts.sum().backward()
-if query.grad is not None and not bool(query.grad.isfinite().all()):
-    raise CheckFailure(
-        "with a query that sees nothing, the gradient of the query is not finite",
-        hint="set hidden scores by masked_fill or where: they keep NaN out, adding -inf does not",
-    )
+
+
+def assert_finite(layer, blind):
+    """Check the gradient of the queries where one of them sees nothing."""
+    query = inputs["query"].clone().requires_grad_()
+    mask = torch.ones(2, 6, 7, dtype=torch.bool).to(device)
+    mask[:, blind] = False
+    contexts = layer(query.clone(), inputs["memory"], mask)
+    assert_shape(contexts, (2, 6, 5), what="contexts with a mask")
+    contexts.sum().backward()
+    if query.grad is not None and not bool(query.grad.isfinite().all()):
+        raise CheckFailure(
+            "with a query that sees nothing, the gradient of the query is not finite",
+            hint="set hidden scores by masked_fill or where: they keep NaN out, adding -inf "
+            "does not",
+        )
+
+
+assert_finite(layer, blind=1)
 ### BEGIN HIDDEN TESTS
 layer = AdditiveAttention(5, 5, 5).to(device)
+assert_finite(layer, blind=4)
 matrices = {f"{name}.weight": name for name in ("query_projection", "key_projection", "score")}
 
 
