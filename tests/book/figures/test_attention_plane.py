@@ -64,12 +64,10 @@ def test_a_query_that_is_moved_takes_what_the_library_computes(chromium, served)
             box["x"] + box["width"] * (1 + moved[0] / data["reach"]) / 2, abs=1.5
         )
         scores, weights, mixed = AttentionPlane.from_json(data | {"query": moved}).attend()
-        numbers = [
-            [float(text.replace("\N{MINUS SIGN}", "-")) for text in figure.locator(kind).all_inner_texts()]
-            for kind in (".plane-score", ".plane-weight")
-        ]  # fmt: skip
-        assert numbers[0] == pytest.approx(scores, abs=0.006)
-        assert numbers[1] == pytest.approx(weights, abs=0.006)
+        for kind, expected in ((".plane-score", scores), (".plane-weight", weights)):
+            shown = figure.locator(kind).all_inner_texts()
+            numbers = [float(text.replace("\N{MINUS SIGN}", "-")) for text in shown]
+            assert numbers == pytest.approx(expected, abs=0.006)
         figure.locator(".plane-answer", has_text=f"{mixed:.1f} years").wait_for()
         query.hover()
         watched.page.mouse.down()

@@ -1,4 +1,4 @@
-"""The data of the figure ``attention-plane``, checked, and its table for readers without scripts."""
+"""The data of the figure ``attention-plane``, checked, and its table where scripts are off."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -73,7 +73,8 @@ class AttentionPlane(FigureData):
             )
         ]
         return html_table(
-            f"For the query {self.query}: scores, weights and values; mixed, {output:.1f} {self.unit}.",
+            f"For the query {self.query}: scores, weights and values; mixed, "
+            f"{output:.1f} {self.unit}.",
             ["", "score q\N{DOT OPERATOR}k", "weight", f"value ({self.unit})"],
             rows,
         )
