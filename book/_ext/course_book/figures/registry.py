@@ -74,7 +74,7 @@ FIGURES: dict[str, Figure] = {
     "attention-cost": Figure(model=AttentionCost),
     "attention-plane": Figure(model=AttentionPlane, shared=_DRAGGING),
     "beam-search": Figure(model=BeamSearch, parts=("search.js",)),
-    "bend-curve": Figure(model=BendCurve),
+    "bend-curve": Figure(model=BendCurve, shared=("dragging/handle.js",)),
     "bleu-calculator": Figure(model=BLEUCalculator, parts=("bleu.js",)),
     "bottleneck": Figure(model=Bottleneck),
     "bpe-merges": Figure(model=BPEMerges),
@@ -83,7 +83,7 @@ FIGURES: dict[str, Figure] = {
     "generation-steps": Figure(model=GenerationSteps, parts=("decoder.js",)),
     "gru-gates": Figure(model=GRUGates, parts=("cell.js",)),
     "kv-cache": Figure(model=KVCacheSteps),
-    "label-smoothing": Figure(model=LabelSmoothing),
+    "label-smoothing": Figure(model=LabelSmoothing, shared=("dragging/handle.js",)),
     "living-transformer": Figure(
         model=LivingTransformer,
         shared=("engine/loading.js",),
@@ -101,5 +101,5 @@ FIGURES: dict[str, Figure] = {
     ),
     "transformer-flow": Figure(model=TransformerFlow),
     "warm-up-schedule": Figure(model=WarmUpSchedule),
-    "word-neighbours": Figure(model=WordNeighbours),
+    "word-neighbours": Figure(model=WordNeighbours, parts=("map.js",)),
 }
