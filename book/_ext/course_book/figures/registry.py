@@ -73,7 +73,7 @@ FIGURES: dict[str, Figure] = {
     "alignment-explorer": Figure(model=AlignmentExplorer),
     "attention-cost": Figure(model=AttentionCost),
     "attention-plane": Figure(model=AttentionPlane, shared=_DRAGGING),
-    "beam-search": Figure(model=BeamSearch, parts=("search.js",)),
+    "beam-search": Figure(model=BeamSearch, parts=("search.js", "tree.js")),
     "bend-curve": Figure(model=BendCurve, shared=("dragging/handle.js",)),
     "bleu-calculator": Figure(model=BLEUCalculator, parts=("bleu.js",)),
     "bottleneck": Figure(model=Bottleneck),

@@ -96,7 +96,7 @@
       const results = NORMS.map(([, compute]) => compute(deviations, x, this.model.epsilon));
       const [right, pulled, unbiased, outside] = results;
       const [three, four] = [percent(unbiased, right), percent(outside, right)];
-      const verdicts = ["the right one", `its mean stays: ${signed(mean(pulled))}`, `${three}% of it`, `${four}% of it`];
+      const verdicts = ["the right one", `its mean stays: ${signed(mean(pulled))}`, `${three}% of its size`, `${four}% of its size`];
       this.rows.forEach((row, index) => row.set(results[index], right, verdicts[index]));
       this.summary.tell(this.sentence(four));
     }

@@ -10,10 +10,10 @@
   const { Slider, Summary } = window.courseControls;
   const Handle = window.courseHandle;
   const WIDTH = 640;
-  const HEIGHT = 360;
-  const MARGIN = { left: 40, right: 16, top: 16, bottom: 46 };
+  const HEIGHT = 400;
+  const MARGIN = { left: 40, right: 16, top: 16, bottom: 70 };
   const LONGEST = 24; // the largest lead
-  const HIGHEST = 3.2; // the largest cost that is in view
+  const HIGHEST = 6.4; // the largest cost that is in view
   const FLAT = 0.005; // a push that is smaller is none
   const POINTS = 160;
   const VOCABULARIES = [2, 10, 100, 1000, 10000, 37000, 100000];
@@ -100,7 +100,7 @@
 
     grid() {
       const parts = [];
-      for (let cost = 0; cost <= HIGHEST; cost += 1) {
+      for (let cost = 0; cost <= HIGHEST; cost += 2) {
         const y = this.y(cost);
         parts.push(
           makeSvg("line", { class: "course-chart-grid", x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: y, y2: y }),
@@ -110,7 +110,7 @@
       for (let lead = 0; lead <= LONGEST; lead += 8) {
         parts.push(makeChartLabel(String(lead), this.x(lead), HEIGHT - MARGIN.bottom + 24, "middle"));
       }
-      parts.push(makeChartLabel("lead of the right word", this.x(12), HEIGHT - MARGIN.bottom + 24, "middle"));
+      parts.push(makeChartLabel("lead of the right word", this.x(LONGEST), HEIGHT - 12, "end"));
       return makeSvg("g", {}, ...parts);
     }
 

@@ -16,6 +16,7 @@
   const HEIGHT = 470;
   const MARGIN = { x: 52, y: 26 };
   const LETTER = 0.56; // width of a letter by its height
+  const BOLD = 0.63;
 
   function cosine(a, b) {
     return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
@@ -120,7 +121,7 @@
         if (named.has(i)) return;
         const { name } = this.marks[i];
         const size = i === index ? 1.25 * this.height : this.height;
-        const width = this.model.words[i].length * LETTER * size;
+        const width = this.model.words[i].length * size * (i === index || near.has(i) ? BOLD : LETTER);
         const [x, y] = this.places[i];
         const spot = [["start", 8, 5], ["end", -8, 5], ["middle", 0, -9], ["middle", 0, 9 + 0.75 * size]].find(([anchor, dx, dy]) => {
           const left = x + dx - (anchor === "start" ? 0 : anchor === "end" ? width : width / 2);
