@@ -67,10 +67,13 @@
     }
 
     headSwitch(head) {
-      return makeButton(`head ${head + 1}`, () => {
+      const button = makeButton("", () => {
         this.isOn[head] = !this.isOn[head];
         this.update();
       }, "course-pill heads-switch");
+      button.setAttribute("aria-label", `head ${head + 1}`);
+      button.append(make("span", { class: "heads-long" }, "head "), String(head + 1));
+      return button;
     }
 
     wordButton(word, place) {

@@ -15,8 +15,8 @@
   const WIDTH = 640;
   const HEIGHT = 470;
   const MARGIN = { x: 52, y: 26 };
-  const LETTER = 0.56; // width of a letter by its height
-  const BOLD = 0.63;
+  const LETTER = 0.6; // width of a letter by its height
+  const BOLD = 0.66;
 
   function cosine(a, b) {
     return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
