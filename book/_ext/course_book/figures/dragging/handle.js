@@ -12,8 +12,8 @@
     /** `onDrag` gets the place as two parts of the drawing's width and height, from the top left;
      * `onStep` gets steps to the right and up. A `hint` stands beside it until it is first moved. */
     constructor(name, { role, onDrag, onStep, hint = "" }) {
-      this.element = make("button", {
-        type: "button", class: `course-handle course-handle--${role}`, role: "slider", "aria-label": name,
+      this.element = make("div", {
+        class: `course-handle course-handle--${role}`, role: "slider", tabindex: 0, "aria-label": name,
         "aria-valuemin": -100, "aria-valuemax": 100,
       });
       if (hint) this.element.append(make("span", { class: "course-handle__hint", "aria-hidden": "true" }, hint));

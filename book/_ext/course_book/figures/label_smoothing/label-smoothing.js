@@ -43,6 +43,8 @@
 
   /** 12%, or 0.3% where that would be nothing. */
   function percent(share) {
+    if (share < 0.001) return "under 0.1%";
+    if (share > 0.999 && share < 1) return "over 99.9%";
     return `${(100 * share).toFixed(share < 0.1 || (share > 0.99 && share < 1) ? 1 : 0)}%`;
   }
 
