@@ -13,8 +13,8 @@
   const ROW = 46;
   const BOX = { width: 70, height: 38 };
   const ROOT = 16; // where the tree begins
-  const LETTERS = 7; // that have room in a box
-  const SMALLEST = 0.78; // scale below which it scrolls
+  const LETTERS = 6.5; // that have room in a box
+  const SMALLEST = 0.74; // scale below which it scrolls
 
   const join = (words) => words.join(" ").replaceAll("' ", "'").replace(" .", ".");
 

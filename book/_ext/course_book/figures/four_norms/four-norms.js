@@ -98,14 +98,15 @@
       const [three, four] = [percent(unbiased, right), percent(outside, right)];
       const verdicts = ["the right one", `its mean stays: ${signed(mean(pulled))}`, `${three}% of its size`, `${four}% of its size`];
       this.rows.forEach((row, index) => row.set(results[index], right, verdicts[index]));
-      this.summary.tell(this.sentence(four));
+      this.summary.tell(this.sentence(three, four));
     }
 
-    sentence(share) {
-      if (share >= 98) {
-        return "With numbers as large as these, nobody notices where epsilon stands. The unbiased variance is off all the same.";
-      }
-      return `Small numbers bring it out: with epsilon outside the root, everything is ${share}% of what it should be.`;
+    sentence(unbiased, outside) {
+      const isHidden = Math.abs(outside - 100) <= 2;
+      const first = isHidden
+        ? "Numbers as large as these hide where epsilon stands."
+        : `Small numbers bring it out: with epsilon outside the root, everything is ${outside}% of what it should be.`;
+      return isHidden && unbiased < 98 ? `${first} The unbiased variance shows: ${unbiased}%.` : first;
     }
   }
 

@@ -115,7 +115,7 @@
     /** The chosen word and its neighbours are named first; a name goes where it hides no other. */
     nameWords(index, near) {
       const order = [index, ...near, ...this.marks.keys()];
-      const taken = [];
+      const taken = this.places.map(([x, y]) => ({ left: x - 3, right: x + 3, top: y - 3, bottom: y + 3 }));
       const named = new Set();
       order.forEach((i) => {
         if (named.has(i)) return;
