@@ -72,7 +72,7 @@
         this.update();
       }, "course-pill heads-switch");
       button.setAttribute("aria-label", `head ${head + 1}`);
-      button.append(make("span", { class: "heads-long" }, "head "), String(head + 1));
+      button.append(make("span", { class: "heads-long" }, `head ${head + 1}`), make("span", { class: "heads-short" }, String(head + 1)));
       return button;
     }
 
