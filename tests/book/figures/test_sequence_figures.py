@@ -74,7 +74,7 @@ def test_gru_gates_reads_the_chosen_words(show):
         assert [float(text.rstrip("%")) for text in percents] == pytest.approx(
             [100 * probability for probability in plural], abs=0.6
         )
-        rings = shown.figure.locator("tbody tr").last.locator(".gru-halo:visible")
+        rings = shown.figure.locator(".gru-table tbody tr").last.locator(".gru-halo:visible")
         assert rings.count() > 0  # the exchange is still seen at the last word
         shown.figure.get_by_text("The numbers").click()
         words.nth(0).click()
