@@ -1,4 +1,4 @@
-/* The figure "beam-search": each step a column of candidates, best on top.
+/* The figure "beam-search": the search as a tree that grows to the right, a word a step.
  *
  * model: { sentences: [{ name, source, truth, next }], widest, end, max_steps, note }.
  */
@@ -8,9 +8,13 @@
   const { make, makeScroller, makeSvg, signed } = window.courseElements;
   const { Slider, Summary, makeSelect } = window.courseControls;
   const { search } = window.courseBeamSearch;
-  const COLUMN = 104; // pixels from a step to the next
-  const ROW = 40;
-  const BOX = { width: 86, height: 32 };
+  const { makeTree, leadsTo, isDead } = window.courseBeamTree;
+  const COLUMN = 88; // units from a step to the next
+  const ROW = 46;
+  const BOX = { width: 70, height: 38 };
+  const ROOT = 16; // where the tree begins
+  const LETTERS = 6.5; // that have room in a box
+  const SMALLEST = 0.74; // scale below which it scrolls
 
   const join = (words) => words.join(" ").replaceAll("' ", "'").replace(" .", ".");
 
@@ -32,7 +36,7 @@
       el.append(
         make("div", { class: "beam-source" }, label, select),
         make("div", { class: "beam-controls" },
-          this.width.element, this.alpha.element, this.shown.element),
+          this.width.element, this.shown.element, this.alpha.element),
         this.scroller,
         this.summary.element,
         makeScroller("Finished sentences, best first", this.makeTable()),
@@ -65,43 +69,51 @@
     draw() {
       const step = this.shown.get();
       this.shown.show(`${step} of ${this.found.steps.length}`);
-      const steps = this.found.steps.slice(0, step);
-      const rows = Math.max(...steps.map((column) => column.length));
-      const size = { width: steps.length * COLUMN, height: rows * ROW + 4 };
-      this.svg.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
-      this.svg.style.width = `${size.width}px`;
-      this.svg.replaceChildren();
-      const best = this.found.results[0].words.join(" ");
-      let parents = [];
-      steps.forEach((column, number) => {
-        column.forEach((candidate, row) => this.drawCandidate(candidate, number, row, parents, best));
-        parents = column.map((candidate, row) => ({ candidate, row }))
-          .filter(({ candidate }) => candidate.fate === "kept");
-      });
+      const isOver = step === this.found.steps.length;
+      const { root, nodes, rows } = makeTree(this.found.steps, step, isOver);
+      const [width, height] = [ROOT + step * COLUMN + 6, rows * ROW];
+      this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      this.svg.style.width = `max(${SMALLEST * width}px, min(100%, ${width}px))`;
+      const best = this.found.results[0].words;
+      const kind = (node) => {
+        const fate = isDead(node, step) ? "dropped" : node.candidate.fate;
+        return `is-${fate}${leadsTo(node, best) ? " is-best" : ""}`;
+      };
+      const middle = ({ row }) => row * ROW + ROW / 2;
+      this.svg.replaceChildren(
+        ...nodes.map((node) => this.drawEdge(node, kind(node), middle)),
+        makeSvg("circle", { class: "beam-root", cx: ROOT - 8, cy: middle(root), r: 6 }),
+        ...nodes.map((node) => this.drawNode(node, kind(node), middle(node))),
+      );
       this.scroller.scrollLeft = 0;
       this.tell(step);
     }
 
-    drawCandidate(candidate, number, row, parents, best) {
-      const [x, y] = [number * COLUMN + 2, row * ROW + 2];
-      const onBest = best.startsWith(candidate.words.join(" ")) &&
-        best.split(" ").slice(0, number + 1).join(" ") === candidate.words.join(" ");
-      const name = `is-${candidate.fate}${onBest ? " is-best" : ""}`;
-      if (number > 0) {
-        const from = parents[candidate.row].row * ROW + 2 + BOX.height / 2;
-        const left = x - COLUMN + BOX.width;
-        this.svg.append(makeSvg("path", {
-          class: name,
-          d: `M${left} ${from}C${left + 14} ${from} ${x - 14} ${y + BOX.height / 2} ${x} ${y + BOX.height / 2}`,
-        }));
-      }
-      this.svg.append(makeSvg("rect", { class: name, x, y, rx: 6, ...BOX }));
-      const middle = x + BOX.width / 2;
+    left({ column }) {
+      return ROOT + column * COLUMN - BOX.width;
+    }
+
+    /** An edge is as thick as its word is probable. */
+    drawEdge(node, kind, middle) {
+      const from = node.parent.column ? this.left(node.parent) + BOX.width : ROOT - 8;
+      const [to, y0, y] = [this.left(node), middle(node.parent), middle(node)];
+      const edge = makeSvg("path", { class: kind, d: `M${from} ${y0}C${from + 12} ${y0} ${to - 12} ${y} ${to} ${y}` });
+      edge.style.strokeWidth = 1 + 6 * node.chance;
+      return edge;
+    }
+
+    drawNode({ candidate, chance, column }, kind, y) {
+      const x = this.left({ column });
       const word = candidate.word === this.model.end ? "end" : candidate.word;
-      this.svg.append(
-        makeSvg("text", { class: name, x: middle, y: y + 14 }, word),
-        makeSvg("text", { class: `${name} beam-total`, x: middle, y: y + 27 }, signed(candidate.total)),
-      );
+      const name = makeSvg("text", { x: x + BOX.width / 2, y: y - 1 }, word);
+      name.style.fontSize = `${17 * Math.min(1, LETTERS / word.length)}px`;
+      return makeSvg("g", { class: `beam-node ${kind}` },
+        makeSvg("rect", { x, y: y - BOX.height / 2, rx: 7, ...BOX }), name,
+        makeSvg("text", { class: "beam-chance", x: x + BOX.width / 2, y: y + 14 }, this.percent(chance)));
+    }
+
+    percent(chance) {
+      return chance < 0.01 ? "under 1%" : `${Math.round(100 * chance)}%`;
     }
 
     tell(step) {
@@ -119,7 +131,7 @@
       this.summary.say(done
         ? `The search returns the first line below, which is ${right ? "right" : "wrong"}` +
           `${right ? "." : `: right would be \u201c${this.sentence.truth}\u201d`}`
-        : `${results.length} finished so far. The search goes on.`);
+        : `${results.length} finished so far. The search goes on. What is dashed is dropped here.`);
     }
   }
 
