@@ -81,6 +81,29 @@ def double(x):
     assert "torch.Size([3, 4])" in check.message
 
 
+def test_a_visible_helper_tells_nothing_of_what_the_hidden_part_gave_it(grade):
+    source = """# It doubles
+from course_lib.testing import assert_close
+def held(x):
+    assert_close(double(x), 2 * x)
+held(torch.zeros(2))
+### BEGIN HIDDEN TESTS
+held(torch.full((3,), 1234.5))
+### END HIDDEN TESTS
+"""
+    cells = [
+        dataclasses.replace(c, source=source) if c.grade_id == "double-values" else c
+        for c in DOUBLE.cells
+    ]
+    homework = dataclasses.replace(DOUBLE, cells=tuple(cells))
+    wrong = "def double(x):\n    return 3 * x"
+    raising = "def double(x):\n    assert not x.any(), x.tolist()\n    return x"
+    for answer in (wrong, raising):
+        check = grade(("double", answer), homework=homework).checks[0]
+        assert check.status in (Status.FAIL, Status.ERROR)
+        assert not re.search(r"\d\.\d", check.message), check.message
+
+
 def test_blank_work_is_met_kindly(grade):
     stub = "def double(x):\n    raise NotImplementedError('write me')"
     result = grade(("double", stub))
