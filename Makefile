@@ -222,6 +222,7 @@ proof: $(TEST) bubblewrap $(STAMPS)/release ## the long proofs of the judge and 
 bench: $(TEST) bubblewrap ## each benchmark, side by side with its peer
 	$(PY) -m benchmarks
 	$(PY) -m benchmarks.autograder
+	$(PY) -m benchmarks.endless
 	$(PY) -m benchmarks.watch
 	$(PY) -m benchmarks.scale
 	$(PY) -m benchmarks.class_of_1000
