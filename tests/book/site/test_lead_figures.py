@@ -20,7 +20,7 @@ PLACES = """() => {
     return { top: top + scrollY, bottom: bottom + scrollY,
       seen: part.matches("figure, svg, img"), name: part.id || part.className };
   };
-  const shown = (part) => part.getClientRects().length > 0;
+  const shown = (part) => part.checkVisibility(); // not what a veil hides
   const article = document.querySelector(".bd-article");
   const things = "figure, svg.course-picture, img, .course-choices, div.exercise";
   return [...article.querySelectorAll(things)].filter(shown).map(place)
