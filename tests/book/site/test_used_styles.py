@@ -39,7 +39,7 @@ def test_a_class_that_occurs_nowhere_takes_its_rules_along(missing):
 
 @depends_on_small_book
 def test_the_book_loads_a_third_of_the_theme_at_most(published):
-    static = published / "_build/html/_static"
+    static = published / "_static"
     sizes = {name: len((static / name).read_text()) for name in THEMES}
     assert 40_000 < sizes["styles/pydata-sphinx-theme.css"] < 130_000, sizes
     theme = (static / "styles/pydata-sphinx-theme.css").read_text()
