@@ -42,11 +42,13 @@ from course_book.notebooks import (
 from course_book.site import (
     accessible_html,
     book_digests,
+    lean_listings,
     offline,
     page_dates,
     previews,
     published,
     unfinished,
+    used_styles,
 )
 
 
@@ -66,7 +68,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
         *(choice_directives, veils, diagram, answer_counts),
         *(interactive, deferred, assets, exercises),
         *(course_map, api, schedule, homework_table, status),
-        *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),
+        *(offline, accessible_html, lean_listings, previews, chapter_notebooks, launch),
+        *(page_dates, published, used_styles),
     )
     for part in parts:
         part.setup(app)
