@@ -59,7 +59,8 @@ def imported_names(file: Path) -> set[str]:
 
 ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics training"
 BELOW_JUDGING = (
-    "autograder.atomic_write autograder.clean_text autograder.homework_source autograder.sandbox"
+    "autograder.atomic_write autograder.clean_text autograder.homework_source autograder.releasing"
+    " autograder.sandbox"
 )
 BELOW_MARKS = f"{BELOW_JUDGING} autograder.judging autograder.class_run"
 MAY_IMPORT = {
@@ -80,6 +81,7 @@ MAY_IMPORT = {
     "autograder/sandbox/worker": "",
     "autograder/sandbox": "autograder.sandbox.worker",
     "autograder/homework_source": "autograder.sandbox.worker",
+    "autograder/releasing": "autograder.homework_source autograder.sandbox.worker",
     "autograder/judging": f"course_lib {BELOW_JUDGING}",
     "autograder/class_run": f"course_lib {BELOW_JUDGING} autograder.judging",
     "autograder/marks": "autograder.judging",
@@ -98,7 +100,7 @@ MAY_IMPORT = {
     ),
     "book/_ext/course_book/site": "course_lib",
     "scripts": "course_lib course_book",
-    "deploy": "autograder.homework_source",
+    "deploy": "autograder.homework_source autograder.releasing",
 }
 """What the files of a folder may import of ours beside one another; a folder without a row keeps to
 that of the folder above it. The rooms of ``course_lib`` are named without ``course_lib``; all of

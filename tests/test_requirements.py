@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from autograder.cli import doctor
+from autograder.cli.commands import doctor
 from scripts.pins import INCLUDES, entries, lowest_python
 from tests.test_house import OUR_PACKAGES, imported_names, project_files
 

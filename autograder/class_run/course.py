@@ -8,7 +8,7 @@ from pathlib import Path
 
 import course_lib
 from autograder.homework_source.homework import CellKind, Homework
-from autograder.homework_source.student_edition import write_student_edition
+from autograder.releasing.student_edition import write_student_edition
 
 _FETCH = CellKind.FETCH  # it never runs here, and no mark depends on it
 

@@ -2,16 +2,16 @@
 
 import typer
 
-from autograder.cli.collect import collect
-from autograder.cli.doctor import doctor
-from autograder.cli.export import export
-from autograder.cli.forget import forget
-from autograder.cli.grade import grade
-from autograder.cli.nbgrader_course import nbgrader_course
-from autograder.cli.regrade import regrade
-from autograder.cli.release import release
-from autograder.cli.stored import feedback, report
-from autograder.cli.students import students
+from autograder.cli.commands.collect import collect
+from autograder.cli.commands.doctor import doctor
+from autograder.cli.commands.export import export
+from autograder.cli.commands.forget import forget
+from autograder.cli.commands.grade import grade
+from autograder.cli.commands.nbgrader_course import nbgrader_course
+from autograder.cli.commands.regrade import regrade
+from autograder.cli.commands.release import release
+from autograder.cli.commands.stored import feedback, report
+from autograder.cli.commands.students import students
 
 app = typer.Typer(
     help="Release homework, collect it, grade a class in a sandbox, see how it went, export the "

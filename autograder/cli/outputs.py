@@ -13,9 +13,9 @@ from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
 from autograder.cli.standings import all_standings, standings_of
 from autograder.cli.terminal import listed, output
-from autograder.homework_source.book_headings import with_headings
 from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.marks.standing import Standing
+from autograder.releasing.book_headings import with_headings
 from autograder.reports.class_outputs import write_outputs
 from autograder.reports.term import write_indexes, write_term
 

@@ -11,11 +11,11 @@ from nbgrader.exchange.default import Exchange
 
 from autograder.gradebook.course_config import write_exchange_config
 from autograder.gradebook.database import gradebook_url
-from autograder.homework_source.generated_assignment import create_tables
 from autograder.homework_source.homework import Homework
 from autograder.homework_source.instructors_notebook import instructors_notebook
-from autograder.homework_source.student_edition import write_student_edition
 from autograder.marks.dates import Dates, in_utc
+from autograder.releasing.generated_assignment import create_tables
+from autograder.releasing.student_edition import write_student_edition
 from autograder.sandbox.sandbox import check_sandbox
 from autograder.sandbox.zygote import SandboxError
 

@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from autograder.atomic_write import write_atomically
-from autograder.homework_source.book_headings import name_in_words
 from autograder.marks.standing import Standing
 from autograder.marks.term import Term, share, sum_up
+from autograder.releasing.book_headings import name_in_words
 from autograder.reports.feedback import feedback_path
 from autograder.reports.grades import inert
 from autograder.reports.pages import render_page

@@ -20,8 +20,8 @@ import pytest
 import torch
 import yaml
 
-from autograder.homework_source.release import release
-from autograder.homework_source.students_folder import write_students_folder
+from autograder.releasing.release import release
+from autograder.releasing.students_folder import write_students_folder
 from tests.homework.submissions import Submission, make_notebook
 from tests.homework.tables import ROOT, load_homework
 

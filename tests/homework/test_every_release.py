@@ -12,8 +12,8 @@ from functools import cache
 import nbformat
 import pytest
 
-from autograder.homework_source.release import Release, release
 from autograder.homework_source.source import read_source
+from autograder.releasing.release import Release, release
 from tests.homework.submissions import Submission, make_notebook
 from tests.homework.tables import (
     ROOT,

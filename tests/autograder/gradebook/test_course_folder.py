@@ -11,8 +11,9 @@ import pytest
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
-from autograder.cli import nbgrader_course, plan
+from autograder.cli import plan
 from autograder.cli.app import app
+from autograder.cli.commands import nbgrader_course
 from autograder.gradebook import course_folder
 from autograder.homework_source.nbgrader_settings import project_settings
 from autograder.sandbox.zygote import SandboxError

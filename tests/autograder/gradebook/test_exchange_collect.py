@@ -9,7 +9,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from autograder.gradebook.exchange_collect import CollectNotebooks
-from autograder.homework_source.generated_assignment import create_tables
+from autograder.releasing.generated_assignment import create_tables
 
 HW = "hw00-doubling"
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")

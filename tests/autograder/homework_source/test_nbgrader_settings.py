@@ -10,8 +10,9 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 from typer.testing import CliRunner
 
-from autograder.cli import doctor, plan
+from autograder.cli import plan
 from autograder.cli.app import app
+from autograder.cli.commands import doctor
 from autograder.gradebook.course_config import write_course_config
 from autograder.gradebook.preprocessor import TrustedJudge
 from autograder.homework_source.nbgrader_settings import configure

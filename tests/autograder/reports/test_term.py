@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import stored
 from autograder.cli.app import app
+from autograder.cli.commands import stored
 from autograder.judging.results import Status
 from autograder.marks.lateness import Lateness
 from autograder.marks.standing import HandGrades, Standing, stand

@@ -14,10 +14,10 @@ from autograder.cli.plan import usable_database, usable_dates
 from autograder.cli.project import ROOT
 from autograder.cli.standings import all_standings, standings_of
 from autograder.cli.terminal import StepProgress, output
-from autograder.homework_source.book_headings import with_headings
 from autograder.homework_source.homework import Homework, HomeworkError, resolve_homework
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
+from autograder.releasing.book_headings import with_headings
 from autograder.reports.class_outputs import write_feedback, write_report
 from autograder.reports.feedback import check_book_url
 from autograder.reports.grades import write_grades

@@ -12,12 +12,12 @@ import nbformat
 import pytest
 from nbgrader.nbgraderformat import MetadataValidator
 
-from autograder.homework_source import generated_assignment
-from autograder.homework_source import release as release_module
 from autograder.homework_source.homework import HomeworkError
 from autograder.homework_source.instructors_notebook import instructors_notebook
-from autograder.homework_source.release import release
 from autograder.homework_source.source import load_homework
+from autograder.releasing import generated_assignment
+from autograder.releasing import release as release_module
+from autograder.releasing.release import release
 from autograder.sandbox.worker.student_packages import STUDENT_PACKAGES
 
 ROOT = Path(__file__).parents[3]

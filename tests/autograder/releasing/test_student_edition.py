@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.homework_source.homework import HomeworkError
-from autograder.homework_source.student_edition import withhold, write_student_edition
+from autograder.releasing.student_edition import withhold, write_student_edition
 
 ROOT = Path(__file__).parents[3]
 

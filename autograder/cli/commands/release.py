@@ -23,7 +23,7 @@ def release(
 
     with told_in_one_line(HomeworkError):
         homework_id = resolve_homework(homework, ROOT)
-        from autograder.homework_source.release import release as make_release
+        from autograder.releasing.release import release as make_release
 
         made = make_release(homework_id, ROOT)
     typer.echo(f"Released {homework_id}:")

@@ -13,15 +13,15 @@ import pytest
 import yaml
 
 from autograder.homework_source.homework import HomeworkError
-from autograder.homework_source.release import release
-from autograder.homework_source.students_branch import (
+from autograder.releasing.release import release
+from autograder.releasing.students_branch import (
     doors,
     edition_address,
     edition_file,
     students_repository,
 )
-from autograder.homework_source.students_folder import write_students_folder
-from tests.autograder.homework_source.test_release import small_root
+from autograder.releasing.students_folder import write_students_folder
+from tests.autograder.releasing.test_release import small_root
 
 ROOT = Path(__file__).parents[3]
 GITHUB = "https://github.com/dept/course"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.homework_source.homework import HomeworkError
-from autograder.homework_source.students_branch import badges, edition_file
+from autograder.releasing.students_branch import badges, edition_file
 
 _README = """# Homework
 

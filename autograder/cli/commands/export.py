@@ -10,10 +10,10 @@ import typer
 
 from autograder.atomic_write import staging, write_atomically
 from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.commands.stored import stored_results
 from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
 from autograder.cli.plan import usable_database, usable_dates
 from autograder.cli.standings import standings_of
-from autograder.cli.stored import stored_results
 from autograder.cli.terminal import listed, output
 from autograder.collecting.roster import Roster, RosterError, read_roster
 from autograder.homework_source.homework import Homework, HomeworkError

@@ -29,7 +29,7 @@ def students(
         all_homeworks,
         resolve_homework,
     )
-    from autograder.homework_source.students_folder import write_students_folder
+    from autograder.releasing.students_folder import write_students_folder
 
     with told_in_one_line(HomeworkError, OSError):
         found = [resolve_homework(name, ROOT) for name in homework or []] or all_homeworks(ROOT)

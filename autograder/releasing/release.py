@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from autograder.homework_source.book_headings import find_headings
 from autograder.homework_source.book_links import book_address
 from autograder.homework_source.fetch_edition import fetch_cell
-from autograder.homework_source.generated_assignment import generate_assignment
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.homework_source.source import check_rules, load_homework
-from autograder.homework_source.student_edition import PACKAGE, write_student_edition
-from autograder.homework_source.students_branch import (
+from autograder.releasing.book_headings import find_headings
+from autograder.releasing.generated_assignment import generate_assignment
+from autograder.releasing.student_edition import PACKAGE, write_student_edition
+from autograder.releasing.students_branch import (
     badges,
     edition_address,
     edition_file,
