@@ -10,12 +10,14 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # ---- what can be chosen on the command line ----
 
 HW ?=
+CHAPTER ?=
+NAME ?= # of a new chapter or homework
 SUBMISSIONS ?=
 OUT ?= build/grades/$(HW)
 BOOK_URL ?= # the address of the published book's chapters, for links in feedback
 PORT ?= 8000
 PYTHON ?= # which Python makes .venv; the first fitting one if empty
-GROUPS ?= test # what `make install` installs, of course, judge, book and test; the last is everything
+GROUPS ?= test # what `make install` installs, of course, judge, book, test and hub; test is all but the hub
 JOBS ?= 3 # test processes, for two cores: some of them wait
 SINCE ?= HEAD # check tests what was edited since this commit
 ALL ?= $(CI) # test leaves out nothing
@@ -30,6 +32,7 @@ PIP := $(PY) -m pip install --disable-pip-version-check
 JUDGE := $(VENV)/.judge
 BOOK := $(VENV)/.book
 TEST := $(VENV)/.test
+HUB := $(VENV)/.hub
 SITE := build/book/_build/html
 STAMPS := build/stamps
 COURSE_HW := hw03-self-attention
@@ -78,8 +81,15 @@ test: $(TEST) test-packages lint $(SITE)/index.html $(STAMPS)/release ## lint, t
 
 # ---- the book ----
 
-.PHONY: book serve pdf
+.PHONY: book preview serve pdf
 book: $(SITE)/index.html ## build the book into build/book/_build/html
+
+.PHONY: chapter-named
+chapter-named:
+	@test -n '$(CHAPTER)' || { echo 'Which chapter? For instance: make preview CHAPTER=decoding' >&2; exit 2; }
+
+preview: chapter-named $(BOOK) ## build one chapter alone, beside the book as it was built last (CHAPTER=decoding)
+	@$(PY) -m scripts.preview_chapter '$(CHAPTER)'
 
 pdf: $(SITE)/index.html $(TEST) ## print the book, all of it, into build/book/book.pdf
 	$(PY) -m scripts.print_book build/book/book.pdf
@@ -94,12 +104,29 @@ serve: ## show the built book on http://localhost:8000 (PORT=8000)
 	@echo 'The book: http://localhost:$(PORT)/ (Ctrl-C ends it)'
 	@exec $(PY) -m http.server $(PORT) --bind 127.0.0.1 --directory $(SITE)
 
-$(SITE)/index.html: $(BOOK) $(CHAPTERS) $(LIBRARY) $(HOMEWORK_SOURCES) autograder/STAFF.md
+$(SITE)/index.html: $(BOOK) $(CHAPTERS) $(wildcard scripts/templates/*) $(LIBRARY) $(HOMEWORK_SOURCES) autograder/STAFF.md
 	@$(say) "Building the book"
 	$(VENV)/bin/jupyter-book build . --path-output build/book -W -n --keep-going
 	@touch $@
 
 # ---- homework ----
+
+.PHONY: chapter homework leave-out
+chapter: named $(JUDGE) ## begin a chapter that passes the tests as it is (NAME=word-order)
+	@$(PY) -m scripts.own_chapter '$(NAME)'
+
+homework: named $(JUDGE) ## begin a homework, complete and released (NAME=angles)
+	@$(PY) -m scripts.own_homework '$(NAME)'
+
+leave-out: to-leave-out $(JUDGE) ## leave a chapter or a homework out of the course (CHAPTER=bleu HW=hw07)
+	@$(PY) -m scripts.leave_out '$(CHAPTER)' '$(HW)'
+
+.PHONY: named to-leave-out
+named:
+	@test -n '$(NAME)' || { echo 'Which name? For instance: make $(MAKECMDGOALS) NAME=word-order' >&2; exit 2; }
+
+to-leave-out:
+	@test -n '$(CHAPTER)$(HW)' || { echo 'What? For instance: make leave-out CHAPTER=bleu HW=hw07' >&2; exit 2; }
 
 .PHONY: release grade
 release: homework-named $(JUDGE) ## make what students get, and try it (HW=hw03)
@@ -135,9 +162,15 @@ $(STAMPS)/grades: $(STAMPS)/class $(GRADER) | $(STAMPS)
 	$(PY) -m autograder grade $(COURSE_HW) --submissions $(CLASS) --out $(GRADES) --time-limit 10 \
 	    --book-url ../../../../book/_build/html/book > $@
 
+# ---- a JupyterHub ----
+
+.PHONY: hub
+hub: $(HUB) bubblewrap ## start a JupyterHub with the course, for trying; for a class see deploy/README.md
+	$(PY) -m deploy.hub
+
 # ---- what is checked by hand and once a week ----
 
-.PHONY: links notebooks portable newest newest-book
+.PHONY: links notebooks portable fork-trial newest newest-book
 links: $(SITE)/index.html ## ask every address that the book names whether it is there
 	$(VENV)/bin/jupyter-book build . --path-output build/book --builder custom --custom-builder linkcheck
 
@@ -146,6 +179,9 @@ notebooks: $(SITE)/index.html $(TEST) ## run every chapter's notebook, as reader
 
 portable: $(TEST) ## read the chapters with Jupyter Book 2's parser
 	$(PY) -m scripts.portable
+
+fork-trial: $(SITE)/index.html $(TEST) bubblewrap ## make the course somebody else's, in a temporary copy
+	$(PY) -m scripts.try_fork
 
 # An environment of its own, in which of all pins PyTorch's alone holds: which build, one chooses there.
 newest: bubblewrap ## the library and the judge on the newest versions that pyproject.toml allows
@@ -181,10 +217,12 @@ proof: $(TEST) bubblewrap $(STAMPS)/release ## the long proofs of the judge and 
 	$(foreach homework,$(basename $(notdir $(HOMEWORK_SOURCES))),$(PY) -m tests.homework.mutants $(homework) &&) true
 	FUZZ_CASES=2000 $(PY) -m pytest tests/autograder/judging/test_fuzz.py
 	$(PY) -m tests.autograder.class_run.kills 30
+	$(MAKE) fork-trial
 
 bench: $(TEST) bubblewrap ## each benchmark, side by side with its peer
 	$(PY) -m benchmarks
 	$(PY) -m benchmarks.autograder
+	$(PY) -m benchmarks.endless
 	$(PY) -m benchmarks.watch
 	$(PY) -m benchmarks.scale
 	$(PY) -m benchmarks.class_of_1000
@@ -213,7 +251,7 @@ $(VENV)/.course: $(VENV)/.torch
 $(VENV)/.project: $(VENV)/.course pyproject.toml
 	PYTHONWARNINGS=ignore $(PIP) --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
-$(JUDGE) $(BOOK): $(VENV)/.project
+$(JUDGE) $(BOOK) $(HUB): $(VENV)/.project
 $(TEST): $(JUDGE) $(BOOK)
 
 $(VENV)/.%: requirements/%.txt

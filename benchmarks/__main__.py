@@ -8,6 +8,7 @@ nothing is downloaded: weights and texts are random. A GPU is measured too where
 judge and large classes have commands of their own, see --help of each:
 
     python -m benchmarks.autograder      # the judge beside nbgrader; needs bubblewrap
+    python -m benchmarks.endless         # what functions that never return cost a class; likewise
     python -m benchmarks.scale           # what 100,000 submissions cost; needs bubblewrap
     python -m benchmarks.class_of_1000   # does anything grow or stay behind? needs bubblewrap
     python -m benchmarks.gpu             # training and generation on a CUDA device

@@ -14,7 +14,8 @@ def course_table() -> str:
     lines = ["| chapter | modules of `course_lib` | homework |", "|---|---|---|"]
     for chapter in dict.fromkeys(row.chapter for row in COURSE_MAP):
         rows = [row for row in COURSE_MAP if row.chapter == chapter]
-        modules = [f"[{row.module}](course_lib/{row.module.replace('.', '/')}.py)" for row in rows]
+        names = [row.module for row in rows if row.module]
+        modules = [f"[{name}](course_lib/{name.replace('.', '/')}.py)" for name in names]
         ids = dict.fromkeys(row.homework for row in rows if row.homework is not None)
         homework = [f"[{name}](assignments/{name}/{name}.ipynb)" for name in ids]
         page = Path("book", f"{chapter}.md")

@@ -11,13 +11,20 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parent.parent
 REQUIREMENTS = ROOT / "requirements"
-INCLUDES = {"course": (), "judge": ("course",), "book": ("course",), "test": ("judge", "book")}
+INCLUDES = {
+    "course": (),
+    "judge": ("course",),
+    "book": ("course",),
+    "test": ("judge", "book"),
+    "hub": ("judge",),
+}
 """The groups, and for each the groups whose files its own file begins with."""
 
 _TORCH_BRINGS = ("torch", "triton", "cuda-", "nvidia-")
@@ -47,21 +54,21 @@ def lowest_python(pyproject: str) -> str:
     return next(part.version for part in allowed if part.operator == ">=")
 
 
-def resolve(group: str, constraints: Path, *arguments: str) -> str:
-    """Let uv choose versions for one group.
+def resolve(groups: Sequence[str], constraints: Path, *arguments: str) -> str:
+    """Let uv choose versions for some groups together.
 
     Args:
-        group: One of ``INCLUDES``.
+        groups: Some of ``INCLUDES``.
         constraints: A requirements file that its versions must agree with.
         arguments: More options for uv.
 
     Returns:
-        A requirements file with everything that the group needs, hashes included.
+        A requirements file with everything that they need, hashes included.
     """
     pyproject = ROOT / "pyproject.toml"
     command = [
         sys.executable, "-m", "uv", "pip", "compile", str(pyproject), "--extra", "recipes",
-        *([] if group == "course" else ["--group", f"{pyproject}:{group}"]),
+        *(f"--group={pyproject}:{group}" for group in groups if group != "course"),
         "--constraints", str(constraints), "--universal", "--fork-strategy", "fewest",
         "--python-version", lowest_python(pyproject.read_text(encoding="utf-8")),
         "--generate-hashes", "--no-annotate", "--no-header", *arguments,
@@ -84,13 +91,13 @@ def main(*, newest: bool) -> None:
         whole = Path(name) / "whole.txt"  # uv prefers the versions that it finds in its output
         old = "" if newest else "".join(map(pinned, INCLUDES))
         whole.write_text("".join(entries(old).values()), encoding="utf-8")
-        resolve("test", REQUIREMENTS / "torch.txt", "--output-file", str(whole))
+        resolve(list(INCLUDES), REQUIREMENTS / "torch.txt", "--output-file", str(whole))
         held: dict[str, set[str]] = {}
         texts: dict[str, str] = {}
         for group, included in INCLUDES.items():
             needed = {
                 pin: entry
-                for pin, entry in entries(resolve(group, whole)).items()
+                for pin, entry in entries(resolve([group], whole)).items()
                 if not pin.startswith(_TORCH_BRINGS)
             }
             held[group] = set(needed)

@@ -1,6 +1,7 @@
 """Try a released homework before students do: ``python -m scripts.try_homework hw03``.
 
-Its own solution must pass every check, and the places in the book that it names must be there.
+Its own solution must pass every check, and the places in the book that it names must be there. It
+must say what the book's table of homework shows, its title, its time and its points.
 """
 
 import csv
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -34,6 +36,28 @@ def missing_places(source: str, root: Path) -> list[str]:
         if not there or (label and f"({label})=\n" not in page.read_text(encoding="utf-8")):
             missing.append(f"{chapter}#{label}" if label else chapter)
     return missing
+
+
+def unsaid(homework: str, source: str) -> list[str]:
+    """Find what a homework doesn't say, and the book would show.
+
+    Args:
+        homework: Its id.
+        source: Its source, a py:percent file.
+
+    Returns:
+        What is expected, in words; nothing where the book's packages are not installed.
+    """
+    if not find_spec("myst_nb"):
+        return []
+    sys.path.insert(0, str(ROOT / "book" / "_ext"))
+    from course_book.directives.homework_table import homework_row
+
+    try:
+        homework_row(homework, source)
+    except ValueError as problem:
+        return [str(problem)]
+    return []
 
 
 def lost_checks(rows: Iterable[Mapping[str, str]]) -> list[str]:
@@ -91,8 +115,10 @@ def main(name: str) -> None:
         for path in (ROOT / "solutions").glob("hw*.py")
         if name in (path.stem, path.stem.split("-")[0])
     )
+    text = source.read_text("utf-8")
     problems = {
-        "these places are not in the book": missing_places(source.read_text("utf-8"), ROOT),
+        "the book can't show it": unsaid(source.stem, text),
+        "these places are not in the book": missing_places(text, ROOT),
         "its own solution loses": lost_checks(grade_solution(source.stem)),
     }
     for problem, found in problems.items():

@@ -243,6 +243,9 @@ assert_close(
         "these are weights; align returns scores": torch.softmax(torch.tanh(pairs) @ v, dim=-1),
     },
 )
+alone = student.align(query[:1, :1], keys[:1])
+each = "a score for each query and each key, be they one or many"
+assert_shape(alone, (1, 1, keys.size(1)), what="scores of one query", hint=each)
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-values" points=1 read="bahdanau-attention#alignment-model"
@@ -273,6 +276,13 @@ query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 5, 6).to(device)
 keys = F.linear(memory, layer.key_projection.weight)
 scores = layer.align(query, keys).detach()  # whether they are right is the business of its check
 assert_shape(scores, (3, 4, 5), what="scores")
+asked = F.linear(query, layer.query_projection.weight)
+by_formula = torch.tanh(asked[:, :, None] + keys[:, None]) @ layer.score.weight[0]
+result = layer(query, memory, return_weights=True)
+contexts, weights = pair_from(result, "contexts, weights", (3, 4, 6), (3, 4, 5))
+checked(weights, (3, 4, 5), what="weights")
+if torch.allclose(weights, torch.softmax(by_formula, dim=-1), rtol=1e-4, atol=1e-5):
+    scores = by_formula.detach()  # the weights are right, however align and forward share the work
 expected_weights = torch.softmax(scores, dim=-1)
 expected = expected_weights @ memory
 over_queries = torch.softmax(scores, dim=-2)
@@ -284,8 +294,6 @@ mistakes = {
     "the weights do not count; this is the mean": memory.mean(1, True).expand_as(expected),
     "additive scores are not scaled": torch.softmax(scores / 6**0.5, dim=-1) @ memory,
 }
-result = layer(query, memory, return_weights=True)
-contexts, weights = pair_from(result, "contexts, weights", (3, 4, 6), (3, 4, 5))
 assert_close(
     weights,
     expected_weights,
@@ -321,8 +329,10 @@ assert_close(
     },
     hint="what the mask hides gets no weight, and the rest gets some",
 )
-hint = "mask the scores, before the softmax"
-assert_rows_sum_to_one(weights, hint=hint)
+without = layer(query, memory, return_weights=True)
+_, unmasked = pair_from(without, "contexts, weights", (2, 6, 5), (2, 6, 7))
+assert_rows_sum_to_one(unmasked, what="weights without a mask")
+assert_rows_sum_to_one(weights, hint="mask the scores, before the softmax")
 ### BEGIN HIDDEN TESTS
 layer = AdditiveAttention(6, 6, 6).to(device)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
@@ -332,24 +342,28 @@ assert_shape(scores, (3, 4, 5), what="scores")
 per_query = torch.rand(3, 4, 5) < 0.5
 per_query[..., 0], per_query[..., 1] = True, False
 per_key = torch.tensor([True, False, True, True, False]).expand(3, 1, 5)
+without = layer(query, memory, return_weights=True)
+averages, unmasked = pair_from(without, "contexts, weights", (3, 4, 6), (3, 4, 5))
+# What is not hidden keeps its proportions; whether these, and the average, are right without a
+# mask is the business of another check.
+is_average = torch.allclose(averages, unmasked @ memory, rtol=1e-4, atol=1e-5)
 for mask in (per_query.to(device), per_key.to(device)):
-    expected_weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+    left, taken = unmasked * mask, unmasked * ~mask
+    expected_weights = left / left.sum(-1, keepdim=True)
     mistakes = {
-        "the mask is inverted; True means may attend": torch.softmax(
-            scores.masked_fill(mask, -math.inf), dim=-1
-        ),
-        "the weights that are left do not sum to 1: mask the scores, before the softmax": (
-            torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
-        ),
+        "the mask is inverted; True means may attend": taken / taken.sum(-1, keepdim=True),
+        "the weights that are left do not sum to 1: mask the scores, before the softmax": left,
         "a hidden score is set to 0, a score like any other: set it to -inf": torch.softmax(
             scores.masked_fill(~mask, 0.0), dim=-1
         ),
-        "the mask changes nothing": torch.softmax(scores, dim=-1),
+        "the mask changes nothing": unmasked,
     }
     result = layer(query, memory, mask, return_weights=True)
     contexts, weights = pair_from(result, "contexts, weights", (3, 4, 6), (3, 4, 5))
     hint = "set hidden scores to -inf, before the softmax"
     assert_close(weights, expected_weights, what="weights", mistakes=mistakes, hint=hint)
+    if not is_average:
+        continue
     mistakes = {words: wrong @ memory for words, wrong in mistakes.items()}
     hint = "the context is weights @ memory"
     expected = expected_weights @ memory
@@ -442,13 +456,15 @@ assert_close(
         "the keys are projected already; do not project them again": twice,
     },
 )
-assert_close(
-    contexts,
-    with_keys @ memory,
-    what="contexts with the keys handed over",
-    hint="average the memory, whatever the keys are",
-    mistakes={"the keys are averaged; average the memory": with_keys @ other_keys},
-)
+averages = checked(layer(query, memory), (3, 4, 6), what="contexts")
+if torch.allclose(averages, without @ memory, rtol=1e-4, atol=1e-5):  # else it is not these keys
+    assert_close(
+        contexts,
+        with_keys @ memory,
+        what="contexts with the keys handed over",
+        hint="average the memory, whatever the keys are",
+        mistakes={"the keys are averaged; average the memory": with_keys @ other_keys},
+    )
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-gradients" points=1 read="bahdanau-attention#alignment-model"
@@ -465,19 +481,28 @@ def loss(query, memory):
 
 cut = "detach(), .data, numpy() and torch.tensor() cut the gradient"
 assert_gradients(loss, inputs, hint=cut)
-query, memory = inputs["query"].clone().requires_grad_(), inputs["memory"]
-mask = torch.ones(2, 6, 7, dtype=torch.bool).to(device)
-mask[:, 1] = False  # query 1 sees nothing
-contexts = layer(query.clone(), memory, mask)
-assert_shape(contexts, (2, 6, 5), what="contexts with a mask")
-contexts.sum().backward()
-if query.grad is not None and not bool(query.grad.isfinite().all()):
-    raise CheckFailure(
-        "with a query that sees nothing, the gradient of the query is not finite",
-        hint="set hidden scores by masked_fill or where: they keep NaN out, adding -inf does not",
-    )
+
+
+def assert_finite(layer, blind):
+    """Check the gradient of the queries where one of them sees nothing."""
+    query = inputs["query"].clone().requires_grad_()
+    mask = torch.ones(2, 6, 7, dtype=torch.bool).to(device)
+    mask[:, blind] = False
+    contexts = layer(query.clone(), inputs["memory"], mask)
+    assert_shape(contexts, (2, 6, 5), what="contexts with a mask")
+    contexts.sum().backward()
+    if query.grad is not None and not bool(query.grad.isfinite().all()):
+        raise CheckFailure(
+            "with a query that sees nothing, the gradient of the query is not finite",
+            hint="set hidden scores by masked_fill or where: they keep NaN out, adding -inf "
+            "does not",
+        )
+
+
+assert_finite(layer, blind=1)
 ### BEGIN HIDDEN TESTS
 layer = AdditiveAttention(5, 5, 5).to(device)
+assert_finite(layer, blind=4)
 matrices = {f"{name}.weight": name for name in ("query_projection", "key_projection", "score")}
 
 
@@ -615,6 +640,23 @@ def take_step(decoder, tokens, state):
     hint = "hidden is what the cell returns, (batch, d_hidden)"
     assert_shape(new_state.hidden, state.hidden.shape, what="the new state", hint=hint)
     return logits, new_state
+
+
+def go_on(decoder, tokens, state):
+    """Take a step, and go on by the decoder's parts where the state before it comes back.
+
+    Whether a step returns the new state is tested elsewhere.
+    """
+    logits, new_state = take_step(decoder, tokens, state)
+    hidden, mask = state.hidden, state.mask[:, None]
+    if not torch.equal(checked(new_state.hidden, hidden.shape, what="the new state"), hidden):
+        return logits, new_state
+    for y in decoder.embedding(tokens).unbind(dim=1):
+        seen = decoder.attention(hidden[:, None], state.memory, mask, keys=state.keys)
+        seen = checked(seen, (len(hidden), 1, state.memory.size(2)), what="context")
+        hidden = decoder.cell(torch.cat([y, seen[:, 0]], dim=-1), hidden)
+    parts = {name: getattr(state, name) for name in ("memory", "keys", "mask")}
+    return logits, AttentionDecoderState(hidden=hidden, **parts)
 
 
 # %% test="AttentionDecoder-start" points=1 read="bahdanau-attention#context-for-each-step"
@@ -791,7 +833,7 @@ decoder.attention.load_state_dict(
 )
 state = make_state(decoder, 3, 5, 6, 6)
 tokens = torch.randint(7, (3, 1)).to(device)
-logits, new_state = take_step(decoder, tokens, state)
+logits, new_state = go_on(decoder, tokens, state)
 y, new = decoder.embedding(tokens[:, 0]), new_state.hidden
 assert_shape(y, (3, 6), what="the embedding")
 
@@ -871,7 +913,7 @@ def by_steps(next_tokens, next_state=lambda old, new: new):
     """Return the logits of one step after another, and the last state."""
     tokens, state, logits = tgt[:, :1], begin, []
     for t in range(6):
-        after, new = take_step(decoder, tokens, state)
+        after, new = go_on(decoder, tokens, state)
         assert_shape(after, (3, 1, 7), what="logits of a step")
         logits.append(after)
         state = next_state(state, new)
@@ -904,7 +946,7 @@ hint = "begin with start(encoded); then step by step with tgt[:, t], handing the
 logits = decoder(tgt, encoded)
 assert_close(logits, expected, what="logits", hint=hint, mistakes=mistakes)
 # Several tokens at once are several steps.
-logits, state = take_step(decoder, tgt, begin)
+logits, state = go_on(decoder, tgt, begin)
 what = "logits of one step of six tokens"
 assert_close(logits, expected, what=what, hint=hint, mistakes=mistakes)
 assert_close(state.hidden, last.hidden, what="the state after six tokens", hint=hint)
@@ -992,7 +1034,7 @@ state, rows = decoder.start(encoded), []
 for t in range(7):
     rows.append(weights_at(decoder, state, encoded.mask[:, None]))
     if t < 6:
-        _, state = take_step(decoder, tgt[:, t : t + 1], state)
+        _, state = go_on(decoder, tgt[:, t : t + 1], state)
 rows = torch.cat(rows, dim=1)
 assert_close(
     weights,

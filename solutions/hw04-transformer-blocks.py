@@ -452,27 +452,28 @@ one_matrix = "one matrix (d_model, d_model)"
 assert_shape(moved, (8, 8), what="shift_matrix(5, 8)", hint=one_matrix)
 outside = torch.block_diag(*[torch.ones(2, 2)] * 4) == 0
 assert_close(
-    moved[outside],
+    moved.double()[outside],
     torch.zeros(48).double(),
     what="what stands outside the 2 x 2 blocks",
     hint="neighbours make a pair: hand i's block stands in rows and columns 2i and 2i + 1",
-    mistakes={"the result is float64": torch.zeros(48)},
 )
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.positional import shift_matrix as reference_matrix
 
+# Which way a block moves, and in what dtype, is told where there is one hand; whether the angles
+# keep more digits than float32's, at position_angles.
+block = shift_matrix(1, 2)
+assert_shape(block, (2, 2), what="the block of one hand", hint=one_matrix)
+moves_back = torch.allclose(block.float(), reference_matrix(-1, 2).float(), atol=1e-5)
 for d_model in (4, 10):
     offset = int(torch.randint(-20, 20, ()))
-    in_float64 = {"hint": "the result is float64", "dtype": torch.float64}
-    moving = checked(shift_matrix(offset, d_model), (d_model,) * 2, what="the matrix", **in_float64)
-    # To float32's digits: whether the angles keep more is a check of its own.
-    expected = reference_matrix(offset, d_model).float()
+    moving = shift_matrix(offset, d_model)
+    assert_shape(moving, (d_model,) * 2, what="the matrix", hint=one_matrix)
     assert_close(
         moving.float(),
-        expected,
+        reference_matrix(-offset if moves_back else offset, d_model).float(),
         what="the matrix",
         hint="block i turns by the angle of hand i at position offset: position_angles gives it",
-        mistakes={"it moves back: transposed, or the signs of the sines swapped": expected.T},
     )
 hint = "d_model must be positive and even: raise ValueError for anything else"
 for d_model in (5, 0):
@@ -500,8 +501,10 @@ for d_model in (5, 0):
 # A pair of entries is turned by its position, from offset on
 x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).to(device)  # three tokens, head_dim 2
 sin, cos = math.sin, math.cos
+output = RotaryPositions(2)(x.clone())
+assert_shape(output, (3, 2), what="the output", hint="a vector for each token")
 assert_close(
-    RotaryPositions(2)(x.clone()),
+    output.float(),
     torch.tensor([[1.0, 0.0], [cos(1), sin(1)], [-sin(2), cos(2)]]).to(device),
     what="the output",
     hint="(x, y) becomes (x cos - y sin, x sin + y cos)",
@@ -533,10 +536,13 @@ for shape in ((5, 2), (3, 5, 2), (2, 3, 5, 2)):
         t = torch.arange(offset, offset + 5, device=device, dtype=torch.float32)
         expected = turned(x, t)
         from_turned = expected[..., 0] * t.sin() + x[..., 1] * t.cos()
+        output = layer(x.clone(), offset=offset)
+        what = f"the output for x of shape {shape} with offset={offset}"
+        assert_shape(output, shape, what=what, hint="a vector for each token")
         assert_close(
-            layer(x.clone(), offset=offset),
+            output.float(),
             expected,
-            what=f"the output for x of shape {shape} with offset={offset}",
+            what=what,
             hint="positions count along the last but one dimension, x.size(-2)",
             mistakes={
                 "turned the other way round": turned(x, -t),
@@ -559,8 +565,9 @@ assert_keeps_inputs(layer, x, hint="writing into x[..., 0::2] changes the caller
 layer = RotaryPositions(8)
 query, key = torch.randn(8).to(device), torch.randn(8).to(device)
 queries, keys = layer(query.repeat(6, 1)), layer(key.repeat(6, 1))  # the same at six places
+same = "the output has the dtype of x: cast the sines and cosines to it"
 for turned_vectors in (queries, keys):
-    checked(turned_vectors, (6, 8))
+    checked(turned_vectors, (6, 8), hint=same)
 near, far = queries[1] @ keys[0], queries[5] @ keys[4]
 hint = "turn each pair by its hand's angle, and do nothing else"
 assert_close(far, near, what="the product of a query and the key before it, further on", hint=hint)
@@ -570,48 +577,65 @@ assert_close(queries.norm(dim=-1), length, what="the length of each vector", hin
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.positional import RotaryPositions as ReferencePositions
 
+points = torch.tensor([[1.0, 0.0], [1.0, 0.0]]).to(device)
+one_hand = RotaryPositions(2)(points.clone())
+assert_shape(one_hand, (2, 2), what="the output with one hand")
+# Which way a hand turns is told where there is one.
+there_and_back = ReferencePositions(2)(points) * torch.tensor([1.0, -1.0]).to(device)
+backwards = torch.allclose(one_hand.float(), there_and_back, atol=1e-5)
+
+
+def turn_all(x, base=10_000.0, offset=0):
+    """Turn each vector by its position, the way that the layer turns one hand."""
+    width = x.size(-1)
+    mirror = torch.tensor([1, -1 if backwards else 1]).repeat(width // 2).to(device)
+    return mirror * ReferencePositions(width, base=base)(mirror * x, offset=offset)
+
+
 for head_dim, base in ((4, 10_000.0), (6, 500.0)):
     x = torch.randn(2, 3, 5, head_dim).to(device)
-    reference = ReferencePositions(head_dim, base=base)
+    expected = turn_all(x, base, offset=4)
     # For a rotation of entries i and i + head_dim / 2, as some models have it:
     regrouped = x.unflatten(-1, (2, -1)).transpose(-2, -1).flatten(-2)
     assert_close(
         RotaryPositions(head_dim, base=base)(x.clone(), offset=4),
-        reference(x, offset=4),
+        expected,
         what=f"the output for head_dim={head_dim}, base={base:g}",
         hint="hand i turns entries 2i and 2i + 1; its angle is that of position_angles for the "
         "width head_dim and this base",
         mistakes={
             "the base is fixed; hand yours on to position_angles": (
-                ReferencePositions(head_dim)(x, offset=4)
-            )
-            if base != 10_000
-            else torch.full_like(x, torch.nan),
+                turn_all(x, offset=4) if base != 10_000 else torch.full_like(x, torch.nan)
+            ),
             "the pairs are i and i + head_dim / 2; here neighbours make a pair": (
-                reference(regrouped, offset=4).unflatten(-1, (-1, 2)).transpose(-2, -1).flatten(-2)
+                turn_all(regrouped, base, offset=4)
+                .unflatten(-1, (-1, 2))
+                .transpose(-2, -1)
+                .flatten(-2)
             ),
             "the turned halves are laid one after the other; entries take turns": torch.cat(
-                (reference(x, offset=4)[..., 0::2], reference(x, offset=4)[..., 1::2]), dim=-1
+                (expected[..., 0::2], expected[..., 1::2]), dim=-1
             ),
         },
     )
 x = torch.randn(3, 5, 6).to(device)
-expected = ReferencePositions(6)(x)
 hint = "base is 10,000 unless it is given"
-assert_close(RotaryPositions(6)(x), expected, what="the output without a base", hint=hint)
+assert_close(
+    RotaryPositions(6)(x.clone()), turn_all(x), what="the output without a base", hint=hint
+)
 for dtype in (torch.float64, torch.bfloat16):
     x = torch.randn(2, 3, 4, dtype=dtype).to(device)
-    same = "the output has the dtype of x"
     checked(RotaryPositions(4)(x), (2, 3, 4), what=f"output for {dtype}", hint=same, dtype=dtype)
 x = torch.randn(5, 6, dtype=torch.float64).to(device)
 far = int(torch.randint(100_000, 110_000, ()))
 output = RotaryPositions(6)(x.clone(), offset=far)
 checked(output, (5, 6), what="the output far from the start", dtype=torch.float64)
-exact = ReferencePositions(6)(x, offset=far)
+exact = turn_all(x, offset=far)
 if not torch.allclose(output, exact, rtol=0, atol=1e-5):
     # Digits that position_angles has lost are lost there.
     angles = position_angles(torch.arange(far, far + 5, device=device), 6)
     checked(angles, (5, 3), what="angles", dtype=torch.float64)
+    angles = -angles if backwards else angles
     turned = torch.view_as_complex(x.view(5, 3, 2)) * torch.polar(torch.ones_like(angles), angles)
     exact = torch.view_as_real(turned).flatten(-2)
     if not torch.allclose(output, exact, rtol=0, atol=1e-5):
@@ -620,8 +644,7 @@ if not torch.allclose(output, exact, rtol=0, atol=1e-5):
 ones = torch.ones(2, 3, 12, dtype=torch.bfloat16).to(device)
 output = RotaryPositions(12)(ones.clone(), offset=1001)
 checked(output, (2, 3, 12), what="the output in bfloat16", dtype=torch.bfloat16)
-expected = ReferencePositions(12)(ones.float(), offset=1001)
-if not torch.allclose(output.float(), expected, atol=0.05):
+if not torch.allclose(output.float(), turn_all(ones.float(), offset=1001), atol=0.05):
     raise CheckFailure(
         "for x in bfloat16, the output at positions 1001 to 1003 differs from what is expected",
         hint="compute the angles in float32 or more, and cast the sines and cosines",
@@ -757,7 +780,6 @@ layer.eval()
 off = "layer.eval() switches nn.Dropout off; F.dropout needs training=self.training"
 assert_close(layer(x), torch.full_like(x, 2.0), what="output in evaluation", hint=off)
 ### BEGIN HIDDEN TESTS
-x = torch.randn(50, 64).to(device)  # up_projection.weight is zero: what x holds makes no difference
 layer.eval()
 assert_close(layer(x), torch.full_like(x, 2.0), what="output in evaluation", hint=off)
 layer.train()
@@ -1567,6 +1589,8 @@ layer = Residual(norm, norm_position="post")
 as_given = "keep it as it was given, as the docstring says: self.norm_position = norm_position"
 kept = getattr(layer, "norm_position", None)
 assert_equal(kept, "post", what="the attribute norm_position", hint=as_given)
+in_place = "x += ... and x.add_(...) change the caller's tensor; x + ... makes a new one"
+assert_keeps_inputs(layer, x, torch.square, hint=in_place)
 assert_close(
     layer(x.clone(), lambda y: 2 * y),
     torch.tanh(3 * x),
@@ -1587,6 +1611,7 @@ assert_close(
 x = torch.randn(3, 5, 4).to(device).requires_grad_()
 shift = torch.randn(4).to(device)
 assert_equal(kept, "post", what="the attribute norm_position", hint=as_given)
+assert_keeps_inputs(layer, torch.randn(3, 5, 4).to(device), torch.square, hint=in_place)
 output = layer(x, lambda y: y**2 + shift)
 assert_close(
     output,
@@ -1623,6 +1648,8 @@ layer = Residual(norm, norm_position="pre")
 as_given = "keep it as it was given, as the docstring says: self.norm_position = norm_position"
 kept = getattr(layer, "norm_position", None)
 assert_equal(kept, "pre", what="the attribute norm_position", hint=as_given)
+in_place = "x += ... and x.add_(...) change the caller's tensor; x + ... makes a new one"
+assert_keeps_inputs(layer, x, torch.square, hint=in_place)
 assert_close(
     layer(x.clone(), lambda y: 2 * y),
     x + 2 * torch.tanh(x),
@@ -1643,6 +1670,7 @@ assert_close(
 x = torch.randn(3, 5, 4).to(device).requires_grad_()
 shift = torch.randn(4).to(device)
 assert_equal(kept, "pre", what="the attribute norm_position", hint=as_given)
+assert_keeps_inputs(layer, torch.randn(3, 5, 4).to(device), torch.square, hint=in_place)
 output = layer(x, lambda y: y**2 + shift)
 assert_close(
     output,

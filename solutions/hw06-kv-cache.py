@@ -187,6 +187,7 @@ for name, result, old, new in zip(("keys", "values"), (keys, values), first, sec
 assert_equal(cache.length, 4, what="length", hint="count the tokens, not the updates")
 assert_equal(cache.final, None, what="final", hint="there may always be a next token: None")
 ### BEGIN HIDDEN TESTS
+of_one_dtype = "the buffers have the dtype of the keys and values that come in"
 for capacity, lengths, dtype in (
     (1, (1, 1, 1, 1), torch.float32),
     (3, (2, 5, 1, 4), torch.float64),
@@ -201,11 +202,12 @@ for capacity, lengths, dtype in (
         for name, actual, parts in zip(
             ("keys", "values"), result, zip(*pieces, strict=True), strict=True
         ):
+            is_tensor = isinstance(actual, Tensor)
             assert_close(
                 actual,
                 torch.cat(parts, dim=2),
                 what=name,
-                hint=all_so_far,
+                hint=of_one_dtype if is_tensor and actual.dtype != dtype else all_so_far,
                 mistakes={
                     new_alone: parts[-1],
                     wrong_order: torch.cat(parts[::-1], dim=2),
@@ -373,6 +375,9 @@ assert_raises(ValueError, cache.update, *wider, hint=hint)
 longer = (pair[0], pair[1][:, :, :1])
 hint = "a key for each value, and a value for each key: raise ValueError"
 assert_raises(ValueError, cache.update, *longer, hint=hint)
+another = draw_pair(2, 3, 1, 4, dtype=torch.float64)
+hint = "another dtype would be converted in silence: raise ValueError"
+assert_raises(ValueError, cache.update, *another, hint=hint)
 assert_raises(ValueError, GrowingCache, capacity=0, hint="no room at all: raise ValueError")
 ### BEGIN HIDDEN TESTS
 for capacity in (0, -3):
@@ -575,6 +580,10 @@ def read_in_pieces(layer, tokens, lengths):
 hint = "attend to what cache.update returns: the keys and values of all tokens so far"
 with torch.no_grad():
     at_once = layer(tokens, tokens, tokens, causal_mask(5, device=device))
+    unmasked = layer(tokens, tokens, tokens)
+    assert_shape(at_once, (3, 5, 8), what="output", hint=one_each)
+    if at_once.shape == unmasked.shape and torch.equal(at_once, unmasked):
+        hint = "the mask is not handed on: with it and without it the output is the same"
     for lengths in ([1, 1, 1, 1, 1], [2, 3]):
         in_pieces = read_in_pieces(layer, tokens, lengths)
         assert_close(in_pieces, at_once, what=f"output for pieces of {lengths}", hint=hint)
@@ -1101,27 +1110,54 @@ for k in (1, 3, 7):
 
 # %% test="keep_top_k-edges" points=1 read="decoding#drawing-by-chance"
 # More than all is all, equals are kept together, less than one is refused
-logits = torch.tensor([1.0, 2.0, 1.0, 0.0]).to(device)
+logits = torch.tensor([1.0, 2.0, 1.0, -1.0]).to(device)
 left_alone = "the logits that are given stay as they are: masked_fill, not masked_fill_"
 assert_keeps_inputs(keep_top_k, logits, 2, hint=left_alone)
-hint = "with more asked for than there are, keep all: topk takes at most vocab_size"
-assert_close(keep_top_k(logits, 9), logits, what="keep_top_k of 4 logits, k = 9", hint=hint)
+last_too = "the last of the k is ruled out too"
 assert_close(
-    keep_top_k(logits, 2),
-    torch.tensor([1.0, 2.0, 1.0, out]).to(device),
-    what="keep_top_k([1, 2, 1, 0], 2)",
+    keep_top_k(logits, 9),
+    logits,
+    what="keep_top_k of 4 logits, k = 9",
+    hint="with more asked for than there are, keep all: topk takes at most vocab_size",
+    mistakes={last_too: logits.masked_fill(logits < 0, out)},
+)
+
+
+def kept_by(function, logits, *limit):
+    """Say which logits stay as they are; what the others become is looked at elsewhere."""
+    result = function(logits, *limit)
+    assert_shape(result, logits.shape, what=f"the logits with {limit[0]}")
+    return (result == logits).tolist()
+
+
+assert_equal(
+    kept_by(keep_top_k, logits, 2),
+    [True, True, True, False],
+    what="which of [1, 2, 1, -1] are kept with k = 2",
     hint="those as probable as the last are kept too",
+    mistakes={last_too: [False, True, False, False]},
 )
 assert_raises(ValueError, keep_top_k, logits, 0, hint="k is at least 1: raise ValueError")
 ### BEGIN HIDDEN TESTS
 assert_keeps_inputs(keep_top_k, torch.randn(4, 8).to(device), 2, hint=left_alone)
 from course_lib.generation.sampling import keep_top_k as reference_top_k
 
-logits = torch.randint(3, (4, 8)).double().to(device)  # many equals
+logits = 1 + torch.randint(3, (4, 8)).double().to(device)  # many equals, and no zero
 for k in (1, 2, 5, 8, 20):
-    hint = "those as probable as the last are kept too, and more than all is all"
-    expected = reference_top_k(logits, k)
-    assert_close(keep_top_k(logits, k), expected, what=f"keep_top_k with k = {k}", hint=hint)
+    last = logits.topk(min(k, 8), dim=-1).values[..., -1:]
+    of_all = logits.flatten().topk(k).values[-1]
+    assert_equal(
+        kept_by(keep_top_k, logits, k),
+        (reference_top_k(logits, k) == logits).tolist(),
+        what=f"which logits are kept with k = {k}",
+        hint="those as probable as the last are kept too, and more than all is all",
+        mistakes={
+            last_too: (logits > last).tolist(),
+            "these are the k largest of all rows together; take those of each": (
+                (logits >= of_all).tolist()
+            ),
+        },
+    )
 assert_raises(ValueError, keep_top_k, logits, -1, hint="k is at least 1: raise ValueError")
 ### END HIDDEN TESTS
 
@@ -1130,11 +1166,15 @@ assert_raises(ValueError, keep_top_k, logits, -1, hint="k is at least 1: raise V
 # %% test="keep_top_p-values" points=1 read="decoding#drawing-by-chance"
 # The fewest tokens are kept whose probabilities sum to at least p
 logits = torch.tensor([0.05, 0.5, 0.15, 0.3]).log().to(device)
+falling, order = logits.sort(descending=True)
+gathered = "gather(-1, order) sorts once more; scatter(-1, order, ...) undoes the sorting"
 for p, kept in ((0.4, [1]), (0.6, [1, 3]), (0.9, [1, 2, 3])):
     ruled_out = torch.ones(4, dtype=torch.bool)
     ruled_out[kept] = False
     without_last = ruled_out.clone()
     without_last[kept if len(kept) == 1 else [{2: 3, 3: 2}[len(kept)]]] = True
+    beyond = (torch.arange(4) >= len(kept)).to(device)
+    sorted_ones = falling.masked_fill(beyond, out)
     assert_close(
         keep_top_p(logits, p),
         logits.masked_fill(ruled_out.to(device), out),
@@ -1144,9 +1184,9 @@ for p, kept in ((0.4, [1]), (0.6, [1, 3]), (0.9, [1, 2, 3])):
             "the token with which the sum reaches p is kept too": logits.masked_fill(
                 without_last.to(device), out
             ),
-            "sorted: bring the logits back to the order of the vocabulary": logits.sort(
-                descending=True
-            ).values.masked_fill((torch.arange(4) >= len(kept)).to(device), out),
+            "sorted: bring the logits back to the order of the vocabulary": sorted_ones,
+            gathered: logits.masked_fill(beyond[order], out),
+            f"{gathered} ": sorted_ones[order],
             "0 is a logit like any other: rule out with -inf": logits.masked_fill(
                 ruled_out.to(device), 0.0
             ),
@@ -1186,14 +1226,23 @@ for p in (0.15, 0.4, 0.7, 0.95):
 
 # %% test="keep_top_p-edges" points=1 read="decoding#drawing-by-chance"
 # One token is always kept, with p = 1 all are, and other p are refused
-logits = torch.tensor([0.0, 1.0, 0.5]).to(device)
+logits = torch.tensor([-1.0, 1.0, 0.5]).to(device)
 left_alone = "the logits that are given stay as they are: work on a copy"
 assert_keeps_inputs(keep_top_p, logits, 0.5, hint=left_alone)
-assert_close(
-    keep_top_p(logits, 1e-6),
-    torch.tensor([out, 1.0, out]).to(device),
-    what="keep_top_p([0, 1, 0.5], 1e-6)",
-    hint="the most probable token is always kept",
+
+
+def kept_of(logits, p):
+    """Say which logits stay as they are; what the others become is looked at elsewhere."""
+    result = keep_top_p(logits, p)
+    assert_shape(result, logits.shape, what=f"the logits with p = {p}")
+    return (result == logits).tolist()
+
+
+assert_equal(
+    kept_of(logits, 1e-6),
+    [False, True, False],
+    what="which of [-1, 1, 0.5] are kept with p = 1e-6",
+    hint="the most probable token is always kept, in its own place",
 )
 hint = "with p = 1 nothing is ruled out, however the sum is rounded"
 assert_close(keep_top_p(logits, 1.0), logits, what="keep_top_p with p = 1", hint=hint)
@@ -1207,16 +1256,13 @@ logits = 8 * torch.randn(50, 200).to(device)
 assert_close(keep_top_p(logits, 1.0), logits, what="keep_top_p with p = 1", hint=hint)
 assert_close(keep_top_p(logits, 1), logits, what="keep_top_p with p = 1, an int", hint=hint)
 best = logits.argmax(dim=-1, keepdim=True)
-expected = torch.full_like(logits, out).scatter(-1, best, logits.gather(-1, best))
+expected = (torch.arange(200).to(device) == best).tolist()
 hint = "the most probable token is always kept, and fewer are not possible"
-assert_close(keep_top_p(logits, 1e-9), expected, what="keep_top_p with a small p", hint=hint)
-equals = torch.zeros(3, 4).to(device)  # a probability of 1/4 each
+assert_equal(kept_of(logits, 1e-9), expected, what="which are kept with a small p", hint=hint)
+equals = torch.ones(3, 4).to(device)  # a probability of 1/4 each
 for p in (0.4, 0.5):
-    left = keep_top_p(equals, p)
-    assert_shape(left, (3, 4), what="keep_top_p of equal logits")
-    kept = (left == 0).sum(dim=-1)
     assert_equal(
-        kept.tolist(),
+        [sum(row) for row in kept_of(equals, p)],
         [2, 2, 2],
         what=f"the number of tokens kept of four equals, with p = {p}",
         hint="of equals keep only as many as are needed",
@@ -1224,11 +1270,18 @@ for p in (0.4, 0.5):
             "a sum that equals p has reached it: compare with >=, not with >": [3, 3, 3]
             if p == 0.5
             else None,
+            "the token with which the sum reaches p is kept too": [1, 1, 1],
         },
     )
 half = torch.tensor([[out, 2.0, 1.0, out]]).to(device)  # as keep_top_k leaves it
 hint = "what is ruled out already stays so, and makes no NaN"
-assert_close(keep_top_p(half, 0.99), half, what="keep_top_p after keep_top_k", hint=hint)
+left = keep_top_p(half, 0.99)
+assert_shape(left, (1, 4), what="keep_top_p after keep_top_k", hint=hint)
+if bool(left.isnan().any()):
+    raise CheckFailure("keep_top_p after keep_top_k gives NaN", hint=hint)
+assert_equal(
+    (left == half)[0, 1:3].tolist(), [True, True], what="what keep_top_k had kept", hint=hint
+)
 for p in (-0.5, 0, 1.0001):
     hint = "p is above 0 and at most 1: raise ValueError"
     assert_raises(ValueError, keep_top_p, logits, p, hint=hint)

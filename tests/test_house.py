@@ -24,7 +24,8 @@ from tests.homework.test_hostile import GROUPS
 
 ROOT = Path(__file__).parent.parent
 OUR_PACKAGES = (
-    "course_lib", "autograder", "tests", "solutions", "benchmarks", "scripts", "book", "course_book"
+    "course_lib", "autograder", "tests", "solutions", "benchmarks", "scripts", "deploy", "book",
+    "course_book",
 )  # fmt: skip
 
 
@@ -58,7 +59,8 @@ def imported_names(file: Path) -> set[str]:
 
 ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics training"
 BELOW_JUDGING = (
-    "autograder.atomic_write autograder.clean_text autograder.homework_source autograder.sandbox"
+    "autograder.atomic_write autograder.clean_text autograder.homework_source autograder.releasing"
+    " autograder.sandbox"
 )
 BELOW_MARKS = f"{BELOW_JUDGING} autograder.judging autograder.class_run"
 MAY_IMPORT = {
@@ -79,6 +81,7 @@ MAY_IMPORT = {
     "autograder/sandbox/worker": "",
     "autograder/sandbox": "autograder.sandbox.worker",
     "autograder/homework_source": "autograder.sandbox.worker",
+    "autograder/releasing": "autograder.homework_source autograder.sandbox.worker",
     "autograder/judging": f"course_lib {BELOW_JUDGING}",
     "autograder/class_run": f"course_lib {BELOW_JUDGING} autograder.judging",
     "autograder/marks": "autograder.judging",
@@ -97,6 +100,7 @@ MAY_IMPORT = {
     ),
     "book/_ext/course_book/site": "course_lib",
     "scripts": "course_lib course_book",
+    "deploy": "autograder.homework_source autograder.releasing",
 }
 """What the files of a folder may import of ours beside one another; a folder without a row keeps to
 that of the folder above it. The rooms of ``course_lib`` are named without ``course_lib``; all of
@@ -288,10 +292,11 @@ def test_the_map_gives_each_module_to_a_chapter_that_uses_it() -> None:
     wrong = [
         row
         for row in COURSE_MAP
-        if row.chapter in written and row.module not in modules_named_in(row.chapter)
+        if row.chapter in written and row.module and row.module not in modules_named_in(row.chapter)
     ]
     assert not wrong, "import, show or name the module there, or mend the map"
-    assert len({row.module for row in COURSE_MAP}) == len(COURSE_MAP)
+    modules = [row.module for row in COURSE_MAP if row.module]
+    assert len(set(modules)) == len(modules)
 
 
 def test_the_map_holds_each_module_that_a_chapter_uses() -> None:
@@ -362,7 +367,9 @@ def test_pages_name_only_modules_and_names_that_exist() -> None:
     named = {
         (file, full)
         for file in project_files()
-        if re.fullmatch(r"(book|autograder|benchmarks|examples/\w+)/[\w-]+\.md|README\.md", file)
+        if re.fullmatch(
+            r"(book|autograder|benchmarks|deploy|examples/\w+)/[\w-]+\.md|README\.md", file
+        )
         for full in re.findall(r"\bcourse_lib(?:\.[A-Za-z]\w*)+", (ROOT / file).read_text("utf-8"))
     }
     assert len(named) > 100

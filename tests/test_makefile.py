@@ -103,6 +103,10 @@ def test_make_alone_lists_every_public_target_with_a_line() -> None:
     ("arguments", "message"),
     [
         (["release"], "Which homework? For instance: make release HW=hw03"),
+        (["chapter"], "Which name? For instance: make chapter NAME=word-order"),
+        (["homework"], "Which name? For instance: make homework NAME=word-order"),
+        (["leave-out"], "What? For instance: make leave-out CHAPTER=bleu HW=hw07"),
+        (["preview"], "Which chapter? For instance: make preview CHAPTER=decoding"),
         (["grade"], "Which homework? For instance: make grade HW=hw03"),
         (["grade", "HW=hw03"], "Which class? For instance: make grade HW=hw03 SUBMISSIONS=folder"),
         (["serve", "SITE=no-such-folder"], "The book is not built yet. First: make book"),
@@ -203,6 +207,7 @@ def test_the_first_python_that_fits_makes_the_environment(tmp_path: Path) -> Non
         (["install", "GROUPS=judge book"], "torch course judge book"),
         (["install"], "torch course judge book test"),
         (["lint"], "torch course judge book test"),
+        (["hub"], "torch course hub"),
     ],
 )
 def test_a_target_installs_the_groups_that_it_needs(

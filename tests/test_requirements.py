@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from autograder.cli import doctor
+from autograder.cli.commands import doctor
 from scripts.pins import INCLUDES, entries, lowest_python
 from tests.test_house import OUR_PACKAGES, imported_names, project_files
 
@@ -24,7 +24,7 @@ PYTHONS = ("3.11.2", "3.12.0", "3.13.0", "3.14.0")
 """The oldest of each release that must do."""
 
 TORCH = "torch==2.13.0"
-NEEDS = {"course_lib": "course", "autograder": "judge", "book": "book"}
+NEEDS = {"course_lib": "course", "autograder": "judge", "book": "book", "deploy": "hub"}
 """Which group must hold all that a folder's code imports; ``test`` for every other folder."""
 
 
@@ -72,7 +72,9 @@ def test_every_place_names_the_same_pythons() -> None:
     assert (doctor._OLDEST_PYTHON, doctor._NEWEST_PYTHON) == ((3, 11, 2), (3, 14))
     workflow = (ROOT / ".github" / "workflows" / "course.yml").read_text(encoding="utf-8")
     tried = re.findall(r"\{ python: \"([\d.]+)\"", workflow)
-    assert tried == [python.rpartition(".")[0] for python in PYTHONS]
+    assert sorted(tried) == [python.rpartition(".")[0] for python in PYTHONS]
+    assert '"debian:12"' in workflow  # systems' own Pythons: newer images would hide what is old
+    assert "PYTHON: /usr/bin/python${{ matrix.python }}" in workflow
 
 
 def test_the_oldest_python_is_read_from_the_project() -> None:

@@ -1,6 +1,5 @@
 """A homework is tried before students get it: its own solution, and its places in the book."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ HOMEWORKS = sorted(path.stem for path in (ROOT / "solutions").glob("hw*.py"))
 @pytest.mark.parametrize("homework", HOMEWORKS)
 def test_every_place_that_homework_names_is_in_the_book(homework: str) -> None:
     source = (ROOT / "solutions" / f"{homework}.py").read_text(encoding="utf-8")
-    assert source.count('read="') > 5
+    assert 'read="' in source
     assert try_homework.missing_places(source, ROOT) == []
 
 
@@ -59,13 +58,20 @@ def test_a_solution_that_its_own_tests_refuse_is_an_error(status, monkeypatch, c
     assert "its own solution loses:\n  mask-shape: not so" in capsys.readouterr().err
 
 
-def test_the_homework_that_contributors_are_shown_is_complete(tmp_path: Path) -> None:
+def test_a_time_or_points_that_are_not_said_are_asked_for_with_an_example() -> None:
+    source = (ROOT / "solutions" / "hw03-self-attention.py").read_text(encoding="utf-8")
+    assert try_homework.unsaid("hw03-self-attention", source) == []
+    (expected,) = try_homework.unsaid("hw03-self-attention", source.replace("**Time:**", "Hurry:"))
+    assert "'# **Time:** about two hours', or minutes" in expected
+
+
+def test_the_homework_that_contributors_are_shown_is_the_template_and_complete() -> None:
     page = (ROOT / "book" / "for-contributors.md").read_text(encoding="utf-8")
-    (source,) = re.findall(
-        r"^```python\n(# %% \[markdown\]\n.+?)^```", page, re.DOTALL | re.MULTILINE
-    )
-    (tmp_path / "hw09-angles.py").write_text(source, encoding="utf-8")
-    cells = read_source(tmp_path / "hw09-angles.py")
-    assert {cell.kind for cell in cells} == {"text", "setup", "solution", "test", "written"}
+    template = "scripts/templates/hw09-angles.py"
+    assert f"```{{literalinclude}} ../{template}\n" in page
+    cells = read_source(ROOT / template)
+    assert {cell.kind for cell in cells} == {"text", "setup", "solution", "test", "written", "demo"}
     assert sum(cell.points for cell in cells) == 5
+    source = (ROOT / template).read_text(encoding="utf-8")
     assert try_homework.missing_places(source, ROOT) == []
+    assert try_homework.unsaid("hw09-angles", source) == []

@@ -3,12 +3,14 @@
 import functools
 import hashlib
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import course_lib
-from autograder.homework_source.homework import Homework
-from autograder.homework_source.student_edition import write_student_edition
+from autograder.homework_source.homework import CellKind, Homework
+from autograder.releasing.student_edition import write_student_edition
+
+_FETCH = CellKind.FETCH  # it never runs here, and no mark depends on it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,8 @@ class Course:
             write_student_edition(homework.id, root, Path(folder))
             library = _read_library(Path(folder))
         reference = _read_library(root / "course_lib")
-        digest = hashlib.sha256(repr((homework, library, reference)).encode()).hexdigest()
+        graded = replace(homework, cells=tuple(c for c in homework.cells if c.kind is not _FETCH))
+        digest = hashlib.sha256(repr((graded, library, reference)).encode()).hexdigest()
         return cls(
             homework=homework, library=library, digest=digest, reference=installed_reference()
         )

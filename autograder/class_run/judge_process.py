@@ -34,6 +34,7 @@ from autograder.sandbox.zygote import SandboxError
 _LOOK_SECONDS = 0.2
 _MOST_SECONDS = 10.0  # of the processor, for the judge's own part of one check
 _LATER_SECONDS = 3.0  # likewise, once a judge has been ended for the same submission
+_KILLED = "it was killed from outside, or crashed; has this machine run out of memory?"
 _TRIES = 3  # of a judge that ends and nobody knows why: it may have been killed from outside
 
 
@@ -59,10 +60,12 @@ class _JudgeEnded(Exception):  # noqa: N818 -- it says what happened
         check: The check that it was at; empty between two.
         cell: The cell that ran in the student's process instead; empty if none did.
         by_us: Whether it was ended for what it cost.
+        cause: What it said before it ended; nothing if it was killed, or crashed.
     """
 
-    def __init__(self, check: str, cell: str, *, by_us: bool) -> None:
-        super().__init__(f"a judge ended{f' while it ran {check}' if check else ''}")
+    def __init__(self, check: str, cell: str, *, by_us: bool, cause: str = "") -> None:
+        where = f" while it ran {check}" if check else ""
+        super().__init__(f"a judge ended{where}: {cause or _KILLED}")
         self.check = check
         self.cell = cell
         self.by_us = by_us
@@ -156,6 +159,8 @@ class JudgeProcess:
                 elif kind == "sandbox":
                     self.close()
                     raise SandboxError(what)
+                elif kind == "broken":
+                    raise _JudgeEnded(check, cell, by_us=False, cause=what)
                 else:
                     result: SubmissionResult = what
                     return result

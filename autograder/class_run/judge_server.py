@@ -115,7 +115,10 @@ def _become_judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: in
     except (EOFError, OSError):  # nobody is there
         os._exit(0)
     except BaseException as error:
-        os.write(2, f"judge: {type(error).__name__}: {error}\n".encode())
+        cause = f"{type(error).__name__}: {error}"
+        os.write(2, f"judge: {cause}\n".encode())
+        with contextlib.suppress(OSError):
+            connection.send(("broken", cause))
         os._exit(70)
 
 

@@ -36,6 +36,16 @@ def fingerprint(course: "Course", notebook: bytes) -> str:
     return "".join(hashlib.sha256(part).hexdigest()[:_HALF] for part in parts)
 
 
+def made_by_other_tests(before: str, after: str) -> bool:
+    """Say whether a notebook was graded anew because the homework or the library is another.
+
+    Args:
+        before: The ``fingerprint`` that it was graded with.
+        after: The one that it is graded with now.
+    """
+    return before[_HALF:] == after[_HALF:] and before[:_HALF] != after[:_HALF]
+
+
 class ResultStore:
     """A folder with one file for each graded submission; those of who left lie in ``left``.
 
@@ -113,19 +123,32 @@ class ResultStore:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def read_all(self) -> list[SubmissionResult]:
+    def read_all(self, students: Iterable[str] | None = None) -> list[SubmissionResult]:
         """Return every result that is kept, whatever it was made from, sorted by student.
 
         A file that can't be read counts as none.
+
+        Args:
+            students: Those whose results are read; all if None.
         """
         results = []
-        for path in self._folder.glob("*.json"):
+        for path in self._folder.glob("*.json") if students is None else map(self._path, students):
             try:
                 kept = json.loads(path.read_text(encoding="utf-8"))
                 results.append(SubmissionResult.from_json(kept["result"]))
             except (OSError, ValueError, KeyError, TypeError):
                 continue
         return sorted(results, key=lambda result: result.student)
+
+    def fingerprints(self) -> dict[str, str]:
+        """Return what each result that is kept was made from, by student."""
+        found = {}
+        for path in self._folder.glob("*.json"):
+            try:
+                found[path.stem] = str(json.loads(path.read_text(encoding="utf-8"))["made_from"])
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+        return found
 
     def set_aside(self, students: Iterable[str]) -> list[str]:
         """Put the results of all other students into ``left``: they count no longer.

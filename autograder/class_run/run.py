@@ -9,9 +9,11 @@ import secrets
 import socket
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sized
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from autograder.class_run.cluster import ClusterError, resources_of, usual_workers
@@ -26,6 +28,7 @@ from autograder.class_run.submissions import (
     is_marked_late,
     read_handed_in,
     read_notebook,
+    read_teams,
 )
 from autograder.homework_source.homework import Homework
 from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult, ungraded
@@ -84,7 +87,10 @@ def grade_class(
     with contextlib.ExitStack() as opened:
         if judges is None:
             judges = opened.enter_context(contextlib.closing(Judges()))
-        for result in grade_notebooks(course, notebooks, options, judges=judges, store=store):
+        teams = read_teams(submissions)
+        for result in grade_notebooks(
+            course, notebooks, options, judges=judges, store=store, teams=teams
+        ):
             results.append(result)
             on_result(result)
     return sorted(results, key=lambda result: result.student)
@@ -97,8 +103,12 @@ def grade_notebooks(
     *,
     judges: Judges,
     store: ResultStore | None = None,
+    teams: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[SubmissionResult]:
     """Grade notebooks, those that are not graded yet.
+
+    The one notebook of a team is graded once, and each member has the same marks, drawn with the
+    same inputs.
 
     Args:
         course: The homework and its libraries.
@@ -106,6 +116,7 @@ def grade_notebooks(
         options: How to grade.
         judges: Give out those that grade on this machine.
         store: Keeps each result as it comes, and gives back those of an earlier run.
+        teams: Student to team, for those who hand in together.
 
     Yields:
         One result for each student, as it comes.
@@ -114,6 +125,8 @@ def grade_notebooks(
         SandboxError, ClusterError, OSError: As ``grade_class``.
     """
     missing: dict[str, tuple[Path, int | None]] = {}
+    first: dict[tuple[str, str], str] = {}  # of those who handed in the same notebook, as a team
+    together: dict[str, list[str]] = defaultdict(list)
     for student, path in notebooks.items():
         try:
             made_from = fingerprint(course, read_notebook(path))
@@ -129,13 +142,18 @@ def grade_notebooks(
             if store and dated != known:
                 store.amend(dated)
             yield dated
-        else:
+            continue
+        same = (teams[student], made_from) if student in teams else (student, "")
+        leader = first.setdefault(same, student)
+        together[leader].append(student)
+        if leader == student:
             missing[student] = (path, seed)
     for found, made_from in _grade_in_parallel(course, missing, options, judges):
-        result = _dated(found, missing[found.student][0])
-        if store and made_from:
-            store.keep(result, made_from)
-        yield result
+        for student in together[found.student]:
+            result = _dated(dataclasses.replace(found, student=student), notebooks[student])
+            if store and made_from:
+                store.keep(result, made_from)
+            yield result
 
 
 def _dated(result: SubmissionResult, notebook: Path) -> SubmissionResult:
@@ -374,5 +392,5 @@ def _grade_patiently(
 def _lost(homework: Homework, student: str, error: BaseException) -> SubmissionResult:
     reason = "Grading was interrupted on the course's side; it will be run again."
     result = ungraded(homework, student, reason)
-    flag = Flag(kind=FlagKind.INTERRUPTED, text=f"grading failed: {error!r}")
+    flag = Flag(kind=FlagKind.INTERRUPTED, text=f"grading failed: {type(error).__name__}: {error}")
     return SubmissionResult(**{**vars(result), "flags": (flag,)})

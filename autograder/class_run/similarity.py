@@ -7,7 +7,6 @@ of the stub that was handed out, and those that many have: that much alike the e
 
 import builtins
 import dataclasses
-import json
 import keyword
 import re
 import unicodedata
@@ -20,8 +19,9 @@ from pathlib import Path
 import nbformat
 import numpy as np
 
+from autograder.class_run.submissions import read_teams
 from autograder.homework_source.homework import CellKind, Homework, HomeworkError
-from autograder.judging.results import TEAMS, Flag, FlagKind, SubmissionResult
+from autograder.judging.results import Flag, FlagKind, SubmissionResult
 from autograder.judging.submission import SubmissionError, read_submission
 
 SHARE = 0.9
@@ -144,7 +144,7 @@ def flag_similar(
         if not result.error
     }
     stubs = _released_cells(released)
-    teams = _read_teams(submissions / TEAMS)
+    teams = read_teams(submissions)
     pairs = [
         pair
         for pair in find_similar(solutions, stubs)
@@ -161,15 +161,6 @@ def flag_similar(
         )
         for result in results
     ]
-
-
-def _read_teams(path: Path) -> dict[str, str]:
-    """Read who hands in together; nobody if nothing says so."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _flags(pairs: Sequence[Similar]) -> dict[str, Flag]:

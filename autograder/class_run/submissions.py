@@ -1,11 +1,12 @@
 """What a class handed in: finds the notebooks in its folder, and reads them."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 from dateutil import parser, tz
 
-from autograder.judging.results import NOTHING_HANDED_IN
+from autograder.judging.results import NOTHING_HANDED_IN, TEAMS
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 
 TIMESTAMP = "timestamp.txt"
@@ -46,6 +47,22 @@ def find_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:
             f"<student>/{homework_id}/{homework_id}.ipynb"
         )
     return notebooks
+
+
+def read_teams(submissions: Path) -> dict[str, str]:
+    """Read who hands in together.
+
+    Args:
+        submissions: The class's folder.
+
+    Returns:
+        Student to team; nobody if nothing says so.
+    """
+    try:
+        found = json.loads((submissions / TEAMS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _is_folder(path: Path) -> bool:

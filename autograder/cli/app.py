@@ -2,14 +2,16 @@
 
 import typer
 
-from autograder.cli.collect import collect
-from autograder.cli.doctor import doctor
-from autograder.cli.export import export
-from autograder.cli.forget import forget
-from autograder.cli.grade import grade
-from autograder.cli.regrade import regrade
-from autograder.cli.release import release
-from autograder.cli.stored import feedback, report
+from autograder.cli.commands.collect import collect
+from autograder.cli.commands.doctor import doctor
+from autograder.cli.commands.export import export
+from autograder.cli.commands.forget import forget
+from autograder.cli.commands.grade import grade
+from autograder.cli.commands.nbgrader_course import nbgrader_course
+from autograder.cli.commands.regrade import regrade
+from autograder.cli.commands.release import release
+from autograder.cli.commands.stored import feedback, report
+from autograder.cli.commands.students import students
 
 app = typer.Typer(
     help="Release homework, collect it, grade a class in a sandbox, see how it went, export the "
@@ -32,6 +34,15 @@ app.command(
     "without the layers it asks for, the requirements.",
     epilog=_examples("python -m autograder release hw03"),
 )(release)
+app.command(
+    help="Lay out what was released as a branch for Colab, Kaggle, Binder, JupyterHubs and VS "
+    "Code, which .ci/publish-branch publishes. The library of a homework holds what earlier ones "
+    "ask for: name those that students may have.",
+    epilog=_examples(
+        "python -m autograder students build/students",
+        "python -m autograder students build/students hw01 hw02",
+    ),
+)(students)
 app.command(
     help="Bring what was handed in into the layout that grading reads: from a folder, a zip of "
     "Canvas, Moodle or Gradescope, or a GitHub Classroom clone. Each student's last notebook "
@@ -102,6 +113,18 @@ app.command(
         "python -m autograder forget lovelaceada_12345 --out out --yes",
     ),
 )(forget)
+app.command(
+    "nbgrader-course",
+    help="Lay out a course folder in which nbgrader's own commands and formgrader work, with the "
+    "judge underneath: source notebooks, settings, due dates. This project is only read. Exit code "
+    "1 says that something is missing that handing out, handing in or grading needs.",
+    epilog=_examples(
+        "python -m autograder nbgrader-course seq2seq",
+        "python -m autograder nbgrader-course seq2seq hw03 hw04 --exchange /srv/exchange",
+        "python -m autograder nbgrader-course seq2seq --course cs224 "
+        "--db postgresql://ta@db.example.org/gradebook",
+    ),
+)(nbgrader_course)
 app.command(
     help="Look at what grading needs on this machine, and say how to mend what is missing. "
     "Exit code 1 says that grading can't run.",

@@ -1,21 +1,25 @@
 """What ``grade`` and ``regrade`` write at their end, and what they say about it."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import typer
 
 from autograder.atomic_write import staging
 from autograder.class_run.regrade import Change
+from autograder.clean_text import one_line
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
 from autograder.cli.standings import all_standings, standings_of
 from autograder.cli.terminal import listed, output
-from autograder.homework_source.book_headings import with_headings
-from autograder.judging.results import SubmissionResult
+from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.marks.standing import Standing
+from autograder.releasing.book_headings import with_headings
 from autograder.reports.class_outputs import write_outputs
-from autograder.reports.term import write_term
+from autograder.reports.term import write_indexes, write_term
+
+_MOST_CAUSES = 3  # that are told
 
 
 def write_everything(
@@ -51,11 +55,12 @@ def write_everything(
                     changes=changes, book_url=plan.book_url, log_of=plan.out, pages_of=pages,
                     submitted=plan.out / "nbgrader" / "submitted",
                 )  # fmt: skip
-                if fresh is None:  # while one watches, only what has changed is written
-                    everything = all_standings(
-                        standings, plan.homework_id, plan.out, plan.db_url, plan.dates
-                    )
-                    write_term(everything, stage, drop_lowest=plan.dates.drop_lowest)
+                everything = all_standings(
+                    pages, plan.homework_id, plan.out, plan.db_url, plan.dates, students=fresh
+                )
+                # While one watches, only what has changed is written.
+                write = write_term if fresh is None else write_indexes
+                write(everything, stage, drop_lowest=plan.dates.drop_lowest)
         except OSError as error:
             raise BadInputError(f"{plan.out} can't be written: {error}") from error
     return standings
@@ -70,7 +75,8 @@ def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) ->
         refused: What nbgrader refused; empty if nothing.
 
     Raises:
-        Exit: With code 1, if nbgrader refused something, or somebody's grading was interrupted.
+        Exit: With code 1, if nbgrader refused something, or somebody's grading was interrupted;
+            why is told.
     """
     console = output()
     console.print("\nWhere to look", style="bold")
@@ -86,9 +92,25 @@ def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) ->
         console.print(f"  {name:<11}{place}", soft_wrap=True)
     if refused:
         typer.echo(f"Error: nbgrader's gradebook is not complete: {refused}", err=True)
-    interrupted = [result.student for result in results if result.interrupted]
+    interrupted = [result for result in results if result.interrupted]
     if interrupted:
-        words = "grading was interrupted on the course's side, run the same command again, for"
-        typer.echo(f"Error: {words}: {listed(interrupted)}", err=True)
+        names = listed([result.student for result in interrupted])
+        typer.echo(f"Error: grading was interrupted on the course's side for {names}:", err=True)
+        for cause in _causes(interrupted):
+            typer.echo(f"  {cause}", err=True)
+        typer.echo("See what `doctor` says, then run the same command again.", err=True)
     if refused or interrupted:
         raise typer.Exit(1)
+
+
+def _causes(interrupted: Sequence[SubmissionResult]) -> list[str]:
+    """Return why gradings were interrupted, the most frequent first, and how often each."""
+    texts = Counter(
+        one_line(flag.text, 600)
+        for result in interrupted
+        for flag in result.flags
+        if flag.kind is FlagKind.INTERRUPTED
+    )
+    most = texts.most_common(_MOST_CAUSES)
+    more = [f"... and {len(texts) - len(most)} other causes"] if len(texts) > len(most) else []
+    return [f"{text} ({count} times)" if count > 1 else text for text, count in most] + more

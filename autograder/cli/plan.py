@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autograder.atomic_write import write_atomically
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.options import Device
@@ -18,7 +19,8 @@ from autograder.homework_source.homework import (
 )
 from autograder.homework_source.nbgrader_settings import SettingsError
 from autograder.homework_source.source import load_homework
-from autograder.marks.dates import DATES_FILE, Dates, DatesError, read_dates
+from autograder.marks.dates import DATES_FILE, Dates, DatesError, parse_dates, read_dates
+from autograder.marks.due_date import with_due
 from autograder.reports.feedback import check_book_url
 
 if TYPE_CHECKING:
@@ -60,7 +62,14 @@ class Plan:
 
 
 def make_plan(
-    homework: str, submissions: Path, out: Path, *, db: str, book_url: str, dates: Path | None
+    homework: str,
+    submissions: Path,
+    out: Path,
+    *,
+    db: str,
+    book_url: str,
+    dates: Path | None,
+    due: str = "",
 ) -> Plan:
     """Refuse what can't work, before anything is graded or written.
 
@@ -71,6 +80,7 @@ def make_plan(
         db: The gradebook's database; a file in ``out`` if empty and nbgrader_config.py names none.
         book_url: Address of the folder with the book's chapters; may be empty.
         dates: The course's dates; those in the project's folder if None.
+        due: When the homework is due, to be written there; empty to leave it as it is.
 
     Returns:
         The plan.
@@ -85,8 +95,10 @@ def make_plan(
             check_book_url(book_url)
         except ValueError as error:
             raise BadInputError(f"--book-url: {error}") from error
-        course_dates = usable_dates(dates)
         db_url = usable_database(db)
+        if due:
+            set_due(homework_id, due, dates)
+        course_dates = usable_dates(dates)
     return Plan(
         homework_id=homework_id, submissions=submissions, out=out, db_url=db_url,
         book_url=book_url, dates=course_dates, dates_file=dates,
@@ -222,6 +234,27 @@ def usable_dates(file: Path | None) -> Dates:
         return read_dates(path, all_homeworks(ROOT))
     except DatesError as error:
         raise BadInputError(str(error)) from error
+
+
+def set_due(homework_id: str, moment: str, file: Path | None) -> None:
+    """Write when a homework is due to where all commands read it.
+
+    Args:
+        homework_id: Such as ``hw03-self-attention``.
+        moment: Such as ``2026-10-12T23:59:00``, in the file's time zone or with one of its own.
+        file: The course's dates; those in the project's folder if None. Made if it isn't there.
+
+    Raises:
+        BadInputError: It is no moment, or the file can't be used; it is left as it was then.
+    """
+    path = file or ROOT / DATES_FILE
+    try:
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        changed = with_due(text, homework_id, moment)
+        parse_dates(changed, all_homeworks(ROOT))  # refuses what is no moment
+        write_atomically(path, changed)
+    except (OSError, UnicodeDecodeError, DatesError) as error:
+        raise BadInputError(f"--due: {path}: {error}") from error
 
 
 def _check_places(submissions: Path, out: Path) -> None:

@@ -1,7 +1,7 @@
 """What all commands take for a submission's mark: results joined with what stands beside them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import typer
@@ -48,7 +48,13 @@ def _join(
 
 
 def all_standings(
-    standings: Sequence[Standing], homework_id: str, out: Path, db_url: str, dates: Dates
+    standings: Sequence[Standing],
+    homework_id: str,
+    out: Path,
+    db_url: str,
+    dates: Dates,
+    *,
+    students: Collection[str] | None = None,
 ) -> list[Standing]:
     """Join the results of all homeworks that are kept.
 
@@ -58,6 +64,7 @@ def all_standings(
         out: Where the class was graded into.
         db_url: The gradebook's database; a file in ``out`` if empty.
         dates: When homework is due, and what being late costs.
+        students: Those whose other homeworks are looked for; everybody if None.
 
     Returns:
         How each submission of each homework stands.
@@ -65,7 +72,7 @@ def all_standings(
     everything = list(standings)
     for homework in all_homeworks(ROOT):
         if homework != homework_id:
-            results = ResultStore(out / "results" / homework).read_all()
+            results = ResultStore(out / "results" / homework).read_all(students)
             everything += _join(results, out, db_url, dates) if results else []
     return everything
 

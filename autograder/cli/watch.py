@@ -87,12 +87,14 @@ class _Watch:
     def grade(self, arrived: Mapping[str, Path]) -> None:
         """Grade notebooks, tell their marks, and write what comes of them."""
         from autograder.class_run.run import grade_notebooks
+        from autograder.class_run.submissions import read_teams
         from autograder.gradebook.course_config import write_course_config
         from autograder.gradebook.gradebook import GradebookError
 
         graded = grade_notebooks(
-            self._course, arrived, self._options, judges=self._judges, store=self._plan.store
-        )
+            self._course, arrived, self._options, judges=self._judges, store=self._plan.store,
+            teams=read_teams(self._plan.submissions),
+        )  # fmt: skip
         late = lateness_in(self._plan.out, self._plan.dates)
         fresh = []
         try:

@@ -1,11 +1,13 @@
-"""The nbgrader_config.py of a graded course: ``jupyter lab`` there opens formgrader on it."""
+"""The nbgrader_config.py of a course folder: ``jupyter lab`` there opens formgrader on it."""
 
 from pathlib import Path
 
 from autograder.atomic_write import write_atomically
 from autograder.gradebook.database import gradebook_url, without_password
 
+CONFIG = "nbgrader_config.py"
 _HEADER = '"""Written anew by each grading, as long as this line stands."""'
+_OWN_HEADER = '"""nbgrader in this course: students\' code is run by the trusted judge."""'
 _TEXT = """{header}
 
 from pathlib import Path
@@ -22,12 +24,15 @@ c.DatedPenalties.dates = {dates!r}
 c.CourseDirectory.root = {folder!r}
 c.CourseDirectory.db_url = {db_url!r}
 """
+_EXCHANGE = """c.CourseDirectory.course_id = {course_id!r}
+c.ExchangeFactory.collect = "autograder.gradebook.exchange_collect.CollectNotebooks"
+"""
 
 
 def write_course_config(
     course_folder: Path, root: Path, db_url: str = "", dates: Path | None = None
 ) -> None:
-    """Write the configuration, unless somebody has taken it over.
+    """Write the configuration of a graded course, unless somebody has taken it over.
 
     Args:
         course_folder: nbgrader's course folder.
@@ -39,15 +44,47 @@ def write_course_config(
     Raises:
         OSError: It can't be written.
     """
-    path = course_folder / "nbgrader_config.py"
+    path = course_folder / CONFIG
     if path.exists() and not path.read_text(encoding="utf-8").startswith(_HEADER):
         return
-    text = _TEXT.format(
-        header=_HEADER,
+    course_folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, _settings(_HEADER, course_folder, root, db_url, dates))
+
+
+def write_exchange_config(
+    course_folder: Path,
+    root: Path,
+    *,
+    course_id: str,
+    exchange: Path | None,
+    db_url: str = "",
+    dates: Path | None = None,
+) -> None:
+    """Write the configuration of a course that is handed out and in by nbgrader's exchange.
+
+    Args:
+        course_folder: nbgrader's course folder.
+        root: The project's folder.
+        course_id: Its name in the exchange.
+        exchange: Where that is; nbgrader's own place if None.
+        db_url: As for a graded course.
+        dates: Likewise.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    text = _settings(_OWN_HEADER, course_folder, root, db_url, dates)
+    text += _EXCHANGE.format(course_id=course_id)
+    if exchange:
+        text += f"c.Exchange.root = {str(exchange.resolve())!r}\n"
+    write_atomically(course_folder / CONFIG, text)
+
+
+def _settings(header: str, course_folder: Path, root: Path, db_url: str, dates: Path | None) -> str:
+    return _TEXT.format(
+        header=header,
         root=str(root.resolve()),
         dates=str(dates.resolve()) if dates else "",
         folder=str(course_folder.resolve()),
         db_url=without_password(gradebook_url(course_folder, db_url)),
     )
-    course_folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text)

@@ -28,11 +28,11 @@ from autograder.gradebook.graded_notebook import (
     write_outcomes,
 )
 from autograder.gradebook.rows import Autograded, GradebookRows
-from autograder.homework_source.generated_assignment import generate_assignment
 from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.judging.results import SubmissionResult
 from autograder.marks.dates import Dates, in_utc
 from autograder.marks.lateness import Lateness
+from autograder.releasing.generated_assignment import generate_assignment
 
 _PATIENCE_SECONDS = 60.0  # how long a database may be locked or away
 _MOST_WAITING = 64  # results; whoever brings more waits, so that memory stays flat

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.clean_text import clean_text
 from autograder.gradebook.inert_markup import make_inert
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging import second_try
@@ -105,11 +106,10 @@ def _outputs(check: CheckResult) -> list[NotebookNode]:
         data = {"text/plain": f"{check.score:g}"}
         return [nbformat.v4.new_output("execute_result", data, execution_count=None)]
     parts = (check.message, check.hint, second_try.told(check), check.traceback)
-    lines = [part for part in parts if part]
+    lines = [clean_text(part) for part in parts if part]  # a page of them must be text
+    message = clean_text(check.message)
     return [
-        nbformat.v4.new_output(
-            "error", ename=check.status.value, evalue=check.message, traceback=lines
-        )
+        nbformat.v4.new_output("error", ename=check.status.value, evalue=message, traceback=lines)
     ]
 
 

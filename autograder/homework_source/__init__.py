@@ -1,4 +1,4 @@
-"""The instructor's side of a homework: its source, what students get of it, its model in memory.
+"""A homework as its instructor writes it: the source, its rules, the model in memory.
 
 Imports ``sandbox.worker``, for what Python says of a text.
 """

@@ -19,6 +19,7 @@ class CellKind(enum.StrEnum):
     TEST = "test"  # a check worth points: runs in the judge
     WRITTEN = "written"  # an answer in words: graded by hand
     DEMO = "demo"  # the instructor's, for fun: does not run when grading
+    FETCH = "fetch"  # the release's, for a notebook that is alone: does not run when grading
 
 
 @dataclass(frozen=True, kw_only=True)

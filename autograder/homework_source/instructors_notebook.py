@@ -58,6 +58,8 @@ def _notebook_cell(cell: Cell, index: int) -> NotebookNode:
     made.metadata["course"] = {key: value for key, value in ours.items() if value}
     if cell.kind is CellKind.TEST and _shown_lines(cell) > _LONG_TEST:
         made.metadata["jupyter"] = {"source_hidden": True}
+    if cell.kind is CellKind.FETCH:
+        made.metadata |= {"jupyter": {"source_hidden": True}, "cellView": "form"}  # Colab's word
     return made
 
 

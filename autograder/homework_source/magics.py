@@ -1,4 +1,4 @@
-"""What of a cell is Python: IPython reads it, and its magics then do nothing.
+"""What of a cell is Python: IPython reads it, and its magics then do nothing but run Python.
 
 ``%matplotlib inline`` is for a notebook's own kernel. In the judge, which runs setup cells too,
 what IPython makes of it is ``None``; the rest of the cell means what it means to a student.
@@ -42,6 +42,16 @@ def without_magics(source: str) -> ast.Module:
 
 class _Silent(ast.NodeTransformer):
     """Puts None for the shell, and for what it is asked."""
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        """Leave what ``%time`` times, if it is a statement of a line's own."""
+        match node.value:
+            case ast.Call(
+                func=ast.Attribute(attr="run_line_magic", value=shell),
+                args=[ast.Constant(value="time"), ast.Constant(value=str(timed))],
+            ) if _is_shell(shell) and timed.strip():
+                return ast.increment_lineno(without_magics(timed), node.lineno - 1).body
+        return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function = node.func

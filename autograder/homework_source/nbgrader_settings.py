@@ -2,6 +2,7 @@
 
 import os
 import sysconfig
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from traitlets.config import Config
@@ -70,8 +71,19 @@ def project_settings(root: Path) -> Config:
 
 
 def _put_scripts_on_path() -> None:
-    # nbgrader runs ``alembic`` by its bare name, which only an activated environment would find.
-    scripts = sysconfig.get_path("scripts")
+    # nbgrader runs ``alembic`` by its bare name, which only an activated environment would find;
+    # one that lies on top of another has the other's packages, and not its programs.
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    if scripts not in folders:
-        os.environ["PATH"] = os.pathsep.join([scripts, *folders])
+    scripts = [sysconfig.get_path("scripts"), *_folders_of("alembic")]
+    if missing := [folder for folder in dict.fromkeys(scripts) if folder not in folders]:
+        os.environ["PATH"] = os.pathsep.join([*missing, *folders])
+
+
+def _folders_of(program: str) -> list[str]:
+    """Return where a package of this name has put its program."""
+    try:
+        files = distribution(program).files or []
+    except PackageNotFoundError:
+        return []
+    found = (Path(str(file.locate())) for file in files if file.name == program)
+    return [str(path.resolve().parent) for path in found if os.access(path, os.X_OK)]

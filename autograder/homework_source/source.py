@@ -18,6 +18,7 @@ from autograder.homework_source.cell_text import (
     regions,
     students_text,
 )
+from autograder.homework_source.fetch_edition import fetch_cell
 from autograder.homework_source.homework import (
     Cell,
     CellKind,
@@ -28,6 +29,7 @@ from autograder.homework_source.homework import (
 from autograder.homework_source.magics import without_magics
 from autograder.homework_source.marked_reference import marked_source
 
+_WORDS = (CellKind.TEXT, CellKind.WRITTEN)
 _KINDS = ("setup", "solution", "test", "written", "demo")
 _OPTIONS = {
     CellKind.TEXT: set[str](),
@@ -42,7 +44,7 @@ _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def load_homework(name: str, root: Path) -> Homework:
-    """Read a homework, with the solutions that course_lib holds.
+    """Read a homework, with the solutions that course_lib holds, and the cell that fetches that.
 
     Args:
         name: A homework in ``solutions``: its id, or its number such as ``hw03``.
@@ -56,9 +58,12 @@ def load_homework(name: str, root: Path) -> Homework:
     """
     homework_id = resolve_homework(name, root)
     source = root / "solutions" / f"{homework_id}.py"
-    cells = tuple(_complete(cell, root) for cell in read_source(source))
-    headings = (_heading(cell.source) for cell in cells)
-    return Homework(id=homework_id, title=next(filter(None, headings), homework_id), cells=cells)
+    cells = [_complete(cell, root) for cell in read_source(source)]
+    title = next(filter(None, (_heading(cell.source) for cell in cells)), homework_id)
+    code = next((i for i, cell in enumerate(cells) if cell.kind not in _WORDS), len(cells))
+    cells.insert(code, fetch_cell(homework_id))
+    _check_unique(cells)
+    return Homework(id=homework_id, title=title, cells=tuple(cells))
 
 
 def read_source(path: Path) -> tuple[Cell, ...]:
@@ -144,7 +149,9 @@ def _read_cell(cell: NotebookNode, where: str, before: list[Cell]) -> Cell:
 def _points(labels: dict[str, Any], where: str) -> float:
     points = labels.get("points")
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < 1e6:
-        raise HomeworkError(f"{where}: points must be a positive number, got {points!r}")
+        raise HomeworkError(
+            f"{where}: points must be a positive number, got {points!r}; expected such as points=2"
+        )
     return float(points)
 
 
@@ -238,7 +245,7 @@ def _check_unique(cells: list[Cell]) -> None:
 
 def _complete(cell: Cell, root: Path) -> Cell:
     """Add to a cell what does not stand in the file itself."""
-    if cell.kind in (CellKind.TEXT, CellKind.WRITTEN):
+    if cell.kind in _WORDS:
         cell = replace(cell, source=expand_book_links(cell.source, root))
     if cell.of:
         forbids = (*cell.forbids, f"{cell.of}.{cell.grade_id}")  # it would solve the exercise

@@ -86,6 +86,8 @@ mask tensor must be
 Expected all tensors to be on the same device, but found at least two devices
 does not require grad and does not have a grad_fn
 a leaf Variable that requires grad is being used in an in-place operation
+a view of a leaf Variable that requires grad is being used in an in-place operation
+random_ expects 'from' to be less than 'to', but got from=# >= to=#
 one of the variables needed for gradient computation has been modified by an inplace operation
 Trying to backward through the graph a second time
 maximum recursion depth exceeded

@@ -145,8 +145,8 @@ def _describe_score(score: float, points: float) -> dict[str, Any]:
 def _explain(
     error: Exception, cell: Cell, file: str, *, cells: Mapping[str, str]
 ) -> dict[str, Any]:
-    line = _line(error, file)
-    hidden = any(line in region for region in regions(cell))
+    # Also where a helper of the visible part stopped, if the hidden one called it.
+    hidden = any(line in region for region in regions(cell) for line in _lines(error, file))
     if isinstance(error, CheckFailure):
         summary, detail = error.summary, error.detail
         if hidden:
@@ -202,7 +202,6 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MAX_WORDS else text[:_MAX_WORDS] + " …"
 
 
-def _line(error: BaseException, file: str) -> int:
-    """Return the line of the cell at which it stopped; 0 if it never began."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
-    return (frames[-1].lineno or 0) if frames else 0
+def _lines(error: BaseException, file: str) -> set[int]:
+    """Return the lines of the cell that were under way when it stopped; none if it never began."""
+    return {f.lineno or 0 for f in traceback.extract_tb(error.__traceback__) if f.filename == file}

@@ -95,7 +95,10 @@ def read_recorded(
     flags: dict[Flag, None] = {}
     if not any(exercises.values()):
         return Recorded(lost=lost, flags=())
-    for name, cell, line, owner, inside in filter(_is_note, process.recorded()[:MOST_NOTES]):
+    noted = process.recorded()[:MOST_NOTES]
+    if exercises.get(checked) and process.has_company():  # of which nothing is noted
+        noted = [(PROCESS, "", 0, "", ()), *noted]
+    for name, cell, line, owner, inside in filter(_is_note, noted):
         exercise = owner if owner in exercises else checked
         rule = exercises.get(exercise, ())
         if rule and name == FULL:

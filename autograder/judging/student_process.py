@@ -137,6 +137,10 @@ class StudentProcess:
             return []
         return calls if type(calls) is list else []
 
+    def has_company(self) -> bool:
+        """Whether other processes, which the student's code has started, live beside it."""
+        return self._worker is not None and self._sandbox.company(self._worker) > 0
+
     @contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
         """Hold everything asked of the process inside the block to a time limit.

@@ -125,12 +125,28 @@ def read_dates(path: Path, homeworks: Sequence[str]) -> Dates:
         DatesError: It can't be read, or says what can't be.
     """
     try:
-        return _dates(tomllib.loads(path.read_text(encoding="utf-8")), homeworks)
-    except tomllib.TOMLDecodeError as error:
-        reason = f"{error}; a time is written as 2026-10-12T23:59:00"
-        raise DatesError(f"{path}: {reason}") from error
+        return parse_dates(path.read_text(encoding="utf-8"), homeworks)
     except (OSError, UnicodeDecodeError, DatesError) as error:
         raise DatesError(f"{path}: {error}") from error
+
+
+def parse_dates(text: str, homeworks: Sequence[str]) -> Dates:
+    """Read what such a file says.
+
+    Args:
+        text: TOML.
+        homeworks: The ids that there are.
+
+    Returns:
+        What it says; homeworks under their ids.
+
+    Raises:
+        DatesError: It says what can't be.
+    """
+    try:
+        return _dates(tomllib.loads(text), homeworks)
+    except tomllib.TOMLDecodeError as error:
+        raise DatesError(f"{error}; a time is written as 2026-10-12T23:59:00") from error
 
 
 def _dates(data: dict[str, Any], homeworks: Sequence[str]) -> Dates:

@@ -15,12 +15,13 @@ from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import CheckResult, Flag, FlagKind, Status, SubmissionResult
 from autograder.marks.standing import Standing
 from autograder.reports.feedback import feedback_path
+from autograder.reports.histogram import draw_histogram
 from autograder.reports.item_statistics import ItemStatistics, item_statistics
 from autograder.reports.pages import render_page
-from autograder.reports.status_words import STATUS_WORDS, format_points
+from autograder.reports.status_words import STATUS_WORDS
 
 _MAX_MISTAKES = 30  # rows; what only one student did stands on that student's page
-_MAX_BARS = 20
+_MAX_CLUSTERS = 10
 # Bounds in seconds: a class holds quick submissions and endless loops, so each is a multiple.
 _TIME_BOUNDS = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600)
 
@@ -80,36 +81,16 @@ class _Mistake:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Bar:
-    """A bar of the histogram, in the units of its viewBox."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    count: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Histogram:
-    """A histogram, drawn.
+class _Cluster:
+    """Submissions that missed exactly the same checks.
 
     Attributes:
-        width, height: Of the viewBox.
-        floor: y of the axis.
-        bars: From left to right.
-        ticks: x and label of each mark on the axis.
-        median: x and label of the median.
-        words: What the picture shows, for those who don't see it.
+        checks: Their grade_ids.
+        people: Whose; two at least.
     """
 
-    width: float
-    height: float
-    floor: float
-    bars: tuple[_Bar, ...]
-    ticks: tuple[tuple[float, str], ...]
-    median: tuple[float, str]
-    words: str
+    checks: tuple[str, ...]
+    people: tuple[_Person, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,13 +180,15 @@ def render_report(
         open_rows=[row for row in rows if not row.result.sandboxed],
         changes=_change_rows(changes, rows),
         changed=len({change.student for change in changes}),
-        histogram=_histogram(scores, top),
+        histogram=draw_histogram(scores, top),
         checks=checks,
         compared=len(earlier),
         judged_mean=_mean_share(answered, tests),
         earlier_mean=_mean_share(earlier, tests),
         statuses=[s for s in Status if any(row.counts.get(s) for row in checks)],
+        clusters=_clusters(rows),
         mistakes=mistakes[:_MAX_MISTAKES],
+        alone=sum(len(mistake.people) == 1 for mistake in mistakes[:_MAX_MISTAKES]),
         more_mistakes=max(0, len(mistakes) - _MAX_MISTAKES),
         times=_time_rows(times),
         median_time=statistics.median(times),
@@ -314,6 +297,18 @@ def _flag_groups(rows: Sequence[_Row]) -> list[list[_Row]]:
     return list(groups.values())
 
 
+def _clusters(rows: Sequence[_Row]) -> list[_Cluster]:
+    """Put together who missed exactly the same checks, the largest groups first."""
+    people: dict[tuple[str, ...], list[_Person]] = {}
+    for row in rows:
+        if row.missed and not row.standing.is_blank:
+            people.setdefault(row.missed, []).append(row.person)
+    found = [
+        _Cluster(checks=checks, people=tuple(who)) for checks, who in people.items() if len(who) > 1
+    ]
+    return sorted(found, key=lambda cluster: -len(cluster.people))[:_MAX_CLUSTERS]
+
+
 def _flag_counts(results: Sequence[SubmissionResult]) -> dict[FlagKind, int]:
     """Count the submissions with each kind of flag."""
     counts = Counter(kind for result in results for kind in {flag.kind for flag in result.flags})
@@ -345,64 +340,6 @@ def _mistakes(results: Sequence[SubmissionResult], tests: set[str]) -> list[_Mis
         for text, who in people.items()
     ]
     return sorted(groups, key=lambda group: -len(group.people))
-
-
-def _histogram(scores: Sequence[float], top: float) -> _Histogram:
-    """Draw how many submissions got how many points.
-
-    Args:
-        scores: Points of each submission.
-        top: Points to be had, written answers left out.
-
-    Returns:
-        At most ``_MAX_BARS`` + 1 bars, each of whole points; the last holds full marks alone.
-    """
-    width, height, floor, roof = 400.0, 214.0, 176.0, 26.0
-    left, right = 8.0, 392.0
-    step = max(1, math.ceil(top / _MAX_BARS))
-    places = max(1, math.ceil(top / step)) + 1
-    slot = (right - left) / places
-    counts = [0] * places
-    for score in scores:
-        counts[places - 1 if score >= top else min(int(score // step), places - 2)] += 1
-    tallest = max(counts)
-    bars = tuple(
-        _Bar(
-            x=left + slot * place + 1,
-            y=floor - (floor - roof) * count / tallest,
-            width=slot - 2,
-            height=(floor - roof) * count / tallest,
-            count=count,
-        )
-        for place, count in enumerate(counts)
-    )
-    every = max(1, math.ceil(places / 11))
-    places_named = [p for p in range(0, places - 1, every) if p <= places - 1 - every]
-    ticks = [(left + slot * (place + 0.5), _span(place, step, top)) for place in places_named]
-    ticks.append((left + slot * (places - 0.5), format_points(top)))
-    median = statistics.median(scores)
-    place = places - 1 if median >= top else median / step
-    within = 0.5 if step == 1 or median >= top else 0.0
-    words = "; ".join(
-        f"{format_points(top) if p == places - 1 else _span(p, step, top)} points: {count}"
-        for p, count in enumerate(counts)
-        if count
-    )
-    return _Histogram(
-        width=width,
-        height=height,
-        floor=floor,
-        bars=bars,
-        ticks=tuple(ticks),
-        median=(left + slot * (place + within), f"median {format_points(median)}"),
-        words=f"Histogram of points, number of submissions each: {words}.",
-    )
-
-
-def _span(place: int, step: int, top: float) -> str:
-    """Name the whole points that a bar holds."""
-    first, last = place * step, min((place + 1) * step - 1, math.ceil(top) - 1)
-    return str(first) if first >= last else f"{first}–{last}"
 
 
 def _time_rows(times: Sequence[float]) -> list[tuple[str, int]]:

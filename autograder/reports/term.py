@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from autograder.atomic_write import write_atomically
-from autograder.homework_source.book_headings import name_in_words
 from autograder.marks.standing import Standing
 from autograder.marks.term import Term, share, sum_up
+from autograder.releasing.book_headings import name_in_words
 from autograder.reports.feedback import feedback_path
 from autograder.reports.grades import inert
 from autograder.reports.pages import render_page
@@ -34,16 +34,39 @@ def write_term(
     Raises:
         OSError: Something could not be written.
     """
+    terms = _terms(standings, drop_lowest)
+    write_atomically(folder / COURSE_PAGE, render_course(terms))
+    write_atomically(folder / COURSE_TABLE, course_csv(terms))
+    if pages:
+        _write_indexes(terms, folder)
+
+
+def write_indexes(standings: Iterable[Standing], folder: Path, *, drop_lowest: int) -> None:
+    """Write students' pages with all homeworks, and nothing about the course.
+
+    Args:
+        standings: Of all homeworks of these students.
+        folder: Where to.
+        drop_lowest: How many homeworks are left out of each total.
+
+    Raises:
+        OSError: Something could not be written.
+    """
+    _write_indexes(_terms(standings, drop_lowest), folder)
+
+
+def _terms(standings: Iterable[Standing], drop_lowest: int) -> dict[str, Term]:
     by_student: dict[str, list[Standing]] = defaultdict(list)
     for standing in standings:
         by_student[standing.student].append(standing)
-    terms = {
+    return {
         student: sum_up(by_student[student], drop_lowest)
         for student in sorted(by_student, key=str.casefold)
     }
-    write_atomically(folder / COURSE_PAGE, render_course(terms))
-    write_atomically(folder / COURSE_TABLE, course_csv(terms))
-    for student, term in terms.items() if pages else ():
+
+
+def _write_indexes(terms: Mapping[str, Term], folder: Path) -> None:
+    for student, term in terms.items():
         page = folder / index_path(term)
         page.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(page, render_index(student, term), lasting=False)

@@ -105,6 +105,17 @@ class Zygote:
         """
         return float(self._ask({"used": worker.pid})["seconds"])
 
+    def company(self, worker: Worker) -> int:
+        """Return how many processes that a worker has started live beside it.
+
+        Args:
+            worker: What ``start`` returned.
+
+        Raises:
+            SandboxError: The forking process is gone.
+        """
+        return int(self._ask({"company": worker.pid})["processes"])
+
     def preload(self, modules: Sequence[str]) -> None:
         """Import what workers will need, once for all that are started from now on.
 

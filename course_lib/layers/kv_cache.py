@@ -85,8 +85,9 @@ class GrowingCache:
             Keys and values of all tokens so far, ``(batch, num_heads, length, head_dim)`` each.
 
         Raises:
-            ValueError: Keys and values differ in shape, or from those held in anything but new_len;
-                or they ask for gradients, which cannot flow through buffers that are written over.
+            ValueError: Keys and values differ in shape; they differ from those held in dtype, or in
+                any size but new_len; or they ask for gradients, which cannot flow through buffers
+                that are written over.
         """
         if keys.requires_grad or values.requires_grad:
             raise ValueError("a cache passes no gradients on: use it under torch.no_grad()")

@@ -315,6 +315,8 @@ ATTENTION_MISTAKES = (
               "this is the sigmoid; the formula has tanh"),
     attention("v forgotten", f"{SCORED}.squeeze(-1)", "torch.tanh(pairs).sum(-1)",
               "scores", "v is missing"),
+    attention("every dimension of 1 squeezed away", f"{SCORED}.squeeze(-1)", f"{SCORED}.squeeze()",
+              "scores", "a score for each query and each key"),
     attention("the query is not projected", "projected = self.query_projection(query)",
               "projected = query", "scores", "the query is not projected"),
     attention("multiplied", PAIRS, "projected[:, :, None] * keys[:, None]", "scores",
@@ -322,6 +324,12 @@ ATTENTION_MISTAKES = (
     attention("given keys projected in align", PAIRS,
               "projected[:, :, None] + self.key_projection(keys)[:, None]", "scores keys",
               "the keys are given: they are projected already"),
+    mistake(
+        "align projects the keys, and forward leaves it to it", "AdditiveAttention",
+        ((PAIRS, "projected[:, :, None] + self.key_projection(keys)[:, None]"),
+         (KEYS, "keys = memory if keys is None else keys")),
+        lost="scores keys", hint="the keys are given: they are projected already",
+    ),
     attention("a tanh around each", SCORED,
               "self.score(torch.tanh(projected[:, :, None]) + torch.tanh(keys[:, None]))",
               "scores", "one tanh around the sum, not one around each"),
@@ -338,12 +346,12 @@ ATTENTION_MISTAKES = (
     attention("no softmax", SOFTMAX, "scores", "values mask", "the softmax runs over the keys"),
     attention("scaled as a dot product", SOFTMAX,
               "torch.softmax(scores / math.sqrt(keys.size(-1)), dim=-1)",
-              "values mask", "additive scores are not scaled"),
+              "values", "additive scores are not scaled"),
     attention("the keys are averaged", AVERAGE, "context = weights @ keys",
-              "values mask keys", "the keys are averaged; average the memory"),
+              "values", "the keys are averaged; average the memory"),
     attention("the mean of the memory", AVERAGE,
               "context = memory.mean(1, keepdim=True).expand(-1, query.size(1), -1)",
-              "values mask no-keys keys gradients", "the weights do not count; this is the mean"),
+              "values no-keys gradients", "the weights do not count; this is the mean"),
     mistake(
         "mask inverted", "AdditiveAttention",
         (
@@ -478,7 +486,7 @@ DECODER_MISTAKES = (
             "hidden = self.cell(written, torch.zeros_like(hidden))\n", "state",
             "the cell goes on from the state that is given"),
     decoder("the old state returned", "replace(state, hidden=hidden)", "state",
-            "state logits forward weights", "this is the state before the step"),
+            "state", "this is the state before the step"),
     mistake(
         "looks after the step, as Luong does", "AttentionDecoder",
         (

@@ -871,14 +871,14 @@ SHIFT_MISTAKES = (
         "transposed",
         SHIFT,
         ((BLOCKS, "torch.stack((cos, -sin, sin, cos), dim=-1)"),),
-        lost="one-hand all-hands",
+        lost="one-hand",
         hint="it moves back",
     ),
     mistake(
         "the offset negated",
         SHIFT,
         (("torch.tensor([offset])", "torch.tensor([-offset])"),),
-        lost="one-hand all-hands",
+        lost="one-hand",
         hint="it moves back",
     ),
     mistake(
@@ -931,7 +931,7 @@ SHIFT_MISTAKES = (
         "float32",
         SHIFT,
         (("return torch.block_diag(*blocks)", "return torch.block_diag(*blocks).float()"),),
-        lost="one-hand all-hands",
+        lost="one-hand",
         hint="the result is float64",
     ),
     mistake(
@@ -982,7 +982,7 @@ ROTARY_MISTAKES = (
                 "torch.stack((first * cos + second * sin, second * cos - first * sin), dim=-1)",
             ),
         ),
-        lost="one-hand all-hands",
+        lost="one-hand",
         hint="turned the other way round",
     ),
     mistake(
@@ -1084,6 +1084,13 @@ ROTARY_MISTAKES = (
         hint="the output has the dtype of x",
     ),
     mistake(
+        "float64, as the angles are",
+        ROTARY,
+        (("return turned.flatten(-2)", "return turned.flatten(-2).double()"),),
+        lost="all-hands",
+        hint="cast the sines and cosines to it",
+    ),
+    mistake(
         "angles in the dtype of x",
         ROTARY,
         (("dtype=_exact_enough(x.dtype)", "dtype=x.dtype"),),
@@ -1156,7 +1163,7 @@ FEED_FORWARD_MISTAKES = (
         "residual added here",
         "FeedForward",
         ((OUTER, f"x + {OUTER}"),),
-        lost="values dropout",
+        lost="values",
         hint="the residual is another layer's business",
     ),
     mistake(
@@ -1982,7 +1989,16 @@ RESIDUAL_MISTAKES = (
         hint="check_norm_position",
     ),
     residual_mistake(
-        "added in place", (PRE, "x.add_(self.dropout(sublayer(self.norm(x))))"), lost="pre"
+        "added in place",
+        (PRE, "x.add_(self.dropout(sublayer(self.norm(x))))"),
+        lost="pre",
+        hint="change the caller's tensor",
+    ),
+    residual_mistake(
+        "added in place before the norm",
+        (POST, "self.norm(x.add_(self.dropout(sublayer(x))))"),
+        lost="post",
+        hint="change the caller's tensor",
     ),
     residual_mistake(
         "detached",
@@ -2031,7 +2047,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
             SINES: ((PAIRS, "torch.stack((angles.cos(), angles.sin()), dim=-1)"),),
             SHIFT: ((BLOCKS, "torch.stack((cos, -sin, sin, cos), dim=-1)"),),
         },
-        lost={SINES: "pattern values", SHIFT: "one-hand all-hands"},
+        lost={SINES: "pattern values", SHIFT: "one-hand"},
         hint="sine and cosine are swapped",
     ),
     Submission(

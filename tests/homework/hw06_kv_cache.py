@@ -1100,6 +1100,20 @@ MISTAKES: tuple[Submission, ...] = (
             "gradients can't flow",
         ),
         (
+            "buffers in float32 whatever comes",
+            (
+                (
+                    "            self._buffers = (_new_like(keys, length=capacity), "
+                    "_new_like(values, length=capacity))\n        old_keys",
+                    "            self._buffers = (_new_like(keys.float(), length=capacity), "
+                    "_new_like(values.float(), length=capacity))\n        old_keys",
+                ),
+                (MISFIT, "_rows_heads_width(held) != _rows_heads_width(new)"),
+            ),
+            {"GrowingCache": "update growth edges"},
+            "the buffers have the dtype of the keys and values that come in",
+        ),
+        (
             "other dtypes let through",
             ((MISFIT, "_rows_heads_width(held) != _rows_heads_width(new)"),),
             "edges",
@@ -1285,7 +1299,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             {"CachedAttention": "uncached chunks"},
-            "the mask is not handed on",
+            "the mask is not handed on: with it and without it the output is the same",
         ),
         (
             "keys of the queries",
@@ -1692,7 +1706,7 @@ MISTAKES: tuple[Submission, ...] = (
         (
             "zero for what is ruled out",
             (("-math.inf)", "0.0)"),),
-            {"keep_top_k": "values edges"},
+            {"keep_top_k": "values"},
             "0 is a logit like any other",
         ),
         (
@@ -1816,7 +1830,7 @@ MISTAKES: tuple[Submission, ...] = (
                 ),
             ),
             {"keep_top_p": "values edges"},
-            "",
+            "undoes the sorting",
         ),
         (
             "from the smallest up",
@@ -1862,7 +1876,7 @@ MISTAKES: tuple[Submission, ...] = (
         (
             "zero for what is ruled out",
             (("before >= p, -math.inf)", "before >= p, 0.0)"),),
-            {"keep_top_p": "values edges"},
+            {"keep_top_p": "values"},
             "0 is a logit like any other",
         ),
         (

@@ -610,25 +610,25 @@ MISTAKES: tuple[Submission, ...] = (
     split(
         "no mark inside a word",
         ("CONTINUATION if start > 0 else", "'' if start > 0 else"),
-        lost="pieces unknown limits",
+        lost="pieces",
         hint="try the longest piece first; all but the first carry the",
     ),
     split(
         "the mark before every piece",
         ('CONTINUATION if start > 0 else ""', "CONTINUATION"),
-        lost="pieces unknown limits",
+        lost="pieces",
         hint="try the longest piece first; all but the first carry the",
     ),
     split(
         "marks looked up but not written",
         ("pieces.append(mark + word[start:end])", "pieces.append(word[start:end])"),
-        lost="pieces unknown limits",
+        lost="pieces",
         hint="pieces inside a word begin with ##",
     ),
     split(
         "marks written but not looked up",
         ("if mark + word[start:end] in", "if word[start:end] in"),
-        lost="pieces unknown",
+        lost="pieces",
         hint="try the longest piece first; all but the first carry the",
     ),
     split(
@@ -853,8 +853,8 @@ MISTAKES: tuple[Submission, ...] = (
             "labels=" + LABELS + ",  # (batch, length)",
             "labels=torch.where(replaced, random_ids, changed),",
         ),
-        lost="fates labels",
-        hint="below 0.8 it becomes [MASK], from there below 0.9 a random",
+        lost="fates",
+        hint="these are the labels; token_ids come first",
     ),
     # ---- mask_tokens ----
     masking(
@@ -1033,7 +1033,7 @@ MISTAKES: tuple[Submission, ...] = (
     pairing(
         "labels exchanged",
         ("label=label)", "label=1 - label)"),
-        lost="order random",
+        lost="order",
         hint="label 0: the second is the true next one; label 1: it is random",
     ),
     pairing(
@@ -1203,6 +1203,15 @@ MISTAKES: tuple[Submission, ...] = (
         hint="tokens + segments, then positions, then norm",
     ),
     embedding(
+        "what the positions were added to, once more",
+        (
+            "self.positions(tokens + segments)",
+            "tokens + segments + self.positions(tokens + segments)",
+        ),
+        lost="values",
+        hint="do not add x once more",
+    ),
+    embedding(
         "not normalised",
         ("self.dropout(self.norm(embedded))", "self.dropout(embedded)"),
         lost="values",
@@ -1276,7 +1285,7 @@ MISTAKES: tuple[Submission, ...] = (
             "TokenEmbedding(config.vocab_size, config.d_model, scaled=True)",
         ),
         lost="values",
-        hint="tokens + segments, then positions, then norm",
+        hint="the tokens are scaled by the root of d_model",
     ),
     embedding(
         "dropout of a tenth",
@@ -1394,7 +1403,7 @@ MISTAKES: tuple[Submission, ...] = (
     head(
         "no bias",
         ("= nn.Linear(d_model, vocab_size)", "= nn.Linear(d_model, vocab_size, bias=False)"),
-        lost="values sharing",
+        lost="values",
         hint="the docstring names the three parts",
     ),
     head(

@@ -12,8 +12,8 @@ from functools import cache
 import nbformat
 import pytest
 
-from autograder.homework_source.release import Release, release
 from autograder.homework_source.source import read_source
+from autograder.releasing.release import Release, release
 from tests.homework.submissions import Submission, make_notebook
 from tests.homework.tables import (
     ROOT,
@@ -135,7 +135,7 @@ def _kept(text: str, withheld: set[str]) -> set[str]:
 
 def test_no_byte_of_a_solution_or_hidden_test_is_released(made):
     lines = secrets(made)
-    assert len(lines) > 100
+    assert len(lines) > len(made.homework.checks)
     for name, text in everything_for_students(made).items():
         leaked = [s for s in lines if s in text or json.dumps(s, ensure_ascii=False)[1:-1] in text]
         assert not leaked, (name, leaked)
@@ -179,7 +179,7 @@ def test_the_notebook_sends_students_only_to_what_their_edition_has(made):
     modules = {name: path.read_text(encoding="utf-8") for name, path in names.items()}
     own = {cell.grade_id for cell in made.homework.cells}
     gone = {name for text in modules.values() for name in withheld(text)} - own
-    assert gone
+    assert gone or not any(cell.of for cell in made.homework.cells)
     for cell in nbformat.read(made.assignment, as_version=4).cells:
         for full in re.findall(r"\bcourse_lib(?:\.\w+)+", cell.source):
             module, _, name = full.rpartition(".")

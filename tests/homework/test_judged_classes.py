@@ -1,6 +1,6 @@
 """Each homework's submissions under the judge, in the sandbox: exactly the marks of its table.
 
-One sample class, which has every way to fail, and some of each table: all of them run elsewhere, in
+One sample class, which has every way to fail, and some of its table: all others run elsewhere, in
 one process. ``make proof`` has the judge grade them all, a quarter of an hour on two cores.
 """
 
@@ -30,15 +30,12 @@ pytestmark = [
     ),
 ]
 
-SAMPLE = "hw03-self-attention"  # whose sample class is graded whole
-EVERY_DAY = slice(25, None, 100)  # of the others
-
-
-def of_every_day(homework_id, table):
-    """Return the submissions that ``make test`` grades."""
-    if homework_id == SAMPLE:
-        return table.sample_class + table.mistakes[EVERY_DAY]
-    return table.submissions[EVERY_DAY]
+SAMPLE = "hw03-self-attention"  # whose sample class ``make test`` grades
+EVERY_DAY = slice(25, None, 100)  # of its other rows
+CLASSES = [
+    (SAMPLE, EVERY_DAY),
+    *(pytest.param(name, slice(None), marks=pytest.mark.proof) for name in tabled_homeworks()),
+]
 
 
 def graded(homework_id, students, folder, judges, seconds):
@@ -51,12 +48,11 @@ def graded(homework_id, students, folder, judges, seconds):
     return {result.student: result for result in results}
 
 
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.proof)])
-@pytest.mark.parametrize("homework_id", tabled_homeworks())
-def test_the_judge_gives_every_submission_its_marks(homework_id, whole, tmp_path):
+@pytest.mark.parametrize(("homework_id", "rows"), CLASSES)
+def test_the_judge_gives_every_submission_its_marks(homework_id, rows, tmp_path):
     homework, table = load_homework(homework_id), load_table(homework_id)
     nobody = nothing_written(homework)
-    students = (*(table.submissions if whole else of_every_day(homework_id, table)), nobody)
+    students = (*table.sample_class, *table.mistakes[rows], nobody)
     # Those that only run out of time wait for nothing but their limit: theirs is short.
     endless = [student for student in students if student.status is Status.TIMEOUT]
     others = [student for student in students if student.status is not Status.TIMEOUT]

@@ -10,6 +10,7 @@ _AFFIXES = ("", "forward", "fused", "fwd", "loss", "native", "quantized", "thnn"
 
 # Code from texts, and graphs from code: what they were made from, they no longer show.
 _EVALUATES = {"__import__", "compile", "eval", "exec"}
+_BUILTINS = ("builtins",)
 _MAKES_CODE = (
     "inspect.getsource", "inspect.getsourcelines", "marshal", "torch._dynamo", "torch._inductor",
     "torch.compile", "torch.export", "torch.fx", "torch.jit", "torch.package", "types.CodeType",
@@ -56,6 +57,8 @@ def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> 
     """
     by_hand = "torch.autograd" in names
     own = {name for statement in notebook.statements for name in statement.binds}
+    own |= {name for name, use in notebook.imported.items() if not is_below(use.name, _BUILTINS)}
+    evaluates = {f"{_BUILTINS[0]}.{name}": name for name in _EVALUATES}
     found: dict[str, Use] = {}
     led = _led_to(exercise, notebook.statements)
     for statement in led:
@@ -70,6 +73,9 @@ def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> 
         if statement in led or not statement.binds:  # exec("...") binds what nobody can read
             for name in sorted(statement.reads & _EVALUATES - own):
                 found.setdefault(name, Use(name, *statement.place))
+            for use in statement.uses:
+                if use.name in evaluates:
+                    found.setdefault(evaluates[use.name], use)
     return found
 
 

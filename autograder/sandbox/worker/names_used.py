@@ -237,10 +237,11 @@ def _code_of(source: str) -> Iterator[tuple[str, int]]:
 
 def _if_python(source: str, offset: int) -> Iterator[tuple[str, int]]:
     try:
-        ast.parse(source)
+        pieces = list(_code_of(source))  # magics in it too
     except SyntaxError:
         return
-    yield source, offset
+    for code, before in pieces:
+        yield code, offset + before
 
 
 def _changed(node: ast.stmt) -> Iterator[str]:

@@ -59,7 +59,7 @@ FAMILIES = (
     # Over one group, or over rows taken for channels, the other norms are a layer norm.
     Family(
         names="LayerNorm|RMSNorm|layer_norm|rms_norm",
-        operators="(layer|rms|group|instance|batch|local_response)_norm",
+        operators="(layer|rms|group|instance|batch|local_response)_norm|(?<!\\w)_normalize",
         shared="::(rsqrt|avg_pool[23]d)$",
     ),
     # With its gates held open a GRU is an RNN.
@@ -77,7 +77,8 @@ FAMILIES = (
     Family(names="CrossEntropyLoss|cross_entropy", operators="cross_entropy_loss"),
     Family(
         names="MultiheadAttention|multi_head_attention_forward",
-        operators="multi_head_attention|transformer_encoder_layer_fwd|transform_bias_rescale_qkv",
+        operators="multi_head_attention|transformer_encoder_layer_fwd|transform_bias_rescale_qkv"
+        r"|(?<!\w)attention_\d+",  # ONNX's, which splits heads too
         shared=_ATTENTION,
     ),
     Family(

@@ -98,6 +98,10 @@ def watch(names: list[str], exercises: list[str]) -> None:
         _watch_operator(operator, functools.partial(_note_askers, tuple(patterns.items())))
     if "torch.autograd" in names:
         torch.autograd.Variable._execution_engine = _Engine()
+        for module in ("torch._C", "torch.autograd.variable"):  # where others could be had
+            for name, value in list(vars(sys.modules[module]).items()):
+                if value is _Engine.__base__:
+                    setattr(sys.modules[module], name, _Engine)
     if names:
         sys.addaudithook(_note_events)
     for engine in ENGINES if families else ():
@@ -122,27 +126,48 @@ class _Engine(type(torch.autograd.Variable._execution_engine)):  # type: ignore[
 
 
 def _watch_calls(name: str) -> None:
-    """Note calls of a function; a class is noted when its forward is called."""
+    """Note calls of a function, of a class's methods, or of all that a module holds."""
     path, _, attribute = name.rpartition(".")
     try:
         owner = pkgutil.resolve_name(path)
         found = getattr(owner, attribute)
     except (ImportError, AttributeError):
         return  # withheld from this edition
-    if isinstance(found, ModuleType):
-        return
-    if isinstance(found, type):
-        owner, attribute = found, "forward" if hasattr(found, "forward") else "__init__"
-        found = getattr(owner, attribute)
-    words = rf"\b{name.rpartition('.')[2]}\b"
+    words = rf"\b{attribute}\b"
+    for place, member in dict.fromkeys(_functions(owner, attribute, found)):
+        kind = type(vars(place)[member])
+        noting = _noting(name, words, getattr(place, member))
+        setattr(place, member, staticmethod(noting) if kind is staticmethod else noting)
 
-    @functools.wraps(found)
+
+def _functions(owner: Any, name: str, found: Any) -> Iterator[tuple[Any, str]]:
+    """Yield where the functions are that something forbidden consists of, each with its name."""
+    if isinstance(found, ModuleType):
+        for full, module in list(sys.modules.items()):
+            if full == found.__name__ or full.startswith(f"{found.__name__}."):
+                for inner, value in list(vars(module).items()):
+                    home = f"{getattr(value, '__module__', None)}."
+                    if home.startswith(f"{found.__name__}."):
+                        yield from _functions(module, inner, value)
+    elif isinstance(found, type):
+        for method, value in vars(found).items():
+            # Who makes a layer has not used it yet.
+            made = method.startswith("__") or method == "_reset_parameters"
+            is_used = not made or (method == "__init__" and not hasattr(found, "forward"))
+            if is_used and isinstance(value, FunctionType | staticmethod):
+                yield found, method
+    elif callable(found):
+        yield owner, name
+
+
+def _noting(name: str, words: str, function: Any) -> Any:
+    @functools.wraps(function)
     def noting(*args: Any, **kwargs: Any) -> Any:
         _note(name, words)
-        return found(*args, **kwargs)
+        return function(*args, **kwargs)
 
     del noting.__wrapped__
-    setattr(owner, attribute, noting)
+    return noting
 
 
 def _watch_operator(operator: str, note: Callable[[], None]) -> None:

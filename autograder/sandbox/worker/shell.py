@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from IPython.core.compilerop import CachingCompiler
+from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
@@ -67,6 +68,9 @@ def run_cell(label: str, source: str) -> None:
     """
     shell = InteractiveShell.instance()
     shell.compile.label = label
+    # What runs is what was read, whatever an earlier cell would have made of it.
+    shell.input_transformer_manager = TransformerManager()
+    shell.ast_transformers = []
     begin_cell()
     result = shell.run_cell(source, store_history=False, silent=True)
     error = result.error_before_exec or result.error_in_exec

@@ -49,6 +49,18 @@ class Usage:
         self._looked = now
         return used + self._crowd
 
+    def company(self, *, isolated: bool) -> int:
+        """Count the processes that a worker has started and that live.
+
+        Args:
+            isolated: Whether one of its own is around it, outside its namespaces.
+        """
+        lives = 0
+        for process in _tree(self._pid):
+            with contextlib.suppress(psutil.NoSuchProcess):  # ended since
+                lives += process.status() != psutil.STATUS_ZOMBIE
+        return max(lives - (2 if isolated else 1), 0)
+
     def is_greedy(self) -> bool:
         """Whether its processes hold more memory than they may."""
         held = 0

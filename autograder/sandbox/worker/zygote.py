@@ -107,6 +107,9 @@ class _Zygote:
         if "used" in request:
             usage = self._workers.get(request["used"])
             return {"seconds": usage.seconds() if usage else 0.0}
+        if "company" in request:
+            usage = self._workers.get(request["company"])
+            return {"processes": usage.company(isolated=self._isolated) if usage else 0}
         return {"ended": self._stop(request["stop"], request["grace"])}
 
     def _share(self, descriptor: int) -> dict[str, Any]:

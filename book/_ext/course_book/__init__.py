@@ -36,16 +36,19 @@ from course_book.notebooks import (
     kernels,
     launch,
     outputs_cache,
+    preview,
     side_by_side,
 )
 from course_book.site import (
     accessible_html,
     book_digests,
+    lean_listings,
     offline,
     page_dates,
     previews,
     published,
     unfinished,
+    used_styles,
 )
 
 
@@ -59,13 +62,14 @@ def setup(app: Sphinx) -> dict[str, Any]:
         The extension's metadata.
     """
     parts = (
-        *(unfinished, book_digests, kernels, outputs_cache, side_by_side),
+        *(unfinished, book_digests, kernels, preview, outputs_cache, side_by_side),
         *(formulas, joined_formulas, citation_years, glossary_terms),
         *(graded_listings, homework_links, library_files, listings),
         *(choice_directives, veils, diagram, answer_counts),
         *(interactive, deferred, assets, exercises),
         *(course_map, api, schedule, homework_table, status),
-        *(offline, accessible_html, previews, chapter_notebooks, launch, page_dates, published),
+        *(offline, accessible_html, lean_listings, previews, chapter_notebooks, launch),
+        *(page_dates, published, used_styles),
     )
     for part in parts:
         part.setup(app)

@@ -11,25 +11,30 @@
     Table: ".pst-scrollable-table-container",
   };
 
-  function update() {
-    Object.entries(SCROLLERS).forEach(([kind, selector]) => {
-      document.querySelectorAll(selector).forEach((element, index) => {
-        const scrolls = element.scrollWidth > element.clientWidth + 1;
-        if (scrolls) {
-          element.tabIndex = 0;
-          element.setAttribute("role", "region");
-          // no two places of a page have the same name
-          element.setAttribute("aria-label", `${kind} ${index + 1}, scrolls sideways`);
-        } else if (element.getAttribute("role") === "region") {
-          element.removeAttribute("tabindex");
-          element.removeAttribute("role");
-          element.removeAttribute("aria-label");
-        }
-      });
-    });
+  function mark(element, name, scrolls) {
+    if (scrolls) {
+      element.tabIndex = 0;
+      element.setAttribute("role", "region");
+      element.setAttribute("aria-label", `${name}, scrolls sideways`);
+    } else if (element.getAttribute("role") === "region") {
+      element.removeAttribute("tabindex");
+      element.removeAttribute("role");
+      element.removeAttribute("aria-label");
+    }
   }
 
-  update();
+  function update() {
+    // All is measured before anything is changed: so the page is laid out once.
+    const found = Object.entries(SCROLLERS).flatMap(([kind, selector]) =>
+      [...document.querySelectorAll(selector)].map((element, index) => ({
+        element,
+        name: `${kind} ${index + 1}`, // no two places of a page have the same name
+        scrolls: element.scrollWidth > element.clientWidth + 1,
+      })),
+    );
+    found.forEach(({ element, name, scrolls }) => mark(element, name, scrolls));
+  }
+
   window.addEventListener("load", update);
   window.addEventListener("resize", update);
   document.addEventListener("toggle", update, true); // what is folded has no width

@@ -20,6 +20,8 @@ from autograder.judging.check_limits import TimeLimits
 from tests.autograder.conftest import ROOT
 from tests.autograder.small_course import HOMEWORK, write_class, write_course
 
+pytestmark = pytest.mark.proof  # elsewhere: by a running scheduler, in test_run.py
+
 PATIENT = {  # a worker of a busy machine may be deaf for long while it imports torch
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "600s",
     "PYTHONPATH": str(ROOT),

@@ -1,8 +1,10 @@
 """Judges in processes of their own: what one of them dies of costs one check."""
 
 import dataclasses
+import multiprocessing
 import os
 import signal
+import subprocess
 import time
 
 import psutil
@@ -10,6 +12,7 @@ import pytest
 
 from autograder.class_run import judge_process
 from autograder.class_run.course import Course
+from autograder.class_run.judge_process import JudgeProcess, Started
 from autograder.class_run.judges import Judges, needed_modules
 from autograder.class_run.options import GradingOptions
 from autograder.homework_source.homework import Cell, CellKind
@@ -179,6 +182,26 @@ def test_a_judge_that_is_killed_from_outside_costs_nothing(judges):
     assert judge.grade(RIGHT, "ada", seed=1).score == 5.0
     judge._judge.process.kill()
     assert judge.grade(RIGHT, "ada", seed=1).score == 5.0
+
+
+@pytest.mark.parametrize("said", ["ImportError: No module named 'psutil'", ""])
+def test_why_no_judge_can_be_had_is_said(said):
+    theirs = []
+
+    def start():
+        ours, other = multiprocessing.Pipe()
+        theirs.append(other)
+        if said:
+            other.send(("broken", said))
+        else:
+            other.close()
+        sleeper = subprocess.Popen(["sleep", "600"])
+        return Started(connection=ours, process=psutil.Process(sleeper.pid), most_bytes=1 << 40)
+
+    with pytest.raises(SandboxError) as raised:
+        JudgeProcess(DOUBLE, GradingOptions(), start).grade(RIGHT, "ada")
+    assert str(raised.value).startswith("a judge ended: " + (said or "it was killed from outside"))
+    assert len(theirs) == 3
 
 
 def test_a_server_that_is_killed_is_started_again(judges):

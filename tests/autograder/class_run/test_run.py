@@ -21,6 +21,7 @@ from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint
 from autograder.class_run.run import grade_class
 from autograder.class_run.submissions import SubmissionsError, find_submissions
+from autograder.homework_source.source import load_homework
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import Flag, FlagKind, Status, ungraded
 from autograder.sandbox.zygote import SandboxError
@@ -151,6 +152,37 @@ def test_when_it_was_handed_in_is_kept_and_told_anew(tmp_path, monkeypatch):
         assert store.find("ada", fingerprint(course, RIGHT)) == result
 
 
+def test_the_one_notebook_of_a_team_is_graded_once(tmp_path, monkeypatch):
+    course = Course(homework=DOUBLE, library={}, digest="one")
+    handed_in = {"ada": RIGHT, "bo": RIGHT, "cy": WRONG, "dee": RIGHT}
+    notebooks = {name: hand_in(tmp_path / "class", name, data) for name, data in handed_in.items()}
+    notebooks["bo"].with_name("late.txt").write_text("Marked as late.")
+    asked = []
+
+    def grade(course, missing, *others):
+        for student, (path, _) in missing.items():
+            asked.append(student)
+            result = ungraded(DOUBLE, student, "", seed=len(asked))
+            yield result, fingerprint(course, path.read_bytes())
+
+    monkeypatch.setattr(class_run, "_grade_in_parallel", grade)
+    store = ResultStore(tmp_path / "results")
+    results = list(
+        class_run.grade_notebooks(
+            course, notebooks, GradingOptions(), judges=None, store=store,
+            teams=dict.fromkeys(("ada", "bo", "cy"), "the-three"),
+        )
+    )  # fmt: skip
+    assert asked == ["ada", "cy", "dee"]  # cy has another notebook, and dee no team
+    assert {result.student: result.seed for result in results} == {
+        "ada": 1, "bo": 1, "cy": 2, "dee": 3
+    }  # fmt: skip
+    assert [r.student for r in results if r.marked_late] == ["bo"]
+    assert sorted(store.read_all(), key=lambda r: r.student) == sorted(
+        results, key=lambda r: r.student
+    )
+
+
 def test_a_changed_hidden_test_makes_results_stale(tmp_path):
     course = Course(homework=DOUBLE, library={}, digest="one")
     changed = Course(homework=DOUBLE, library={}, digest="two")
@@ -161,6 +193,19 @@ def test_a_changed_hidden_test_makes_results_stale(tmp_path):
     assert store.find("ada", fingerprint(changed, RIGHT)) is None
     assert store.find("ada", fingerprint(course, WRONG)) is None
     assert store.find("bo", fingerprint(course, RIGHT)) is None
+
+
+def test_no_mark_depends_on_the_cell_that_fetches_the_library():
+    homework = load_homework("hw03", ROOT)
+    other = dataclasses.replace(
+        homework,
+        cells=tuple(
+            dataclasses.replace(cell, source="other") if cell.kind == "fetch" else cell
+            for cell in homework.cells
+        ),
+    )
+    assert other != homework
+    assert Course.load(other, ROOT).digest == Course.load(homework, ROOT).digest
 
 
 def test_a_missing_folder_is_named(tmp_path):

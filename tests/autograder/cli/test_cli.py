@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 from autograder.class_run import run as class_run
 from autograder.class_run import similarity
-from autograder.cli import doctor, plan
+from autograder.cli import plan
 from autograder.cli.app import app
+from autograder.cli.commands import doctor
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.terminal import print_grades
 from autograder.gradebook import gradebook
@@ -154,6 +155,7 @@ COMMANDS = [
     "regrade",
     "release",
     "report",
+    "students",
 ]
 
 

@@ -5,8 +5,8 @@ from sqlalchemy.exc import OperationalError
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import forget
 from autograder.cli.app import app
+from autograder.cli.commands import forget
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.class_outputs import write_outputs
 from tests.autograder.conftest import notebook

@@ -40,13 +40,13 @@ def grade(tmp_path, monkeypatch):
     monkeypatch.setattr(similarity, "flag_similar", flag_similar)
     monkeypatch.setattr(plan, "load_homework", lambda *given: HOMEWORK)
 
-    def run(command, results, *, killed_after=None):
+    def run(command, results, *, killed_after=None, made_from=""):
         def grade_class(homework, submissions, options, *, store, **rest):
             graded = []
             for number, made in enumerate(results):
                 if number == killed_after:
                     raise KeyboardInterrupt
-                store.keep(made, made_from="")
+                store.keep(made, made_from)
                 graded.append(made)
             return graded
 
@@ -75,6 +75,26 @@ def test_whose_marks_changed_is_told_in_the_terminal_the_page_and_a_table(grade,
     assert row["reason"].startswith("'=now")
     assert (row["old_score"], row["new_score"]) == ("2.0", "0.0")
     assert not list(out.glob("results/*.before*"))
+
+
+OLD, NEW, NOTEBOOK = ("0" * 32, "1" * 32, "2" * 32)
+"""Halves of fingerprints: the course with an old test, with a new one; any notebook."""
+
+
+def test_grade_says_who_was_graded_again_because_a_test_changed(grade, tmp_path):
+    *rest, _ = make_class()
+    assert "were graded again" not in grade("grade", rest, made_from=OLD + NOTEBOOK).stdout
+    after = make_class()
+    after[0] = result("ada", values=Status.FAIL)
+    told = grade("grade", after, made_from=NEW + NOTEBOOK).stdout
+    words = " ".join(told.split())
+    assert f"are others than when these were graded: {len(rest)} were graded again" in words
+    assert ["ada", "double-values", "2", "0"] in [line.split()[:4] for line in told.splitlines()]
+    assert f"1 of {len(rest)} submissions have other marks than before" in told
+    (row,) = csv.DictReader((tmp_path / "out" / "changes.csv").open())
+    assert (row["student"], row["old_score"], row["new_score"]) == ("ada", "2.0", "0.0")
+    again = grade("grade", after, made_from=NEW + NOTEBOOK).stdout
+    assert "were graded again" not in again
 
 
 def test_a_killed_regrade_still_compares_with_the_marks_from_before_it(grade, tmp_path):
@@ -127,7 +147,11 @@ def test_whose_grading_was_interrupted_is_named(grade, tmp_path, command):
     assert grade("grade", make_class()).exit_code == 0
     outcome = grade(command, [lost("ada"), *make_class()[1:]])
     assert outcome.exit_code == 1
-    assert outcome.stderr.splitlines()[-1].endswith("run the same command again, for: ada")
+    assert outcome.stderr.splitlines()[-3:] == [
+        "Error: grading was interrupted on the course's side for ada:",
+        "  grading failed: KilledWorker",
+        "See what `doctor` says, then run the same command again.",
+    ]
     assert (tmp_path / "out" / "grades.csv").exists()
 
 

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -96,6 +97,18 @@ def test_results_reach_the_gradebook_and_manual_grades_stay(tmp_path, homework, 
         gradebook.db.commit()
     record_in_gradebook(results, submissions, homework, **options)
     assert scores(course) == {"ada": automatic + 0.5, "bo": 0.0}
+
+
+def test_words_that_are_no_text_cost_nobody_the_record(tmp_path, homework, source):
+    submissions, course = tmp_path / "submitted", tmp_path / "nbgrader"
+    hand_in(submissions, "ada", source.read_bytes())
+    result = result_of(homework, "ada", {0: (Status.ERROR, 0.0)})
+    odd = replace(result.checks[0], message="\ud800\x1b[2J", traceback="Cell a, line 1\ud800")
+    result = replace(result, checks=(odd, *result.checks[1:]))
+    record_in_gradebook([result], submissions, homework, course_folder=course)
+    assert scores(course) == {"ada": result.score}
+    (graded,) = course.glob("autograded/ada/*/*.ipynb")
+    assert "[2J" not in graded.read_text("utf-8")
 
 
 @pytest.mark.parametrize("time", ["9" * 20, "9999-12-31 23:59 -2359", "soon", "\x00"])
@@ -327,6 +340,7 @@ def nbgrader_course(tmp_path, source):
     return tmp_path, nbgrader
 
 
+@pytest.mark.proof
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("sandbox")
 def test_nbgraders_own_commands_use_the_judge_and_leak_nothing(nbgrader_course, homework):

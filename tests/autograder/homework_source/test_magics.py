@@ -66,6 +66,15 @@ def test_a_cell_magic_that_runs_python_leaves_its_names(magic):
     assert names_after(without_magics(f"\n%%{magic}\n\nx = (17\n% 5)")) == {"x": 2}
 
 
+@pytest.mark.parametrize("where", ["{}", "%%time\n{}", "if True:\n    {}", "y = 3\nif y:\n  {}\n"])
+def test_a_line_that_times_a_statement_leaves_its_names(where):
+    assert names_after(without_magics(where.format("%time x = 17 % 5")))["x"] == 2
+    with pytest.raises(ZeroDivisionError) as raised:
+        names_after(without_magics(f"\n\n{where.format('%time x = 1 / 0')}"))
+    line = raised.tb.tb_next.tb_next.tb_lineno
+    assert line == 3 + where.partition("{}")[0].count("\n")
+
+
 @pytest.mark.parametrize(
     "before",
     [

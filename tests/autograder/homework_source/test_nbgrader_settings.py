@@ -1,17 +1,21 @@
 """nbgrader's configuration: what it needs is there, however Python was started."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 from typer.testing import CliRunner
 
-from autograder.cli import doctor, plan
+from autograder.cli import plan
 from autograder.cli.app import app
+from autograder.cli.commands import doctor
 from autograder.gradebook.course_config import write_course_config
 from autograder.gradebook.preprocessor import TrustedJudge
+from autograder.homework_source.nbgrader_settings import configure
 
 ROOT = Path(__file__).parents[3]
 
@@ -30,6 +34,16 @@ def test_nbgrader_finds_its_tools_in_an_environment_that_is_not_activated() -> N
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip()
+
+
+def test_nbgrader_finds_its_tools_in_an_environment_on_top_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))  # it has no programs
+    assert not shutil.which("alembic")
+    configure(Config())
+    assert shutil.which("alembic")
 
 
 def load(folder: Path):

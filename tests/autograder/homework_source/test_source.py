@@ -165,6 +165,7 @@ def test_cells_get_their_kind_name_points_and_place_to_read(root):
     assert (homework.id, homework.title) == ("hw01-small", "A small homework")
     assert [(str(c.kind), c.grade_id, c.points, c.exercise, c.read) for c in homework.cells] == [
         ("text", "", 0, "", ""),
+        ("fetch", "fetch-edition", 0, "", ""),  # the release's own
         ("setup", "imports", 0, "", ""),
         ("solution", "double", 0, "", ""),
         ("solution", "double_all", 0, "", ""),
@@ -196,7 +197,7 @@ def test_nbgrader_finds_the_notebook_valid(root):
     MetadataValidator().validate_nb(notebook)
     by_name = {c.metadata.nbgrader.grade_id: c for c in notebook.cells if "nbgrader" in c.metadata}
     locked = {name for name, cell in by_name.items() if cell.metadata.nbgrader.locked}
-    assert locked == {"imports", "double-values", "double_all-values", "fun"}
+    assert locked == {"fetch-edition", "imports", "double-values", "double_all-values", "fun"}
     assert by_name["why"].cell_type == "markdown"
     assert by_name["why"].metadata.nbgrader.solution
     assert by_name["why"].metadata.nbgrader.grade
@@ -219,7 +220,12 @@ def test_the_same_source_gives_the_same_bytes(root):
     first = instructors_notebook(load_homework("hw01", root))
     assert instructors_notebook(load_homework("hw01-small", root)) == first
     ids = [cell["id"] for cell in json.loads(first)["cells"]]
-    assert ids[:3] == ["text-00", "imports", "double"]
+    assert ids[:4] == ["text-00", "fetch-edition", "imports", "double"]
+
+
+def test_the_name_of_the_release_s_own_cell_is_taken(root):
+    said = refusal(root, GOOD.replace('demo="fun"', 'demo="fetch-edition"'))
+    assert "duplicate grade_id 'fetch-edition'" in said
 
 
 def test_an_exercise_with_a_prefix_in_common_takes_the_longest(root):

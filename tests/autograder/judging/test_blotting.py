@@ -98,6 +98,8 @@ TRACE = 'Cell attend, line 2, in attend\n    raise ValueError(f"bad weights {que
         "expected scalar type Float but found Double",
         "Dimension out of range (expected to be in range of [-2, 1], but got 2)",
         "maximum recursion depth exceeded",
+        "random_ expects 'from' to be less than 'to', but got from=0 >= to=0",
+        "a view of a leaf Variable that requires grad is being used in an in-place operation.",
     ],
 )
 def test_what_helps_is_told(message):

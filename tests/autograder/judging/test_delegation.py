@@ -32,6 +32,7 @@ BREACHES = {
     "setattr": ("class norm: pass\nsetattr(norm, 'forward', nn.LayerNorm.forward)", 2),
     "getattr": ("def norm(x):\n    return getattr(nn, 'LayerNorm')(4)(x)", 2),
     "a cell magic": ("%%time\nx = 1\nnorm = nn.LayerNorm(4)", 3),
+    "a line magic in a cell magic": ("%%time\n%matplotlib inline\nnorm = nn.LayerNorm(4)", 3),
     "a line magic": ("x = 1\n%time norm = nn.LayerNorm(4)", 2),
     "an imported base": ("from torch.nn import LayerNorm as norm\nclass norm(norm): pass", 2),
     "await": ("import asyncio\nawait asyncio.sleep(0)\nnorm = nn.LayerNorm(4)", 3),
@@ -104,6 +105,8 @@ forward = nn.Linear.forward.__code__
 forward = getattr(nn.Linear.forward, "__closure__")
 norm(1).__globals__
 __import__("x")
+import builtins
+builtins.exec("y")
 """
     assert read_one(source)[1] == [
         ("pries", "torch.nn.Linear.forward.__code__", "norm", 8),
@@ -113,6 +116,7 @@ __import__("x")
         ("hides behind", "inspect.getsource", "norm", 4),
         ("hides behind", "eval", "norm", 4),
         ("hides behind", "__import__", "norm", 11),
+        ("hides behind", "exec", "norm", 13),
     ]
 
 

@@ -1,5 +1,7 @@
 """Grading one notebook: cell kinds, partial credit, crashes, and what the student is told."""
 
+# ruff: noqa: E501 -- one line a hook
+
 import contextlib
 import dataclasses
 import json
@@ -79,6 +81,42 @@ def double(x):
     check = grade(("double", source)).checks[0]
     assert "saw …" in check.message
     assert "torch.Size([3, 4])" in check.message
+
+
+def test_a_visible_helper_tells_nothing_of_what_the_hidden_part_gave_it(grade):
+    source = """# It doubles
+from course_lib.testing import assert_close
+def held(x):
+    assert_close(double(x), 2 * x)
+held(torch.zeros(2))
+### BEGIN HIDDEN TESTS
+held(torch.full((3,), 1234.5))
+### END HIDDEN TESTS
+"""
+    cells = [
+        dataclasses.replace(c, source=source) if c.grade_id == "double-values" else c
+        for c in DOUBLE.cells
+    ]
+    homework = dataclasses.replace(DOUBLE, cells=tuple(cells))
+    wrong = "def double(x):\n    return 3 * x"
+    raising = "def double(x):\n    assert not x.any(), x.tolist()\n    return x"
+    for answer in (wrong, raising):
+        check = grade(("double", answer), homework=homework).checks[0]
+        assert check.status in (Status.FAIL, Status.ERROR)
+        assert not re.search(r"\d\.\d", check.message), check.message
+
+
+HOOKS = {
+    "text": "get_ipython().input_transformers_cleanup.append(lambda lines: [x.replace('3', '2') for x in lines])",
+    "tree": "import ast\nclass Two(ast.NodeTransformer):\n    def visit_Constant(self, node): return ast.copy_location(ast.Constant(2), node)\nget_ipython().ast_transformers.append(Two())",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOOKS)
+def test_what_runs_is_what_was_read(grade, kind):
+    result = grade(HOOKS[kind], ("double", "def double(x):\n    return 3 * x"))
+    assert not result.cell_failures
+    assert statuses(result) == ["fail", "fail", "manual"]
 
 
 def test_blank_work_is_met_kindly(grade):

@@ -67,7 +67,7 @@ def told(grade):
         "def double(x):\n    raise NotImplementedError",
         "def double(x:\n",
         "raise ValueError",
-        "def double(x):\n    while True:\n        pass",
+        pytest.param("def double(x):\n    while True:\n        pass", marks=pytest.mark.proof),
         "import os\ndef double(x):\n    os._exit(0)",
     ],
     ids=["wrong", "unwritten", "no Python", "raises at once", "endless", "ends its process"],

@@ -10,7 +10,7 @@ from autograder.homework_source.cell_text import ANSWER_STUB
 from autograder.homework_source.homework import CellKind
 from autograder.judging.submission import SubmissionError, read_submission, unanswered_questions
 from tests.autograder.conftest import DOUBLE, notebook
-from tests.homework.tables import load_homework, released_notebook
+from tests.homework.tables import load_homework, released_notebook, solved_notebook
 from tests.processor_time import limited_to
 
 TWENTY_MIB = (20 << 20) - 30
@@ -116,3 +116,27 @@ def test_a_question_without_an_answer_is_noticed(change, blank):
             cell["source"] = change("".join(cell["source"]))
     found = unanswered_questions(json.dumps(released).encode(), homework)
     assert found == ({question} if blank else set())
+
+
+def test_the_cell_that_fetches_the_library_never_runs_and_may_be_anything():
+    homework, released = load_homework(HW03), json.loads(released_notebook(HW03).read_text())
+    (fetch,) = (c.grade_id for c in homework.cells if c.kind is CellKind.FETCH)
+    for cell in released["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == fetch:
+            cell["source"] = "forged = 1"  # as of another release, or by hand
+    read = read_submission(json.dumps(released).encode(), homework)
+    assert not [step for step in read.steps if step.label == fetch or "forged" in step.source]
+    released["cells"] = [c for c in released["cells"] if c["source"] != "forged = 1"]
+    assert read.flags == read_submission(json.dumps(released).encode(), homework).flags == ()
+
+
+def test_a_notebook_that_colab_has_saved_is_the_same_work():
+    homework, saved = load_homework(HW03), json.loads(solved_notebook(HW03))
+    before = read_submission(json.dumps(saved).encode(), homework)
+    saved |= {"nbformat_minor": 0}  # no cell ids; Colab has names of its own
+    saved["metadata"] |= {"colab": {"provenance": []}, "accelerator": "GPU"}
+    for number, cell in enumerate(saved["cells"]):
+        del cell["id"]
+        cell["metadata"] |= {"id": f"x{number}", "outputId": "y", "colab": {"height": 1}}
+        cell["source"] = "".join(cell["source"]).splitlines(keepends=True)
+    assert read_submission(json.dumps(saved).encode(), homework) == before

@@ -13,8 +13,8 @@ from traitlets.config import Config
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import stored
 from autograder.cli.app import app
+from autograder.cli.commands import stored
 from autograder.homework_source.nbgrader_settings import configure
 from autograder.judging.results import SubmissionResult
 from autograder.marks.dates import Dates, DatesError, read_dates

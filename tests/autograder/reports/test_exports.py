@@ -9,8 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import standings, stored
+from autograder.cli import standings
 from autograder.cli.app import app
+from autograder.cli.commands import stored
 from autograder.gradebook.hand_grades import read_hand_grades
 from autograder.judging.results import Status
 from autograder.marks.standing import HandGrades, stand

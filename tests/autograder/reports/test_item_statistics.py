@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import stored
 from autograder.cli.app import app
+from autograder.cli.commands import stored
 from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult
 from autograder.reports.item_statistics import item_statistics
 from autograder.reports.report import render_report

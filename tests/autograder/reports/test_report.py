@@ -55,11 +55,37 @@ def test_the_same_remark_about_many_stands_once():
 
 def test_mistakes_are_grouped_by_what_students_were_told():
     page = render_report(standings_of(make_class()), HOMEWORK)
-    section = page[page.index('id="mistakes"') : page.index('id="submissions"')]
+    section = page[page.index('id="mistakes"') : page.index("</main>")]
     words = words_of(section)
     assert re.search(r"2 Multiply by two\. double-values ben cho", words)
     assert re.search(r"1 no tensor double-shape, double-values hal", words)
     assert words.index("Multiply by two.") < words.index("no tensor")
+
+
+def test_what_one_student_alone_was_told_is_folded():
+    words = words_of(render_report(standings_of(make_class()), HOMEWORK))
+    folded = words[words.index("to one student alone") :]
+    assert "Multiply by two." not in folded
+    assert "no tensor double-shape" in folded
+
+
+def test_submissions_come_first_and_every_part_is_one_jump_away():
+    page = render_report(standings_of(make_class()), HOMEWORK)
+    jumps = re.findall(r'<a href="#([a-z]+)">', page[page.index('class="jump"') :])
+    assert jumps == ["submissions", "clusters", "marks", "flags", "checks", "mistakes"]
+    places = [page.index(f' id="{jump}"') for jump in jumps]
+    assert places == sorted(places)
+
+
+def test_who_missed_the_same_checks_stand_together():
+    both = (Status.FAIL, Status.ERROR)
+    made = [result("ada"), result("ben", *both), result("cho", *both)]
+    made += [result("dan", Status.FAIL), result("eve", Status.PARTIAL, Status.FAIL)]
+    page = render_report(standings_of(made), HOMEWORK)
+    words = words_of(page[page.index('id="clusters"') : page.index('id="marks"')])
+    assert re.search(r"3 ben cho eve double-shape, double-values", words), words
+    assert "ada" not in words
+    assert "dan" not in words
 
 
 def test_histogram_holds_every_submission_and_full_marks_by_themselves():
@@ -115,7 +141,9 @@ def test_a_run_without_sandbox_is_told_loudly():
 def test_each_row_leads_to_its_feedback(name):
     made = result(name)
     attributes = Outline(render_report(standings_of([made]), HOMEWORK)).attributes
-    addresses = {value for key, value in attributes if key == "href" and value != "data:,"}
+    addresses = {
+        value for key, value in attributes if key == "href" and not value.startswith(("#", "data:"))
+    }
     assert {unquote_to_bytes(a) for a in addresses} == {os.fsencode(str(feedback_path(made)))}
 
 

@@ -11,14 +11,14 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import stored
 from autograder.cli.app import app
+from autograder.cli.commands import stored
 from autograder.judging.results import Status
 from autograder.marks.lateness import Lateness
 from autograder.marks.standing import HandGrades, Standing, stand
 from autograder.marks.term import sum_up
 from autograder.reports.exports import Mark, canvas_feedback, feedback_in_words, moodle_feedback
-from autograder.reports.term import render_index, write_term
+from autograder.reports.term import render_index, write_indexes, write_term
 from tests.autograder.graded_class import HOMEWORK, make_class, result
 from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
 from tests.autograder.reports.test_feedback import words_of
@@ -152,3 +152,10 @@ def test_axe_finds_nothing_and_a_phone_shows_all(chromium, tmp_path, scheme):
 def test_a_name_is_shown_and_inert():
     page = render_index("<script>x", sum_up([of("hw01-a", 1)]))
     assert "<script>x" not in page
+
+
+def test_a_students_page_is_written_without_the_course(tmp_path):
+    write_indexes([of("hw01-a", 3), of("hw02-b", 1)], tmp_path, drop_lowest=0)
+    written = [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()]
+    assert written == ["feedback/ada/index.html"]
+    assert "Homework 2: B 1 of 6" in words_of((tmp_path / written[0]).read_text())

@@ -1,10 +1,13 @@
 """Who answers for what runs: the course's library for what it calls by name, and for no more."""
 
+import sys
 import threading
 
+import sacrebleu
 import torch
 
 from autograder.sandbox.worker import recorder
+from autograder.sandbox.worker.operators import families_of
 from course_lib.layers import attention, normalization
 from course_lib.testing import call_beside
 
@@ -60,3 +63,24 @@ def test_a_cell_runs_in_the_main_thread_alone(monkeypatch):
     assert recorder.seen() == []
     aside()
     assert [what for what, *_ in recorder.seen()] == ["torch.rms_norm"]
+
+
+def test_all_that_a_forbidden_module_or_class_consists_of_is_watched():
+    metrics, bleu = sys.modules["sacrebleu.metrics"], sys.modules["sacrebleu.metrics.bleu"]
+    helpers = sys.modules["sacrebleu.metrics.helpers"]
+    inside = set(recorder._functions(sacrebleu, "metrics", metrics))
+    assert {(helpers, "extract_all_word_ngrams"), (bleu, "extract_all_word_ngrams")} <= inside
+    assert (metrics.BLEU, "compute_bleu") in inside
+    assert (sacrebleu.BLEU, "__init__") in set(recorder._functions(None, "BLEU", sacrebleu.BLEU))
+    layer = torch.nn.TransformerEncoderLayer
+    used = {"forward", "_sa_block", "_ff_block"}  # and not who makes one and never calls it
+    assert set(recorder._functions(None, "", layer)) == {(layer, name) for name in used}
+
+
+def test_what_pytorch_computes_in_python_is_known_by_its_name():
+    asks = {"torch.nn.MultiheadAttention": "attention_23", "torch.nn.LayerNorm": "_normalize"}
+    for name, family in families_of(asks):
+        patterns = ((name, family.operators),)
+        assert recorder._forbidden_name(asks[name], patterns) == name
+        for honest in ("scaled_dot_product_attention", "flex_attention", "normalize", "softmax"):
+            assert recorder._forbidden_name(honest, patterns) == ""

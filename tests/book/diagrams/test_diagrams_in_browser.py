@@ -7,10 +7,11 @@ import pytest
 from tests.book.test_palette import luminance
 from tests.book.watched_page import depends_on_page, opened, scrolls_sideways
 
-PAGES = ("transformer", "bert", "recurrent-networks", "multi-head-attention", "kv-caching")
+PAGES = ("transformer", "recurrent-networks")  # and in ``make proof`` all that have some
+MORE_PAGES = ("bert", "multi-head-attention", "kv-caching")
 pytestmark = [
     pytest.mark.browser,
-    *(depends_on_page(page, "tests/book/diagrams") for page in PAGES),
+    *(depends_on_page(page, "tests/book/diagrams") for page in (*PAGES, *MORE_PAGES)),
 ]
 PHONE = {"width": 375, "height": 800}
 LABELS = """() => [...document.querySelectorAll(".course-diagram__drawing")].flatMap((svg) => {
@@ -31,7 +32,9 @@ COLOURS = """() => [...document.querySelectorAll("a.course-diagram__link:has(tex
 ])"""
 
 
-@pytest.fixture(params=PAGES)
+@pytest.fixture(
+    params=[*PAGES, *(pytest.param(page, marks=pytest.mark.proof) for page in MORE_PAGES)]
+)
 def page(chromium, served, request):
     address = f"{served}/book/{request.param}.html"
     options = {"viewport": PHONE, "reduced_motion": "reduce"}

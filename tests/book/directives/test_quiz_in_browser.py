@@ -5,9 +5,9 @@ from playwright.sync_api import Locator, Page
 
 from tests.book.watched_page import depends_on_page, opened
 
-pytestmark = [pytest.mark.browser, depends_on_page("self-attention")]
+pytestmark = [pytest.mark.browser, depends_on_page("tokenization")]
 
-CHAPTER = "book/self-attention.html"
+CHAPTER = "book/tokenization.html"  # a light one: each test opens it anew
 SINGLE = ".course-choices--quiz:has(input[type=radio])"
 
 
@@ -144,13 +144,15 @@ def test_the_verdict_is_read_out_once_and_then_the_reason(chapter, right, verdic
     assert reason.inner_text().split()[0] in heard
 
 
-def test_what_is_read_out_names_a_formula_once(chapter):
-    spoken = chapter.evaluate(
-        """() => [...document.querySelectorAll(".course-choices input")].map((input) => {
-            input.click();
-            return input.closest(".course-choices").querySelector("[role=status]").textContent;
-        })"""
-    )
+@depends_on_page("self-attention")
+def test_what_is_read_out_names_a_formula_once(chromium, served):
+    with opened(chromium, f"{served}/book/self-attention.html") as watched:
+        spoken = watched.page.evaluate(
+            """() => [...document.querySelectorAll(".course-choices input")].map((input) => {
+                input.click();
+                return input.closest(".course-choices").querySelector("[role=status]").textContent;
+            })"""
+        )
     assert spoken
     assert not [text for text in spoken if "\\" in text]  # no LaTeX source
 

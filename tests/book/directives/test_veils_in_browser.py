@@ -5,10 +5,10 @@ import pytest
 from tests.book.watched_page import depends_on_page, opened
 
 INTRO = "build/book/_build/html/book/intro.html"
-pytestmark = [pytest.mark.browser, depends_on_page("self-attention", INTRO)]
+pytestmark = [pytest.mark.browser, depends_on_page("what-attention-learns", INTRO)]
 
-CHAPTER = "book/self-attention.html"
-QUESTION = "predict-nearest-noun"
+CHAPTER = "book/what-attention-learns.html"  # a light one: each test opens it anew
+QUESTION = "predict-reverse-weights"
 VEIL = f'[data-course-after="{QUESTION}"]'
 BUTTON = f"{VEIL} > .course-veil__line button"
 INSIDE = f"{VEIL} .course-veil__content"
@@ -44,8 +44,11 @@ def chapter(chromium, served, site, request):
     assert watched.problems == []
 
 
-@pytest.mark.parametrize("chapter", ["server", "folder"], indirect=True)
-@pytest.mark.parametrize(("right", "mark"), [(True, "so it is"), (False, "otherwise")])
+@pytest.mark.parametrize(
+    ("chapter", "right", "mark"),
+    [("server", True, "so it is"), ("folder", False, "otherwise")],
+    indirect=["chapter"],
+)
 def test_a_prediction_lifts_the_veil_and_is_repeated_there(chapter, right, mark):
     assert not is_seen(chapter)
     answer = predict(chapter, right=right)
@@ -134,6 +137,8 @@ def test_answered_questions_are_counted_in_the_contents_and_on_the_map(chromium,
         questions = page.locator("[data-course-choices]").count()
         assert in_contents.text_content() == f" 1/{questions} questions answered"
         page.goto(f"{served}/book/intro.html")
-        on_map = page.locator(".course-map tr", has_text="Self-attention").locator(".course-count")
+        on_map = page.locator(".course-map tr", has_text="What attention learns").locator(
+            ".course-count"
+        )
         assert on_map.text_content() == f" 1/{questions} questions answered"
     assert watched.problems == []

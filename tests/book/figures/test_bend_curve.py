@@ -49,7 +49,7 @@ def figure(chromium, served):
 
 
 def error_of(figure) -> float:
-    return float(re.search(r"error ([\d.]+),", summary(figure).inner_text())[1])
+    return float(re.search(r"error (\d+\.\d+)", summary(figure).inner_text())[1])
 
 
 def summary(figure):
@@ -69,10 +69,19 @@ def test_best_slopes_leave_the_smallest_error(figure):
 
 
 @pytest.mark.browser
-def test_sliders_obey_the_keyboard_and_the_change_is_read_out(figure):
-    before, said = error_of(figure), summary(figure).inner_text()
-    slider = figure.get_by_label("slope").first
-    slider.focus()
-    slider.press("End")
+def test_a_bend_that_is_moved_leaves_the_other_corners_where_they_were(figure):
+    def heights():
+        words = [handle.get_attribute("aria-valuetext") for handle in handles.all()]
+        return [float(text.split()[2].replace("\N{MINUS SIGN}", "-")) for text in words]
+
+    handles = figure.locator(".course-handle")
+    before, said = heights(), summary(figure).inner_text()
+    handles.nth(2).focus()
+    handles.nth(2).press("Shift+ArrowUp")
+    assert heights() == pytest.approx([*before[:2], before[2] + 0.25, *before[3:]], abs=0.006)
     expect(summary(figure)).not_to_have_text(said)
-    assert error_of(figure) > before
+    unit = figure.locator(".bend-table tbody tr").nth(1).locator("td").nth(2)
+    change = -0.25 / 1.5 - 0.25 / 1.5  # up over 1.5 and down over 1.5, with a level line before
+    assert float(unit.inner_text().replace("\N{MINUS SIGN}", "-")) == pytest.approx(
+        change, abs=0.01
+    )

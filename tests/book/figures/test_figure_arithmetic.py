@@ -142,6 +142,23 @@ def test_bleu_in_the_page_is_that_of_the_library(candidate: str, references: lis
     assert theirs["bleu"] == pytest.approx(ours.score)
 
 
+# ---- word-neighbours ----
+
+
+def test_words_lie_on_the_map_where_their_principal_components_are() -> None:
+    torch.manual_seed(0)
+    vectors = torch.randn(40, 6, dtype=torch.float64) * torch.tensor([5.0, 3.0, 1.0, 1.0, 1.0, 1.0])
+    unit = vectors / vectors.norm(dim=1, keepdim=True)
+    centred = unit - unit.mean(0)
+    expected = centred @ torch.linalg.svd(centred).Vh[:2].T
+    places = run_script(
+        "word-neighbours/map.js", "courseWordMap.principalPlaces(data)", vectors.tolist()
+    )
+    for got, axis in zip(torch.tensor(places, dtype=torch.float64).T, expected.T, strict=True):
+        sign = torch.sign(got @ axis)
+        assert torch.allclose(sign * got, axis, atol=1e-5)
+
+
 # ---- what is wrong with the data is said when the book is built ----
 
 AN_ALIGNMENT = {

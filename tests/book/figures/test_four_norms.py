@@ -46,8 +46,8 @@ def test_the_script_computes_what_course_lib_computes(chromium, served):
         ):
             slider.fill(str(entry))
         ones, zeros = torch.ones_like(x), torch.zeros_like(x)
-        for scale in (1.0, 0.1):
-            figure.locator("select").select_option(str(scale).removesuffix(".0"))
+        for scale, name in ((1.0, "as they are"), (0.1, "divided by 10")):
+            figure.get_by_label(name).check()
             deviation = scale * (x - x.mean())
             expected = [
                 layer_norm(scale * x, ones, zeros, eps=0.01),
@@ -59,4 +59,6 @@ def test_the_script_computes_what_course_lib_computes(chromium, served):
                 shown = row.locator(".norms-number").all_inner_texts()
                 got = [float(text.replace("\N{MINUS SIGN}", "-")) for text in shown]
                 assert got == pytest.approx(numbers.tolist(), abs=0.0051)
+            share = round(100 * (expected[3].norm() / expected[0].norm()).item())
+            assert f"{share}% of its size" in figure.locator(".norms-row").last.inner_text()
     assert watched.problems == []

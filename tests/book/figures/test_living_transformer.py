@@ -90,9 +90,10 @@ def written(figure, whose="French"):
 
 
 @pytest.mark.browser
-def test_every_number_is_that_of_pytorch_on_a_hundred_drawn_sentences(figure):
+@pytest.mark.parametrize("sentences", [10, pytest.param(100, marks=pytest.mark.proof)])
+def test_every_number_is_that_of_pytorch_on_drawn_sentences(figure, sentences):
     model, words = rebuilt(figure.page)
-    for src in drawn_sources(words, 100):
+    for src in drawn_sources(words, sentences):
         found = run_in_page(figure.page, src)
         expected = computed(model, src, found["read"])
         silent = {name for name in expected if name.split(".")[-1] == "dropout"}

@@ -87,8 +87,10 @@ def test_regions_are_as_bright_as_their_weights_for_each_word(figure, data):
         figure.locator(".reader-words button").nth(place).click()
         weights = whole["weights"][place]
         darkness = figure.locator(".reader-light").evaluate(LIGHT)
-        expected = [0.6 * 255 * (1 - weight / max(weights)) for weight in weights]
+        expected = [0.35 * 255 * (1 - weight / max(weights)) for weight in weights]
         assert darkness == pytest.approx(expected, abs=0.51)
+        said = f"{whole['words'][place]} {int(max(weights) / 10 + 0.5)}%"
+        assert figure.locator(".reader-tag").inner_text() == said
     figure.get_by_label(data["models"][0]).check()  # one vector: every region alike
     assert set(figure.locator(".reader-light").evaluate(LIGHT)) == {0}
 

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from playwright.sync_api import expect
 
 from course_lib.layers.positional import SinusoidalPositions
 from tests.book.watched_page import depends_on_page, opened
@@ -74,3 +75,29 @@ def test_sliders_obey_the_keyboard_and_the_change_is_read_out(figure):
     slider.press("Home")
     slider.press("ArrowRight")
     figure.get_by_text("Position 1 and position 4").wait_for()
+
+
+@pytest.mark.browser
+def test_clocks_play_until_they_are_stopped(figure):
+    slider = figure.locator("input[type=range]").first
+    slider.fill("0")
+    button = figure.get_by_role("button")
+    button.click()
+    expect(button).to_have_text("Pause")
+    expect(slider).not_to_have_value("0")
+    button.click()
+    position = int(slider.input_value())
+    figure.get_by_text(f"Position {position} and position {position + 3}").wait_for()
+    hand = hands(figure, ".clocks-hand:not(.clocks-hand--ahead)")
+    expected = SinusoidalPositions(16).vectors(1, offset=position, dtype=torch.float64)[0]
+    assert torch.allclose(hand, expected, atol=1e-3)
+
+
+@pytest.mark.browser
+def test_nothing_plays_for_those_who_asked_for_less_motion(chromium, served):
+    address = f"{served}/book/positional-encoding.html"
+    with opened(chromium, address, reduced_motion="reduce") as watched:
+        figure = watched.page.locator("[data-course-figure=position-clocks]").first
+        figure.get_by_role("button", name="One token on").click()
+        figure.get_by_text("Position 13 and position 16").wait_for()
+    assert watched.problems == []

@@ -74,6 +74,9 @@ def test_gru_gates_reads_the_chosen_words(show):
         assert [float(text.rstrip("%")) for text in percents] == pytest.approx(
             [100 * probability for probability in plural], abs=0.6
         )
+        rings = shown.figure.locator(".gru-table tbody tr").last.locator(".gru-halo:visible")
+        assert rings.count() > 0  # the exchange is still seen at the last word
+        shown.figure.get_by_text("The numbers").click()
         words.nth(0).click()
         shown.press("ArrowDown")
         assert words.nth(1).get_attribute("aria-pressed") == "true"
@@ -105,7 +108,7 @@ def test_bottleneck_marks_what_is_not_the_source_backwards(show):
 
 def test_beam_search_finds_what_the_library_finds(show):
     with show("beam-search", "decoding") as shown:
-        width, alpha, step = shown.figure.locator("input[type=range]").all()
+        width, step, alpha = shown.figure.locator("input[type=range]").all()
         width.focus()
         shown.press("End")
         alpha.fill("0.5")
@@ -117,9 +120,13 @@ def test_beam_search_finds_what_the_library_finds(show):
         assert name.replace(" ", "") == written.replace(" ", "")
         shown_total = best.locator("td").first.text_content().replace("\N{MINUS SIGN}", "-")
         assert float(shown_total) == pytest.approx(total, abs=0.006)
+        nodes = shown.figure.locator(".beam-node")
+        path = shown.figure.locator(".beam-node.is-best text:first-of-type").all_text_contents()
+        assert "".join(path[:-1]) == written.replace(" ", "")  # the last one says: end
         step.focus()
         shown.press("Home")
         shown.figure.get_by_text("The search goes on.").wait_for()
+        assert nodes.count() == 2 * shown.data["widest"]  # the candidates of the first step
 
 
 def test_bleu_calculator_scores_the_readers_own_text(show):
@@ -163,6 +170,11 @@ def test_word_neighbours_are_those_of_the_library(show):
         assert [float(text) for text in cosines] == pytest.approx(
             [cosine for _, cosine in expected], abs=0.006
         )
+        shown.figure.locator(".near-name").first.click()  # on to the nearest
+        assert select.locator("option:checked").inner_text() == expected[0][0]
+        mark = shown.figure.locator(".near-mark").nth(3)
+        mark.dispatch_event("click")
+        assert select.locator("option:checked").inner_text() == word
         shown.figure.get_by_label(kind, exact=True).focus()
         shown.press("ArrowLeft")  # to the one-hot vectors
         assert set(shown.figure.locator(".near-number").all_text_contents()) == {"0.00"}

@@ -75,13 +75,14 @@ def figure(chromium, served):
 
 
 def set_sliders(figure, *values):
+    figure.get_by_text("Padding, width, heads").click()
     for slider, value in zip(figure.locator("input[type=range]").all(), values, strict=True):
         slider.fill(str(value))
 
 
 @pytest.mark.browser
 def test_shapes_and_parameters_are_those_of_the_model(figure):
-    set_sliders(figure, 7, 2, 5, 1, 3)  # 7 source tokens, 2 of them padding; width 64, 8 heads
+    set_sliders(figure, 7, 5, 2, 1, 3)  # 7 source tokens, 2 of them padding; width 64, 8 heads
     config = TransformerConfig(
         src_vocab_size=9, tgt_vocab_size=500, d_model=64, num_heads=8, d_ff=256,
         num_encoder_layers=1, num_decoder_layers=1, dropout=0.0,
@@ -95,6 +96,8 @@ def test_shapes_and_parameters_are_those_of_the_model(figure):
         return figure.locator(f"[data-fact={name}]").inner_text()
 
     assert fact("logits", "shape") == str(tuple(logits.shape))
+    for stage, tokens in (("memory", 7), ("cross_attention", 5)):
+        assert figure.locator(f"[data-stage={stage}] .flow-tokens span").count() == tokens
     for stage, layer in (
         ("encoder_self_attention", "encoder.layers.0.self_attention"),
         ("decoder_self_attention", "decoder.layers.0.self_attention"),
@@ -115,7 +118,7 @@ def test_shapes_and_parameters_are_those_of_the_model(figure):
 
 @pytest.mark.browser
 def test_masks_hide_padding_and_the_future(figure):
-    set_sliders(figure, 6, 2, 4, 1, 0)
+    set_sliders(figure, 6, 4, 2, 1, 0)
     for stage, says in (
         ("encoder_self_attention", "24 of 36 may be seen"),
         ("decoder_self_attention", "10 of 16 may be seen"),

@@ -7,17 +7,21 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.book.contents import book_pages, in_book
+
 ROOT = Path(__file__).parents[3]
 # python -m tests.book.run_notebooks runs them all
 AS_IT_IS = pytest.mark.depends_on(
     "build/book/_build/html/_sources/book/bleu.ipynb", "benchmarks/runs", "course_lib"
 )
 QUICK = (
-    pytest.param("bleu", marks=AS_IT_IS),
-    pytest.param("cost-of-attention", marks=pytest.mark.proof),
+    pytest.param("bleu", marks=[AS_IT_IS, in_book("bleu")]),
+    pytest.param("cost-of-attention", marks=[pytest.mark.proof, in_book("cost-of-attention")]),
 )
 CHAPTERS = sorted(
-    path.stem for path in (ROOT / "book").glob("*.md") if "kernelspec:" in path.read_text()
+    name
+    for name in book_pages()
+    if "kernelspec:" in (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
 )
 
 
@@ -81,6 +85,7 @@ def test_a_notebook_runs_from_top_to_bottom(site, chapter):
     assert not [output for output in outputs if output.output_type == "error"]
 
 
+@in_book("bleu")
 def test_values_of_the_text_are_those_of_the_book(site):
     notebook = nbformat.read(site / "_sources" / "book" / "bleu.ipynb", as_version=4)
     page = (site / "book" / "bleu.html").read_text()

@@ -13,13 +13,18 @@ import nbformat
 import pytest
 from jupyter_cache import get_cache
 
+from tests.book.contents import in_book
+
 ROOT = Path(__file__).parents[3]
 IN_ITS_CACHE = pytest.mark.depends_on(  # not on the cache's database, which notes each reading
     "build/book/_build/chapter-outputs/book/bleu/*/executed", "benchmarks/runs", "course_lib"
 )
 STABLE = (
-    pytest.param("bleu", marks=IN_ITS_CACHE),
-    *(pytest.param(name, marks=pytest.mark.proof) for name in ("masking", "self-attention")),
+    pytest.param("bleu", marks=[IN_ITS_CACHE, in_book("bleu")]),
+    *(
+        pytest.param(name, marks=[pytest.mark.proof, in_book(name)])
+        for name in ("masking", "self-attention")
+    ),
 )
 NBVAL = ("-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider", "--nbval-current-env")
 

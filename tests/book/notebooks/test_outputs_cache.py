@@ -161,6 +161,7 @@ def test_a_chapter_that_fails_is_named(book, code, reason):
 
 
 @in_a_tiny_book
+@pytest.mark.proof
 def test_an_interrupted_build_leaves_no_kernel(book):
     (book / "index.md").write_text(PAGE.replace("import sys", WAITING))
     building = start(book)

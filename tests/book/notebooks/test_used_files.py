@@ -1,5 +1,8 @@
 """What a chapter's code uses: imports of every form, near and far, and files that it names."""
 
+from pathlib import Path
+
+import jupytext
 import pytest
 from course_book.notebooks.used_files import UsedFiles
 from course_book.site.book_digests import digest_of_files
@@ -86,3 +89,28 @@ def test_a_digest_knows_names_and_contents(tmp_path):
     digests.append(digest_of_files([first, second], tmp_path))
     assert len(set(digests)) == 5
     assert digest_of_files([second, first], tmp_path) == digests[-1]
+
+
+def chapters_that_use(file: str) -> list[str]:
+    root = Path(__file__).parents[3]
+    used = UsedFiles(root)
+    pages = [path for path in (root / "book").glob("*.md") if "kernelspec:" in path.read_text()]
+    cells = {p.stem: jupytext.read(p, fmt="md:myst").cells for p in pages}
+    return [
+        name
+        for name, of_page in cells.items()
+        if root / file in used.of([c.source for c in of_page if c.cell_type == "code"])
+    ]
+
+
+@pytest.mark.parametrize(
+    "file", ["course_lib/course_map.py", "book/glossary.md", "_toc.yml", "scripts/contents.py"]
+)
+def test_what_lists_chapters_and_words_runs_none_of_them_again(file):
+    assert chapters_that_use(file) == []
+
+
+def test_a_layer_runs_those_chapters_again_that_use_it():
+    chapters = chapters_that_use("course_lib/layers/kv_cache.py")
+    assert "kv-caching" in chapters
+    assert "bleu" not in chapters

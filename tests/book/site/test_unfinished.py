@@ -43,6 +43,7 @@ def is_whole(book):
     return found == sorted(f"book/{name}" for name in PAGES) and (site / "index.html").is_file()
 
 
+@pytest.mark.proof
 def test_after_a_killed_build_the_next_is_whole(book):
     (book / "kill").touch()
     assert run_jupyter_book(book).returncode == -9

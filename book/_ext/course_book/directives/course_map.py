@@ -31,7 +31,9 @@ def map_lines(rooms: Sequence[MapRow], chapters: Sequence[str]) -> list[str]:
         its_rooms = [room for room in rooms if room.chapter == chapter]
         title = f"{{doc}}`/book/{chapter}`" if chapter in chapters else chapter.replace("-", " ")
         modules = ", ".join(
-            f"{{py:mod}}`{room.module} <course_lib.{room.module}>`" for room in its_rooms
+            f"{{py:mod}}`{room.module} <course_lib.{room.module}>`"
+            for room in its_rooms
+            if room.module
         )
         homeworks = dict.fromkeys(room.homework for room in its_rooms if room.homework)
         lines.append(f"| {title} | {modules} | {', '.join(f'`{name}`' for name in homeworks)} |")

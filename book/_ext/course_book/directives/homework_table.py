@@ -12,7 +12,12 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 _TITLE = re.compile(r"^# # Homework \d+: (.+)$", flags=re.MULTILINE)
-_TIME = re.compile(r"^# \*\*Time:\*\* about (.+? hours?)\b", flags=re.MULTILINE)
+_TIME = re.compile(r"^# \*\*Time:\*\* about (.+? (?:hours?|minutes?))\b", flags=re.MULTILINE)
+_EXPECTED = (
+    "its title, '# # Homework 3: Masks', in its first cell",
+    "'# **Time:** about two hours', or minutes, in its introduction",
+    "points, such as points=2, on the first line of each test",
+)
 _CELL = re.compile(r"^# %% .*?\b(test|written)=\"[^\"]+\" points=([\d.]+)", flags=re.MULTILINE)
 
 
@@ -27,11 +32,14 @@ def homework_row(homework: str, source: str) -> str:
         A row of a Markdown table.
 
     Raises:
-        ValueError: It does not say its title or its time, or asks for nothing.
+        ValueError: It does not say its title or its time, or asks for nothing; the message says
+            what is expected.
     """
     title, time, cells = _TITLE.search(source), _TIME.search(source), _CELL.findall(source)
     if not (title and time and cells):
-        raise ValueError(f"{homework} must begin with its title, and say its time and its points")
+        said = (title, time, cells)
+        missing = [what for what, found in zip(_EXPECTED, said, strict=True) if not found]
+        raise ValueError(f"{homework} must say {'; and '.join(missing)}")
     points = {kind: sum(float(p) for k, p in cells if k == kind) for kind in ("test", "written")}
     checks = sum(kind == "test" for kind, _ in cells)
     return (

@@ -1,7 +1,8 @@
 """The directive ``schedule``: which chapters and which homework in which week, and how long.
 
-One line a week, ``chapter chapter | homework``. What a plan leaves out is listed under it. A plan
-that knows no such chapter, or asks for homework before its chapters are read, stops the build.
+One line a week, ``chapter chapter | homework``. What of the book a plan leaves out is listed under
+it. A plan that knows no such chapter, or asks for homework before its chapters are read, stops the
+build.
 """
 
 from __future__ import annotations
@@ -46,6 +47,23 @@ def read_plan(lines: Sequence[str]) -> list[Week]:
     return [Week(tuple(read.split()), tuple(homework.split())) for read, _, homework in halves]
 
 
+def rows_in_book(
+    rooms: Sequence[MapRow], weeks: Sequence[Week], pages: Collection[str]
+) -> list[MapRow]:
+    """Leave out of the map what neither the book nor a plan has.
+
+    Args:
+        rooms: The map, as in ``course_lib.course_map.COURSE_MAP``.
+        weeks: The plan.
+        pages: Chapters that the book has.
+
+    Returns:
+        The rows of the others: no homework waits for a chapter that is left out of the book.
+    """
+    planned = {chapter for week in weeks for chapter in week.chapters}
+    return [room for room in rooms if room.chapter in planned or room.chapter in pages]
+
+
 def check_plan(weeks: Sequence[Week], rooms: Sequence[MapRow], pages: Collection[str] = ()) -> None:
     """Refuse a plan that can't be followed.
 
@@ -72,7 +90,9 @@ def check_plan(weeks: Sequence[Week], rooms: Sequence[MapRow], pages: Collection
             read.add(chapter)
         for homework in week.homework:
             if homework not in chapters_of or homework in given:
-                raise ValueError(f"week {number}: {homework!r} is unknown, or comes twice")
+                raise ValueError(
+                    f"week {number}: {homework!r} is unknown to COURSE_MAP, or comes twice"
+                )
             if missing := chapters_of[homework] - read:
                 raise ValueError(f"week {number}: {homework} needs {sorted(missing)} first")
             given.add(homework)
@@ -139,12 +159,13 @@ class ScheduleDirective(SphinxDirective):
             self.env.note_dependency(str(book / f"{name}.md"))
             minutes[name] = reading((book / f"{name}.md").read_text("utf-8")).minutes
         weeks = read_plan(list(self.content))
+        rooms = rows_in_book(COURSE_MAP, weeks, titles)
         try:
-            check_plan(weeks, COURSE_MAP, titles)
+            check_plan(weeks, rooms, titles)
         except ValueError as problem:
             raise self.error(str(problem)) from problem
         container = nodes.container(classes=["course-schedule"])
-        lines = plan_lines(weeks, COURSE_MAP, titles, minutes)
+        lines = plan_lines(weeks, rooms, titles, minutes)
         self.state.nested_parse(StringList(lines, source=self.env.docname), 0, container)
         return [container]
 

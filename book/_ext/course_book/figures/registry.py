@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from course_book.figures.alignment_explorer.data import AlignmentExplorer
 from course_book.figures.attention_cost.data import AttentionCost
+from course_book.figures.attention_plane.data import AttentionPlane
 from course_book.figures.beam_search.data import BeamSearch
 from course_book.figures.beam_translator.data import BeamTranslator
 from course_book.figures.bend_curve.data import BendCurve
@@ -21,6 +22,7 @@ from course_book.figures.living_transformer.data import LivingTransformer
 from course_book.figures.mask_builder.data import MaskBuilder
 from course_book.figures.mlm_guesser.data import MLMGuesser
 from course_book.figures.multi_head.data import MultiHead
+from course_book.figures.norm_sphere.data import NormSphere
 from course_book.figures.picture_reader.data import PictureReader
 from course_book.figures.position_clocks.data import PositionClocks
 from course_book.figures.prefix_slider.data import PrefixSlider
@@ -37,6 +39,8 @@ TRANSFORMER_ENGINE = tuple(
     f"engine/{part}.js" for part in ("matrices", "attention", "weights", "transformer", "greedy")
 )
 """What runs a Transformer in the page, in the order in which it is loaded."""
+
+_DRAGGING = ("dragging/handle.js", "dragging/plane.js")
 
 _WORKBENCH = tuple(
     f"living-transformer/{part}.js"
@@ -72,14 +76,18 @@ class Figure:
 FIGURES: dict[str, Figure] = {
     "alignment-explorer": Figure(model=AlignmentExplorer),
     "attention-cost": Figure(model=AttentionCost),
-    "beam-search": Figure(model=BeamSearch, parts=("search.js", "tree.js")),
+    "attention-plane": Figure(model=AttentionPlane, shared=_DRAGGING),
+    "beam-search": Figure(model=BeamSearch, parts=("search.js", "tree.js", "drawing.js")),
     "beam-translator": Figure(
         model=BeamTranslator,
-        shared=("engine/loading.js", "beam-search/search.js", "beam-search/tree.js"),
+        shared=(
+            *("engine/loading.js", "beam-search/search.js", "beam-search/tree.js"),
+            "beam-search/drawing.js",
+        ),
         styles=("beam-search", "living-transformer"),
         deferred=(*TRANSFORMER_ENGINE, "engine/followers.js", "living-transformer/words.js"),
     ),
-    "bend-curve": Figure(model=BendCurve),
+    "bend-curve": Figure(model=BendCurve, shared=("dragging/handle.js",)),
     "bleu-calculator": Figure(model=BLEUCalculator, parts=("bleu.js",)),
     "bottleneck": Figure(model=Bottleneck),
     "bpe-merges": Figure(model=BPEMerges),
@@ -93,7 +101,7 @@ FIGURES: dict[str, Figure] = {
     ),
     "gru-gates": Figure(model=GRUGates, parts=("cell.js",)),
     "kv-cache": Figure(model=KVCacheSteps),
-    "label-smoothing": Figure(model=LabelSmoothing),
+    "label-smoothing": Figure(model=LabelSmoothing, shared=("dragging/handle.js",)),
     "living-transformer": Figure(
         model=LivingTransformer,
         parts=("own-model.js",),
@@ -103,6 +111,7 @@ FIGURES: dict[str, Figure] = {
     "mask-builder": Figure(model=MaskBuilder, parts=("leak.js",)),
     "mlm-guesser": Figure(model=MLMGuesser),
     "multi-head": Figure(model=MultiHead),
+    "norm-sphere": Figure(model=NormSphere, parts=("view.js",), shared=("dragging/handle.js",)),
     "picture-reader": Figure(model=PictureReader),
     "position-clocks": Figure(model=PositionClocks),
     "prefix-slider": Figure(model=PrefixSlider),
@@ -118,5 +127,5 @@ FIGURES: dict[str, Figure] = {
     ),
     "transformer-flow": Figure(model=TransformerFlow),
     "warm-up-schedule": Figure(model=WarmUpSchedule),
-    "word-neighbours": Figure(model=WordNeighbours),
+    "word-neighbours": Figure(model=WordNeighbours, parts=("map.js",)),
 }

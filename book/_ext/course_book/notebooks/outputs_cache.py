@@ -2,7 +2,8 @@
 
 jupyter-cache keys outputs on a chapter's code cells and its kernel alone, and Sphinx reads a page
 again only when its own source changes. So each chapter's outputs lie in a folder that is named by
-all else that they depend on, and a chapter whose folder is another than last time is read again.
+all else that they depend on, and a chapter whose folder is another than last time is read again. A
+preview shares these folders with the book, and leaves what it doesn't show as it is.
 """
 
 import importlib.metadata
@@ -16,6 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from course_book.notebooks import kernels
+from course_book.notebooks.preview import execution_mode, is_asked_for, previewed
 from course_book.notebooks.used_files import UsedFiles
 from course_book.site.book_digests import digest_of_files
 
@@ -54,7 +56,8 @@ def _name_folders(
         for page, cells in _chapters(env)
     }
     env.course_output_folders = now  # type: ignore[attr-defined]  # kept with the environment
-    return [page for page, folder in now.items() if before.get(page) != folder]
+    changed_outputs = (page for page, folder in now.items() if before.get(page) != folder)
+    return [page for page in changed_outputs if is_asked_for(app, page)]
 
 
 def _chapters(env: BuildEnvironment) -> Iterator[tuple[str, list[str]]]:
@@ -71,13 +74,16 @@ def _chapters(env: BuildEnvironment) -> Iterator[tuple[str, list[str]]]:
 def _use_folder(app: Sphinx, page: str, source: list[str]) -> None:
     if folder := output_folders(app.env).get(page):
         config = app.env.mystnb_config  # type: ignore[attr-defined]  # myst-nb's
-        app.env.mystnb_config = config.copy(execution_cache_path=folder)  # type: ignore[attr-defined]
+        config = config.copy(execution_cache_path=folder, execution_mode=execution_mode(app, page))
+        app.env.mystnb_config = config  # type: ignore[attr-defined]
 
 
 def _drop_stale(app: Sphinx, error: Exception | None) -> None:
     kept = {Path(folder) for folder in output_folders(app.env).values()}
+    if error is not None or previewed(app):
+        return
     for database in list(_caches(app).rglob("global.db")):
-        if error is None and database.parent not in kept:
+        if database.parent not in kept:
             shutil.rmtree(database.parent)
 
 

@@ -25,6 +25,7 @@ from sphinx.util import logging as sphinx_logging
 from sphinx.util.display import status_iterator
 
 from course_book.notebooks.outputs_cache import output_folders
+from course_book.notebooks.preview import is_asked_for, leave_unrun
 
 MOST = 8
 """Chapters that run at once at most: each takes some hundred megabytes."""
@@ -58,8 +59,12 @@ def _clients(env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, Not
 
 
 def _run_chapters(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    if app.config.nb_execution_mode == "cache" and (clients := dict(_clients(env, pages))):
-        _run(clients, app.verbosity)
+    if app.config.nb_execution_mode != "cache":
+        return
+    clients = dict(_clients(env, pages))
+    leave_unrun(app, {page for page in clients if not is_asked_for(app, page)})
+    if asked_for := {page: client for page, client in clients.items() if is_asked_for(app, page)}:
+        _run(asked_for, app.verbosity)
 
 
 def _run(clients: Mapping[str, NotebookClientBase], verbosity: int) -> None:

@@ -55,6 +55,19 @@ def _fix_search(
     )
 
 
+def _defer_scripts(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document
+) -> None:
+    """Let a page be seen before its scripts run; they still run in their order.
+
+    Only the options come first, which a script within the page changes.
+    """
+    for script in context["script_files"]:
+        name = script.filename or ""
+        if name and not name.endswith("documentation_options.js"):
+            script.attributes["defer"] = "defer"
+
+
 def _drop_unused(app: Sphinx, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
@@ -76,4 +89,5 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("comments_config", {}, "", types=[dict])
     app.connect("builder-inited", _add_assets)
     app.connect("html-page-context", _fix_search)
+    app.connect("html-page-context", _defer_scripts, priority=900)
     app.connect("build-finished", _drop_unused)

@@ -1,14 +1,14 @@
-/* The figure "beam-search": a search whose every step can be looked at again.
+/* The figure "beam-search": the search as a tree that grows to the right, a word a step.
  *
- * model: { sentences: [{ name, source, truth, next }], widest, end, max_steps, note }; next maps words,
- * joined by blanks, to what may follow them.
+ * model: { sentences: [{ name, source, truth, next }], widest, end, max_steps, note }.
  */
 (function () {
   "use strict";
 
   const { make } = window.courseElements;
   const { Slider, Summary, makeSelect } = window.courseControls;
-  const { search, BeamTree } = window.courseBeamSearch;
+  const { search } = window.courseBeamSearch;
+  const { BeamDrawing } = window.courseBeamTree;
 
   class BeamSearch {
     constructor(model, el) {
@@ -19,16 +19,16 @@
       this.width = new Slider("Beam width", () => this.run(), { min: 1, max: model.widest, value: Math.min(3, model.widest) });
       this.alpha = new Slider("Length penalty \u03b1", () => this.run(), { max: 1.5, step: 0.1, value: 1 });
       this.shown = new Slider("Step", () => this.draw(), { min: 1, max: 1, value: 1 });
-      this.tree = new BeamTree(model.end);
+      this.drawing = new BeamDrawing(model.end);
       this.summary = new Summary();
       el.className = "beam";
       el.append(
         make("div", { class: "beam-source" }, label, select),
         make("div", { class: "beam-controls" },
-          this.width.element, this.alpha.element, this.shown.element),
-        this.tree.scroller,
+          this.width.element, this.shown.element, this.alpha.element),
+        this.drawing.scroller,
         this.summary.element,
-        this.tree.results,
+        this.drawing.results,
       );
       this.run();
     }
@@ -49,20 +49,20 @@
 
     draw() {
       const step = this.shown.get();
+      const isOver = step === this.found.steps.length;
       this.shown.show(`${step} of ${this.found.steps.length}`);
-      this.tree.show(this.found, step, this.sentence.truth);
-      this.tree.scroller.scrollLeft = 0;
-      this.tell(step);
+      this.drawing.show(this.found, step, { isOver, truth: this.sentence.truth });
+      this.drawing.scroller.scrollLeft = 0;
+      this.tell(step, isOver);
     }
 
-    tell(step) {
+    tell(step, isOver) {
       const finished = this.found.results.filter(({ length }) => length <= step).length;
-      const done = step === this.found.steps.length;
-      const right = this.tree.text(this.found.results[0]) === this.sentence.truth;
-      this.summary.say(done
+      const right = this.drawing.text(this.found.results[0]) === this.sentence.truth;
+      this.summary.say(isOver
         ? `The search returns the first line below, which is ${right ? "right" : "wrong"}` +
           `${right ? "." : `: right would be \u201c${this.sentence.truth}\u201d`}`
-        : `${finished} finished so far. The search goes on.`);
+        : `${finished} finished so far. The search goes on. What is dashed is dropped here.`);
     }
   }
 

@@ -7,7 +7,8 @@
 
   const { make } = window.courseElements;
   const { Slider, Summary, makeButton, makeSelect } = window.courseControls;
-  const { grow, BeamTree } = window.courseBeamSearch;
+  const { grow } = window.courseBeamSearch;
+  const { BeamDrawing } = window.courseBeamTree;
   const [WIDEST, LONGEST] = [8, 20];
   const [START, END] = ["<start>", "<end>"];
 
@@ -21,10 +22,10 @@
       this.width = new Slider("Beam width", () => this.search(), { min: 1, max: WIDEST, value: 3 });
       this.alpha = new Slider("Length penalty \u03b1", () => this.search(), { max: 1.5, step: 0.1, value: 1 });
       this.shown = new Slider("Step", () => this.draw(this.shown.get()), { min: 1, max: 1, value: 1 });
-      this.tree = new BeamTree(END);
+      this.drawing = new BeamDrawing(END);
       this.summary = new Summary();
       this.go = makeButton(`Search (loads ${Math.round(this.file.bytes / 1000)} kB once)`, () => this.read(), "course-pill living-go");
-      this.stage = make("div", {}, this.tree.scroller, this.summary.element, this.tree.results);
+      this.stage = make("div", {}, this.drawing.scroller, this.summary.element, this.drawing.results);
       this.stage.hidden = true;
       el.className = "beam beam-any living";
       el.append(this.makeForm(),
@@ -89,6 +90,7 @@
       const turn = (this.turn = Symbol("search"));
       const options = { width: this.width.get(), alpha: this.alpha.get(), end: END, maxSteps: LONGEST };
       const { next } = this;
+      this.isOver = false;
       this.stage.setAttribute("aria-busy", "true");
       for (const found of grow((words) => next(words).slice(0, 2 * WIDEST), options)) {
         this.found = found;
@@ -98,21 +100,24 @@
         await nextFrame();
         if (turn !== this.turn) return;
       }
+      this.isOver = true;
+      this.draw(this.found.steps.length);
       this.stage.setAttribute("aria-busy", "false");
-      this.tree.scroller.scrollLeft = 0;
+      this.drawing.scroller.scrollLeft = 0;
       this.showSliders();
       this.tell();
     }
 
     draw(step) {
       this.shown.show(`${step} of ${this.found.steps.length}`);
-      this.tree.show(this.found, step, this.truth);
-      this.tree.scroller.scrollLeft = this.tree.scroller.scrollWidth;
+      const isOver = this.isOver && step === this.found.steps.length;
+      this.drawing.show(this.found, step, { isOver, truth: this.truth });
+      this.drawing.scroller.scrollLeft = this.drawing.scroller.scrollWidth;
     }
 
     tell() {
       const { steps, results } = this.found;
-      const written = this.tree.text(results[0]);
+      const written = this.drawing.text(results[0]);
       const right = this.truth === null ? "" : written === this.truth ? " It is right." : ` Right would be \u201c${this.truth}\u201d`;
       const asked = 1 + steps.flat().filter(({ fate }) => fate === "kept").length;
       this.summary.say(`The best of ${results.length} finished sentences: \u201c${written}\u201d${right} The decoder was asked what follows ${asked} beginnings.`);

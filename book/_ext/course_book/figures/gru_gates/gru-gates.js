@@ -1,4 +1,5 @@
-/* The figure "gru-gates": a GRU reads a sentence downwards; wires are as thick as its gates.
+/* The figure "gru-gates": a GRU reads a sentence downwards; wires are as thick as its gates. Circles
+ * that a noun, exchanged, has turned over are marked.
  *
  * model: { words, swaps, embedding, input_weight, input_bias, hidden_weight, hidden_bias,
  * output_weight, output_bias, note }. A word is chosen by pressing it or by arrow keys; a noun is
@@ -12,27 +13,31 @@
   const { read } = window.courseGRU;
   const HEIGHT = 56; // of a row, in units of the drawing
   const CENTRE = 32;
+  const SEAM = 2; // by which a wire reaches into the next row, so that no gap shows
+  const HELD = 0.5; // from this gate on, a unit keeps more than it replaces
   const thickness = (gate) => 0.6 + 9.4 * gate;
 
   /** One unit at one word: a circle, the wire that kept, the wire that brought something new. */
   class Cell {
     constructor() {
-      this.kept = makeSvg("line", { class: "gru-kept", x1: CENTRE, x2: CENTRE, y1: 0, y2: HEIGHT / 2 });
+      this.kept = makeSvg("line", { class: "gru-kept", x1: CENTRE, x2: CENTRE, y1: -SEAM, y2: HEIGHT / 2 });
       this.below = makeSvg("line", {
-        class: "gru-kept", x1: CENTRE, x2: CENTRE, y1: HEIGHT / 2, y2: HEIGHT,
+        class: "gru-kept", x1: CENTRE, x2: CENTRE, y1: HEIGHT / 2, y2: HEIGHT + SEAM,
       });
       this.fresh = makeSvg("line", {
         class: "gru-fresh", x1: 2, x2: CENTRE, y1: HEIGHT / 2, y2: HEIGHT / 2,
       });
+      this.halo = makeSvg("circle", { class: "gru-halo", cx: CENTRE, cy: HEIGHT / 2, r: 18 });
       this.circle = makeSvg("circle", { cx: CENTRE, cy: HEIGHT / 2 });
       this.element = makeSvg("svg", {
         class: "gru-cell", viewBox: `0 0 ${2 * CENTRE} ${HEIGHT}`, "aria-hidden": "true",
         preserveAspectRatio: "xMidYMid slice",
       });
-      this.element.append(this.kept, this.below, this.fresh, this.circle);
+      this.element.append(this.halo, this.kept, this.below, this.fresh, this.circle);
     }
 
-    set(unit, next) {
+    set(unit, next, wasTurned) {
+      this.halo.style.display = wasTurned ? "" : "none";
       this.kept.style.strokeWidth = thickness(unit.update);
       this.fresh.style.strokeWidth = thickness(1 - unit.update);
       this.below.style.strokeWidth = next ? thickness(next.update) : 0;
@@ -46,17 +51,18 @@
       this.model = model;
       this.words = [...model.words];
       this.chosen = this.words.findIndex((word) => word in model.swaps);
+      this.before = null; // what was read before the last exchange
       this.rows = this.words.map((_, index) => this.makeRow(index));
       this.numbers = makeScroller("Numbers of the chosen word");
       this.numbers.classList.add("gru-numbers");
       this.summary = new Summary();
       el.className = "gru";
       el.append(
-        make("p", { class: "gru-how" },
-          "Press a word to see its numbers. Press \u21c4 to exchange a noun."),
+        make("p", { class: "course-legend" }, make("span", { class: "gru-key--kept" }, "kept from the word before"),
+          make("span", { class: "gru-key--fresh" }, "written anew")),
         this.makeTable(),
         this.summary.element,
-        this.numbers,
+        make("details", { class: "gru-details" }, make("summary", {}, "The numbers"), this.numbers),
       );
       this.update();
     }
@@ -65,16 +71,18 @@
       const row = {
         word: makeButton("", () => this.choose(index), "course-word gru-word"),
         cells: this.model.output_weight.map(() => new Cell()),
-        plural: make("td", { class: "gru-plural" }),
+        plural: make("span", { class: "gru-plural" }),
+        share: make("span", { class: "gru-share" }),
       };
       row.word.addEventListener("keydown", (event) => this.onKey(event, index));
       const heading = make("th", { scope: "row" }, row.word);
       if (this.words[index] in this.model.swaps) {
-        row.swap = makeButton("\u21c4", () => this.swap(index), "course-word gru-swap");
+        row.swap = makeButton("", () => this.swap(index), "course-word gru-swap");
         heading.append(row.swap);
       }
       row.element = make("tr", {}, heading,
-        ...row.cells.map(({ element }) => make("td", {}, element)), row.plural);
+        ...row.cells.map(({ element }) => make("td", {}, element)),
+        make("td", {}, make("span", { class: "gru-track" }, row.share, row.plural)));
       return row;
     }
 
@@ -84,7 +92,7 @@
       return make("table", { class: "gru-table" },
         make("caption", { class: "course-unseen" }, "The state of each unit after each word"),
         make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Word"), ...units,
-          make("th", { scope: "col" }, "plural?"))),
+          make("th", { scope: "col" }, "\u201care\u201d?"))),
         make("tbody", {}, ...this.rows.map(({ element }) => element)),
       );
     }
@@ -102,6 +110,7 @@
     }
 
     swap(index) {
+      this.before = read(this.model, this.words);
       this.words[index] = this.model.swaps[this.words[index]];
       this.chosen = index;
       this.update();
@@ -116,10 +125,15 @@
         row.word.textContent = this.words[index];
         row.word.setAttribute("aria-pressed", String(chosen));
         row.word.tabIndex = chosen ? 0 : -1;
-        row.swap?.setAttribute("aria-label",
-          `exchange ${this.words[index]} for ${this.model.swaps[this.words[index]]}`);
-        row.cells.forEach((cell, unit) => cell.set(units[unit], steps[index + 1]?.units[unit]));
+        if (row.swap) {
+          const other = this.model.swaps[this.words[index]];
+          row.swap.textContent = `\u21c4 ${other}`;
+          row.swap.setAttribute("aria-label", `\u21c4 ${other}, in place of ${this.words[index]}`);
+        }
+        row.cells.forEach((cell, unit) =>
+          cell.set(units[unit], steps[index + 1]?.units[unit], this.wasTurned(steps, index, unit)));
         row.plural.textContent = `${(100 * plural).toFixed(0)}%`;
+        row.share.style.width = row.plural.textContent;
       });
       this.showNumbers(steps[this.chosen].units);
       this.summary.say(this.sentence(steps));
@@ -143,11 +157,31 @@
         )));
     }
 
+    /** Has the last exchange turned this circle from full to hollow, or back? */
+    wasTurned(steps, index, unit) {
+      const [old, now] = [this.before, steps].map((all) => all?.[index].units[unit].state);
+      return old !== undefined && old * now < 0;
+    }
+
     sentence(steps) {
-      const held = steps[this.chosen].units.filter((unit) => unit.update > 0.5).length;
-      const verb = steps[steps.length - 1].plural > 0.5 ? "are" : "is";
-      return `At \u201c${this.words[this.chosen]}\u201d ${held} of ${this.rows[0].cells.length} units ` +
-        `keep more than they replace. At the end it chooses \u201c${verb}\u201d.`;
+      const last = steps.length - 1;
+      const verb = steps[last].plural > 0.5 ? "are" : "is";
+      const units = this.rows[0].cells.map((_, unit) => unit);
+      const subject = this.words.findIndex((word) => word in this.model.swaps);
+      const held = units.filter((unit) =>
+        steps.slice(subject + 1).every(({ units: all }) => all[unit].update > HELD));
+      const turned = units.filter((unit) => this.wasTurned(steps, last, unit));
+      const name = (some) => {
+        if (some.length === units.length) return "all units";
+        const numbers = some.map((unit) => unit + 1);
+        const end = numbers.pop();
+        return numbers.length ? `units ${numbers.join(", ")} and ${end}` : `unit ${end}`;
+      };
+      const what = !this.before ? "" : turned.length
+        ? `The exchange turned ${name(turned)} over, down to the last word. `
+        : "The exchange turned no unit over at the last word. ";
+      const how = held.length ? `, held by ${name(held)} since \u201c${this.words[subject]}\u201d` : "";
+      return `${what}The verb is \u201c${verb}\u201d${how}.`;
     }
   }
 

@@ -24,12 +24,16 @@
       const { label, select } = makeSelect("Sentence", Object.entries(sentences), () =>
         this.choose(Number(select.value)));
       this.stage = make("div", {});
+      this.cards = make("div", { class: "heads-cards" });
+      this.votes = make("details", { class: "heads-details" });
       this.summary = new Summary();
       el.className = "heads";
       el.append(
         make("div", { class: "heads-chooser" }, label, select),
+        this.cards,
         this.stage,
         this.summary.element,
+        this.votes,
       );
       this.choose(0);
     }
@@ -41,11 +45,10 @@
       this.switches = this.isOn.map((_, head) => this.headSwitch(head));
       this.words = this.sentence.words.map((word, place) => this.wordButton(word, place));
       this.cells = this.words.map(() => this.isOn.map(() => make("td", { class: "heads-weight" })));
-      this.answers = make("tbody", { class: "heads-answers" });
       const head = make(
         "tr",
         {},
-        make("th", { scope: "col" }, "who asks"),
+        make("th", { scope: "col" }, "press a head"),
         ...this.switches.map((button) => make("th", { scope: "col" }, button)),
       );
       const rows = this.words.map(({ element }, place) =>
@@ -58,22 +61,24 @@
           this.caption,
           make("thead", {}, head),
           make("tbody", {}, ...rows),
-          this.answers,
         ),
       );
       this.update();
     }
 
     headSwitch(head) {
-      return makeButton(`head ${head + 1}`, () => {
+      const button = makeButton("", () => {
         this.isOn[head] = !this.isOn[head];
         this.update();
-      }, "heads-switch");
+      }, "course-pill heads-switch");
+      button.setAttribute("aria-label", `head ${head + 1}`);
+      button.append(make("span", { class: "heads-long" }, `head ${head + 1}`), make("span", { class: "heads-short" }, String(head + 1)));
+      return button;
     }
 
     wordButton(word, place) {
       const tag = make("span", { class: "heads-tag" });
-      const element = make("button", { type: "button", class: "heads-word" }, make("span", {}, word), tag);
+      const element = make("button", { type: "button", class: "course-word heads-word" }, make("span", {}, word), tag);
       element.addEventListener("click", () => this.ask(place));
       element.addEventListener("keydown", (event) => {
         const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
@@ -124,12 +129,10 @@
 
     showAnswers(here) {
       const told = here.map((question) => ({ ...question, ...this.answer(question) }));
-      const width = this.isOn.length + 1;
-      const heading = here.length ? "votes for the right word" : "this word asks nothing";
-      this.answers.replaceChildren(
-        make("tr", {}, make("th", { class: "heads-heading", colspan: width, scope: "colgroup" }, heading)),
-        ...told.map((each) => this.answerRow(each)),
-      );
+      this.cards.replaceChildren(...told.map((each) => this.answerCard(each)));
+      if (!told.length) this.cards.append(make("p", { class: "heads-none" }, "This word was asked nothing."));
+      this.votes.hidden = !told.length;
+      this.votes.replaceChildren(make("summary", {}, "How each head votes for the right word"), this.voteTable(told));
       const on = this.isOn.flatMap((isOn, head) => (isOn ? [head + 1] : []));
       const who = on.length ? `heads ${on.join(", ")}` : "no head";
       const answers = !on.length ? ["nobody has looked; what is left is a guess"] : told.map(
@@ -140,24 +143,32 @@
       this.summary.tell(`${[asker, answers.join("; ")].filter(Boolean).join(": ")}.`);
     }
 
-    answerRow({ question, votes, word, chance, right, isRight }) {
+    /** A question and what the heads that are on make of it. */
+    answerCard({ question, word, chance, isRight }) {
       const guesses = !this.isOn.some(Boolean); // right or wrong, nobody has looked
       const [sign, kind] = guesses ? ["?", "guess"] : isRight ? ["\u2713", "right"] : ["\u2717", "wrong"];
-      const verdict = make("span", { class: `heads-${kind}` }, `${sign} ${word} ${Math.round(100 * chance)}%`);
+      return make("div", { class: `heads-card is-${kind}` },
+        make("span", { class: "heads-question" }, `${this.model.questions[question]}?`),
+        make("span", { class: `heads-${kind}` }, `${sign} ${word} ${Math.round(100 * chance)}%`));
+    }
+
+    voteTable(told) {
+      const heads = this.isOn.map((_, head) => make("th", { scope: "col" }, `head ${head + 1}`));
+      return make("table", { class: "heads-table" }, make("thead", {}, make("tr", {}, make("td"), ...heads)),
+        make("tbody", {}, ...told.map((each) => this.voteRow(each))));
+    }
+
+    voteRow({ question, votes, right }) {
       const index = this.model.vocabulary.indexOf(right);
-      const cells = votes.map((vote, head) => {
+      const above = votes.map((vote) => vote[index] - vote.reduce((a, b) => a + b, 0) / vote.length);
+      const most = Math.max(...above.map(Math.abs));
+      const cells = above.map((vote, head) => {
         if (!this.isOn[head]) return make("td", { class: "heads-vote is-off" }, "off");
-        const mean = vote.reduce((a, b) => a + b, 0) / vote.length;
-        const cell = make("td", { class: "heads-vote" }, signed(vote[index] - mean, 1));
-        cell.style.setProperty("--amount", Math.max(0, Math.min(1, (vote[index] - mean) / 10)).toFixed(3));
+        const cell = make("td", { class: `heads-vote${vote < 0 ? " is-against" : ""}` }, signed(vote, 1));
+        cell.style.setProperty("--amount", (Math.abs(vote) / most).toFixed(3));
         return cell;
       });
-      return make(
-        "tr",
-        {},
-        make("th", { scope: "row" }, make("span", {}, `${this.model.questions[question]}:`), verdict),
-        ...cells,
-      );
+      return make("tr", {}, make("th", { scope: "row" }, this.model.questions[question]), ...cells);
     }
   }
 

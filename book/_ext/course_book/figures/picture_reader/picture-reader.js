@@ -8,10 +8,11 @@
 (function () {
   "use strict";
 
-  const { make } = window.courseElements;
-  const { Radios, Summary, makeButton, makeSelect } = window.courseControls;
+  const { make, makeSvg } = window.courseElements;
+  const { Radios, Summary, makeButton } = window.courseControls;
   const PATCHES = 4; // along each side
-  const DARKEST = 0.6; // of what gets no weight
+  const DARKEST = 0.35; // of what gets no weight
+  const SEEN = 0.08; // a weight from which a region is framed
   const WORD_KEYS = { ArrowRight: 1, ArrowLeft: -1 };
   const PATCH_KEYS = { ...WORD_KEYS, ArrowDown: PATCHES, ArrowUp: -PATCHES };
 
@@ -20,29 +21,42 @@
       this.model = model;
       this.covered = null;
       this.word = 0;
-      const pictures = model.pictures.map((_, i) => `Picture ${i + 1}`);
-      const { label, select } = makeSelect("Picture", Object.entries(pictures), () => this.show());
-      this.select = select;
+      this.pictures = model.pictures.map((picture, i) => this.thumbnail(picture, i));
       const last = model.models.length - 1;
       this.radios = new Radios("The decoder gets", model.models, last, () => this.update());
       this.canvas = make("canvas", { width: model.side, height: model.side, role: "img" });
       this.light = make("canvas", {
         class: "reader-light", width: model.regions, height: model.regions, "aria-hidden": "true",
       });
+      this.frames = makeSvg("svg", { class: "reader-frames", viewBox: `0 0 ${model.regions} ${model.regions}`, "aria-hidden": "true" });
+      this.tag = make("span", { class: "reader-tag", "aria-hidden": "true" });
       this.patches = Array.from({ length: PATCHES ** 2 }, (_, i) => this.patch(i));
       this.caption = make("div", { class: "reader-words", role: "group", "aria-label": "Caption" });
       this.truth = make("p", { class: "reader-truth" });
       this.summary = new Summary();
       el.className = "reader";
       el.append(
-        make("div", { class: "reader-controls" }, label, select, this.radios.element),
+        make("div", { class: "reader-controls" },
+          make("div", { class: "reader-thumbs", role: "group", "aria-label": "Picture" }, ...this.pictures),
+          this.radios.element),
         make("div", { class: "reader-board" },
-          make("div", { class: "reader-picture" }, this.canvas, this.light,
+          make("div", { class: "reader-picture" }, this.canvas, this.light, this.frames, this.tag,
             make("div", { class: "reader-patches", role: "group", "aria-label": "Cover a place" },
               ...this.patches)),
-          make("div", { class: "reader-text" }, this.caption, this.truth, this.summary.element)),
+          make("div", { class: "reader-text" }, make("p", { class: "course-chart-title" }, "The model says"),
+            this.caption, this.truth, this.summary.element)),
       );
-      this.show();
+      this.show(0);
+    }
+
+    thumbnail(picture, index) {
+      const { side } = this.model;
+      const canvas = make("canvas", { width: side, height: side, "aria-hidden": "true" });
+      this.paint(canvas, picture);
+      const button = makeButton("", () => this.show(index), "reader-thumb");
+      button.setAttribute("aria-label", `Picture ${index + 1}`);
+      button.append(canvas);
+      return button;
     }
 
     patch(index) {
@@ -54,20 +68,20 @@
       return button;
     }
 
-    show() {
-      this.picture = this.model.pictures[this.select.value];
+    show(index) {
+      this.picture = this.model.pictures[index];
+      this.pictures.forEach((button, i) => button.setAttribute("aria-pressed", String(i === index)));
       this.covered = null;
       this.word = 0;
       this.makeReachable(this.patches, 0);
-      this.paint();
+      this.paint(this.canvas, this.picture);
       this.canvas.setAttribute("aria-label", `In the picture: ${this.picture.truth.join(" ")}.`);
       this.update();
     }
 
-    paint() {
-      const { pixels } = this.picture;
+    paint(canvas, { pixels }) {
       const { side } = this.model;
-      const context = this.canvas.getContext("2d");
+      const context = canvas.getContext("2d");
       const image = context.createImageData(side, side);
       for (let i = 0; i < side * side; i += 1) {
         for (let channel = 0; channel < 3; channel += 1) {
@@ -105,7 +119,10 @@
         button.setAttribute("aria-pressed", String(i === this.covered)));
       this.buttons = this.reading.words.map((word, i) => this.wordButton(word, i));
       this.caption.replaceChildren(...this.buttons);
-      this.truth.textContent = `In the picture: ${this.picture.truth.join(" ")}.`;
+      const isRight = this.reading.words.join(" ") === this.picture.truth.join(" ");
+      const truth = this.picture.truth.join(" ");
+      this.truth.textContent = isRight ? `\u2713 That is what the picture shows.` : `\u2717 The picture shows: ${truth}.`;
+      this.truth.classList.toggle("is-wrong", !isRight);
       this.look(this.word);
     }
 
@@ -122,6 +139,7 @@
       this.buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === index)));
       const weights = this.reading.weights && this.reading.weights[index];
       this.shade(weights);
+      this.frame(weights);
       this.summary.say([this.sayCover(), this.sayWord(weights)].filter(Boolean).join(" "));
     }
 
@@ -136,6 +154,26 @@
         image.data[4 * i + 3] = Math.round(255 * DARKEST * (1 - share));
       }
       context.putImageData(image, 0, 0);
+    }
+
+    /** Frame what has a good share of the weight, and write the word beside the largest. */
+    frame(weights) {
+      const { regions } = this.model;
+      const best = weights ? weights.indexOf(Math.max(...weights)) : -1;
+      const shown = (weights || []).flatMap((weight, i) => (weight / 1000 >= SEEN || i === best ? [i] : []));
+      this.frames.replaceChildren(...shown.flatMap((i) => ["outer", "inner"].map((kind) => {
+        const frame = makeSvg("rect", {
+          class: `reader-frame--${kind}`, x: i % regions, y: Math.floor(i / regions), width: 1, height: 1,
+        });
+        return frame;
+      })));
+      this.tag.style.display = weights ? "" : "none";
+      if (!weights) return;
+      const [row, column] = [Math.floor(best / regions), best % regions];
+      this.tag.textContent = `${this.reading.words[this.word]} ${Math.round(weights[best] / 10)}%`;
+      this.tag.classList.toggle("is-left", column >= regions / 2);
+      this.tag.style.top = `${(100 * (row + 0.5)) / regions}%`;
+      this.tag.style.left = `${(100 * (column + (column >= regions / 2 ? 0 : 1))) / regions}%`;
     }
 
     sayCover() {

@@ -28,7 +28,6 @@
       this.table = this.makeTable();
       el.className = "qkv";
       el.append(
-        make("p", { class: "qkv-how" }, "Point at a word, or press one to keep it chosen."),
         make("div", { class: "qkv-board" }, this.arcs.element, this.table),
         this.divisor.element,
         this.summary.element,

@@ -95,8 +95,8 @@
       const { sizes } = model;
       this.sliders = {
         src_len: this.slider("Source tokens", { min: 2, max: LONGEST, value: sizes.src_len }),
-        padding: this.slider("of them padding", { max: 3, value: 0 }),
         tgt_len: this.slider("Target tokens", { min: 1, max: LONGEST, value: sizes.tgt_len }),
+        padding: this.slider("of the source, padding", { max: 3, value: 0 }),
         d_model: this.slider("Width d_model", { values: WIDTHS, value: sizes.d_model }),
         num_heads: this.slider("Heads", { values: HEADS, value: sizes.num_heads }),
       };
@@ -106,7 +106,10 @@
       this.panel = make("div", { class: "flow-panel" });
       this.summary = new Summary();
       el.className = "flow";
+      const [lengths, others] = [["src_len", "tgt_len"], ["padding", "d_model", "num_heads"]].map((names) =>
+        make("div", { class: "course-sliders" }, ...names.map((name) => this.sliders[name].element)));
       el.append(
+        lengths,
         make(
           "div",
           { class: "flow-diagram", role: "group", "aria-label": "Stages of the Transformer" },
@@ -117,7 +120,7 @@
           { class: "flow-side" },
           make("div", { class: "course-pills" }, this.back, this.next),
           this.panel,
-          make("div", { class: "course-sliders" }, ...Object.values(this.sliders).map(({ element }) => element)),
+          make("details", {}, make("summary", {}, "Padding, width, heads"), others),
         ),
         this.summary.element,
       );
@@ -134,6 +137,7 @@
         "button",
         { type: "button", class: `flow-box flow-box--${stage.side}`, "data-stage": stage.id, style: `grid-row: ${stage.row}` },
         make("span", { class: "flow-name" }, stage.name),
+        make("span", { class: "flow-tokens", "aria-hidden": "true" }),
         shape,
       );
       element.addEventListener("click", () => this.choose(index));
@@ -158,6 +162,8 @@
       const padding = Math.min(sizes.padding, sizes.src_len - 1);
       this.boxes.forEach(({ element, shape }, index) => {
         shape.textContent = written(STAGES[index].shape(sizes));
+        const count = sizes[STAGES[index].side === "encoder" ? "src_len" : "tgt_len"];
+        shape.previousSibling.replaceChildren(...Array.from({ length: count }, () => make("span")));
         element.setAttribute("aria-pressed", String(index === this.chosen));
         element.classList.toggle("is-done", index < this.chosen);
       });

@@ -1,0 +1,1 @@
+"""The commands, a module each; what several need lies in the room around it."""

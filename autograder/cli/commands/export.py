@@ -1,0 +1,181 @@
+"""python -m autograder export."""
+
+import enum
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autograder.atomic_write import staging, write_atomically
+from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.commands.stored import stored_results
+from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
+from autograder.cli.plan import usable_database, usable_dates
+from autograder.cli.standings import standings_of
+from autograder.cli.terminal import listed, output
+from autograder.collecting.roster import Roster, RosterError, read_roster
+from autograder.homework_source.homework import Homework, HomeworkError
+from autograder.marks.standing import Standing
+from autograder.reports.exports import (
+    Mark,
+    SharedIdError,
+    canvas_csv,
+    canvas_feedback,
+    comment_of,
+    feedback_in_words,
+    gradescope_results,
+    guess_lms_id,
+    moodle_csv,
+    moodle_feedback,
+    refuse_shared_ids,
+)
+from autograder.reports.feedback import check_book_url, render_feedback
+
+
+class Target(enum.StrEnum):
+    """The systems that points can be written for."""
+
+    CANVAS = "canvas"
+    MOODLE = "moodle"
+    GRADESCOPE = "gradescope"
+
+
+def export(
+    homework: HomeworkName,
+    out: Graded,
+    to: Annotated[Target, typer.Option(help="The system that is to read it.")],
+    file: Annotated[
+        Path,
+        typer.Option(help="What to write: a CSV; for Gradescope a folder, a results.json each."),
+    ],
+    roster: Annotated[
+        Path | None,
+        typer.Option(help="Class list: CSV with lms_id and student, and name, section if known."),
+    ] = None,
+    column: Annotated[
+        str,
+        typer.Option(help="For Canvas: the assignment, as Canvas's export heads its column."),
+    ] = "",
+    feedback: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also what students are told: for Moodle a zip of feedback files, for Canvas "
+            "comments as JSON for its API. Gradescope's results hold it."
+        ),
+    ] = None,
+    book_url: BookUrl = "",
+    db: DatabaseUrl = "",
+    dates: DatesFile = None,
+) -> None:
+    """Write the points in the form that another system reads.
+
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+        out: Where the class was graded into.
+        to: The system.
+        file: The file to write; for Gradescope a folder, with a file for each student.
+        roster: Class list as CSV; without it a student's number is read off the student's id.
+        column: The assignment's name, for Canvas.
+        feedback: The file to write what students are told into; nothing of it if None.
+        book_url: Address of the book's chapters, for links in Moodle's feedback files.
+        db: The gradebook's database, for points given by hand.
+        dates: The course's dates; those in the project's folder if None.
+
+    Raises:
+        Exit: With code 2, if an argument can't be used; with code 1, if some points are still to
+            be given by hand, or somebody has no id in the other system or no mark at all.
+    """
+    with told_in_one_line(HomeworkError, RosterError, SharedIdError):
+        try:
+            check_book_url(book_url)
+        except ValueError as error:
+            raise BadInputError(f"--book-url: {error}") from error
+        if to is Target.CANVAS and not column:
+            raise BadInputError("--column is missing: what does Canvas call the assignment?")
+        if to is Target.GRADESCOPE and feedback:
+            raise BadInputError("--feedback: what --file holds for Gradescope is the feedback")
+        results, graded = stored_results(homework, out)
+        people = read_roster(roster) if roster else Roster()
+        interrupted = [result.student for result in results if result.interrupted]
+        results = [result for result in results if not result.interrupted]  # 0 is no mark of theirs
+        standings = standings_of(results, out, usable_database(db), usable_dates(dates))
+        marks = [_mark(standing, people) for standing in standings]
+        try:
+            if to is Target.GRADESCOPE:
+                _write_results(standings, file)
+            else:
+                known = [mark for mark in marks if mark.lms_id]
+                refuse_shared_ids(known)
+                text = moodle_csv(known) if to is Target.MOODLE else canvas_csv(known, column)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(file, text)
+                if feedback:
+                    told = _feedback(to, standings, known, graded, book_url)
+                    feedback.parent.mkdir(parents=True, exist_ok=True)
+                    write_atomically(feedback, told)
+        except OSError as error:
+            place = error.filename or file
+            raise BadInputError(f"{place} can't be written: {error}") from error
+    unknown = [m.student for m in marks if not m.lms_id and to is not Target.GRADESCOPE]
+    waiting = sum(standing.waiting for standing in standings)
+    left_out = {
+        "no id there is known (--roster gives it)": unknown,
+        "grading was interrupted (grade again)": interrupted,
+    }
+    _tell(file, len(marks) - len(unknown), left_out, waiting)
+
+
+def _feedback(
+    to: Target,
+    standings: Sequence[Standing],
+    marks: Sequence[Mark],
+    homework: Homework,
+    book_url: str,
+) -> bytes | str:
+    """Put what students are told in the form that the other system reads."""
+    found = {standing.student: standing for standing in standings}
+    if to is Target.CANVAS:
+        texts = {mark.student: feedback_in_words(found[mark.student]) for mark in marks}
+        return canvas_feedback(marks, texts)
+    pages = {
+        mark.student: render_feedback(
+            found[mark.student], homework, book_url=book_url, alone=True
+        ).encode()
+        for mark in marks
+    }
+    return moodle_feedback(marks, pages, f"{homework.id}.html")
+
+
+def _mark(standing: Standing, people: Roster) -> Mark:
+    person = people.of(standing.student)
+    return Mark(
+        student=standing.student,
+        score=standing.score,
+        max_score=standing.max_score,
+        lms_id=person.lms_id if person else guess_lms_id(standing.student),
+        name=person.name if person else "",
+        section=person.section if person else "",
+        comment=comment_of(standing),
+    )
+
+
+def _write_results(standings: Sequence[Standing], folder: Path) -> None:
+    with staging(folder) as stage:
+        for standing in standings:
+            path = stage / standing.student / "results.json"
+            path.parent.mkdir()
+            made = gradescope_results(standing)
+            write_atomically(path, json.dumps(made, indent=2, ensure_ascii=False))
+
+
+def _tell(file: Path, count: int, left_out: Mapping[str, Sequence[str]], waiting: int) -> None:
+    output().print(f"{file}: {count} {'student' if count == 1 else 'students'}", soft_wrap=True)
+    for reason, students in left_out.items():
+        if students:
+            typer.echo(f"Left out, for {reason}: {listed(students)}", err=True)
+    if waiting:
+        typer.echo(f"{waiting} submissions still wait to be graded by hand", err=True)
+    if waiting or any(left_out.values()):
+        raise typer.Exit(1)

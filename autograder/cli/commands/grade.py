@@ -1,0 +1,139 @@
+"""python -m autograder grade."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.grading import begin_judges, grade_and_record
+from autograder.cli.one_at_a_time import alone_in
+from autograder.cli.options import (
+    BookUrl,
+    DatabaseUrl,
+    DatesFile,
+    Device,
+    DeviceChoice,
+    HomeworkName,
+    Out,
+    SandboxChoice,
+    Scheduler,
+    Submissions,
+    TimeLimit,
+    TlsCa,
+    TlsCert,
+    TlsKey,
+    TrustedNetwork,
+    Workers,
+)
+from autograder.cli.outputs import tell_where, write_everything
+from autograder.cli.plan import make_cluster, make_options, make_plan
+from autograder.cli.terminal import output, print_changes, print_grades
+from autograder.cli.watch import watch_and_record
+
+if TYPE_CHECKING:
+    from autograder.class_run.regrade import Change
+    from autograder.judging.results import SubmissionResult
+
+
+def grade(
+    homework: HomeworkName,
+    submissions: Submissions,
+    out: Out,
+    workers: Workers = None,
+    time_limit: TimeLimit = None,
+    sandbox: SandboxChoice = True,
+    device: DeviceChoice = Device.CPU,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Draws the hidden inputs. Grades everything again, as --force does.",
+            show_default="anew for each submission",
+        ),
+    ] = None,
+    scheduler: Scheduler = "",
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    trusted_network: TrustedNetwork = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force/--only-missing",
+            help="Grade again what an earlier run into --out has graded: under another limit, say.",
+        ),
+    ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Stay, and grade at once what is handed in or changes, until Ctrl-C: PyTorch, "
+            "the sandbox and a judge stay ready.",
+        ),
+    ] = False,
+    db: DatabaseUrl = "",
+    book_url: BookUrl = "",
+    dates: DatesFile = None,
+    due: Annotated[
+        str,
+        typer.Option(
+            help="When it is due, such as 2026-10-12T23:59:00+02:00: written into the dates, where "
+            "every command reads it.",
+            show_default="what the dates say",
+        ),
+    ] = "",
+) -> None:
+    """Grade a class and write what comes of it.
+
+    The arguments are the command's options, described where they are declared.
+
+    Raises:
+        Exit: With code 2, if an argument can't be used, and nothing is written then; with code
+            1, if nbgrader refused to record a grade, or somebody's grading was interrupted; with
+            code 0, if it watched and nothing came.
+    """
+    if watch and scheduler:
+        with told_in_one_line():
+            raise BadInputError("--watch grades on this machine: --scheduler does not go with it")
+    judges = begin_judges(scheduler, sandbox=sandbox, device=device)
+    plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates, due=due)
+    options = make_options(
+        make_cluster(
+            scheduler, workers, tls_ca, tls_cert, tls_key, trusted_network=trusted_network
+        ),
+        time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, force=force,
+    )  # fmt: skip
+    with contextlib.closing(judges), alone_in(plan.out):
+        before, made_from = plan.store.read_all(), plan.store.fingerprints()
+        do = watch_and_record if watch else grade_and_record
+        results, refused = do(plan, options, judges)
+        anew = _graded_anew(made_from, plan.store.fingerprints())
+        changes = _compared(before, results, anew) if anew else None
+        standings = write_everything(plan, results, changes)
+    print_grades(standings, output())
+    if changes is not None:
+        words = "Its tests, its solution or the library are others than when these were graded:"
+        output().print(f"\n{words} {len(anew)} were graded again, as regrade does.")
+        print_changes(changes, len(anew), output())
+    tell_where(plan, results, refused)
+
+
+def _graded_anew(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
+    """Return whose notebook is the same, and was graded again all the same."""
+    from autograder.class_run.result_store import made_by_other_tests
+
+    both = before.keys() & after.keys()
+    return {student for student in both if made_by_other_tests(before[student], after[student])}
+
+
+def _compared(
+    before: Sequence["SubmissionResult"], after: Sequence["SubmissionResult"], whose: set[str]
+) -> list["Change"]:
+    """Return which of their marks changed."""
+    from autograder.class_run.regrade import compare
+
+    return compare(
+        [result for result in before if result.student in whose],
+        [result for result in after if result.student in whose],
+    )

@@ -1,0 +1,35 @@
+"""python -m autograder release."""
+
+from typing import Annotated
+
+import typer
+
+from autograder.cli.bad_input import told_in_one_line
+from autograder.cli.project import ROOT
+
+
+def release(
+    homework: Annotated[str, typer.Argument(help="Its number, hw03, or its whole name.")],
+) -> None:
+    """Make what students get.
+
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+
+    Raises:
+        Exit: With code 2, if the homework is unknown or its source not well formed.
+    """
+    from autograder.homework_source.homework import HomeworkError, resolve_homework
+
+    with told_in_one_line(HomeworkError):
+        homework_id = resolve_homework(homework, ROOT)
+        from autograder.releasing.release import release as make_release
+
+        made = make_release(homework_id, ROOT)
+    typer.echo(f"Released {homework_id}:")
+    for name, path in (
+        ("notebook", made.assignment),
+        ("for students", made.folder),
+        ("as a zip", made.archive),
+    ):
+        typer.echo(f"  {name:<14}{path.relative_to(ROOT)}")

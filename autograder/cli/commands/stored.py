@@ -1,0 +1,127 @@
+"""python -m autograder feedback, report: pages written again from the results that were kept."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autograder.atomic_write import staging
+from autograder.class_run.result_store import ResultStore
+from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.one_at_a_time import alone_in
+from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
+from autograder.cli.plan import usable_database, usable_dates
+from autograder.cli.project import ROOT
+from autograder.cli.standings import all_standings, standings_of
+from autograder.cli.terminal import StepProgress, output
+from autograder.homework_source.homework import Homework, HomeworkError, resolve_homework
+from autograder.homework_source.source import load_homework
+from autograder.judging.results import SubmissionResult
+from autograder.releasing.book_headings import with_headings
+from autograder.reports.class_outputs import write_feedback, write_report
+from autograder.reports.feedback import check_book_url
+from autograder.reports.grades import write_grades
+from autograder.reports.term import write_term
+
+
+def feedback(
+    homework: HomeworkName,
+    out: Graded,
+    book_url: BookUrl = "",
+    db: DatabaseUrl = "",
+    dates: DatesFile = None,
+) -> None:
+    """Write every feedback page again.
+
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+        out: Where the class was graded into.
+        book_url: Address of the folder with the book's chapters; without it they are only named.
+        db: The gradebook's database, for what was given by hand.
+        dates: The course's dates; those in the project's folder if None.
+
+    Raises:
+        Exit: With code 2, if there are no results, an argument can't be used, or another command
+            is working in ``out``.
+    """
+    with alone_in(out), told_in_one_line(HomeworkError):
+        results, graded = stored_results(homework, out)
+        try:
+            check_book_url(book_url)
+        except ValueError as error:
+            raise BadInputError(f"--book-url: {error}") from error
+        course_dates, db_url = usable_dates(dates), usable_database(db)
+        standings = standings_of(results, out, db_url, course_dates)
+        try:
+            with staging(out) as stage, StepProgress("Writing") as progress:
+                progress.begin(len(results))
+                write_feedback(
+                    standings, graded, stage, book_url=book_url, on_page=progress.advance
+                )
+                homework_id = resolve_homework(homework, ROOT)
+                everything = all_standings(standings, homework_id, out, db_url, course_dates)
+                write_term(everything, stage, drop_lowest=course_dates.drop_lowest)
+        except OSError as error:
+            raise BadInputError(f"{out} can't be written: {error}") from error
+    output().print(f"{len(results)} pages in {out / 'feedback'}", soft_wrap=True)
+
+
+def report(
+    homework: HomeworkName,
+    out: Graded,
+    compare: Annotated[
+        Path | None,
+        typer.Option(help="Where another class was graded into, last year's, to compare with."),
+    ] = None,
+    db: DatabaseUrl = "",
+    dates: DatesFile = None,
+) -> None:
+    """Write the report and the grades again.
+
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+        out: Where the class was graded into.
+        compare: Where another class was graded into.
+        db: The gradebook's database, for what was given by hand.
+        dates: The course's dates; those in the project's folder if None.
+
+    Raises:
+        Exit: With code 2, if there are no results, or another command is working in ``out``.
+    """
+    with alone_in(out), told_in_one_line(HomeworkError):
+        results, graded = stored_results(homework, out)
+        course_dates, db_url = usable_dates(dates), usable_database(db)
+        standings = standings_of(results, out, db_url, course_dates)
+        homework_id = resolve_homework(homework, ROOT)
+        everything = all_standings(standings, homework_id, out, db_url, course_dates)
+        before = stored_results(homework, compare)[0] if compare else []
+        try:
+            with staging(out) as stage:
+                write_term(everything, stage, drop_lowest=course_dates.drop_lowest, pages=False)
+                write_grades(standings, stage / "grades.csv")
+                submitted = out / "nbgrader" / "submitted"
+                write_report(standings, graded, stage, submitted=submitted, before=before)
+        except OSError as error:
+            raise BadInputError(f"{out} can't be written: {error}") from error
+    output().print(f"{out / 'report.html'}\n{out / 'grades.csv'}", soft_wrap=True)
+
+
+def stored_results(homework: str, out: Path) -> tuple[list[SubmissionResult], Homework]:
+    """Read what grading kept.
+
+    Args:
+        homework: Its number, such as ``hw03``, or its id.
+        out: Where the class was graded into.
+
+    Returns:
+        The results, at least one, and the homework.
+
+    Raises:
+        BadInputError: There are none.
+        HomeworkError: There is no such homework.
+    """
+    homework_id = resolve_homework(homework, ROOT)
+    results = ResultStore(out / "results" / homework_id).read_all()
+    if not results:
+        raise BadInputError(f"{out} holds no results of {homework_id}: grade it first")
+    return results, with_headings(load_homework(homework_id, ROOT), ROOT)

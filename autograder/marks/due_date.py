@@ -1,0 +1,27 @@
+"""Sets when a homework is due, in the text of dates.toml; whatever else stands there, stays."""
+
+import re
+
+
+def with_due(text: str, homework: str, moment: str) -> str:
+    """Set a homework's date.
+
+    Args:
+        text: What the file says; may be empty.
+        homework: The homework's id, such as ``hw03-self-attention``.
+        moment: When it is due, such as ``2026-10-12T23:59:00``.
+
+    Returns:
+        The new text. A date that the homework had goes.
+    """
+    line = f"{homework} = {moment}\n"
+    table = re.search(r"^\[due\][^\n]*\n", text, flags=re.MULTILINE)
+    if not table:
+        before = f"{text.rstrip()}\n\n" if text.strip() else ""
+        return f"{before}[due]\n{line}"
+    before, rest = text[: table.end()], text[table.end() :]
+    following = re.search(r"^\[", rest, flags=re.MULTILINE)
+    own, after = (rest[: following.start()], rest[following.start() :]) if following else (rest, "")
+    names = "|".join(re.escape(name) for name in (homework, homework.partition("-")[0]))
+    earlier = re.compile(rf'^"?(?:{names})"? *=[^\n]*(?:\n|\Z)', flags=re.MULTILINE)
+    return f"{before}{line}{earlier.sub('', own)}{after}"

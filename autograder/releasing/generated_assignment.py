@@ -1,0 +1,116 @@
+"""The one place where nbgrader generates an assignment: the released notebook, and its rows."""
+
+import logging
+import warnings
+from pathlib import Path
+
+import nbgrader
+from alembic.script import ScriptDirectory
+from nbconvert.writers import FilesWriter
+from nbgrader.api import Base
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from sqlalchemy import create_engine, inspect, text
+from traitlets.config import Config
+
+from autograder.homework_source.homework import Homework, HomeworkError
+from autograder.homework_source.instructors_notebook import instructors_notebook
+from autograder.homework_source.nbgrader_settings import configure
+
+
+def generate_assignment(homework: Homework, course: Path, db_url: str) -> Path:
+    """Let nbgrader make the student notebook in a course folder, and its rows in the gradebook.
+
+    Args:
+        homework: The homework.
+        course: nbgrader's course folder, absolute; made if it is not there.
+        db_url: SQLAlchemy address of the gradebook; its tables are made if it has none.
+
+    Returns:
+        The student notebook's file, beside which lies nothing else.
+
+    Raises:
+        HomeworkError: nbgrader refuses the homework; the message is in its words.
+        SQLAlchemyError: The database can't be reached or written.
+    """
+    name = f"{homework.id}.ipynb"
+    source = course / "source" / homework.id / name
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(instructors_notebook(homework), encoding="utf-8")
+    create_tables(db_url)
+    config = Config()
+    configure(config)
+    config.CourseDirectory.root = str(course)
+    config.CourseDirectory.db_url = db_url
+    config.CourseDirectory.assignment_id = homework.id
+    config.CourseDirectory.student_id = "."
+    complaints = _Complaints()
+    log = logging.Logger("assignment")  # of its own: not joined to what the caller logs
+    log.addHandler(complaints)
+    generator = _Generator(
+        coursedir=CourseDirectory(config=config, log=log), config=config, log=log, force=True
+    )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
+            generator.start()
+    except (NbGraderException, SystemExit) as error:
+        reason = "; ".join([*complaints.messages, str(error)])
+        raise HomeworkError(f"nbgrader refuses {source}: {reason}") from error
+    return course / "release" / homework.id / name
+
+
+class _Generator(GenerateAssignment):
+    """nbgrader's, but for its change of the working directory: other threads are at work."""
+
+    def start(self) -> None:
+        self.init_notebooks()
+        self.writer = FilesWriter(parent=self, config=self.config)
+        self.exporter = self.exporter_class(parent=self, config=self.config)
+        for preprocessor in self.preprocessors:
+            self.exporter.register_preprocessor(preprocessor)
+        self.convert_notebooks()
+
+
+class _Complaints(logging.Handler):
+    """Keeps what nbgrader has to say, and shows none of it."""
+
+    def __init__(self) -> None:
+        super().__init__(level=logging.ERROR)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a message, but for tracebacks: they are nbgrader's own."""
+        message = record.getMessage()
+        self.messages += [] if message.startswith("Traceback") else [message]
+
+
+def create_tables(db_url: str) -> None:
+    """Make the tables of an empty database, all or none; leave one that has tables be.
+
+    nbgrader makes them one by one and brings each through every migration since its first version,
+    which takes longer than all else that a release does.
+
+    Args:
+        db_url: SQLAlchemy address of the gradebook.
+
+    Raises:
+        SQLAlchemyError: The database can't be reached or written.
+    """
+    engine = create_engine(db_url)
+    try:
+        with engine.begin() as connection:
+            if engine.dialect.name == "sqlite":  # Python's driver begins no transaction for tables
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            if inspect(connection).get_table_names():
+                return
+            Base.metadata.create_all(connection)
+            migrations = ScriptDirectory(str(Path(nbgrader.__file__).parent / "alembic"))
+            version = {"version": migrations.get_current_head()}
+            connection.execute(
+                text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL);")
+            )
+            connection.execute(text("INSERT INTO alembic_version VALUES (:version)"), version)
+    finally:
+        engine.dispose()

@@ -1,0 +1,263 @@
+"""What students get: made from a homework's source, whole or not at all."""
+
+import hashlib
+import re
+import shutil
+import tempfile
+import tomllib
+import zipfile
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+from autograder.homework_source.book_links import book_address
+from autograder.homework_source.fetch_edition import fetch_cell
+from autograder.homework_source.homework import CellKind, Homework
+from autograder.homework_source.source import check_rules, load_homework
+from autograder.releasing.book_headings import find_headings
+from autograder.releasing.generated_assignment import generate_assignment
+from autograder.releasing.student_edition import PACKAGE, write_student_edition
+from autograder.releasing.students_branch import (
+    badges,
+    edition_address,
+    edition_file,
+    students_repository,
+)
+from autograder.sandbox.worker.student_packages import NOTEBOOK_SERVER, STUDENT_PACKAGES
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's own beginning: the same files give the same bytes
+
+_README = """# {title}
+{badges}
+The notebook `{homework}.ipynb` says what to do; it is worth {points:g} points.
+
+## Begin
+
+You need Python 3.11, 3.12, 3.13 or 3.14; on a Mac with an Intel processor, for which this PyTorch
+has no build, begin on Colab. In a terminal, in this folder:
+
+```
+python3 -m venv .venv
+.venv/bin/pip install -r requirements.txt
+.venv/bin/jupyter lab {homework}.ipynb
+```
+
+On Windows write `.venv\\Scripts\\` for `.venv/bin/`. Where disk space or time is short, this line
+gets a smaller PyTorch than the second one above:
+
+```
+.venv/bin/pip install -r requirements.txt --extra-index-url https://download.pytorch.org/whl/cpu
+```
+
+**VS Code:** open this folder (*File > Open Folder*), not the notebook alone; take *Python: Create
+Environment*, or the lines above, and choose `.venv` as the notebook's kernel, at its upper right.
+
+**Colab, Kaggle:** there a notebook is alone. Its first cell fetches what it needs, or says what to
+upload ({number}.zip, as you got it), and leaves the PyTorch that is there as it is. Download the
+notebook as `{homework}.ipynb` to hand it in.
+
+{card}
+
+## Read
+
+{book}
+
+## What is here
+
+| file | what for |
+|---|---|
+| `{homework}.ipynb` | your work; the only file that you change and hand in |
+| `course_lib/` | the course's library; what you are to write is not in it yet |
+| `requirements.txt` | the versions that the homework was tried with |
+
+## Hand in
+
+Save the notebook after *Kernel > Restart kernel and run all cells*, keep its name, and hand in that
+one file. Only the cells that ask for your code or your answer, and cells that you add, are read.
+"""
+
+_BOOK_AT = """The notebook leads to sections of the course's book, {address}.
+"""
+
+_BOOK_ASKED_FOR = """Words in italics in the notebook, such as *{section}*, are chapters and
+sections of the course's book. Where it is, says whoever gave you this homework. If you got it as a
+folder or as a zip, unpack it and open `index.html` in a browser: it needs no network, and its
+search finds each section.
+"""
+
+
+_FOLDED = """**Run everything from the top.** The folded cell comes first: where this notebook is
+alone, as on Colab, it fetches the course's library; beside that it does nothing."""
+
+_DEVICE = "COURSE_DEVICE"  # which notebooks read from the environment
+_NO_CARD = "The notebook needs no graphics card, and has no use for one."
+
+_CARD = """**A graphics card** is not needed, and makes nothing faster: all tensors are small. To
+see whether your code follows its inputs onto one of NVIDIA's, run `%env COURSE_DEVICE=cuda` in a
+cell above all others, and then the notebook from its start: the tests put their tensors there.
+Without that they use the processor (`cpu`). Apple's (`mps`) won't do: it has no float64, in which
+some tests compute."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """Where the pieces of a release are.
+
+    Attributes:
+        homework: What it was made from.
+        source: The instructor's notebook, solutions and hidden tests included.
+        assignment: The student notebook, committed with the project.
+        edition: Folder that holds the student edition of ``course_lib``, for the judge's workers.
+        folder: What students download.
+        archive: The same as a zip.
+        bundle: The student edition alone as a zip, for notebooks that are opened without it.
+    """
+
+    homework: Homework
+    source: Path
+    assignment: Path
+    edition: Path
+    folder: Path
+    archive: Path
+    bundle: Path
+
+
+def release(homework_id: str, root: Path) -> Release:
+    """Make everything that students get for a homework.
+
+    A failure leaves the earlier release as it was. The same sources give the same bytes.
+
+    Args:
+        homework_id: A homework in ``solutions``: its id, or its number such as ``hw03``.
+        root: The project's folder.
+
+    Returns:
+        Where the pieces are: ``assignments/<id>/<id>.ipynb``, ``build/source/<id>/<id>.ipynb``,
+        ``build/student/<id>/``, and ``dist/hwNN/``, ``dist/hwNN.zip`` and
+        ``dist/editions/hwNN.zip``.
+
+    Raises:
+        HomeworkError: There is no such homework, its source is not well formed, or nbgrader
+            refuses it, or the project names a repository for students that is no https address.
+    """
+    root = root.resolve()  # nbgrader changes the working directory
+    homework = load_homework(homework_id, root)
+    check_rules(homework)
+    number, name = homework.id.split("-")[0], f"{homework.id}.ipynb"
+    made = Release(
+        homework=homework,
+        source=root / "build" / "source" / homework.id / name,
+        assignment=root / "assignments" / homework.id / name,
+        edition=root / "build" / "student" / homework.id,
+        folder=root / "dist" / number,
+        archive=root / "dist" / f"{number}.zip",
+        bundle=root / "dist" / "editions" / f"{number}.zip",
+    )
+    (root / "build").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".release-", dir=root / "build") as stage_name:
+        stage, course = Path(stage_name), Path(stage_name, "course")
+        folder, edition = stage / "folder", stage / "edition"
+        folder.mkdir()
+        write_student_edition(homework.id, root, edition)
+        # Stored as it is: how well a Python packs it would change the checksum in the notebook.
+        _write_archive(edition, stage / "bundle.zip", homework.id, zipfile.ZIP_STORED)
+        published = _as_published(homework, root, stage / "bundle.zip")
+        notebook = generate_assignment(published, course, f"sqlite:///{course / 'gradebook.db'}")
+        shutil.copytree(edition, folder, dirs_exist_ok=True)
+        shutil.copyfile(notebook, folder / name)
+        (folder / "README.md").write_text(_readme(homework, root), encoding="utf-8")
+        (folder / "requirements.txt").write_text(_requirements(homework), encoding="utf-8")
+        _write_archive(folder, stage / "archive.zip", homework.id, zipfile.ZIP_DEFLATED)
+        # Nothing can fail from here on but the file system.
+        for new, old in (
+            (edition, made.edition),
+            (folder, made.folder),
+            (stage / "archive.zip", made.archive),
+            (stage / "bundle.zip", made.bundle),
+            (course / "source" / homework.id / name, made.source),
+            (notebook, made.assignment),
+        ):
+            _put(new, old)
+    return made
+
+
+def _readme(homework: Homework, root: Path) -> str:
+    points = sum(check.points for check in homework.checks)
+    address = book_address(root)
+    _, section = find_headings(homework.checks[0].read, root)
+    card = _CARD if any(_DEVICE in cell.source for cell in homework.cells) else _NO_CARD
+    book = (_BOOK_AT if address else _BOOK_ASKED_FOR).format(address=address, section=section)
+    return _README.format(
+        title=homework.title,
+        badges=f"\n{line}\n" if (line := badges(homework.id, root)) else "",
+        homework=homework.id,
+        number=homework.id.split("-")[0],
+        points=points,
+        book=book.strip(),
+        card=card.format(homework=homework.id),
+    )
+
+
+def _as_published(homework: Homework, root: Path, bundle: Path) -> Homework:
+    """Tell the notebook where it can be opened, and where its library can be fetched."""
+    repository = students_repository(root)
+    sha256 = hashlib.sha256(bundle.read_bytes()).hexdigest() if repository else ""
+    file = edition_file(homework.id, sha256)
+    fetch = fetch_cell(
+        homework.id,
+        address=edition_address(repository, file) if repository else "",
+        sha256=sha256,
+        needs=_needs(homework, root),
+    )
+    cells = list(homework.cells)
+    place = next(i for i, cell in enumerate(cells) if cell.kind is CellKind.FETCH)
+    cells[place] = fetch
+    if place and cells[place - 1].kind is CellKind.TEXT:
+        before = cells[place - 1]
+        cells[place - 1] = replace(before, source=f"{before.source}\n\n{_FOLDED}")
+    if (line := badges(homework.id, root)) and cells[0].kind is CellKind.TEXT:
+        title, _, text = cells[0].source.partition("\n")
+        cells[0] = replace(cells[0], source=f"{title}\n\n{line}\n{text}")
+    return replace(homework, cells=tuple(cells))
+
+
+def _packages(homework: Homework) -> list[str]:
+    # With what an exercise forbids, students may compare their work in a cell of their own.
+    forbidden = {name.partition(".")[0] for cell in homework.cells for name in cell.forbids}
+    return [*STUDENT_PACKAGES, *sorted(forbidden - {*STUDENT_PACKAGES, PACKAGE})]
+
+
+def _requirements(homework: Homework) -> str:
+    # A local version such as 2.13.0+cpu names a build, not a release.
+    pins = [f"{name}=={version(name).partition('+')[0]}" for name in _packages(homework)]
+    return "\n".join(pins) + "\n"
+
+
+def _needs(homework: Homework, root: Path) -> dict[str, str]:
+    """Return what the notebook runs on, whatever shows it, and the least version of each."""
+    path = root / "pyproject.toml"
+    project = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    lines = "\n".join(project.get("project", {}).get("dependencies", []))
+    least = dict(re.findall(r"^([\w-]+)>=([\d.]+)", lines, re.MULTILINE))
+    return {name: least.get(name, "0") for name in _packages(homework) if name != NOTEBOOK_SERVER}
+
+
+def _write_archive(folder: Path, archive: Path, top: str, method: int) -> None:
+    with zipfile.ZipFile(archive, "w", method) as out:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(f"{top}/{path.relative_to(folder).as_posix()}", _EPOCH)
+            entry.external_attr = 0o644 << 16
+            entry.compress_type = method
+            out.writestr(entry, path.read_bytes())
+
+
+def _put(new: Path, old: Path) -> None:
+    """Move a file or folder into place; what was there before goes once the new one stands."""
+    old.parent.mkdir(parents=True, exist_ok=True)
+    if new.is_file():
+        new.replace(old)
+        return
+    retired = new.with_name(f"{new.name}.retired")
+    if old.exists():
+        old.rename(retired)
+    new.rename(old)

@@ -1,0 +1,301 @@
+"""The course_lib that students get with a homework: what they are to write is withheld.
+
+Withheld are the layers of this homework and of every later one, and what their exercises forbid;
+earlier ones are there. What stands on a withheld name goes too, in its own module and in others:
+it could not run anyway. Importing a withheld name, from wherever the whole library has it, says
+which homework asks for it.
+"""
+
+import ast
+import functools
+import json
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.homework_source.cell_text import students_text
+from autograder.homework_source.fetch_edition import MARKER
+from autograder.homework_source.homework import Cell, CellKind, HomeworkError, resolve_homework
+from autograder.homework_source.magics import without_magics
+from autograder.homework_source.source import read_source
+from autograder.sandbox.worker.definitions import names_of
+
+PACKAGE = "course_lib"
+RECIPES = "recipes"  # whole runs, with needs of their own; they hold nothing that homework asks for
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a name is withheld.
+
+    Attributes:
+        layer: What a homework asks for: the name itself, or one that its module imports.
+        homework: The first homework that asks for it.
+    """
+
+    layer: str
+    homework: str
+
+    def words(self, name: str) -> str:
+        """Return the reason as a clause about ``name``."""
+        if name == self.layer:
+            return f"homework {self.homework} asks you to write it"
+        return f"it stands on {self.layer}, which homework {self.homework} asks you to write"
+
+
+Withheld = dict[str, dict[str, Reason]]
+"""For each module, such as ``course_lib.layers.attention``, its withheld names."""
+
+_CLOSING = '''
+
+_WITHHELD = {{
+{entries}
+}}
+
+
+def __getattr__(name: str) -> object:
+    """Say why a name is not here."""
+    if name in _WITHHELD:
+        raise ImportError(f"{{__name__}}.{{name}} is not in this edition: {{_WITHHELD[name]}}")
+    raise AttributeError(f"module {{__name__!r}} has no attribute {{name!r}}")
+'''
+
+_NO_RECIPES = '''"""Whole training runs: the course's project has them."""
+
+raise ImportError(
+    "course_lib.recipes is not in this edition: its runs need more than homework installs; the "
+    "course's project has them"
+)
+'''
+
+
+def write_student_edition(homework_id: str, root: Path, destination: Path) -> None:
+    """Write ``course_lib`` without what students are to write, and without its recipes.
+
+    Args:
+        homework_id: A homework in ``solutions``.
+        root: The project's folder, which holds ``course_lib``.
+        destination: Gets a folder ``course_lib``, in which a file says whose edition it is; one
+            that is there is replaced.
+
+    Raises:
+        HomeworkError: There is no such homework, a source is not well formed, or the student
+            notebook itself needs what this edition withholds; the message names the import.
+    """
+    homework = resolve_homework(homework_id, root)
+    paths = {
+        _module_name(path, root): path
+        for path in sorted((root / PACKAGE).rglob("*.py"))
+        if path.relative_to(root / PACKAGE).parts[0] != RECIPES
+    }
+    texts = {module: path.read_text(encoding="utf-8") for module, path in paths.items()}
+    asked = _asked_for(homework, root)
+    for module in asked.keys() - texts.keys():
+        raise HomeworkError(f"a homework asks for {module}, which {root / PACKAGE} lacks")
+    withheld = _with_what_stands_on_it(asked, texts)
+    _check_notebook(homework, root, withheld)
+    edited = {
+        module: withhold(texts[module], set(reasons)) + _closing(reasons)
+        for module, reasons in withheld.items()
+    }
+
+    target = destination / PACKAGE
+    shutil.rmtree(target, ignore_errors=True)
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", RECIPES)
+    shutil.copytree(root / PACKAGE, target, ignore=ignored)
+    for module, text in edited.items():
+        (target / paths[module].relative_to(root / PACKAGE)).write_text(text, encoding="utf-8")
+    _write_placeholder(target / RECIPES)
+    (target / MARKER).write_text(f"{homework}\n", encoding="utf-8")
+
+
+def withhold(text: str, names: set[str]) -> str:
+    """Remove definitions from a module, with what serves them alone.
+
+    Private functions and constants, and imports, that only the removed definitions use go too: they
+    would tell half of the solution.
+
+    Args:
+        text: The module's source.
+        names: The functions and classes to remove.
+
+    Returns:
+        The source without them.
+
+    Raises:
+        HomeworkError: The module does not define one of the names.
+    """
+    body = ast.parse(text).body
+    missing = names - {n for node in body for n in _imported_names(node) | _defined_names(node)}
+    if missing:
+        raise HomeworkError(f"course_lib does not define {', '.join(sorted(missing))}")
+    removed = [node for node in body if names & _defined_names(node)]
+    while orphans := [
+        node for node in body if node not in removed and _serves(node, removed, body)
+    ]:
+        removed += orphans
+    kept = [node for node in body if node not in removed]
+    used = {name for node in kept for name in _used_names(node)}
+    idle = names | {name for node in removed for name in _used_names(node)} - used
+
+    lines = text.split("\n")
+    for node in reversed(body):
+        first, last = _span(node, lines)
+        if node in removed or _documents_removed(node, body, removed):
+            while first > 1 and not lines[first - 2].strip():
+                first -= 1
+            lines[first - 1 : last] = []
+        elif isinstance(node, ast.Import | ast.ImportFrom) and idle & _imported_names(node):
+            node.names = [a for a in node.names if (a.asname or a.name).split(".")[0] not in idle]
+            lines[first - 1 : last] = [ast.unparse(node)] if node.names else []
+        elif "__all__" in _defined_names(node) and isinstance(node, ast.Assign):
+            listed = [name for name in ast.literal_eval(node.value) if name not in names]
+            lines[first - 1 : last] = ["__all__ = " + json.dumps(listed)]
+    return "\n".join(lines).strip() + "\n"
+
+
+def _asked_for(homework: str, root: Path) -> Withheld:
+    """Collect what this homework and the later ones ask for; the first that asks is named."""
+    asked: Withheld = {}
+    for source in sorted((root / "solutions").glob("hw[0-9][0-9]-*.py")):
+        if source.stem < homework:
+            continue
+        for cell in read_source(source):
+            for module, name in _layers(cell):
+                asked.setdefault(module, {}).setdefault(name, Reason(name, source.stem))
+    return asked
+
+
+def _layers(cell: Cell) -> list[tuple[str, str]]:
+    """Return, as (module, name), what course_lib has of an exercise.
+
+    That is what it is made from, and what it forbids: the solution by another name.
+    """
+    forbidden = [name.rpartition(".") for name in cell.forbids if name.startswith(f"{PACKAGE}.")]
+    taken = [(cell.of, cell.grade_id)] if cell.of else []
+    return taken + [(module, name) for module, _, name in forbidden]
+
+
+def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:
+    """Add every name that uses a withheld one, or passes it on, in whichever module."""
+    bodies = {module: ast.parse(text).body for module, text in texts.items()}
+    withheld = {module: dict(reasons) for module, reasons in asked.items()}
+    grew = True
+    while grew:
+        grew = False
+        for module, body in bodies.items():
+            reasons = withheld.get(module, {})
+            gone = reasons | {
+                name: withheld[origin][imported]
+                for origin, imported, name in _imports(body, module)
+                if imported in withheld.get(origin, {})
+            }
+            if not gone:
+                continue
+            found = gone | {
+                name: gone[needed]
+                for node in body
+                for needed in sorted(_used_names(node) & gone.keys())
+                for name in _defined_names(node) - gone.keys() - {"__all__"}
+            }
+            if found.keys() > reasons.keys():
+                withheld[module], grew = found, True
+    return withheld
+
+
+def _check_notebook(homework: str, root: Path, withheld: Withheld) -> None:
+    """Refuse an edition without which the student notebook itself could not run."""
+    for cell in read_source(root / "solutions" / f"{homework}.py"):
+        if cell.kind in (CellKind.TEXT, CellKind.WRITTEN):
+            continue
+        for origin, name, _ in _imports(ast.walk(_shown_to_students(cell)), PACKAGE):
+            if name in withheld.get(origin, {}):
+                raise HomeworkError(
+                    f"{cell.where}: the {cell.kind} cell imports {name} from {origin}, which this "
+                    f"homework's edition withholds: {withheld[origin][name].words(name)}"
+                )
+
+
+def _shown_to_students(cell: Cell) -> ast.Module:
+    try:
+        return without_magics(students_text(cell))
+    except SyntaxError as error:
+        raise HomeworkError(
+            f"{cell.where}: line {error.lineno} of the cell: {error.msg}"
+        ) from error
+
+
+def _imports(nodes: Iterable[ast.AST], module: str) -> list[tuple[str, str, str]]:
+    """Return what importing this code asks for at once: module, name, and the name that it gets."""
+    found = []
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            origin = node.module or ""
+            if node.level:
+                package = module.split(".")[: -node.level]
+                origin = ".".join([*package, *filter(None, [node.module])])
+            found += [(origin, alias.name, alias.asname or alias.name) for alias in node.names]
+        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            found += _imports(node.orelse, module)
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            found += _imports(ast.iter_child_nodes(node), module)
+    return found
+
+
+def _serves(node: ast.stmt, removed: list[ast.stmt], body: list[ast.stmt]) -> bool:
+    """Return whether a private definition is used by removed ones alone."""
+    names = {name for name in _defined_names(node) if re.match("_[^_]", name)}
+    if not names:
+        return False
+    others = [other for other in body if other is not node]
+    users = [other for other in others if names & _used_names(other)]
+    return bool(users) and all(user in removed for user in users)
+
+
+def _documents_removed(node: ast.stmt, body: list[ast.stmt], removed: list[ast.stmt]) -> bool:
+    """Return whether this is the docstring of a removed constant."""
+    is_string = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    before = body[body.index(node) - 1] if body.index(node) else None
+    return is_string and before in removed and isinstance(before, ast.Assign | ast.AnnAssign)
+
+
+def _span(node: ast.stmt, lines: list[str]) -> tuple[int, int]:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    while first > 1 and lines[first - 2].startswith("#"):  # a comment goes with what it explains
+        first -= 1
+    return first, node.end_lineno or node.lineno
+
+
+def _imported_names(node: ast.stmt) -> set[str]:
+    names = node.names if isinstance(node, ast.Import | ast.ImportFrom) else []
+    return {(alias.asname or alias.name).split(".")[0] for alias in names}
+
+
+@functools.lru_cache(maxsize=2_000)  # asked for again and again
+def _defined_names(node: ast.stmt) -> frozenset[str]:
+    defined, _ = names_of(node)
+    return frozenset(defined)
+
+
+def _used_names(node: ast.stmt) -> set[str]:
+    """Return the names of others that stand in a definition, in annotations too."""
+    read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return read - _defined_names(node)
+
+
+def _module_name(path: Path, root: Path) -> str:
+    return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _closing(reasons: dict[str, Reason]) -> str:
+    entries = [f'    "{name}": "{reason.words(name)}",' for name, reason in sorted(reasons.items())]
+    return _CLOSING.format(entries="\n".join(entries))
+
+
+def _write_placeholder(folder: Path) -> None:
+    """Stand in for a package that students do not get."""
+    folder.mkdir()
+    (folder / "__init__.py").write_text(_NO_RECIPES, encoding="utf-8")

@@ -1,0 +1,150 @@
+"""Grades a class with and without notebooks whose function never returns, and compares.
+
+    python -m benchmarks.endless                              # prints a table
+    python -m benchmarks.endless --submissions 400 --write    # puts it into benchmarks/README.md
+
+A class of right submissions of hw03 is graded; then, for each exercise, the same class in which
+some notebooks never return from that exercise's function. What counts is the time from the first
+submission to the last one's marks, with judges that have started. Needs bubblewrap. With 40
+submissions it takes a few minutes of a machine that has nothing else to do.
+"""
+
+import argparse
+import contextlib
+import datetime
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nbformat
+
+from autograder.class_run.cluster import Cluster
+from autograder.class_run.judges import Judges
+from autograder.class_run.options import GradingOptions
+from autograder.class_run.run import grade_class
+from autograder.homework_source.homework import CellKind
+from autograder.homework_source.source import load_homework
+from benchmarks.autograder import HOMEWORK, ROOT, write_class
+
+README = Path(__file__).parent / "README.md"
+BEGIN, END = "<!-- endless: written by python -m benchmarks.endless -->", "<!-- end of endless -->"
+_ENDLESS = "\n\n\ndef endless(*args, **kwargs):\n    while True:\n        pass\n\n\n"
+
+
+def make_endless(notebook: Path, exercise: str) -> None:
+    """Let a solved notebook never return from an exercise's function, or its layer's forward.
+
+    Args:
+        notebook: Changed in place.
+        exercise: Its name.
+    """
+    read = nbformat.read(notebook, as_version=4)
+    for cell in read.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == exercise:
+            part = f"{exercise}.forward" if f"class {exercise}" in cell.source else exercise
+            cell.source += f"{_ENDLESS}{part} = endless"
+    nbformat.write(read, notebook)
+
+
+def time_class(folder: Path, options: GradingOptions, judges: Judges, endless: set[str]) -> float:
+    """Grade a class and look at its marks.
+
+    Args:
+        folder: The class.
+        options: How.
+        judges: Started already.
+        endless: The students whose notebook never returns.
+
+    Returns:
+        Seconds by the clock.
+    """
+    homework = load_homework(HOMEWORK, ROOT)
+    started = time.perf_counter()
+    results = grade_class(homework, folder, options, root=ROOT, judges=judges)
+    seconds = time.perf_counter() - started
+    best = max(result.score for result in results)
+    lost = {result.student for result in results if result.score < best}
+    if lost != endless:
+        sys.exit(f"of {sorted(endless)} points should be lost, and were of {sorted(lost)}")
+    return seconds
+
+
+def measure(count: int, percent: float, workers: int) -> dict[str, float]:
+    """Time the class without such notebooks, then with some for each exercise.
+
+    Args:
+        count: Submissions of the class.
+        percent: How many of a hundred never return, at least one.
+        workers: That grade.
+
+    Returns:
+        Seconds by exercise; those of the class without under an empty name.
+    """
+    homework = load_homework(HOMEWORK, ROOT)
+    options = GradingOptions(cluster=Cluster(workers=workers))
+    exercises = [cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION]
+    some = max(round(count * percent / 100), 1)
+    found: dict[str, float] = {}
+    with contextlib.closing(Judges()) as judges, tempfile.TemporaryDirectory() as scratch:
+        write_class(Path(scratch, "first"), workers)
+        time_class(Path(scratch, "first"), options, judges, set())  # starts everything
+        for exercise in ("", *exercises):
+            folder = Path(scratch, f"class-{exercise}")
+            write_class(folder, count)
+            students = sorted(path.name for path in folder.iterdir())
+            endless = {students[n * count // some] for n in range(some)} if exercise else set()
+            for student in endless:
+                make_endless(folder / student / HOMEWORK / f"{HOMEWORK}.ipynb", exercise)
+            found[exercise] = time_class(folder, options, judges, endless)
+            print(f"{exercise or 'none'}: {found[exercise]:.1f} s", file=sys.stderr, flush=True)
+    return found
+
+
+def table(found: dict[str, float], count: int, percent: float, workers: int) -> str:
+    """Return what was measured as Markdown."""
+    some = max(round(count * percent / 100), 1)
+    rows = [
+        f"{datetime.date.today():%-d %B %Y}, {count} submissions of {HOMEWORK}, {some} of them "
+        f"endless, {workers} workers on {os.cpu_count()} processors; the machine's load "
+        f"over the last 15 minutes was {os.getloadavg()[2]:.1f}.",
+        "",
+        "| never returns | seconds | beside the class without |",
+        "|---|---:|---:|",
+    ]
+    for exercise, seconds in found.items():
+        name = f"`{exercise}`" if exercise else "nothing"
+        rows.append(f"| {name} | {seconds:.1f} | {seconds / found['']:.2f} |")
+    return "\n".join(rows)
+
+
+def write_readme(text: str) -> None:
+    """Put the table between its marks in the README."""
+    readme = README.read_text("utf-8")
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        sys.exit(f"{README} needs the lines {BEGIN!r} and {END!r}")
+    README.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", "utf-8")
+
+
+def main() -> None:
+    """Measure, print, and write if asked to."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.endless", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--submissions", type=int, default=40, help="size of the class")
+    parser.add_argument("--percent", type=float, default=5.0, help="that never return")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--write", action="store_true", help="to benchmarks/README.md")
+    given = parser.parse_args()
+    how = given.submissions, given.percent, given.workers
+    text = table(measure(*how), *how)
+    print(text)
+    if given.write:
+        write_readme(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+/* Places of words on a map: the two directions in which their vectors, all made of length 1, differ
+ * most (principal components).
+ */
+(function () {
+  "use strict";
+
+  const { dot } = window.courseArithmetic;
+  const ROUNDS = 300; // of the power iteration
+
+  const unit = (vector) => vector.map((at) => at / Math.sqrt(dot(vector, vector)));
+
+  /** The direction of most variance: rows, of mean 0, are sent through their own covariance. */
+  function component(rows) {
+    let direction = unit(rows[0].map((_, i) => 1 + i / 10)); // anything but a right angle to it
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const sums = rows[0].map(() => 0);
+      rows.forEach((row) => {
+        const along = dot(row, direction);
+        row.forEach((at, i) => (sums[i] += along * at));
+      });
+      direction = unit(sums);
+    }
+    return direction;
+  }
+
+  /** A place for each vector: two numbers. */
+  function principalPlaces(vectors) {
+    const rows = vectors.map(unit);
+    const means = rows[0].map((_, i) => rows.reduce((sum, row) => sum + row[i], 0) / rows.length);
+    const centred = rows.map((row) => row.map((at, i) => at - means[i]));
+    const first = component(centred);
+    const rest = centred.map((row) => {
+      const along = dot(row, first);
+      return row.map((at, i) => at - along * first[i]);
+    });
+    const second = component(rest);
+    return centred.map((row) => [dot(row, first), dot(row, second)]);
+  }
+
+  /** One-hot vectors are all equally far from each other; a circle shows at least no order. */
+  function roundPlaces(count) {
+    return Array.from({ length: count }, (_, i) =>
+      [Math.cos, Math.sin].map((side) => side((2 * Math.PI * i) / count)));
+  }
+
+  window.courseWordMap = { principalPlaces, roundPlaces };
+})();

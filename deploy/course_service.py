@@ -1,0 +1,103 @@
+"""What a JupyterHub's configuration says for the course, on any machine whose files all share.
+
+Staff grade in one server of one account, ``/services/<course>/``, which is open to a group of the
+hub; so several of them have one gradebook. Students have their own servers, and in these what
+nbgrader has for students alone. Imports nothing: TLJH's hub has a Python of its own.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+STUDENT_SETTINGS = '''"""nbgrader for students: where homework is fetched from and handed in."""
+
+c = get_config()  # noqa: F821 -- nbgrader defines it
+c.CourseDirectory.course_id = {course_id!r}
+c.Exchange.root = {exchange!r}
+'''
+NAMED_BY_HUB = """import os
+
+c.CourseDirectory.student_id = os.environ.get("JUPYTERHUB_USER", "*")
+"""
+FRAMES = {"headers": {"Content-Security-Policy": "frame-ancestors 'self'"}}
+"""JupyterLab shows formgrader in a frame, which JupyterHub forbids unless it is told."""
+FOR_STAFF = ("formgrader", "create-assignment", "course-list")
+
+
+def write_student_settings(
+    folder: Path, *, course_id: str, exchange: Path, one_account: bool
+) -> None:
+    """Write what students' servers read, as the folder that ``JUPYTER_CONFIG_PATH`` names.
+
+    Args:
+        folder: Where to; readable by students.
+        course_id: The course's name in the exchange.
+        exchange: Where that is.
+        one_account: Whether all servers run as one account of the system, which then can't tell
+            who hands in.
+    """
+    (folder / "labconfig").mkdir(parents=True, exist_ok=True)
+    (folder / "jupyter_server_config.d").mkdir(exist_ok=True)
+    text = STUDENT_SETTINGS.format(course_id=course_id, exchange=str(exchange))
+    text += NAMED_BY_HUB if one_account else ""
+    (folder / "nbgrader_config.py").write_text(text, encoding="utf-8")
+    hidden = {f"@jupyter/nbgrader:{name}": True for name in FOR_STAFF}
+    _write_json(folder / "labconfig" / "page_config.json", {"disabledExtensions": hidden})
+    stopped = {
+        f"nbgrader.server_extensions.{name}": False for name in ("formgrader", "course_list")
+    }
+    settings = {"ServerApp": {"jpserver_extensions": stopped}}
+    _write_json(folder / "jupyter_server_config.d" / "students.json", settings)
+
+
+def add_course(
+    c: Any,
+    *,
+    course_folder: Path,
+    instructors: Collection[str],
+    programs: Path,
+    port: int,
+    account: str = "",
+    environment: Mapping[str, str] | None = None,
+    arguments: Collection[str] = (),
+) -> None:
+    """Add the staff's server to a hub's configuration.
+
+    Args:
+        c: The configuration, changed in place.
+        course_folder: What ``nbgrader-course`` laid out; its name is the course's.
+        instructors: Who may grade: names of the hub's users.
+        programs: The environment's ``bin``, with ``jupyterhub-singleuser``.
+        port: A free one of this machine, for the staff's server.
+        account: The system account that grades; whoever runs the hub if empty.
+        environment: More of the server's environment.
+        arguments: More of its arguments.
+    """
+    course = course_folder.name
+    c.JupyterHub.load_groups = {f"formgrade-{course}": {"users": sorted(instructors)}}
+    c.JupyterHub.load_roles = [
+        {
+            "name": f"formgrade-{course}",
+            "groups": [f"formgrade-{course}"],
+            "scopes": [f"access:services!service={course}"],
+        }
+    ]
+    path = {"PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin"}
+    service = {
+        "name": course,
+        "url": f"http://127.0.0.1:{port}",
+        "command": [
+            str(programs / "jupyterhub-singleuser"), f"--ServerApp.root_dir={course_folder}",
+            f"--ServerApp.tornado_settings={FRAMES}",
+            "--ServerApp.default_url=/lab?formgrader=true", *arguments,
+        ],
+        "cwd": str(course_folder),
+        "environment": path | dict(environment or {}),
+        "oauth_no_confirm": True,
+    }  # fmt: skip
+    c.JupyterHub.services.append(service | ({"user": account} if account else {}))
+
+
+def _write_json(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,165 @@
+"""The places that list chapters and homework, and how a name comes in or goes out of them.
+
+These are the table of contents (``_toc.yml``), the course's map (``course_lib/course_map.py``) and
+the plans of weeks (``book/for-teachers.md``). Each function but the last takes such a file's text,
+and returns the new one.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+TOC, MAP, PLANS = "_toc.yml", "course_lib/course_map.py", "book/for-teachers.md"
+BESIDE = ("api-", "for-", "status", "notation", "glossary", "bibliography", "intro")
+"""How the names of pages begin that are no chapters."""
+_PAGE = re.compile(r"^ +- file: book/(?P<name>\S+)\n", flags=re.MULTILINE)
+_EMPTY_PART = re.compile(r"^  - caption: .*\n    chapters:\n(?! +- file)", flags=re.MULTILINE)
+_ROW = re.compile(r"^    MapRow\(.*\),\n", flags=re.MULTILINE)
+_PLAN = re.compile(r"(?<=^```\{schedule\}\n).*?(?=\n```$)", flags=re.MULTILINE | re.DOTALL)
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def check_name(name: str) -> str:
+    """Return a name that can be a file's, a label and a link.
+
+    Args:
+        name: Of a chapter or a homework, as it was given.
+
+    Raises:
+        SystemExit: It can't.
+    """
+    if not _NAME.fullmatch(name):
+        raise SystemExit(f"{name!r} is no name: small letters, digits and hyphens, as word-order")
+    return name
+
+
+def title_of(name: str) -> str:
+    """Return the words of a name, such as ``Word order``."""
+    return name.replace("-", " ").capitalize()
+
+
+def chapters(toc: str) -> list[str]:
+    """List the chapters of a table of contents, in order.
+
+    Args:
+        toc: The text of ``_toc.yml``.
+    """
+    return [page["name"] for page in _PAGE.finditer(toc) if not page["name"].startswith(BESIDE)]
+
+
+def book_pages(root: Path) -> list[str]:
+    """List all pages of the book, chapters and others, in order.
+
+    Args:
+        root: The project's folder.
+
+    Returns:
+        Their names, such as ``masking``.
+    """
+    text = (root / TOC).read_text(encoding="utf-8")
+    return re.findall(r"^ *(?:- file|root): book/(\S+)$", text, flags=re.MULTILINE)
+
+
+def with_chapter(toc: str, name: str) -> str:
+    """Put a chapter behind the last one of the table of contents.
+
+    Args:
+        toc: The text of ``_toc.yml``.
+        name: The chapter.
+    """
+    *_, last = (page for page in _PAGE.finditer(toc) if not page["name"].startswith(BESIDE))
+    return f"{toc[: last.end()]}{last[0].replace(last['name'], name)}{toc[last.end() :]}"
+
+
+def without_chapter(toc: str, name: str) -> str:
+    """Take a chapter out of the table of contents, and its part, if nothing else is in it.
+
+    Args:
+        toc: The text of ``_toc.yml``.
+        name: The chapter.
+    """
+    kept = _PAGE.sub(lambda page: "" if page["name"] == name else page[0], toc)
+    return _EMPTY_PART.sub("", kept)
+
+
+def with_row(course_map: str, chapter: str, homework: str = "") -> str:
+    """Add a row without a module to the course's map.
+
+    Args:
+        course_map: The text of ``course_lib/course_map.py``.
+        chapter: The chapter.
+        homework: The homework that belongs to it, if any.
+    """
+    *_, last = _ROW.finditer(course_map)
+    fields = ", ".join(f'"{field}"' for field in ("", chapter, homework)[: 3 if homework else 2])
+    return f"{course_map[: last.end()]}    MapRow({fields}),\n{course_map[last.end() :]}"
+
+
+def without_homework(course_map: str, homework: str) -> str:
+    """Take a homework out of the course's map; the modules that it asked for stay.
+
+    Args:
+        course_map: The text of ``course_lib/course_map.py``.
+        homework: Its id.
+    """
+    own = re.sub(rf'^    MapRow\("", "[\w-]+", "{homework}"\),\n', "", course_map, flags=re.M)
+    return own.replace(f', "{homework}")', ")")
+
+
+def planned(page: str, *, chapter: str = "", homework: str = "") -> str:
+    """Put a chapter or a homework into the last week of the first plan, which leaves nothing out.
+
+    Args:
+        page: The text of ``book/for-teachers.md``.
+        chapter: The chapter, if any.
+        homework: The homework, if any.
+    """
+
+    def add(plan: re.Match[str]) -> str:
+        *weeks, last = plan[0].splitlines()
+        read, _, due = last.partition("|")
+        halves = (f"{read} {chapter}", f"{due} {homework}")
+        return "\n".join([*weeks, _week(*halves)])
+
+    return _PLAN.sub(add, page, count=1)
+
+
+def unplanned(page: str, name: str) -> str:
+    """Take a chapter or a homework out of all plans, and weeks in which nothing is left.
+
+    Args:
+        page: The text of ``book/for-teachers.md``.
+        name: The chapter or the homework.
+    """
+
+    def remove(plan: re.Match[str]) -> str:
+        halves = (week.partition("|")[::2] for week in plan[0].splitlines())
+        weeks = (_week(*(_without(half, name) for half in week)) for week in halves)
+        return "\n".join(week for week in weeks if week)
+
+    return _PLAN.sub(remove, page)
+
+
+def _without(names: str, name: str) -> str:
+    return " ".join(word for word in names.split() if word != name)
+
+
+def _week(read: str, due: str) -> str:
+    halves = [" ".join(half.split()) for half in (read, due)]
+    return " | ".join(halves) if halves[1] else halves[0]
+
+
+def change(root: Path, changes: Mapping[str, Callable[[str], str]]) -> None:
+    """Change these places, and then the README's table, which follows the course's map.
+
+    Args:
+        root: The project's folder.
+        changes: For each file, from the root, what becomes of its text.
+    """
+    texts = {name: made((root / name).read_text("utf-8")) for name, made in changes.items()}
+    for name, text in texts.items():
+        (root / name).write_text(text, encoding="utf-8")
+    # In a process of its own, which reads the map as it is now.
+    subprocess.run([sys.executable, "-m", "scripts.course_map"], cwd=root, check=True)

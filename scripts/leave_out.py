@@ -1,0 +1,149 @@
+"""Leave a chapter or a homework out of the course: ``make leave-out CHAPTER=bleu HW=hw07``.
+
+What names them goes: lines of the contents, the plans and the course's map, a homework's files. A
+chapter's page and the library stay. Where other pages link to the chapter, the words remain.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from scripts import contents
+
+ROOT = Path(__file__).parent.parent
+_ROLE = re.compile(
+    r"\{(?P<role>doc|ref|numref|eq)\}`(?:(?P<text>[^`<]+?) *<(?P<of>[^`>]+)>|(?P<bare>[^`<]+))`"
+)
+_LABEL = re.compile(r"^\((?P<label>[\w-]+)\)=\n#+ (?P<heading>.+)$", flags=re.MULTILINE)
+_OTHER_LABEL = re.compile(
+    r"^\s*:?(?:label|name): *([\w-]+) *$|^```\{\w+-start\}.*\n:label: ([\w-]+)", re.M
+)
+
+
+def words_of(page: str) -> dict[str, str]:
+    """Return what a page's labels are called in words.
+
+    Args:
+        page: The text of a chapter.
+
+    Returns:
+        For each label that a heading has, the heading; for each other label the page's title.
+    """
+    headings = {label["label"]: label["heading"] for label in _LABEL.finditer(page)}
+    title = next(iter(headings.values()), "")
+    others = {name: title for found in _OTHER_LABEL.findall(page) for name in found if name}
+    return others | headings
+
+
+def unlinked(page: str, words: dict[str, str], chapter: str) -> str:
+    """Turn a page's links to a chapter into words, in italics.
+
+    Args:
+        page: The text of another page.
+        words: What the chapter's labels are called.
+        chapter: The chapter.
+    """
+
+    def replace(link: re.Match[str]) -> str:
+        target = link["of"] or link["bare"]
+        label = target.removeprefix("/book/") if link["role"] == "doc" else target
+        if label not in words or (link["role"] == "doc" and label != chapter):
+            return link[0]
+        return f"*{link['text'] or words[label]}*"
+
+    return _ROLE.sub(replace, page)
+
+
+def leave_out_chapter(name: str, root: Path) -> None:
+    """Take a chapter out of the book.
+
+    Args:
+        name: The chapter.
+        root: The project's folder.
+
+    Raises:
+        SystemExit: The book has no such chapter.
+    """
+    toc = (root / contents.TOC).read_text(encoding="utf-8")
+    if name not in contents.chapters(toc):
+        raise SystemExit(f"{name!r} is no chapter of _toc.yml: {', '.join(contents.chapters(toc))}")
+    words = words_of((root / "book" / f"{name}.md").read_text(encoding="utf-8"))
+    changes: dict[str, Callable[[str], str]] = {
+        f"book/{page.name}": lambda text: unlinked(text, words, name)
+        for page in (root / "book").glob("*.md")
+        if page.stem != name
+    }
+    changes[contents.PLANS] = lambda page: contents.unplanned(unlinked(page, words, name), name)
+    changes[contents.TOC] = lambda text: contents.without_chapter(text, name)
+    contents.change(root, changes)
+
+
+def leave_out_homework(name: str, root: Path) -> str:
+    """Take a homework out of the course, with its files.
+
+    Args:
+        name: Its id, or its number, such as ``hw07``.
+        root: The project's folder.
+
+    Returns:
+        Its id.
+
+    Raises:
+        SystemExit: There is no such homework.
+    """
+    there = sorted(path.stem for path in (root / "solutions").glob("hw*.py"))
+    found = [homework for homework in there if name in (homework, homework.partition("-")[0])]
+    if not found:
+        raise SystemExit(f"{name!r} is no homework of solutions/: {', '.join(there)}")
+    (homework,) = found
+    (root / "solutions" / f"{homework}.py").unlink()
+    (root / "tests" / "homework" / f"{homework.replace('-', '_')}.py").unlink(missing_ok=True)
+    for made in ("assignments", "build/source", "build/student"):
+        shutil.rmtree(root / made / homework, ignore_errors=True)
+    changes = {
+        contents.MAP: lambda rows: contents.without_homework(rows, homework),
+        contents.PLANS: lambda page: contents.unplanned(page, homework),
+    }
+    contents.change(root, changes)
+    _count_submissions(root)
+    return homework
+
+
+_COUNT = """
+from tests.homework.tables import load_table, tabled_homeworks
+print(sum(len(load_table(homework).submissions) for homework in tabled_homeworks()))
+"""
+
+
+def _count_submissions(root: Path) -> None:
+    """Have the README tell how many small submissions are left."""
+    counting = [sys.executable, "-c", _COUNT]
+    counted = subprocess.run(counting, cwd=root, check=True, capture_output=True, text=True)  # noqa: S603 -- ours
+    words = f"over {(int(counted.stdout) - 1) // 100 * 100:,} small submissions"
+    readme = root / "README.md"
+    text = re.sub(r"over [\d,]+ small submissions", words, readme.read_text("utf-8"))
+    readme.write_text(text, encoding="utf-8")
+
+
+def main(chapter: str, homework: str) -> None:
+    """Leave out what is named, and say what is left to do.
+
+    Args:
+        chapter: A chapter; empty for none.
+        homework: A homework; empty for none.
+    """
+    if homework:
+        print(f"{leave_out_homework(homework, ROOT)} is out, with its files")
+    if chapter:
+        leave_out_chapter(chapter, ROOT)
+        print(
+            f"{chapter} is out of the book; book/{chapter}.md and the library stay. Read what "
+            "git diff shows: where a page led to it, words remain"
+        )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

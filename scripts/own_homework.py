@@ -1,0 +1,100 @@
+"""Begin a homework: ``make homework NAME=angles``.
+
+It writes a source that is complete, and a table of submissions that tries its checks, names the
+homework wherever homework is named, and releases it.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from scripts import contents
+
+ROOT = Path(__file__).parent.parent
+TEMPLATES = Path(__file__).parent / "templates"
+MODEL = "hw09-angles"
+CHAPTER = "language-models"
+"""Where the template's checks send readers."""
+
+
+def homework_id(name: str, root: Path) -> str:
+    """Return the id of a new homework, with the next free number unless the name has one.
+
+    Args:
+        name: Its name, ``angles``, or its id, ``hw09-angles``.
+        root: The project's folder.
+
+    Raises:
+        SystemExit: The name is no name, or its number is taken.
+    """
+    taken = {path.stem[2:4]: path.stem for path in (root / "solutions").glob("hw*.py")}
+    numbered = re.fullmatch(r"hw(\d\d)-(.+)", contents.check_name(name))
+    if not numbered:
+        return f"hw{max(map(int, taken), default=0) + 1:02d}-{name}"
+    if other := taken.get(numbered[1]):
+        raise SystemExit(f"{name}: the number is taken, by {other}; nothing was written")
+    contents.check_name(numbered[2])
+    return name
+
+
+def adapted(template: Path, homework: str) -> str:
+    """Return a template's text for another homework.
+
+    Args:
+        template: The file.
+        homework: The id.
+    """
+    number, _, name = homework.partition("-")
+    text = template.read_text(encoding="utf-8").replace(MODEL.partition("-")[0], number)
+    heading = f"Homework {int(number[2:])}: {contents.title_of(name)}"
+    return text.replace("Homework 9: Angles", heading)
+
+
+def begin_homework(name: str, root: Path) -> str:
+    """Write its source and its table, and put it into the course's map and the longest plan.
+
+    Args:
+        name: Its name or its id.
+        root: The project's folder.
+
+    Returns:
+        Its id.
+
+    Raises:
+        SystemExit: The name is no name, or taken; nothing is written then.
+    """
+    homework = homework_id(name, root)
+    table = f"{homework.replace('-', '_')}.py"
+    for file, template in {
+        root / "solutions" / f"{homework}.py": TEMPLATES / f"{MODEL}.py",
+        root / "tests" / "homework" / table: TEMPLATES / f"{MODEL.replace('-', '_')}.py",
+    }.items():
+        file.write_text(adapted(template, homework), encoding="utf-8")
+    changes = {
+        contents.MAP: lambda rows: contents.with_row(rows, CHAPTER, homework),
+        contents.PLANS: lambda plans: contents.planned(plans, homework=homework),
+    }
+    contents.change(root, changes)
+    return homework
+
+
+def main(name: str) -> None:
+    """Begin a homework, say what was written, release it, and have the judge grade its solution.
+
+    Args:
+        name: Its name or its id.
+    """
+    homework = begin_homework(name, ROOT)
+    table = f"tests/homework/{homework.replace('-', '_')}.py"
+    print(
+        f"solutions/{homework}.py, with submissions to try it in {table}; and its name in "
+        f"{contents.MAP}, README.md and the first plan of {contents.PLANS}",
+        flush=True,
+    )
+    for program in (["autograder", "release"], ["scripts.try_homework"]):
+        subprocess.run([sys.executable, "-m", *program, homework], cwd=ROOT, check=True)  # noqa: S603 -- ours
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,89 @@
+"""Collecting from the exchange: nothing that a student points to, nothing in another's name."""
+
+import os
+from pathlib import Path
+
+import pytest
+from nbgrader.auth import Authenticator
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+
+from autograder.gradebook.exchange_collect import CollectNotebooks
+from autograder.releasing.generated_assignment import create_tables
+
+HW = "hw00-doubling"
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+
+
+@pytest.fixture
+def course(tmp_path) -> Path:
+    for folder in ("exchange/cs224/inbound", "course/source", "secret"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "exchange").chmod(0o1777)
+    (tmp_path / "secret" / "solved.ipynb").write_text("the solution")
+    return tmp_path
+
+
+def hand_in(course: Path, student: str, time: str, files: dict[str, str | Path]) -> Path:
+    folder = course / "exchange/cs224/inbound" / f"{student}+{HW}+{time} UTC+x9Y"
+    folder.mkdir()
+    for name, text in files.items():
+        if isinstance(text, Path):
+            (folder / name).symlink_to(text)
+        else:
+            (folder / name).write_text(text)
+    return folder
+
+
+def collect(course: Path, **settings) -> dict[str, str]:
+    """Collect, and return what then lies in ``submitted``."""
+    config = Config()
+    config.Exchange.root = str(course / "exchange")
+    config.ExchangeCollect = Config({"check_owner": False, "update": True} | settings)
+    coursedir = CourseDirectory(config=config)
+    coursedir.root, coursedir.course_id = str(course / "course"), "cs224"
+    coursedir.assignment_id = HW
+    create_tables(coursedir.db_url)
+    CollectNotebooks(
+        coursedir=coursedir, authenticator=Authenticator(config=config), config=config
+    ).start()
+    found = (course / "course" / "submitted").glob("*/*/*")
+    return {str(path.relative_to(course / "course/submitted")): path.read_text() for path in found}
+
+
+def test_what_grading_reads_is_collected_and_nothing_else(course):
+    (hand_in(course, "ada", "2026-10-01 10:00:00", {
+        f"{HW}.ipynb": "{}", "timestamp.txt": "now", "page.html": "x"
+    }) / "course_lib").mkdir()  # fmt: skip
+    assert collect(course) == {f"ada/{HW}/{HW}.ipynb": "{}", f"ada/{HW}/timestamp.txt": "now"}
+
+
+def test_links_and_pipes_are_not_followed_and_stop_nobody(course):
+    secret = course / "secret" / "solved.ipynb"
+    hand_in(course, "eve", "2026-10-01 10:00:00", {f"{HW}.ipynb": secret, "a.txt": "mine"})
+    pipe = hand_in(course, "mal", "2026-10-01 10:00:00", {"a.txt": "mine"})
+    os.mkfifo(pipe / f"{HW}.ipynb")
+    inbound = course / "exchange/cs224/inbound"
+    (inbound / f"oz+{HW}+2026-10-01 10:00:00 UTC+x9Y").symlink_to(course / "secret")
+    hand_in(course, "zoe", "2026-10-01 10:00:00", {f"{HW}.ipynb": "{}"})
+    assert collect(course) == {
+        f"eve/{HW}/a.txt": "mine", f"mal/{HW}/a.txt": "mine", f"zoe/{HW}/{HW}.ipynb": "{}"
+    }  # fmt: skip
+
+
+@AS_ROOT
+def test_nobody_hands_in_for_another(course):
+    own = hand_in(course, "daemon", "2026-10-01 10:00:00", {f"{HW}.ipynb": "own"})
+    os.chown(own, 1, 1)  # daemon's ids, on every Unix
+    hand_in(course, "daemon", "2026-10-02 10:00:00", {f"{HW}.ipynb": "forged"})
+    hand_in(course, "nobody", "2026-10-02 10:00:00", {f"{HW}.ipynb": "forged"})
+    hand_in(course, "no-such-account", "2026-10-02 10:00:00", {f"{HW}.ipynb": "forged"})
+    expected = {f"daemon/{HW}/{HW}.ipynb": "own"}
+    assert collect(course, check_owner=True) == expected
+    assert collect(course, check_owner=True) == expected  # nor takes it away later
+
+
+def test_the_newest_counts(course):
+    hand_in(course, "ada", "2026-10-01 10:00:00", {f"{HW}.ipynb": "first"})
+    hand_in(course, "ada", "2026-10-02 10:00:00", {f"{HW}.ipynb": "second"})
+    assert collect(course) == {f"ada/{HW}/{HW}.ipynb": "second"}

@@ -1,0 +1,70 @@
+"""``grade --due``: one date is set, where all commands read it, and all else stays."""
+
+import tomllib
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder.cli.app import app
+from autograder.cli.bad_input import BadInputError
+from autograder.cli.plan import set_due
+from autograder.marks.due_date import with_due
+
+HOMEWORK = "hw03-self-attention"
+MOMENT = "2026-10-12T23:59:00Z"
+OTHERS = """# ours
+time_zone = "Europe/Berlin"
+
+[due] # all of them
+hw02 = 2026-10-05T23:59:00 # a Monday
+
+[late]
+percent_per_day = 10
+"""
+
+
+@pytest.mark.parametrize(
+    "earlier", ["", "hw03 = 2026-10-01T12:00:00Z # too soon\n", f'"{HOMEWORK}"=1\n']
+)
+def test_a_date_is_set_and_all_else_stays(earlier):
+    text = with_due(OTHERS.replace("hw02 =", f"{earlier}hw02 ="), HOMEWORK, MOMENT)
+    assert text == OTHERS.replace("hw02 =", f"{HOMEWORK} = {MOMENT}\nhw02 =")
+
+
+@pytest.mark.parametrize("before", ["", "drop_lowest = 1", "[late]\ngrace_days = 2\n"])
+def test_a_file_that_says_nothing_of_dates_gets_the_table(before):
+    text = with_due(before, HOMEWORK, MOMENT)
+    assert tomllib.loads(text) == tomllib.loads(before) | {
+        "due": {HOMEWORK: tomllib.loads(f"at = {MOMENT}")["at"]}
+    }
+
+
+def test_a_student_s_extension_is_not_touched():
+    text = "[due]\n[extensions.ada]\nhw03 = 2026-10-19T23:59:00Z\n"
+    assert with_due(text, HOMEWORK, MOMENT).endswith(
+        "[extensions.ada]\nhw03 = 2026-10-19T23:59:00Z\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("moment", "words"),
+    [
+        ("2026-10-12T23:59:00", "has no time zone"),
+        ("2026-10-12", "expected such as 2026-10-12T23:59:00"),
+        ("next week", "a time is written as 2026-10-12T23:59:00"),
+    ],
+)
+def test_what_is_no_moment_is_refused_and_nothing_written(tmp_path, moment, words):
+    with pytest.raises(BadInputError, match=f"^--due: .*{words}"):
+        set_due(HOMEWORK, moment, tmp_path / "dates.toml")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_grade_writes_the_date_before_it_looks_for_the_class(tmp_path):
+    dates = tmp_path / "dates.toml"
+    arguments = ["grade", "hw03", "--submissions", tmp_path / "class", "--out", tmp_path / "out"]
+    asked = [str(argument) for argument in (*arguments, "--dates", dates, "--due", MOMENT)]
+    outcome = CliRunner().invoke(app, [*asked, "--no-sandbox"])
+    assert outcome.exit_code == 2
+    assert "no folder" in outcome.stderr
+    assert dates.read_text() == f"[due]\n{HOMEWORK} = {MOMENT}\n"

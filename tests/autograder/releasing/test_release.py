@@ -1,0 +1,291 @@
+import ast
+import dataclasses
+import hashlib
+import json
+import re
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbgrader.nbgraderformat import MetadataValidator
+
+from autograder.homework_source.homework import HomeworkError
+from autograder.homework_source.instructors_notebook import instructors_notebook
+from autograder.homework_source.source import load_homework
+from autograder.releasing import generated_assignment
+from autograder.releasing import release as release_module
+from autograder.releasing.release import release
+from autograder.sandbox.worker.student_packages import STUDENT_PACKAGES
+
+ROOT = Path(__file__).parents[3]
+HOMEWORK = "hw03-self-attention"
+
+
+def fresh_root(folder, like=ROOT):
+    for name in ("solutions", "course_lib"):
+        shutil.copytree(like / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copyfile(like / "pyproject.toml", folder / "pyproject.toml")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return release("hw03", fresh_root(tmp_path_factory.mktemp("released")))
+
+
+def everything_for_students(made):
+    """Each released file by name, those in the archive too."""
+    files = {str(path): path.read_bytes() for path in made.folder.rglob("*") if path.is_file()}
+    files[str(made.assignment)] = made.assignment.read_bytes()
+    with zipfile.ZipFile(made.archive) as archive:
+        files |= {f"zip:{name}": archive.read(name) for name in archive.namelist()}
+    return files
+
+
+def secrets(made):
+    """The telling lines of solutions and hidden tests: those that nothing else contains.
+
+    Modules that have nothing to do with the withheld layers are for everyone: a layer of an earlier
+    homework may do a part of its work in the same words.
+    """
+    secret, shown = [], []
+    for path in ROOT.glob("course_lib/**/*.py"):
+        text = path.read_text()
+        stands_on_them = re.search(
+            r"^from course_lib\.layers\.(attention|masks) import (?!check_mask$)",
+            text,
+            re.MULTILINE,
+        )
+        if path.stem not in ("attention", "masks") and not stands_on_them:
+            shown.append(text)
+    for cell in nbformat.read(made.source, as_version=4).cells:
+        inside = False
+        for line in cell.source.split("\n"):
+            if re.search("### (BEGIN|END)", line):
+                inside = "BEGIN" in line
+            else:
+                (secret if inside else shown).append(line.strip())
+    public = "\n".join(shown)
+    return sorted({line for line in secret if len(line) > 15 and line not in public})
+
+
+def test_no_byte_of_a_solution_or_hidden_test_is_released(made):
+    lines = secrets(made)
+    assert len(lines) > 200
+    assert any("query / math.sqrt(query.size(-1))" in line for line in lines)
+    assert any("return self.output_projection(self._join_heads" in line for line in lines)
+    assert any("reference_attention" in line for line in lines)
+    assert any("Marking guide" in line for line in lines)
+    for name, data in everything_for_students(made).items():
+        text = data.decode("utf-8")
+        leaked = [s for s in lines if s in text or json.dumps(s)[1:-1] in text]
+        assert not leaked, (name, leaked)
+        for marker in ("SOLUTION", "HIDDEN TESTS"):
+            assert f"BEGIN {marker}" not in text
+            assert f"END {marker}" not in text
+
+
+def test_the_search_for_leaks_would_find_one(made):
+    """The instructor's own notebook is full of secrets, or the test above proves nothing."""
+    text = made.source.read_text()
+    lines = secrets(made)
+    assert all(json.dumps(line, ensure_ascii=False)[1:-1] in text for line in lines)
+
+
+def test_stubs_are_valid_python_that_keep_signature_and_docstring(made):
+    cells = {c.id: c for c in nbformat.read(made.assignment, as_version=4).cells}
+    for name in ("scaled_dot_product_attention", "causal_mask", "padding_mask"):
+        (function,) = ast.parse(cells[name].source).body
+        assert function.name == name
+        assert "Args:" in ast.get_docstring(function)
+        assert ast.unparse(function.body[1]).startswith("raise NotImplementedError")
+    (layer,) = ast.parse(cells["MultiHeadAttention"].source).body
+    methods = {m.name: m for m in layer.body if isinstance(m, ast.FunctionDef)}
+    assert set(methods) == {"__init__", "forward"}
+    assert ast.unparse(methods["__init__"].body[0]) == "super().__init__()"
+
+
+def test_nbgrader_finds_the_student_notebook_valid(made):
+    notebook = nbformat.read(made.assignment, as_version=4)
+    nbformat.validate(notebook)
+    MetadataValidator().validate_nb(notebook)
+    points = [
+        c.metadata.nbgrader.get("points", 0) for c in notebook.cells if "nbgrader" in c.metadata
+    ]
+    assert sum(points) == 22
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("locked"):
+            assert cell.metadata.editable is False
+        assert not cell.get("outputs")
+
+
+def test_what_students_download(made):
+    names = {p.relative_to(made.folder).as_posix() for p in made.folder.rglob("*") if p.is_file()}
+    assert {
+        "README.md",
+        "requirements.txt",
+        f"{HOMEWORK}.ipynb",
+        "course_lib/layers/attention.py",
+    } <= names
+    notebook = (made.folder / f"{HOMEWORK}.ipynb").read_bytes()
+    assert notebook == made.assignment.read_bytes()
+    with zipfile.ZipFile(made.archive) as archive:
+        assert archive.testzip() is None
+        assert {name.removeprefix(f"{HOMEWORK}/") for name in archive.namelist()} == names
+    edition = {p.relative_to(made.edition) for p in made.edition.rglob("*") if p.is_file()}
+    assert {path.as_posix() for path in edition} == {n for n in names if n.startswith("course_lib")}
+
+
+def test_the_readme_names_the_homework_and_its_points(made):
+    text = (made.folder / "README.md").read_text()
+    assert text.startswith("# Homework 3: Self-attention\n")
+    assert "22 points" in text
+    assert "{" not in text
+    assert "*The matrix form*" in text
+    assert "open `index.html` in a browser" in text  # the project names no address of the book
+
+
+def test_the_readme_has_the_address_of_the_book_where_the_project_names_one(tmp_path):
+    fresh_root(tmp_path)
+    with (tmp_path / "pyproject.toml").open("a", encoding="utf-8") as settings:
+        settings.write('\n[project.urls]\nBook = "https://example.org/course/"\n')
+    readme = (release("hw02", tmp_path).folder / "README.md").read_text(encoding="utf-8")
+    assert "the course's book, https://example.org/course." in readme
+    assert "index.html" not in readme
+
+
+def test_requirements_are_pinned_light_and_enough(made):
+    lines = (made.folder / "requirements.txt").read_text().split()
+    assert all(re.fullmatch(r"[a-z]+==[0-9.a-z]+", line) for line in lines)
+    names = {line.split("==")[0] for line in lines}
+    assert names == set(STUDENT_PACKAGES)
+    assert "nbgrader" not in names
+    imported = set()
+    for path in made.folder.glob("course_lib/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add(node.module.split(".")[0])
+    brought_along = {"course_lib", "IPython"}  # jupyterlab's kernel brings IPython
+    assert imported - set(sys.stdlib_module_names) - brought_along <= names
+
+
+def test_what_an_exercise_forbids_is_installed_to_compare_with():
+    homework = load_homework("hw03", ROOT)
+    compared = dataclasses.replace(homework.cells[0], forbids=("sacrebleu.corpus_bleu",))
+    text = release_module._requirements(dataclasses.replace(homework, cells=(compared,)))
+    names = [line.partition("==")[0] for line in text.splitlines()]
+    assert names == [*STUDENT_PACKAGES, "sacrebleu"]
+
+
+def test_the_same_sources_give_the_same_bytes(made, tmp_path):
+    again = release(HOMEWORK, fresh_root(tmp_path, like=made.assignment.parents[2]))
+    for first, second in ((made.archive, again.archive), (made.assignment, again.assignment)):
+        assert digest(first.read_bytes()) == digest(second.read_bytes())
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def snapshot(root):
+    return {p: p.read_bytes() for p in root.rglob("*") if p.is_file() and "source" not in p.parts}
+
+
+def small_root(folder, solution="    return 2 * x"):
+    (folder / "solutions").mkdir(exist_ok=True)
+    (folder / "course_lib").mkdir(exist_ok=True)
+    (folder / "course_lib" / "__init__.py").write_text('"""Empty."""\n')
+    (folder / "solutions" / "hw01-small.py").write_text(
+        f"""\
+# %% [markdown]
+# # Small
+
+# %% solution="double"
+def double(x):
+    ### BEGIN SOLUTION
+{solution}
+    ### END SOLUTION
+
+# %% test="double-values" points=1
+# It doubles
+assert double(2) == 4
+"""
+    )
+    return folder
+
+
+def test_a_release_replaces_the_one_before(tmp_path):
+    first = release("hw01", small_root(tmp_path))
+    (first.folder / "left-over.txt").write_text("old")
+    second = release("hw01", small_root(tmp_path, solution="    return x + x"))
+    assert not (second.folder / "left-over.txt").exists()
+    assert "YOUR CODE HERE" in second.assignment.read_text()
+    assert "x + x" not in second.assignment.read_text()
+    assert [p.name for p in (tmp_path / "build").iterdir() if p.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("step", ["write_student_edition", "_requirements", "_write_archive"])
+def test_a_failure_leaves_the_earlier_release(tmp_path, monkeypatch, step):
+    release("hw01", small_root(tmp_path))
+    before = snapshot(tmp_path)
+
+    def fail(*args):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(release_module, step, fail)
+    with pytest.raises(OSError, match="disk full"):
+        release("hw01", tmp_path)
+    assert snapshot(tmp_path) == before
+
+
+def test_what_nbgrader_refuses_is_reported_in_its_words(tmp_path, monkeypatch):
+    small_root(tmp_path)
+
+    def with_a_stray_region(homework):
+        notebook = nbformat.reads(instructors_notebook(homework), as_version=4)
+        notebook.cells[0].source += "\n### BEGIN SOLUTION\nx\n### END SOLUTION"
+        return nbformat.writes(notebook)
+
+    monkeypatch.setattr(generated_assignment, "instructors_notebook", with_a_stray_region)
+    with pytest.raises(HomeworkError, match=r"nbgrader refuses .*hw01-small\.ipynb") as refused:
+        release("hw01", tmp_path)
+    assert "Solution region detected in a non-solution cell" in str(refused.value)
+    assert "Traceback" not in str(refused.value)
+    assert not (tmp_path / "dist").exists()
+
+
+def test_a_test_that_is_no_python_leaves_the_earlier_release(tmp_path):
+    release("hw01", small_root(tmp_path))
+    source = tmp_path / "solutions" / "hw01-small.py"
+    source.write_text(source.read_text().replace("double(2) ==", "double(2 =="))
+    before = snapshot(tmp_path)
+    with pytest.raises(HomeworkError, match=r"hw01-small\.py:12: the test cell double-values is"):
+        release("hw01", tmp_path)
+    assert snapshot(tmp_path) == before
+
+
+def test_an_unknown_homework_is_refused(tmp_path):
+    with pytest.raises(HomeworkError, match="no homework 'hw09'; known: hw01-small"):
+        release("hw09", small_root(tmp_path))
+
+
+def test_a_homework_whose_file_is_misnamed_is_told_how_to_name_it(tmp_path):
+    root = small_root(tmp_path)
+    (root / "solutions" / "hw09_cosine.py").write_text("")
+    words = r"no homework 'hw09': its file must be solutions/hwNN-name\.py, not hw09_cosine\.py; "
+    with pytest.raises(HomeworkError, match=words):
+        release("hw09", root)
+    with pytest.raises(HomeworkError, match="no homework 'hw08'; known: hw01-small"):
+        release("hw08", root)
+
+
+def test_nothing_is_printed_or_logged(tmp_path, capfd, caplog):
+    release("hw01", small_root(tmp_path))
+    captured = capfd.readouterr()
+    assert captured.out + captured.err == ""
+    assert caplog.records == []

@@ -1,0 +1,297 @@
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.homework_source.homework import HomeworkError
+from autograder.releasing.student_edition import withhold, write_student_edition
+
+ROOT = Path(__file__).parents[3]
+
+LAYERS = '''\
+"""Layers of a small course."""
+import math
+import os.path
+from collections import OrderedDict, defaultdict
+
+_FACTOR = 2
+"""How much a factor is."""
+
+_SHARED = 3
+
+
+def early(x):
+    """Asked for by hw01."""
+    return secret_of_early(x)
+
+
+# A comment that tells how it is done.
+@staticmethod
+def late(x):
+    """Asked for by hw02."""
+    # a comment of the body
+    return _helper(x) + math.floor(x) + _SHARED
+
+
+def _helper(x):
+    return _deeper(x) * _FACTOR
+
+
+def _deeper(x):
+    return len(defaultdict(int)) + x
+
+
+def given(x):
+    """Given."""
+    return os.path.join(str(_SHARED), str(OrderedDict()))
+
+
+def stack(x):
+    """Given, but for what it stands on."""
+    return [late(x)]
+
+
+def pile(x):
+    """Likewise."""
+    return stack(x)
+
+
+class Latest:
+    """Asked for by hw03."""
+
+    def forward(self):
+        return "the secret of the latest"
+
+
+__all__ = ["early", "given", "late"]
+'''
+
+MODULES = {
+    "__init__": '"""A small course."""\n',
+    "layers": LAYERS,
+    "stands": '"""Stands on late."""\nfrom course_lib.layers import late\n\n\ndef _build():\n'
+    "    return late\n\n\ndef tower():\n    return _build()\n\n\nFLOORS = [tower]\nHEIGHT = 3\n",
+    "stands_higher": '"""Higher."""\nfrom .stands import tower as t\n\n\ndef roof():\n'
+    "    return t\n",
+    "passes_on": "from course_lib.layers import given, late\n"
+    "from course_lib.layers import late as l\n",
+    "fields": "from course_lib.layers import given\n\n\nclass Fields:\n    late: int = given(1)\n",
+    "lazy": "def call(x):\n    from course_lib.layers import late\n\n    return late(x)\n",
+    "typed": "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n"
+    "    from course_lib.layers import late\n\nx = 1\n",
+}
+
+
+def homework(solution, of="course_lib.layers", more=""):
+    return f'# %% setup="imports"\nimport math\n{more}\n# %% solution="{solution}" of="{of}"\n'
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "course_lib" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "course_lib" / "__pycache__" / "layers.pyc").write_bytes(b"secret_of_early")
+    (tmp_path / "course_lib" / "py.typed").write_text("")
+    (tmp_path / "course_lib" / "recipes").mkdir()
+    (tmp_path / "course_lib" / "recipes" / "run.py").write_text("import tokenizers\n")
+    for name, text in MODULES.items():
+        (tmp_path / "course_lib" / f"{name}.py").write_text(text)
+    for number, name in enumerate(("early", "late", "Latest"), start=1):
+        path = tmp_path / "solutions" / f"hw0{number}-{name.lower()}.py"
+        path.write_text(homework(name))
+    return tmp_path
+
+
+@pytest.fixture
+def edition(root, monkeypatch):
+    """Write the edition of hw02 and make it importable."""
+    write_student_edition("hw02", root, root / "out")
+    monkeypatch.syspath_prepend(root / "out")
+    kept = {name: sys.modules.pop(name) for name in list(sys.modules) if is_ours(name)}
+    yield root / "out" / "course_lib"
+    for name in [name for name in sys.modules if is_ours(name)]:
+        del sys.modules[name]
+    sys.modules.update(kept)
+
+
+def is_ours(name):
+    return name.split(".")[0] == "course_lib"
+
+
+def test_earlier_layers_stay_and_this_and_later_ones_go(edition):
+    layers = importlib.import_module("course_lib.layers")
+    assert layers.early.__doc__ == "Asked for by hw01."
+    assert layers.given(1) == "3/OrderedDict()"
+    for name, asked in (("late", "hw02-late"), ("Latest", "hw03-latest")):
+        with pytest.raises(ImportError, match=f"{name} is not in this edition: .*{asked} asks you"):
+            exec(f"from course_lib.layers import {name}")
+        with pytest.raises(ImportError, match=asked):
+            getattr(layers, name)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        layers.nonsense  # noqa: B018
+    assert layers.__all__ == ["early", "given"]
+
+
+def test_what_serves_a_withheld_layer_alone_goes_with_it(edition):
+    text = (edition / "layers.py").read_text()
+    for gone in (
+        "_helper", "_deeper", "_FACTOR", "How much a factor is", "import math", "defaultdict",
+        "A comment that tells", "a comment of the body", "@staticmethod",
+        "the secret of the latest",
+    ):  # fmt: skip
+        assert gone not in text
+    for kept in ("_SHARED = 3", "import os.path", "OrderedDict", '"""Layers of a small course."""'):
+        assert kept in text
+
+
+def test_the_first_homework_withholds_everything_and_the_last_only_its_own(root):
+    write_student_edition("hw01", root, root / "first")
+    assert "secret_of_early" not in (root / "first/course_lib/layers.py").read_text()
+    write_student_edition("hw03", root, root / "last")
+    last = (root / "last/course_lib/layers.py").read_text()
+    assert "return _helper(x)" in last
+    assert "the secret of the latest" not in last
+    assert (root / "last/course_lib/stands.py").read_text() == MODULES["stands"]
+
+
+def test_what_stands_on_a_withheld_layer_in_another_module_says_so_and_the_rest_stays(edition):
+    for module, name in (("stands", "tower"), ("stands", "FLOORS"), ("stands_higher", "roof")):
+        with pytest.raises(ImportError, match="it stands on late, which homework hw02-late asks"):
+            exec(f"from course_lib.{module} import {name}")
+    assert importlib.import_module("course_lib.stands").HEIGHT == 3
+    assert "late" not in (edition / "stands.py").read_text().split("_WITHHELD")[0].split('"""')[2]
+
+
+def test_a_withheld_layer_that_a_module_passes_on_says_so_there_too(edition):
+    for name in ("late", "l"):
+        with pytest.raises(ImportError, match="homework hw02-late asks"):
+            exec(f"from course_lib.passes_on import {name}")
+    assert importlib.import_module("course_lib.passes_on").given(1) == "3/OrderedDict()"
+
+
+def test_a_field_of_the_same_name_is_no_use_of_a_withheld_layer(edition):
+    assert importlib.import_module("course_lib.fields").Fields.__name__ == "Fields"
+
+
+def test_what_uses_a_withheld_layer_of_its_own_module_goes_too(edition):
+    for name in ("stack", "pile"):
+        with pytest.raises(ImportError, match="it stands on late, which homework hw02-late asks"):
+            exec(f"from course_lib.layers import {name}")
+    assert "[late(x)]" not in (edition / "layers.py").read_text()
+
+
+def test_imports_that_wait_or_are_for_type_checkers_alone_do_no_harm(edition):
+    assert importlib.import_module("course_lib.typed").x == 1
+    lazy = importlib.import_module("course_lib.lazy")
+    with pytest.raises(ImportError, match="hw02-late asks you to write it"):
+        lazy.call(1)
+
+
+def test_other_files_are_copied_but_no_compiled_ones_and_no_recipes(edition):
+    assert (edition / "py.typed").exists()
+    assert not list(edition.rglob("__pycache__"))
+    assert [path.name for path in (edition / "recipes").iterdir()] == ["__init__.py"]
+    with pytest.raises(ImportError, match="recipes is not in this edition"):
+        importlib.import_module("course_lib.recipes.run")
+
+
+def test_an_edition_replaces_the_one_before(root):
+    (root / "out" / "course_lib").mkdir(parents=True)
+    (root / "out" / "course_lib" / "left_over.py").write_text("return secret_of_early(x)")
+    write_student_edition("hw01", root, root / "out")
+    assert not (root / "out" / "course_lib" / "left_over.py").exists()
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "from course_lib.layers import late\n",
+        "def later():\n    from course_lib.stands import tower\n",
+        '\n# %% demo="fun"\n%matplotlib inline\nfrom course_lib.layers import Latest as L\n',
+    ],
+)
+def test_a_notebook_that_needs_what_is_withheld_is_refused(root, cell):
+    path = root / "solutions" / "hw02-late.py"
+    path.write_text(homework("late", more=cell))
+    with pytest.raises(HomeworkError, match=r"cell imports \w+ from course_lib.\w+, which this"):
+        write_student_edition("hw02", root, root / "out")
+    assert not (root / "out").exists()
+
+
+def test_a_hidden_test_may_import_the_reference(root):
+    path = root / "solutions" / "hw02-late.py"
+    hidden = "### BEGIN HIDDEN TESTS\nfrom course_lib.layers import late\n### END HIDDEN TESTS\n"
+    path.write_text(homework("late") + f'\n# %% test="late-x" points=1\n# Title\n{hidden}')
+    write_student_edition("hw02", root, root / "out")
+
+
+def test_what_cannot_be_withheld_is_refused(root):
+    path = root / "solutions" / "hw02-late.py"
+    path.write_text(homework("no_such_layer"))
+    with pytest.raises(HomeworkError, match="does not define no_such_layer"):
+        write_student_edition("hw02", root, root / "out")
+    path.write_text(homework("late", of="course_lib.no_such_module"))
+    with pytest.raises(HomeworkError, match=r"asks for course_lib\.no_such_module"):
+        write_student_edition("hw02", root, root / "out")
+    assert not (root / "out").exists()
+
+
+def test_withholding_nothing_changes_nothing():
+    assert withhold(LAYERS, set()) == LAYERS
+
+
+def test_no_line_of_a_withheld_body_survives_in_the_real_library(tmp_path):
+    write_student_edition("hw03", ROOT, tmp_path)
+    withheld = {
+        "layers/attention": ["scaled_dot_product_attention", "MultiHeadAttention"],
+        "layers/masks": ["causal_mask", "padding_mask"],
+    }
+    told = []
+    for module, names in withheld.items():
+        text = (ROOT / "course_lib" / f"{module}.py").read_text()
+        for node in ast.parse(text).body:
+            if getattr(node, "name", "") in names:
+                told += body_lines(node, text)
+    assert len(told) > 40
+    # Elsewhere, a layer of an earlier homework may do a part of its work in the same words.
+    for module in [*withheld, "analysis/attention_reader"]:
+        edited = (tmp_path / "course_lib" / f"{module}.py").read_text()
+        assert [line for line in told if line in edited] == []
+
+
+def body_lines(node, text):
+    functions = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef)]
+    lines = text.split("\n")
+    found = set()
+    for function in functions:
+        for statement in function.body[1 if ast.get_docstring(function) else 0 :]:
+            found |= set(lines[statement.lineno - 1 : statement.end_lineno])
+    common = {"super().__init__()", ")", "]", "}", "mask,", "return_weights=return_weights,"}
+    common.add("raise ValueError(")
+    return [line.strip() for line in found if line.strip() and line.strip() not in common]
+
+
+def test_every_module_of_the_real_edition_can_be_imported(tmp_path):
+    write_student_edition("hw03", ROOT, tmp_path)
+    names = [
+        ".".join(path.relative_to(tmp_path).with_suffix("").parts)
+        for path in tmp_path.glob("course_lib/**/*.py")
+    ]
+    names.remove("course_lib.recipes.__init__")  # says why it is not there
+    assert len(names) > 60
+    code = "import importlib, sys; [importlib.import_module(n) for n in sys.argv[1:]]"
+    result = subprocess.run(
+        [sys.executable, "-c", code, *names], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_what_an_exercise_forbids_of_the_library_is_withheld_too(tmp_path):
+    write_student_edition("hw01", ROOT, tmp_path)
+    for module, name in (("greedy_search", "greedy"), ("beam_search", "beam_search")):
+        text = (tmp_path / "course_lib" / "generation" / f"{module}.py").read_text()
+        assert f"def {name}" not in text
+        assert "homework hw01-recurrent-seq2seq asks you to write it" in text

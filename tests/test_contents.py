@@ -1,0 +1,239 @@
+"""Chapters and homework come in and go out of every place that lists them, and of nothing else."""
+
+import importlib
+import shutil
+from pathlib import Path
+
+import pytest
+from course_book.directives.schedule import check_plan, read_plan
+
+from course_lib import course_map as course_map_module
+from scripts import contents, course_map, leave_out, own_chapter, own_homework
+
+ROOT = Path(__file__).parent.parent
+TOC = """root: book/intro
+parts:
+  - caption: Sequences
+    chapters:
+      - file: book/bleu
+      - file: book/masking
+  - caption: Pre-training
+    chapters:
+      - file: book/bert
+  - caption: Beside the chapters
+    chapters:
+      - file: book/notation
+"""
+PLANS = """```{schedule}
+masking bleu | hw07-bleu
+bert
+```
+
+```{schedule}
+bleu
+masking bleu | hw07-bleu
+```
+"""
+
+
+MAP = """from typing import NamedTuple
+
+
+class MapRow(NamedTuple):
+    module: str
+    chapter: str
+    homework: str | None = None
+
+
+COURSE_MAP = (
+    MapRow("models.ngram", "language-models"),
+    MapRow("metrics.bleu", "bleu", "hw07-bleu"),
+    MapRow("layers.masks", "masking", "hw03-masks"),
+    MapRow("models.bert", "bert"),
+)
+"""
+FILES = {
+    contents.TOC: TOC.replace(
+        "      - file: book/bleu\n", "      - file: book/language-models\n      - file: book/bleu\n"
+    ),
+    contents.MAP: MAP,
+    contents.PLANS: PLANS.replace(
+        "masking bleu | hw07-bleu\nbert",
+        "language-models\nmasking bleu | hw03-masks hw07-bleu\nbert",
+    ),
+    "README.md": f"# A course\n\n{course_map.BEGIN}\n{course_map.END}\n",
+    "course_lib/__init__.py": "",
+    "book/bleu.md": "(bleu)=\n# BLEU\n\n(the-score)=\n## The score\n",
+    "book/masking.md": "(masking)=\n# Masking\n\nAs {doc}`bleu` and {doc}`bert` do.\n",
+    "book/glossary.md": "{ref}`BLEU <the-score>`, {term}`bleu`\n",
+    "solutions/hw03-masks.py": "",
+    "solutions/hw07-bleu.py": "",
+    "assignments/hw07-bleu/hw07-bleu.ipynb": "{}",
+    "tests/homework/hw07_bleu.py": "",
+}
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """A small course, in which these scripts may change what they like."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "scripts").mkdir()
+    shutil.copyfile(ROOT / "scripts" / "course_map.py", tmp_path / "scripts" / "course_map.py")
+    monkeypatch.setattr(leave_out, "_count_submissions", lambda root: None)  # it has none
+    return tmp_path
+
+
+def rows(root: Path) -> list[tuple[str, ...]]:
+    """The course's map as it is in a folder."""
+    spec = importlib.util.spec_from_file_location("changed_map", root / contents.MAP)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [tuple(row) for row in module.COURSE_MAP]
+
+
+def first_plan(root: Path) -> list[str]:
+    page = (root / contents.PLANS).read_text(encoding="utf-8")
+    return page.partition("```{schedule}\n")[2].partition("\n```")[0].splitlines()
+
+
+# ---- one text at a time ----
+
+
+def test_a_chapter_comes_last_and_goes_with_its_part():
+    longer = contents.with_chapter(TOC, "word-order")
+    assert contents.chapters(longer) == ["bleu", "masking", "bert", "word-order"]
+    assert contents.without_chapter(longer, "word-order") == TOC
+    shorter = contents.without_chapter(TOC, "bert")
+    assert "Pre-training" not in shorter
+    assert contents.chapters(shorter) == ["bleu", "masking"]
+
+
+def test_a_name_goes_from_all_plans_and_comes_into_the_first():
+    assert contents.unplanned(contents.unplanned(PLANS, "bleu"), "hw07-bleu") == (
+        "```{schedule}\nmasking\nbert\n```\n\n```{schedule}\nmasking\n```\n"
+    )
+    longer = contents.planned(PLANS, chapter="word-order", homework="hw09-angles")
+    assert longer == PLANS.replace("\nbert\n", "\nbert word-order | hw09-angles\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Word-order", "word_order", "9-lives", "a/b", "-a", "a--b", "é"]
+)
+def test_what_can_be_no_file_label_and_link_is_no_name(name):
+    with pytest.raises(SystemExit, match="small letters, digits and hyphens, as word-order"):
+        contents.check_name(name)
+
+
+def test_the_course_itself_is_laid_out_so():
+    toc, rows, plans = (
+        (ROOT / name).read_text("utf-8") for name in (contents.TOC, contents.MAP, contents.PLANS)
+    )
+    changed = contents.with_chapter(toc, "bag-of-words")
+    assert contents.chapters(changed) == [*contents.chapters(toc), "bag-of-words"]
+    assert 'MapRow("", "bag-of-words"),\n)\n' in contents.with_row(rows, "bag-of-words")
+    planned = contents.planned(plans, chapter="bag-of-words")
+    assert len(planned) == len(plans) + len(" bag-of-words")
+    assert contents.unplanned(planned, "bag-of-words") == plans
+
+
+# ---- a chapter and a homework of one's own ----
+
+
+def test_a_chapter_is_begun_everywhere(root):
+    page = own_chapter.begin_chapter("bag-of-words", root).read_text(encoding="utf-8")
+    assert "(bag-of-words)=\n# Bag of words\n" in page
+    assert not [old for old in ("word-order", "word_order", "Word order") if old in page]
+    assert contents.chapters((root / "_toc.yml").read_text())[-1] == "bag-of-words"
+    assert rows(root)[-1] == ("", "bag-of-words", None)
+    assert "bag-of-words" in first_plan(root)[-1]
+    assert "| [bag-of-words](book/bag-of-words.md) |  |  |" in (root / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("masking", r"book/masking.md is there already; nothing was written"),
+        ("api-of-mine", "begins as a page that is no chapter does"),
+        ("Bags", "small letters"),
+    ],
+)
+def test_a_chapter_that_cannot_be_leaves_everything_as_it_was(root, name, words):
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    with pytest.raises(SystemExit, match=words):
+        own_chapter.begin_chapter(name, root)
+    assert before == {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_a_homework_is_begun_everywhere_and_its_plan_can_be_followed(root):
+    assert own_homework.begin_homework("far-and-near", root) == "hw08-far-and-near"
+    source = (root / "solutions" / "hw08-far-and-near.py").read_text(encoding="utf-8")
+    assert source.startswith("# %% [markdown]\n# # Homework 8: Far and near\n")
+    table = (root / "tests" / "homework" / "hw08_far_and_near.py").read_text(encoding="utf-8")
+    assert table.startswith('"""The submissions of hw08:')
+    assert rows(root)[-1] == ("", "language-models", "hw08-far-and-near")
+    map_rows = [course_map_module.MapRow(*row) for row in rows(root)]
+    check_plan(read_plan(first_plan(root)), map_rows)
+    assert own_homework.begin_homework("hw12-angles", root) == "hw12-angles"
+    assert own_homework.begin_homework("angles", root) == "hw13-angles"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("hw03-angles", "hw03-angles: the number is taken, by hw03-masks"),
+        ("Angles", "small letters"),
+        ("hw10-", "small letters"),
+    ],
+)
+def test_a_homework_that_cannot_be_leaves_everything_as_it_was(root, name, words):
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    with pytest.raises(SystemExit, match=words):
+        own_homework.begin_homework(name, root)
+    assert before == {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+# ---- leaving out ----
+
+
+def test_a_chapter_is_left_out_and_links_to_it_are_words(root):
+    leave_out.leave_out_chapter("bleu", root)
+    assert "bleu" not in (root / contents.TOC).read_text(encoding="utf-8")
+    assert first_plan(root) == ["language-models", "masking | hw03-masks hw07-bleu", "bert"]
+    pages = {page.stem: page.read_text("utf-8") for page in (root / "book").glob("*.md")}
+    assert pages["masking"].endswith("As *BLEU* and {doc}`bert` do.\n")
+    assert pages["glossary"] == "*BLEU*, {term}`bleu`\n"
+    assert pages["bleu"] == FILES["book/bleu.md"]
+    assert ("metrics.bleu", "bleu", "hw07-bleu") in rows(root)
+
+
+def test_a_homework_is_left_out_with_its_files(root):
+    assert leave_out.leave_out_homework("hw07", root) == "hw07-bleu"
+    assert not (root / "solutions" / "hw07-bleu.py").exists()
+    assert not (root / "tests" / "homework" / "hw07_bleu.py").exists()
+    assert not (root / "assignments" / "hw07-bleu").exists()
+    assert ("metrics.bleu", "bleu", None) in rows(root)
+    for name in (contents.PLANS, contents.MAP, "README.md"):
+        assert "hw07-bleu" not in (root / name).read_text(encoding="utf-8"), name
+
+
+def test_what_is_not_there_can_not_be_left_out(root):
+    with pytest.raises(
+        SystemExit, match=r"'blue' is no chapter of _toc.yml: language-models, bleu, "
+    ):
+        leave_out.leave_out_chapter("blue", root)
+    with pytest.raises(SystemExit, match=r"'hw77' is no homework of solutions/: hw03-"):
+        leave_out.leave_out_homework("hw77", root)
+
+
+def test_links_become_their_words_or_the_heading_they_led_to():
+    words = leave_out.words_of(
+        "(bleu)=\n# BLEU\n\n(clipping)=\n## Clipping words\n\n:label: eq-b\n"
+    )
+    page = (
+        "{doc}`bleu` {ref}`so <clipping>` {ref}`clipping` {eq}`eq-b` {ref}`masks` {term}`clipping`"
+    )
+    assert leave_out.unlinked(page, words, "bleu") == (
+        "*BLEU* *so* *Clipping words* *BLEU* {ref}`masks` {term}`clipping`"
+    )

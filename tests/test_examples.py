@@ -1,0 +1,247 @@
+"""Examples and workflows, as far as they can be tried without the services that they are for."""
+
+import importlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+from tests.homework.tables import solved_notebook
+
+ROOT = Path(__file__).parent.parent
+GITHUB = ROOT / "examples" / "github"
+GRADESCOPE = ROOT / "examples" / "gradescope"
+HOMEWORK = "hw03-self-attention"
+WORKFLOWS = sorted([*ROOT.glob(".github/workflows/*.yml"), *GITHUB.rglob("*.yml")])
+SCRIPTS = sorted(
+    [*ROOT.glob(".ci/*"), GITHUB / "staff" / "clone-class", *GRADESCOPE.glob("[rs]*[!d]")]
+)
+
+pytestmark = pytest.mark.depends_on(
+    ".ci", ".devcontainer", ".github", "autograder", "examples", "requirements", "Makefile"
+)
+
+
+def commands_of(workflow):
+    jobs = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"].values()
+    return [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_is_bash_and_may_be_run(script):
+    assert script.read_text().startswith("#!/usr/bin/env bash\n")
+    assert os.access(script, os.X_OK)
+    assert subprocess.run(["bash", "-n", script]).returncode == 0
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_s_commands_are_bash_and_name_what_is_there(workflow):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):.*## ", makefile, flags=re.MULTILINE)) | {"install"}
+    here = workflow.parents[2] if workflow.is_relative_to(GITHUB / "student") else ROOT
+    for command in commands_of(workflow):
+        assert subprocess.run(["bash", "-n", "-c", command]).returncode == 0, command
+        assert set(re.findall(r"(?:^|&& )make ([a-z-]+)", command, re.M)) <= targets
+        for name in re.findall(
+            r"(?:bash |python |^)((?:\.ci|examples)/\S+|\S+\.py)", command, re.M
+        ):
+            assert (here / name).is_file(), name
+        for name in re.findall(r"-m autograder (\w+)", command):
+            assert (ROOT / "autograder" / "cli" / f"{name}.py").is_file()
+
+
+def test_a_student_s_workflow_has_no_secret_and_may_only_read():
+    (workflow,) = (path for path in WORKFLOWS if path.is_relative_to(GITHUB / "student"))
+    text = workflow.read_text(encoding="utf-8")
+    assert "secrets" not in text
+    assert "autograder" not in text
+    assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
+
+
+def test_the_staff_s_workflow_gives_its_secret_to_git_alone():
+    steps = yaml.safe_load((GITHUB / "staff" / "grade.yml").read_text())["jobs"]["grade"]["steps"]
+    with_secret = [step for step in steps if "secrets." in json.dumps(step)]
+    assert len(with_secret) == 1
+    assert "autograder" not in with_secret[0]["run"]
+    assert "${{" not in "".join(step.get("run", "") for step in steps)  # what is typed is no code
+    assert not [step for step in steps if "--no-sandbox" in step.get("run", "")]
+
+
+def test_the_container_for_vs_code_installs_what_there_is():
+    lines = (ROOT / ".devcontainer" / "devcontainer.json").read_text().splitlines()
+    container = json.loads("\n".join(x for x in lines if not x.strip().startswith("//")))
+    assert container["runArgs"] == ["--privileged"]
+    assert shlex.split(container["postCreateCommand"])[-2:] == ["make", "install"]
+
+
+# ---- GitHub: the student's side ----
+
+
+def notebook_of(*tests):
+    cells = [nbformat.v4.new_code_cell(source) for source in tests]
+    for cell in cells:
+        cell.metadata["nbgrader"] = {"grade": True, "points": 2}
+        cell.execution_count = 7  # saved as if it had passed
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x = 1"), *cells])
+
+
+@pytest.fixture
+def visible_tests(tmp_path, monkeypatch):
+    """The student's program, in the folder where it looks for a notebook."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(GITHUB / "student")
+    module = importlib.import_module("visible_tests")
+    yield module.main
+    del sys.modules["visible_tests"]
+
+
+def test_the_summary_says_how_each_visible_test_ended(visible_tests, tmp_path, monkeypatch):
+    tests = (
+        "# It is one\nassert x == 1",
+        "# It is | two\nraise AssertionError('a < b | c\\nmore')",
+        "# It is written\nraise NotImplementedError('your code goes here')",
+    )
+    nbformat.write(notebook_of(*tests), tmp_path / "hw01-small.ipynb")
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert visible_tests([]) == 1
+    assert summary.read_text().splitlines() == [
+        "**1 of 3 visible tests pass.** Grading has hidden ones too.",
+        "",
+        "| | test | worth | what it says |",
+        "|---|---|---|---|",
+        "| ✅ | It is one | 2 |  |",
+        "| ❌ | It is \\| two | 2 | a &lt; b \\| c |",
+        "| ❌ | It is written | 2 | not written yet |",
+    ]
+
+
+def test_no_notebook_and_what_is_none_are_said(visible_tests, tmp_path, capsys):
+    assert visible_tests([]) == 2
+    assert capsys.readouterr().err == "Expected one notebook hw*.ipynb here, found 0.\n"
+    (tmp_path / "hw01-small.ipynb").write_text("{")
+    assert visible_tests([]) == 2
+    assert "can't be read as a notebook" in capsys.readouterr().err
+
+
+# ---- GitHub: the staff's side ----
+
+
+def git(folder, *arguments):
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def classroom(tmp_path):
+    """Two students' repositories, and a list that also names one that is not there."""
+    for student in ("ada", "bo"):
+        push(tmp_path, student, {f"{HOMEWORK}.ipynb": f'"{student}"'})
+    names = [f"{tmp_path}/{HOMEWORK}-{student}.git" for student in ("ada", "gone", "bo")]
+    (tmp_path / "list.txt").write_text("# the class\n\n" + "\n".join(names) + "\n")
+    return tmp_path
+
+
+def push(place, student, files):
+    repository, work = place / f"{HOMEWORK}-{student}.git", place / f"work-{student}"
+    if not repository.exists():
+        git(place, "init", "--quiet", "--bare", repository.name)
+        git(place, "clone", "--quiet", repository.name, work.name)
+    for name, text in files.items():
+        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    (work / "secret").unlink(missing_ok=True)
+    (work / "secret").symlink_to("/etc/passwd")
+    git(work, "add", ".")
+    who = ["-c", "user.name=student", "-c", "user.email=student@example.org"]
+    git(work, *who, "commit", "--quiet", "--message", "More")
+    git(work, "push", "--quiet", "origin", "HEAD")
+
+
+def clone_class(place):
+    script = GITHUB / "staff" / "clone-class"
+    return subprocess.run(
+        ["bash", script, "list.txt", "clones"], cwd=place, capture_output=True, text=True
+    )
+
+
+def test_a_class_is_cloned_and_fetched_again(classroom):
+    done = clone_class(classroom)
+    assert done.returncode == 1
+    assert f"{HOMEWORK}-gone could not be fetched" in done.stderr
+    clones = classroom / "clones"
+    assert {path.name for path in clones.iterdir()} == {f"{HOMEWORK}-ada", f"{HOMEWORK}-bo"}
+    assert not (clones / f"{HOMEWORK}-ada" / "secret").is_symlink()
+    push(classroom, "ada", {f"{HOMEWORK}.ipynb": '"ada, once more"'})
+    assert clone_class(classroom).returncode == 1
+    for student, text in (("ada", '"ada, once more"'), ("bo", '"bo"')):
+        assert (clones / f"{HOMEWORK}-{student}" / f"{HOMEWORK}.ipynb").read_text() == text
+
+
+@pytest.mark.proof
+@pytest.mark.sandbox
+def test_what_was_pushed_is_collected_and_graded(classroom):
+    push(classroom, "ada", {f"{HOMEWORK}.ipynb": solved_notebook(HOMEWORK)})
+    clone_class(classroom)
+    commands = next(c for c in commands_of(GITHUB / "staff" / "grade.yml") if "collect" in c)
+    for line in commands.strip().splitlines():
+        arguments = shlex.split(line.partition("||")[0].replace("$HOMEWORK", HOMEWORK))[1:]
+        places = {"clones", "class", "out"}
+        here = [str(classroom / word) if word in places else word for word in arguments]
+        done = subprocess.run([sys.executable, *here], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+    marks = (classroom / "out" / "grades.csv").read_text()
+    assert {line.split(",")[0] for line in marks.splitlines()[1:]} == {"ada", "bo"}
+    assert (classroom / "out" / "feedback" / "ada" / f"{HOMEWORK}.html").is_file()
+
+
+# ---- Gradescope ----
+
+STUB = """#!/usr/bin/env bash
+echo "$(basename "$0") $*" >>"$CALLS"
+case "$(basename "$0") $*" in
+    "python3 --version") echo "Python 3.10.12" ;;
+    "python3 -c "*) exit "$TOO_OLD" ;;
+    *"venv"*" .venv") mkdir -p .venv/bin && cp "$0" .venv/bin/pip && cp "$0" .venv/bin/python ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("too_old", [False, True], ids=["24.04", "22.04"])
+def test_gradescope_s_image_gets_a_python_that_will_do(tmp_path, too_old):
+    """The commands and their order, with programs in their places that only write down calls."""
+    course, programs = tmp_path / "source" / "course", tmp_path / "bin"
+    course.mkdir(parents=True)
+    programs.mkdir()
+    for name in ("apt-get", "python3"):
+        (programs / name).write_text(STUB)
+        (programs / name).chmod(0o755)
+    done = subprocess.run(
+        ["bash", GRADESCOPE / "setup.sh"],
+        env={
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "AUTOGRADER": str(tmp_path),
+            "CALLS": str(tmp_path / "calls"),
+            "TOO_OLD": str(int(too_old)),
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    calls = (tmp_path / "calls").read_text()
+    assert ("python3 -m venv .venv\n" in calls) is not too_old
+    assert ("uv venv --quiet --seed --python 3.12 .venv\n" in calls) is too_old
+    assert ("Python 3.10.12 is too old for the judge" in done.stdout) is too_old
+    for name in re.findall(r"--requirement (\S+)", calls):
+        assert (ROOT / name).is_file()
+    assert calls.splitlines()[-1] == "python -m autograder doctor"
+    assert shutil.which("bash")
