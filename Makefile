@@ -81,7 +81,7 @@ test: $(TEST) test-packages lint $(SITE)/index.html $(STAMPS)/release ## lint, t
 
 # ---- the book ----
 
-.PHONY: book preview serve pdf
+.PHONY: book preview serve pdf questions
 book: $(SITE)/index.html ## build the book into build/book/_build/html
 
 .PHONY: chapter-named
@@ -93,6 +93,9 @@ preview: chapter-named $(BOOK) ## build one chapter alone, beside the book as it
 
 pdf: $(SITE)/index.html $(TEST) ## print the book, all of it, into build/book/book.pdf
 	$(PY) -m scripts.print_book build/book/book.pdf
+
+questions: $(BOOK) ## the book's questions for Moodle and Canvas, into build/questions
+	$(PY) -m scripts.question_bank build/questions
 
 serve: ## show the built book on http://localhost:8000 (PORT=8000)
 	@test -f $(SITE)/index.html || { echo 'The book is not built yet. First: make book' >&2; exit 2; }
