@@ -1953,8 +1953,9 @@ show("the green frog does not chase a grey wolf")
 # ## And then: look inside
 #
 # The book has a page in which a Transformer runs and lies open, down to a single multiplication:
-# [A Transformer to take apart](book:living-transformer#living-own). The next cell writes yours to
-# a file, `my-model.json`; open it there, and watch the model that you wrote.
+# [A Transformer to take apart](book:living-transformer). The next cell writes yours to a file,
+# `my-model.json`. Open it there, as [Your own in its place](book:living-transformer#living-own)
+# says, and watch the model that you wrote.
 
 # %% demo="my-model"
 from course_lib.training.export import export_translator
