@@ -20,7 +20,7 @@ from autograder.sandbox.zygote import SandboxError
 from tests.autograder.small_course import ANSWERS, HOMEWORK, write_course
 
 STUDENT = "root" if os.geteuid() == 0 else os.environ.get("USER", "ada")
-STUDENTS_LIBRARY = ("__init__.py", "testing.py", "recipes/__init__.py")
+STUDENTS_LIBRARY = ("__init__.py", "testing.py", "recipes/__init__.py", "EDITION")
 
 
 @pytest.fixture

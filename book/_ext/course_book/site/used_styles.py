@@ -23,7 +23,8 @@ from tinycss2.ast import (
     WhitespaceToken,
 )
 
-THEMES = (
+THEME = "sphinx_book_theme"
+STYLES = (
     "styles/pydata-sphinx-theme.css",
     "styles/sphinx-book-theme.css",
     "sphinx-design.min.css",
@@ -92,12 +93,12 @@ def _names(selector: list[Node]) -> set[str]:
 
 
 def _shorten(app: Sphinx, error: Exception | None) -> None:
-    if error is not None or app.builder.format != "html":
+    if error or app.builder.format != "html" or app.config.html_theme != THEME:
         return
     out = Path(app.outdir)
     sources = [*out.rglob("*.html"), *(out / "_static").rglob("*.js")]
     words = words_of(source.read_text(encoding="utf-8") for source in sources)
-    for name in THEMES:
+    for name in STYLES:
         style = out / "_static" / name
         style.write_text(used_rules(style.read_text(encoding="utf-8"), words), encoding="utf-8")
 
