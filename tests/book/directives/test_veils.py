@@ -45,7 +45,7 @@ def test_the_answer_ends_at_the_next_heading_or_question(build_page, end):
     found = veils(
         build_page, "Before.", PREDICTION.format(name="coin"), throw, "Half.", end, "Dice."
     )
-    assert found["predict-coin"] == "throw () Half."
+    assert found["predict-coin"] == "throw() Half."
     assert set(found) <= {"predict-coin", "predict-dice"}
 
 
