@@ -78,6 +78,7 @@ def write_project(folder: Path) -> list[str]:
     (folder / "book").symlink_to(ROOT / "book")
     (folder / "course_lib").symlink_to(ROOT / "course_lib")
     (folder / "autograder").symlink_to(ROOT / "autograder")
+    (folder / "scripts").symlink_to(ROOT / "scripts")
     (folder / "no-theme").mkdir()
     theme = {"myst": "v1", "kind": "site", "title": "none", "options": []}
     theme["build"] = {"install": "true", "start": "true"}

@@ -55,7 +55,7 @@ def test_a_workflow_s_commands_are_bash_and_name_what_is_there(workflow):
         ):
             assert (here / name).is_file(), name
         for name in re.findall(r"-m autograder (\w+)", command):
-            assert (ROOT / "autograder" / "cli" / f"{name}.py").is_file()
+            assert (ROOT / "autograder" / "cli" / "commands" / f"{name}.py").is_file()
 
 
 def test_a_student_s_workflow_has_no_secret_and_may_only_read():

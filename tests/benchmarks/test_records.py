@@ -82,8 +82,8 @@ def test_a_run_without_a_warm_up(figures):
     seen = rows(figures, "update | validation loss without a warm-up")
     for row, (step, loss) in zip(seen, cold.items(), strict=True):
         with_one = [of_seed[step] for of_seed in warm]
-        assert row == [str(step), f"{loss:.2f}", f"{min(with_one):.2f} to {max(with_one):.2f}"]
-    assert f"stopped at update {max(cold)}" in figures
+        assert row == [f"{step:,}", f"{loss:.2f}", f"{min(with_one):.2f} to {max(with_one):.2f}"]
+    assert f"stopped at update {max(cold):,}" in figures
 
 
 def test_the_two_larger_presets(figures):

@@ -50,7 +50,7 @@ def test_a_pdf_has_pages_and_an_outline(site, tmp_path):
 
 
 ON_PAPER = """() => addEventListener("beforeprint", () => {
-  const tables = document.querySelectorAll(".course-interactive table").length;
+  const tables = document.querySelectorAll(".course-interactive .course-weights").length;
   window.onPaper = [document.documentElement.dataset.theme, tables];
 })"""
 
@@ -63,7 +63,7 @@ def test_a_page_read_in_the_dark_is_printed_on_white_with_its_figures_as_tables(
         page.pdf()
         assert page.evaluate("onPaper") == ["light", 1]
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-        assert page.locator(".course-interactive table").count() == 0
+        assert page.locator(".course-interactive .course-weights").count() == 0
     assert watched.problems == []
 
 

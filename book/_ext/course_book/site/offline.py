@@ -60,8 +60,11 @@ def _defer_scripts(
 ) -> None:
     """Let a page be seen before its scripts run; they still run in their order.
 
-    Only the options come first, which a script within the page changes.
+    Only the options come first, which a script within the page changes. The page of search results
+    has scripts of its own that follow and don't wait.
     """
+    if pagename == "search":
+        return
     for script in context["script_files"]:
         name = script.filename or ""
         if name and not name.endswith("documentation_options.js"):
