@@ -60,14 +60,15 @@ def _defer_scripts(
 ) -> None:
     """Let a page be seen before its scripts run; they still run in their order.
 
-    Only the options come first, which a script within the page changes. The page of search results
-    has scripts of its own that follow and don't wait.
+    Only the options come first, which a script within the page changes, and for the search, whose own
+    scripts don't wait, what these call. Pages share these objects.
     """
-    if pagename == "search":
-        return
+    first = ("documentation_options.js", *(["doctools.js"] if pagename == "search" else []))
     for script in context["script_files"]:
         name = script.filename or ""
-        if name and not name.endswith("documentation_options.js"):
+        if Path(name.partition("?")[0]).name in first:
+            script.attributes.pop("defer", None)
+        elif name:
             script.attributes["defer"] = "defer"
 
 
