@@ -60,8 +60,8 @@ def _defer_scripts(
 ) -> None:
     """Let a page be seen before its scripts run; they still run in their order.
 
-    Only the options come first, which a script within the page changes, and for the search, whose own
-    scripts don't wait, what these call. Pages share these objects.
+    Only the options come first, which a script within the page changes, and for the search, whose
+    own scripts don't wait, what these call. Pages share these objects.
     """
     first = ("documentation_options.js", *(["doctools.js"] if pagename == "search" else []))
     for script in context["script_files"]:
