@@ -9,6 +9,8 @@ import traceback
 from types import TracebackType
 from typing import Any
 
+from course_lib.usual_errors import hint_for
+
 _TEST = re.compile(r"# (.+)\n(?:.*\n)*?.*\b(?:assert|CheckFailure)")
 
 _passes: dict[str, bool] = {}  # by title: the tests that ran in this session, as they ended last
@@ -18,7 +20,8 @@ def tell_what_passes() -> None:
     """Have the test cells of this notebook say how they ended; without IPython, do nothing.
 
     One that runs to its end says so. One that fails names the first earlier one that fails too. One
-    that meets a cell that is not written yet says that, in place of a traceback.
+    that meets a cell that is not written yet says that, in place of a traceback. Under an error of
+    PyTorch's that is a usual one stands a hint, in other cells too.
     """
     shell = _shell()
     if shell and _tell not in shell.events.callbacks["post_run_cell"]:
@@ -33,6 +36,9 @@ def _shell() -> Any:
 
 
 def _tell(result: Any) -> None:
+    error = result.error_in_exec
+    if isinstance(error, RuntimeError | IndexError) and (hint := hint_for(str(error))):
+        print(f"Hint: {hint}")
     test = _TEST.match(result.info.raw_cell or "")
     if not test:
         return
@@ -40,7 +46,7 @@ def _tell(result: Any) -> None:
     _passes[title] = result.success
     if result.success:
         print(f"Passed: {title}")
-    elif isinstance(result.error_in_exec, NotImplementedError):
+    elif isinstance(error, NotImplementedError):
         del _passes[title]  # nothing to mend yet
     elif failing := _failing_before(title):
         print(f"“{failing}” fails too: if this test stands on that, begin there.")

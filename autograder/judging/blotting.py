@@ -76,7 +76,10 @@ argument must be
 expected scalar type
 but found
 expected m1 and m2 to have the same dtype, but got
+mat1 and mat2 must have the same dtype, but got
+expected target dtype to be
 Expected tensor for argument
+to have one of the following scalar types: Long, Int
 to have one of the following scalar types
 but got
 (while checking arguments for
@@ -89,6 +92,10 @@ a leaf Variable that requires grad is being used in an in-place operation
 a view of a leaf Variable that requires grad is being used in an in-place operation
 random_ expects 'from' to be less than 'to', but got from=# >= to=#
 one of the variables needed for gradient computation has been modified by an inplace operation
+is a view and is being modified inplace
+Error(s) in loading state_dict for
+Missing key(s) in state_dict
+Unexpected key(s) in state_dict
 Trying to backward through the graph a second time
 maximum recursion depth exceeded
 while calling a Python object

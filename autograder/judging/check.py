@@ -23,6 +23,7 @@ from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.sandbox.worker.peer import RemoteError
 from autograder.sandbox.zygote import SandboxError
 from course_lib.testing import CheckFailure
+from course_lib.usual_errors import hint_for
 
 _CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
 _MAX_MESSAGE = 400
@@ -180,7 +181,8 @@ def _explain_remote(
     return {
         "status": Status.ERROR,
         "message": f"Your code raised {kind}: {message}",
-        "hint": _limit_hint(f"{error.type_name}: {error.message}"),
+        # Of the message as it is told: so the hint tells nothing more.
+        "hint": _limit_hint(f"{error.type_name}: {error.message}") or hint_for(message),
         "traceback": frames,
     }
 

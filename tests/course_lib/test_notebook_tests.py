@@ -31,6 +31,7 @@ def outputs():
         "unwritten": "# It goes forward\nassert Layer().forward()",
         "mended": "# It doubles\nassert_shape(torch.ones(2), (2,))",
         "after": "# It is four\nassert_shape(torch.ones(3), (2,))",
+        "of torch": "# It multiplies\nassert torch.zeros(2, 3) @ torch.zeros(2, 3)",
         "of a library": "import torch\ntorch.nn.Module()(1)",
     }
     cells = [nbformat.v4.new_code_cell(source) for source in sources.values()]
@@ -84,6 +85,12 @@ def test_other_errors_keep_their_traceback(outputs):
     error, _ = outputs["plain"]
     assert error.ename == "AssertionError"
     assert any("not so" in line for line in error.traceback)
+
+
+def test_a_usual_error_of_pytorch_has_a_hint_beneath_it(outputs):
+    error, told = outputs["of torch"]
+    assert error.ename == "RuntimeError"
+    assert told.text.startswith("Hint: (..., n, k) @ (..., k, m) needs the same k twice")
 
 
 def test_without_a_notebook_nothing_happens():

@@ -6,7 +6,9 @@ import pytest
 
 from autograder.judging.blotting import told_message, told_traceback, told_type
 from autograder.judging.results import Status
+from course_lib.usual_errors import hint_for
 from tests.autograder.conftest import DOUBLE
+from tests.course_lib.test_usual_errors import RAISING, message_of
 
 SOURCE = """
 def double(x):
@@ -142,3 +144,9 @@ def test_exceptions_of_the_libraries_are_named(name):
 @pytest.mark.parametrize("name", ["E17", "", "ValueError17", "Value Error", "x" * 10_000])
 def test_other_exceptions_are_not_named(name):
     assert told_type(name) == "<your own class>"
+
+
+@pytest.mark.parametrize(("function", "words"), RAISING.values(), ids=RAISING)
+def test_what_is_left_of_an_error_of_pytorch_still_gets_its_hint(function, words):
+    """The judge looks for a hint in no more than it tells."""
+    assert words in hint_for(told_message(message_of(function), "", {}))

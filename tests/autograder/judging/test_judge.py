@@ -55,6 +55,18 @@ def test_a_visible_check_tells_values(grade):
     assert "got 3, expected 2" in check.message
 
 
+def test_a_usual_error_of_pytorch_has_a_hint_beside_it_also_where_the_test_is_hidden(grade):
+    source = "def double(x):\n    return x @ x if x.dim() == 2 else 2 * x"
+    check = grade(("double", source)).checks[0]
+    assert "mat1 and mat2 shapes cannot be multiplied (3x4 and 3x4)" in check.message
+    assert "needs the same k twice" in check.hint
+
+
+def test_an_error_of_the_students_own_has_no_hint(grade):
+    result = grade(("double", "def double(x):\n    raise ValueError('index out of my range')"))
+    assert result.checks[0].hint == ""
+
+
 def test_partial_work_earns_partial_credit(grade):
     result = grade(("double", "def double(x):\n    return 2 * x.detach()"))
     assert statuses(result) == ["pass", "fail", "manual"]

@@ -1,0 +1,82 @@
+"""What to look at when PyTorch refuses something: errors of its own that beginners often meet.
+
+PyTorch says what it could not do; a hint beside it says which slip mostly leads there.
+"""
+
+import re
+
+_HINTS: tuple[tuple[str, str], ...] = (
+    (
+        r"index out of range in self",
+        "a table of n rows has the rows 0 to n - 1, and an id outside them was looked up: is the "
+        "embedding as large as the vocabulary, and is what it gets ids?",
+    ),
+    (
+        r"is out of bounds for dimension",
+        "a dimension of size n has the places 0 to n - 1: print the shape; is it this dimension "
+        "that you mean?",
+    ),
+    (
+        r"mat1 and mat2 shapes cannot be multiplied|size mismatch, got input"
+        r"|Expected size for first two dimensions of batch2 tensor",
+        "(..., n, k) @ (..., k, m) needs the same k twice, and nn.Linear(k, m) an input whose last "
+        "size is k: print both shapes; is a .mT missing, or another width meant?",
+    ),
+    (
+        r"The size of tensor a \S* must match the size of tensor b"
+        r"|The expanded size of the tensor \S* must match the existing size",
+        "shapes are laid on each other from the right, and two sizes that meet must be equal, or "
+        "one of them 1: print both shapes; is a dimension missing, as x[:, None] makes one?",
+    ),
+    (
+        r"leaf Variable that requires grad is being used in an in-place operation",
+        "operators that end in = and methods that end in _ change a tensor in place, which a "
+        "parameter or an input with gradients does not allow: x = x + y makes a new one",
+    ),
+    (
+        r"modified by an inplace operation|is a view and is being modified inplace",
+        "backward() needs a tensor as it was when it was used: make a new one, x = x + y and "
+        "masked_fill, in place of x += y and masked_fill_",
+    ),
+    (
+        r"Error\(s\) in loading state_dict",
+        "parameters must have the names and shapes that the docstring gives, and no others may be "
+        "there: a missing key is one that your layer has and the test does not know, an unexpected "
+        "key one that your layer lacks",
+    ),
+    (
+        r"to have one of the following scalar types: Long",
+        "an embedding looks up ids, whole numbers such as int64, and was given others: is it "
+        "called with vectors, or with what a division made?",
+    ),
+    (
+        r"expected scalar type|the same dtype|expected \S* ?dtype",
+        "two tensors of different dtypes met: make a new one like those that are there, with "
+        "x.new_zeros(...), torch.zeros_like(x) or dtype=x.dtype",
+    ),
+    (
+        r"does not require grad and does not have a grad_fn",
+        "nothing that this was made from asks for gradients: detach(), .data, .item(), no_grad() "
+        "and torch.tensor(...) of a result cut them off",
+    ),
+    (
+        r"Trying to backward through the graph a second time",
+        "a forward pass allows one backward(): compute the loss anew for each; is a state kept "
+        "from the step before?",
+    ),
+)
+
+
+def hint_for(message: str) -> str:
+    """Say what to look at, if an error of PyTorch's is one that beginners often meet.
+
+    Args:
+        message: The error's text.
+
+    Returns:
+        One sentence; empty if there is nothing to add.
+    """
+    return next((hint for pattern, hint in _HINTS if re.search(pattern, message)), "")
+
+
+__all__ = ["hint_for"]

@@ -1,0 +1,93 @@
+"""Errors that PyTorch really raises, and what is said beside them."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.usual_errors import hint_for
+
+
+def add_to_leaf():
+    x = torch.zeros(3, requires_grad=True)
+    x += 1
+
+
+def set_in_leaf():
+    x = torch.zeros(3, requires_grad=True)
+    x[0] = 1
+
+
+def change_what_backward_needs():
+    x = torch.zeros(3, requires_grad=True).exp()
+    x += 1
+    x.sum().backward()
+
+
+def change_one_of_many_views():
+    x = torch.zeros(3, 2, requires_grad=True).exp()
+    x.unbind(0)[0].add_(1)
+
+
+def go_back_twice():
+    loss = (torch.ones(3, requires_grad=True) ** 2).sum()
+    loss.backward()
+    loss.backward()
+
+
+def matrix(rows, columns, dtype=None):
+    return torch.zeros(rows, columns, dtype=dtype)
+
+
+RAISING = {
+    "an id outside the table": (lambda: nn.Embedding(4, 3)(torch.tensor([5])), "vocabulary"),
+    "a place outside": (lambda: torch.zeros(3)[5], "0 to n - 1: print"),
+    "a product": (lambda: matrix(2, 3) @ matrix(4, 5), "is a .mT missing"),
+    "a product of batches": (lambda: torch.zeros(2, 2, 3) @ torch.zeros(2, 4, 5), ".mT"),
+    "a matrix and a vector": (lambda: matrix(2, 3) @ torch.zeros(4), ".mT"),
+    "a layer's width": (lambda: nn.Linear(3, 4)(matrix(2, 5)), "last size is k"),
+    "a sum": (lambda: matrix(2, 3) + matrix(2, 4), "from the right"),
+    "expand": (lambda: matrix(2, 3).expand(2, 4), "from the right"),
+    "+= to a leaf": (add_to_leaf, "x = x + y makes a new one"),
+    "a view of a leaf": (set_in_leaf, "x = x + y makes a new one"),
+    "in place before backward": (change_what_backward_needs, "as it was when it was used"),
+    "in place in one of many views": (change_one_of_many_views, "as it was when it was used"),
+    "other names": (
+        lambda: nn.Linear(3, 4).load_state_dict({"w": matrix(4, 3)}),
+        "names and shapes that the docstring gives",
+    ),
+    "another shape": (
+        lambda: nn.Linear(3, 4, bias=False).load_state_dict({"weight": matrix(4, 4)}),
+        "names and shapes that the docstring gives",
+    ),
+    "vectors for ids": (lambda: nn.Embedding(3, 4)(matrix(2, 3)), "looks up ids"),
+    "float64 and float32": (lambda: nn.Linear(3, 4)(matrix(2, 3).double()), "dtype=x.dtype"),
+    "int64 and float32": (lambda: matrix(2, 3) @ matrix(3, 2, torch.long), "dtype=x.dtype"),
+    "of a batch": (
+        lambda: torch.bmm(torch.zeros(1, 2, 3), torch.zeros(1, 3, 2).long()),
+        "dtype=x.dtype",
+    ),
+    "a target of another dtype": (
+        lambda: F.cross_entropy(matrix(2, 3), torch.zeros(2).int()),
+        "dtype=x.dtype",
+    ),
+    "no gradients": (lambda: torch.zeros(3).sum().backward(), "cut them off"),
+    "backward twice": (go_back_twice, "one backward()"),
+}
+
+
+def message_of(function):
+    """Return what PyTorch says when this is called."""
+    with pytest.raises((RuntimeError, IndexError)) as caught:
+        function()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("function", "words"), RAISING.values(), ids=RAISING)
+def test_an_error_of_pytorch_gets_the_hint_that_belongs_to_it(function, words):
+    assert words in hint_for(message_of(function))
+
+
+@pytest.mark.parametrize("message", ["", "oh", "result has shape (2, 3), expected (3, 2)"])
+def test_nothing_is_said_beside_other_errors(message):
+    assert hint_for(message) == ""
