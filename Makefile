@@ -162,6 +162,7 @@ $(STAMPS)/class: $(STAMPS)/release $(CLASS_SOURCES) | $(STAMPS)
 # The stamp is what grading printed: the table, and where to look. Links lead to the book built here.
 $(STAMPS)/grades: $(STAMPS)/class $(GRADER) | $(STAMPS)
 	@$(say) "Grading the sample class"
+	@rm -rf $(GRADES)
 	$(PY) -m autograder grade $(COURSE_HW) --submissions $(CLASS) --out $(GRADES) --time-limit 10 \
 	    --book-url ../../../../book/_build/html/book > $@
 

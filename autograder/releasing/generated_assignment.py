@@ -11,12 +11,14 @@ from nbgrader.api import Base
 from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import SaveCells
 from sqlalchemy import create_engine, inspect, text
 from traitlets.config import Config
 
 from autograder.homework_source.homework import Homework, HomeworkError
 from autograder.homework_source.instructors_notebook import instructors_notebook
 from autograder.homework_source.nbgrader_settings import configure
+from autograder.releasing.changed_cells import SaveChangedCells
 
 
 def generate_assignment(homework: Homework, course: Path, db_url: str) -> Path:
@@ -56,34 +58,38 @@ def generate_assignment(homework: Homework, course: Path, db_url: str) -> Path:
             warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy
             generator.start()
     except (NbGraderException, SystemExit) as error:
-        reason = "; ".join([*complaints.messages, str(error)])
+        reason = "; ".join(dict.fromkeys([*complaints.messages, str(error)]))
         raise HomeworkError(f"nbgrader refuses {source}: {reason}") from error
     return course / "release" / homework.id / name
 
 
 class _Generator(GenerateAssignment):
-    """nbgrader's, but for its change of the working directory: other threads are at work."""
+    """nbgrader's, but it follows changed cells, and stays in the working directory.
+
+    Other threads are at work there.
+    """
 
     def start(self) -> None:
         self.init_notebooks()
         self.writer = FilesWriter(parent=self, config=self.config)
         self.exporter = self.exporter_class(parent=self, config=self.config)
         for preprocessor in self.preprocessors:
-            self.exporter.register_preprocessor(preprocessor)
+            ours = SaveChangedCells if preprocessor is SaveCells else preprocessor
+            self.exporter.register_preprocessor(ours)
         self.convert_notebooks()
 
 
 class _Complaints(logging.Handler):
-    """Keeps what nbgrader has to say, and shows none of it."""
+    """Keeps what nbgrader has to say, and shows none of it; of a traceback, its last line."""
 
     def __init__(self) -> None:
         super().__init__(level=logging.ERROR)
         self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a message, but for tracebacks: they are nbgrader's own."""
-        message = record.getMessage()
-        self.messages += [] if message.startswith("Traceback") else [message]
+        """Keep a message; a traceback's frames are nbgrader's own."""
+        message = record.getMessage().strip()
+        self.messages.append(message.splitlines()[-1] if "Traceback" in message else message)
 
 
 def create_tables(db_url: str) -> None:

@@ -1,0 +1,69 @@
+"""A homework whose cells change after the class was graded."""
+
+from dataclasses import replace
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.gradebook.gradebook import GradebookError
+from autograder.homework_source.homework import CellKind
+from autograder.judging.results import SubmissionResult
+from tests.autograder.gradebook.gradebook_contents import gradebook_contents
+from tests.autograder.gradebook.recording import record_in_gradebook
+from tests.autograder.gradebook.test_gradebook import (
+    HOMEWORK,
+    homework,  # noqa: F401 - fixtures
+    small_class,
+    source,  # noqa: F401
+)
+
+
+@pytest.fixture
+def graded(tmp_path, homework, source):  # noqa: F811
+    """Grades the class into a folder, with the homework's checks but for some."""
+    results = small_class(tmp_path / "class", homework, source)
+
+    def grade(folder, *left_out: str):
+        now = replace(
+            homework, cells=tuple(c for c in homework.cells if c.grade_id not in left_out)
+        )
+        record_in_gradebook(
+            [_without(result, left_out) for result in results],
+            tmp_path / "class",
+            now,
+            course_folder=tmp_path / folder,
+        )
+        return f"sqlite:///{tmp_path / folder}/gradebook.db"
+
+    return grade
+
+
+def _without(result: SubmissionResult, left_out: tuple[str, ...]) -> SubmissionResult:
+    return replace(result, checks=tuple(c for c in result.checks if c.check not in left_out))
+
+
+def test_the_gradebook_is_as_if_the_cells_had_always_been_these(graded, homework):  # noqa: F811
+    tests = [cell.grade_id for cell in homework.checks if cell.kind is CellKind.TEST]
+    written = next(cell.grade_id for cell in homework.checks if cell.kind is CellKind.WRITTEN)
+    whole = gradebook_contents(graded("whole"))
+    less = gradebook_contents(graded("less", tests[0], tests[3], written))
+    assert len(less["grade"]) == len(whole["grade"]) - 9
+    assert gradebook_contents(graded("whole", tests[0], tests[3], written)) == less
+    assert gradebook_contents(graded("whole")) == whole
+
+
+def test_what_was_given_by_hand_is_not_lost_with_its_cell(graded, homework):  # noqa: F811
+    written = next(cell.grade_id for cell in homework.checks if cell.kind is CellKind.WRITTEN)
+    url = graded("course")
+    with Gradebook(url) as gradebook:
+        gradebook.find_comment(written, HOMEWORK, HOMEWORK, "bo").manual_comment = "well put"
+        gradebook.db.commit()
+    before = gradebook_contents(url)
+    first = homework.checks[0].grade_id
+    with pytest.raises(GradebookError, match=f"given by hand in the cell '{written}'.*name back"):
+        graded("course", first, written)
+    assert gradebook_contents(url) == before
+    graded("course", first)  # anything else may change
+    with Gradebook(url) as gradebook:
+        comment = gradebook.find_comment(written, HOMEWORK, HOMEWORK, "bo")
+        assert comment.manual_comment == "well put"
