@@ -52,6 +52,7 @@
 # place. Then look at [Common mistakes](book:self-attention#common-mistakes) in the chapter.
 
 # %% setup="imports"
+import itertools
 import math
 import os
 from functools import partial
@@ -702,11 +703,14 @@ for name in ("query", "key", "value", "output"):
     if getattr(unbiased, f"{name}_projection").bias is not None:
         in_words = f"with bias=False {name}_projection has a bias all the same"
         raise CheckFailure(in_words, hint="hand bias on to each nn.Linear")
-projections = {
-    id(getattr(layer, f"{name}_projection")) for name in ("query", "key", "value", "output")
-}
-if len(projections) < 4:
-    raise CheckFailure("two of the projections are one", hint="make four nn.Linear in __init__")
+weights = [
+    getattr(layer, f"{name}_projection").weight for name in ("query", "key", "value", "output")
+]
+if any(torch.equal(first, second) for first, second in itertools.combinations(weights, 2)):
+    raise CheckFailure(
+        "two of the projections start with the same weights",
+        hint="make four nn.Linear in __init__; a copy starts as its original",
+    )
 assert_raises(ValueError, MultiHeadAttention, 8, 3, hint="8 is not divisible by 3: ValueError")
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
@@ -725,11 +729,6 @@ MultiHeadAttention(12, 1)  # one head is allowed
 assert_raises(ValueError, MultiHeadAttention, 12, 5, hint="12 is not divisible by 5: ValueError")
 assert_raises(ValueError, MultiHeadAttention, 12, 0, hint="no head at all: ValueError")
 assert_raises(ValueError, MultiHeadAttention, 12, -3, hint="12 % -3 is 0 too: ValueError")
-if torch.equal(actual["query_projection.weight"], actual["key_projection.weight"]):
-    raise CheckFailure(
-        "query_projection and key_projection start with the same weights",
-        hint="make a new nn.Linear for each projection; a copy starts as its original",
-    )
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-shape" points=1 read="self-attention#multi-head-preview"

@@ -91,6 +91,7 @@ def read_source(path: Path) -> tuple[Cell, ...]:
     for cell in cells:
         _check_markers(cell)
         _check_syntax(cell)
+        _check_identity(cell)
         _check_rule(cell, cells)
     _check_unique(cells)
     return tuple(cells)
@@ -194,6 +195,21 @@ def _check_syntax(cell: Cell) -> None:
                 f"{path}:{error.lineno}: the {cell.kind} cell {cell.grade_id}{version} "
                 f"is no Python: {error.msg}"
             ) from error
+
+
+def _check_identity(cell: Cell) -> None:
+    """Refuse a test that asks which object something is: by chance, it would cost points.
+
+    In the judge, each look at what a student made gives a new stand-in for it.
+    """
+    if cell.kind is not CellKind.TEST:
+        return
+    for node in ast.walk(ast.parse(cell.source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "id":
+            raise HomeworkError(
+                f"{cell.place(node.lineno)}: the test cell {cell.grade_id} calls id(), which says "
+                "nothing of what lies in the student's process: compare values"
+            )
 
 
 def _check_rule(cell: Cell, cells: list[Cell]) -> None:

@@ -105,10 +105,7 @@ def processes() -> int:
     return len(psutil.Process(server._process.pid).children(recursive=True))
 
 
-@pytest.mark.parametrize(
-    "group",
-    [pytest.param(g, marks=pytest.mark.proof) if g == "reaching_out" else g for g in GROUPS],
-)
+@pytest.mark.parametrize("group", GROUPS)
 def test_attacks_earn_what_their_honest_parts_earn(group):
     attacks = importlib.import_module(f"tests.homework.hostile.{group}").ATTACKS
     judge().grade(handed_in(HONEST), "honest")

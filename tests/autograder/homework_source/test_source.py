@@ -276,6 +276,11 @@ def test_a_rule_that_is_not_told_is_refused(root):
     assert "FILE:9: forbids torch.nn.LayerNorm, but no text" in message
 
 
+def test_a_check_of_identity_is_refused(root):
+    message = refusal(root, GOOD.replace("double(3) == 6", "id(double(3)) == id(double(3))"))
+    assert "FILE:23: the test cell double-values calls id(), which says nothing" in message
+
+
 @pytest.mark.parametrize("name", ["torch.nn.LayerNrom", "nn.LayerNorm", "no:thing"])
 def test_a_rule_that_means_nothing_is_refused(root, name):
     short = name.rpartition(".")[2]
