@@ -97,7 +97,7 @@ class Round:
         ended_well = False
         while not ended_well:
             self.runs += 1
-            assert self.runs <= MOST_RUNS, f"no run of {self._folder} ended well"
+            assert self.runs <= MOST_RUNS, f"no run of {self._folder} ended well:\n{self._said()}"
             left = min(kills - self.killed.total(), KILLS_A_RUN) if self.runs < MOST_RUNS else 0
             ended_well = self._run(left)
         self._wait_until_all_are_gone()
@@ -118,6 +118,11 @@ class Round:
                 if self._kill(self._next_victim(), run) == "class run":
                     break
             return run.wait(timeout=_SECONDS) == 0
+
+    def _said(self) -> str:
+        """Return the last lines of what the round's processes had to say."""
+        lines = (self._folder / "log").read_text(errors="replace").splitlines()
+        return "\n".join(lines[-20:])
 
     @contextlib.contextmanager
     def _cluster(self) -> Iterator[str]:
