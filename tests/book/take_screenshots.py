@@ -1,7 +1,7 @@
 """Take the README's pictures of the book:  python tests/book/take_screenshots.py FOLDER
 
-Run by hand, after the book is built; the pictures are PNG files of the landing page and of the
-chapter on self-attention, in both themes and on a phone.
+Run by hand, after the book is built; the pictures are PNG files of the landing page, of the chapter
+on self-attention, in both themes and on a phone, and of the model in the page while it translates.
 """
 
 import sys
@@ -62,6 +62,31 @@ def take(browser: Browser, name: str, folder: Path) -> Path:
     return file
 
 
+def take_model(browser: Browser, folder: Path) -> Path:
+    """Take the model at work: its decoder looks for the noun that it translates next.
+
+    Args:
+        browser: A running browser.
+        folder: Where the picture goes.
+
+    Returns:
+        The picture's file.
+    """
+    page = browser.new_page(viewport={"width": 1440, "height": 1100}, device_scale_factor=1.5)
+    page.goto((SITE / "book" / "living-transformer.html").as_uri())
+    page.get_by_role("button", name="Start the model").click()
+    press = page.locator(".living-bench").get_by_role("button")
+    for name in ["Next word"] * 5 + ["Step"] * 6 + ["Show the truth"]:
+        press.filter(has_text=name).first.click()
+        page.wait_for_timeout(1200)
+    page.locator(".living-player").evaluate("part => part.scrollIntoView()")
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(1000)
+    file = folder / "model-light.png"
+    page.screenshot(path=file, clip={"x": 322, "y": 54, "width": 816, "height": 724})
+    return file
+
+
 def main() -> None:
     """Take all pictures."""
     if len(sys.argv) != 2:
@@ -77,6 +102,7 @@ def main() -> None:
         )
         for name in SHOTS:
             print(take(browser, name, folder))
+        print(take_model(browser, folder))
         browser.close()
 
 
