@@ -10,6 +10,7 @@
   const { Radios, makeButton, makeSelect } = window.courseControls;
   const { Board, render } = window.courseCaptioner;
   const NOTHING = new Set();
+  const [MAKING, LOOKING] = [0, 1]; // what pressing the picture does
 
   const sameLook = (a, b) => ["kind", "color", "size"].every((name) => a[name] === b[name]);
   const samePlace = (a, b) => a.row === b.row && a.column === b.column;
@@ -20,10 +21,9 @@
       this.file = JSON.parse(document.getElementById(model.model).textContent);
       this.colors = Object.keys(model.colors);
       this.sizes = Object.keys(model.sizes);
-      const stay = () => this.draw(); // back to drawing: a shape was chosen
-      this.kind = new Radios("Shape", model.kinds, 0, () => this.show(stay));
-      this.color = new Radios("Colour", this.colors, 0, () => this.show(stay));
-      this.size = new Radios("Size", this.sizes, 0, () => this.show(stay));
+      this.kind = new Radios("Shape", model.kinds, 0, () => this.turnTo(MAKING));
+      this.color = new Radios("Colour", this.colors, 0, () => this.turnTo(MAKING));
+      this.size = new Radios("Size", this.sizes, 0, () => this.turnTo(MAKING));
       this.color.element.classList.add("caption-colors");
       this.color.inputs.forEach((input, i) => input.nextSibling.style.setProperty("--swatch", `rgb(${model.colors[this.colors[i]].map((part) => 255 * part).join(" ")})`));
       this.pick = makeSelect("Begin with", Object.entries(model.scenes.map(({ name }) => name)), () => this.begin());
@@ -38,7 +38,7 @@
         make("div", { class: "caption-halves" },
           make("div", { class: "caption-making" },
             make("div", { class: "caption-pick" }, this.pick.label, this.pick.select, makeButton("Clear", () => this.change([]))),
-            this.board.element, this.mode.element, this.kind.element, this.color.element, this.size.element),
+            this.kind.element, this.color.element, this.size.element, this.board.element, this.mode.element),
           this.said));
       this.begin();
     }
@@ -59,15 +59,14 @@
     change(shapes) {
       this.shapes = [...shapes].sort((a, b) => a.column - b.column);
       this.picture = render(this.shapes, this.model);
-      this.mode.inputs[0].checked = true;
       this.reader?.read(this.picture, this.shapes);
-      this.draw();
+      this.turnTo(MAKING);
     }
 
-    /** Draw again, in the mode in which shapes are put. */
-    show(draw) {
-      this.mode.inputs[0].checked = true;
-      draw();
+    /** What pressing the picture does from now on. */
+    turnTo(mode) {
+      this.mode.inputs[mode].checked = true;
+      this.draw();
     }
 
     /** Load the captioner, and let it describe the picture. */
@@ -76,21 +75,15 @@
       this.said.replaceChildren();
       this.mode.element.hidden = false;
       this.reader ??= new window.courseCaptioner.Reader(window.courseModels[this.model.model], this.model, this.said, {
-        onLook: () => this.look(),
+        onLook: () => this.turnTo(LOOKING),
         onChange: () => this.draw(),
       });
       this.reader.read(this.picture, this.shapes);
-      this.look();
-    }
-
-    /** Show where it looks. */
-    look() {
-      this.mode.inputs[1].checked = true;
-      this.draw();
+      this.turnTo(LOOKING);
     }
 
     draw() {
-      const looking = this.reader && this.mode.get() === 1;
+      const looking = this.reader && this.mode.get() === LOOKING;
       this.board.show({
         picture: this.picture, shapes: this.shapes,
         look: looking ? this.reader.weights : null,

@@ -30,7 +30,10 @@
       this.player = new WordPlayer((step) => this.arrive(step));
       this.truthButton = makeButton("Show the truth", () => this.toggleTruth());
       this.truthButton.setAttribute("aria-pressed", "false");
-      this.back = makeButton("Give its own look back", () => this.turn(null));
+      this.back = makeButton("Give its own look back", () => {
+        this.turn(null);
+        this.thumbs.children[this.step].focus();
+      });
       this.player.pills.append(this.truthButton, this.back);
       this.next = make("div");
       this.summary = new Summary();
@@ -41,7 +44,7 @@
     /** Describe a picture. */
     read(picture, shapes) {
       this.player.stop();
-      Object.assign(this, { picture, shapes, spot: new Set() });
+      Object.assign(this, { picture, shapes });
       const encoded = readPicture(this.parameters, Matrix.of(picture));
       const [start, end] = ["<start>", "<end>"].map((word) => this.words.indexOf(word));
       this.writing = new Writing(this.decoder, encoded, { start, end, most: LONGEST });
@@ -59,7 +62,6 @@
     }
 
     arrive(step) {
-      if (step !== this.step && !this.quiet) this.spot = new Set();
       this.step = step;
       this.draw();
       if (!this.quiet) this.onLook();
@@ -67,10 +69,10 @@
 
     /** Press a region: the word then looks at all that were pressed, at each alike. */
     press(place) {
-      if (!this.writing.turned.has(this.step)) this.spot = new Set();
-      if (!this.spot.delete(place)) this.spot.add(place);
-      const share = (i) => (this.spot.has(i) ? 1 / this.spot.size : 0);
-      this.turn(this.spot.size ? this.weights.map((_, i) => share(i)) : null);
+      const lit = this.writing.turned.get(this.step) ?? [];
+      const spot = new Set(this.weights.map((_, i) => i).filter((i) => lit[i] > 0));
+      if (!spot.delete(place)) spot.add(place);
+      this.turn(spot.size ? this.weights.map((_, i) => (spot.has(i) ? 1 / spot.size : 0)) : null);
     }
 
     turn(weights) {

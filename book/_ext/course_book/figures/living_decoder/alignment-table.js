@@ -11,7 +11,9 @@
     constructor(onCell, onWord) {
       Object.assign(this, { onCell, onWord });
       this.table = make("table", { class: "looks-alignment" });
-      this.element = makeScroller("Where each word looks, in percent", this.table);
+      this.element = make("div", {},
+        make("p", { class: "living-hint" }, "Each row is a word that it writes, each column a word of the source; weights in percent. Choose one to see its score."),
+        makeScroller("Where each word looks, in percent", this.table));
     }
 
     /** looks: an array of weights for each word; trueKeys(row): a set of columns. */
@@ -22,7 +24,6 @@
         ? this.row({ word, row, weights: looks[row], source, isNow: row === now, key, isTurned: turned.has(row), due: trueKeys(row) })
         : make("tr", { class: "is-due" }, make("th", { scope: "row" }, "\u00B7"), ...source.map(() => make("td")))));
       this.table.replaceChildren(
-        make("caption", {}, "Each row is a word that it writes, each column a word of the source; weights in percent. Choose one to see its score."),
         make("thead", {}, make("tr", {}, make("td"), ...source.map((word) => make("th", { scope: "col" }, make("span", {}, word))))),
         make("tbody", {}, ...rows));
       steerGrid(this.cells, source.length, now * source.length + key);

@@ -10,10 +10,9 @@
     constructor(onMove) {
       this.onMove = onMove;
       this.play = makeButton("\u25B6 Play", () => (this.timer ? this.stop() : this.start()));
-      this.back = makeButton("Back", () => this.choose(this.now - 1));
-      this.next = makeButton("Next word", () => this.choose(this.now + 1));
       this.slider = new Slider("Word", () => this.choose(this.slider.get()), { max: 1, value: 0 });
-      this.pills = make("div", { class: "course-pills" }, this.play, this.back, this.next);
+      this.pills = make("div", { class: "course-pills" }, this.play,
+        makeButton("Back", () => this.choose(this.now - 1)), makeButton("Next word", () => this.choose(this.now + 1)));
       this.element = make("div", { class: "living-player" }, this.pills, this.slider.element);
     }
 
@@ -29,8 +28,6 @@
       this.now = Math.min(Math.max(place, 0), this.words.length - 1);
       this.slider.set(this.now);
       this.slider.show(`${this.now + 1} of ${this.words.length}`, this.words[this.now]);
-      this.back.disabled = this.now === 0;
-      this.next.disabled = this.now === this.words.length - 1;
       this.onMove(this.now);
     }
 

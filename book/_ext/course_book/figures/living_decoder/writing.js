@@ -30,11 +30,6 @@
       this.steps = this.turned.size ? write(this.decoder, this.encoded, this.marks, this.turned) : this.own;
     }
 
-    giveAllBack() {
-      this.turned.clear();
-      this.steps = this.own;
-    }
-
     /** The step as the decoder would take it by itself, after what is written here. */
     byItself(step) {
       const { token, before, state } = this.steps[step];
