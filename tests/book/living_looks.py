@@ -110,7 +110,11 @@ def largest_difference(found: dict[str, Any], decoder: AttentionDecoder, encoded
         query = decoder.attention.query_projection(hidden)
         scores = decoder.attention.align(hidden[:, None], state.keys)[0, 0]
         own = scores.softmax(-1)
-        weights = own if step["weights"] == step["own"] else torch.tensor(step["weights"])
+        weights = (
+            own
+            if step["weights"] == step["own"]
+            else torch.tensor(step["weights"], dtype=torch.float32)
+        )
         context = weights @ state.memory[0]
         token = torch.tensor([step["token"]])
         written = torch.cat([decoder.embedding(token), context[None]], dim=-1)

@@ -192,7 +192,7 @@ def test_the_pictures_to_begin_with_are_read_as_when_the_book_was_built(figure):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.proof)])
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
     options = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
     address = (site / "book/image-captioning.html").as_uri()

@@ -184,7 +184,7 @@ def test_the_truth_is_the_grammars_and_unknown_words_are_named(figure):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.proof)])
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
     options = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
     address = (site / "book/bahdanau-attention.html").as_uri()
