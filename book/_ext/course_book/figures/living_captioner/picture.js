@@ -7,7 +7,7 @@
   "use strict";
 
   const GROUND = 0.5;
-  const DARKEST = 0.62;
+  const DARKEST = 0.55; // the rest stays in sight
 
   /** Distance to a shape's edge, negative inside. */
   const DISTANCES = {
