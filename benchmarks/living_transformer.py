@@ -4,7 +4,8 @@
 
 Bytes are without compression. Times are medians, in Chromium without a screen: of a word, with all
 numbers on the way kept; of drawing a frame anew, as zooming does; of a whole beam search. Of the
-small language model and of the reader that learns they are means.
+small language model and of the reader that learns they are means. Of the decoders that look before
+each word, a word's time includes its part of reading the source.
 """
 
 import argparse
@@ -18,9 +19,12 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import torch
 from playwright.sync_api import sync_playwright
 
+from course_lib.data.shape_captions import draw_captioned_pictures
 from scripts.chromium import chromium_path
+from tests.book import living_looks
 from tests.book.living_model import (
     computed,
     drawn_sources,
@@ -74,6 +78,21 @@ READINGS_IN_PAGE = """(repeats) => {
     courseEngine.readThrough(states[i % states.length], [2, 3, 4, 5, 6, 7, 8, 9], 1);
   }
   return (performance.now() - begin) / repeats;
+}"""
+LOOKS_IN_PAGE = """([task, sources]) => {
+  const { AttentionDecoder, Matrix, readBothWays, readPicture, unpack, write } = courseEngine;
+  const model = task === null ? courseModels.captioner : courseModels["attention-decoders"][task];
+  const parameters = unpack(model.parameters);
+  const words = model.words.tgt ?? model.words;
+  const [start, end] = ["<start>", "<end>"].map((word) => words.indexOf(word));
+  const decoder = new AttentionDecoder(parameters);
+  return sources.map((source) => {
+    const begin = performance.now();
+    const encoded = task === null
+      ? readPicture(parameters, Matrix.of(source)) : readBothWays(parameters, source);
+    const steps = write(decoder, encoded, { start, end, most: 20 });
+    return (performance.now() - begin) / steps.length;
+  });
 }"""
 
 
@@ -175,6 +194,63 @@ def measure_learner(watched: Watched) -> dict[str, Any]:
     }
 
 
+def measure_decoder(watched: Watched, sentences: int) -> dict[str, Any]:
+    """Start Bahdanau's decoder, and take the figures of its translator."""
+    figures = _woken(watched, "living-decoder", "living-decoder", "living-transformer")
+    exported = living_looks.exported_decoder(watched.page, 0)
+    model = living_looks.rebuilt_decoder(exported)
+    sources = drawn_sources(exported["words"], sentences)
+    with torch.no_grad():
+        encoded = [model.encoder(torch.tensor([source])) for source in sources]
+    return figures | _written(watched, 0, model.decoder, sources, encoded)
+
+
+def measure_captioner(watched: Watched, pictures: int) -> dict[str, Any]:
+    """Start the captioner, and take its figures."""
+    styles = ("living-transformer", "living-decoder")
+    figures = _woken(watched, "living-captioner", "living-captioner", "picture", "board", *styles)
+    model = living_looks.rebuilt_captioner(living_looks.exported_captioner(watched.page))
+    drawn = draw_captioned_pictures(pictures, generator=torch.Generator().manual_seed(9)).pictures
+    sources = [picture.flatten(1).tolist() for picture in drawn]
+    with torch.no_grad():
+        encoded = [model.encoder(picture[None]) for picture in drawn]
+    return figures | _written(watched, None, model.decoder, sources, encoded)
+
+
+def _woken(watched: Watched, figure: str, *parts: str) -> dict[str, Any]:
+    """Start a figure whose decoder looks before each word; what that took."""
+    first = first_load(watched, *parts)
+    begin = time.perf_counter()
+    watched.page.get_by_role("button", name=living_looks.START[figure]).click()
+    watched.page.locator(f"[data-course-figure={figure}] .living-result").first.wait_for()
+    woken = time.perf_counter() - begin
+    folders = ("/engine/", "/living-transformer/", "/living-decoder/", "/living-captioner/")
+    return {
+        f"{figure}, first load of its page, bytes": first,
+        f"{figure}, model, bytes": figure_bytes(watched, "/models/"),
+        f"{figure}, engine and desk, bytes": figure_bytes(watched, *folders, "/gru-gates/"),
+        f"{figure}, from the click to the first words, ms": round(1000 * woken),
+    }
+
+
+def _written(
+    watched: Watched, task: int | None, decoder: Any, sources: list[Any], encoded: list[Any]
+) -> dict[str, Any]:
+    """Milliseconds a word, and the largest difference from PyTorch."""
+    figure = "living-captioner" if task is None else "living-decoder"
+    times = watched.page.evaluate(LOOKS_IN_PAGE, [task, sources])
+    differences = [
+        living_looks.largest_difference(
+            living_looks.run_in_page(watched.page, task, source), decoder, read
+        )
+        for source, read in zip(sources, encoded, strict=True)
+    ]
+    return {
+        f"{figure}, a word, ms": round(statistics.median(times), 2),
+        f"{figure}, largest difference from PyTorch": float(f"{max(differences):.2g}"),
+    }
+
+
 def main() -> None:
     """Measure, and print the figures as JSON."""
     parser = argparse.ArgumentParser(
@@ -201,6 +277,10 @@ def main() -> None:
             figures |= measure_writer(watched)
         with opened(browser, f"{book}/intro.html", **window) as watched:
             figures |= measure_learner(watched)
+        with opened(browser, f"{book}/bahdanau-attention.html", **window) as watched:
+            figures |= measure_decoder(watched, arguments.sentences)
+        with opened(browser, f"{book}/image-captioning.html", **window) as watched:
+            figures |= measure_captioner(watched, arguments.sentences)
         print(json.dumps(figures, indent=2))
         browser.close()
     server.shutdown()

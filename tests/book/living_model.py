@@ -21,15 +21,21 @@ def rebuilt(page: Page) -> tuple[Transformer, dict[str, list[str]]]:
     return from_export(json.loads(page.evaluate("JSON.stringify(courseModels.translator)")))
 
 
-def from_export(model: dict[str, Any]) -> tuple[Transformer, dict[str, list[str]]]:
-    """A model in PyTorch from what was exported of it, and its words."""
-    numbers = np.frombuffer(base64.b64decode(model["parameters"]["float32"]), "<f4")
+def exported_state(parameters: dict[str, Any]) -> dict[str, Tensor]:
+    """Parameters by name, from what was exported of a model."""
+    numbers = np.frombuffer(base64.b64decode(parameters["float32"]), "<f4")
     state, place = {}, 0
-    for name, shape in model["parameters"]["shapes"].items():
+    for name, shape in parameters["shapes"].items():
         size = math.prod(shape)
         state[name] = torch.tensor(numbers[place : place + size].reshape(shape))
         place += size
     assert place == len(numbers)
+    return state
+
+
+def from_export(model: dict[str, Any]) -> tuple[Transformer, dict[str, list[str]]]:
+    """A model in PyTorch from what was exported of it, and its words."""
+    state = exported_state(model["parameters"])
     state.setdefault("output_projection.weight", state["tgt_embedding.weight"])
     tied = "output" if "output_projection.weight" not in model["parameters"]["shapes"] else "none"
     config = TransformerConfig(**model["config"] | {"tied": tied})

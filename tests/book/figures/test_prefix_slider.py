@@ -66,9 +66,9 @@ def test_families_and_places_are_chosen_by_keyboard(figure):
     figure.get_by_role("button", name="encoder-only").press("Enter")
     figure.get_by_text("words have to be hidden instead").wait_for()
     figure.get_by_role("button", name="decoder-only").press("Enter")
-    looking = figure.locator(".prefix-word[aria-pressed=true]")
+    looking = figure.locator(".course-word[aria-pressed=true]")
     looking.focus()
     for _ in range(10):
         figure.page.keyboard.press("ArrowLeft")
     figure.get_by_text("sees 1 of").wait_for()
-    assert figure.locator(".prefix-word.is-hidden").count() > 2
+    assert figure.locator(".course-word.is-hidden").count() > 2

@@ -15,7 +15,6 @@ from course_lib.metrics.bleu import sentence_bleu
 from tests.book.watched_page import depends_on_page, lift_veils, opened
 
 CHAPTERS = (
-    "bahdanau-attention",
     "bleu",
     "decoding",
     "language-models",
@@ -142,19 +141,6 @@ def test_bleu_calculator_scores_the_readers_own_text(show):
         table = shown.scroller("Counts for each order")
         marked = table.locator("tr.is-marked td").all_text_contents()
         assert int(marked[1]) == expected.statistics.matches[2]
-
-
-def test_alignment_explorer_draws_the_weights_of_the_chosen_word(show):
-    with show("alignment-explorer", "bahdanau-attention") as shown:
-        words = shown.figure.locator(".align-words button")
-        words.nth(0).click()
-        shown.press("End")
-        last = words.count() - 1
-        assert words.nth(last).get_attribute("aria-pressed") == "true"
-        weights = shown.data["examples"][0]["weights"][last]
-        lines = shown.figure.locator(".align-lines path.is-chosen:not(.is-truth)").all()
-        widths = [float(line.evaluate("p => parseFloat(p.style.strokeWidth)")) for line in lines]
-        assert widths == pytest.approx([1 + 9 * w for w in weights if w >= 0.02], abs=0.01)
 
 
 def test_word_neighbours_are_those_of_the_library(show):

@@ -81,6 +81,23 @@
     return Math.min(Math.max(target, 0), length - 1);
   }
 
+  /** Buttons in rows of so many: one stop of the Tab key, within which arrow keys, Home and End move. */
+  function steerGrid(buttons, columns, here = 0) {
+    const ends = { Home: 0, End: buttons.length - 1 };
+    const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns };
+    buttons.forEach((button, i) => {
+      button.tabIndex = i === here ? 0 : -1;
+      button.addEventListener("keydown", (event) => {
+        const target = event.key in steps ? i + steps[event.key] : ends[event.key];
+        if (!(target in buttons)) return;
+        event.preventDefault();
+        button.tabIndex = -1;
+        buttons[target].tabIndex = 0;
+        buttons[target].focus();
+      });
+    });
+  }
+
   /** Cards of numbers: facts are [id, what is counted, number]. */
   class Counts {
     constructor() {
@@ -111,5 +128,5 @@
     }
   }
 
-  window.courseControls = { Slider, Radios, Counts, Summary, makeSelect, makeButton, placeByKey };
+  window.courseControls = { Slider, Radios, Counts, Summary, makeSelect, makeButton, placeByKey, steerGrid };
 })();

@@ -144,6 +144,14 @@ def require_matrix(name: str, rows: Any, height: int, width: int | None = None) 
     return tuple(require_numbers(each, row, width, width) for row in rows)
 
 
+def require_pairs(name: str, pairs: Any, first: int, second: int) -> None:
+    """Check that pairs are positions in two sequences of these lengths; there may be none."""
+    for pair in require_list(name, pairs, "pairs of positions", 0):
+        require_list(name, pair, "positions", 2, 2)
+        for position, length in zip(pair, (first, second), strict=True):
+            require_whole(name, position, 0, length - 1)
+
+
 def _is_number(value: Any, low: float, high: float, above: float) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from course_book.figures.alignment_explorer.data import AlignmentExplorer
 from course_book.figures.attention_cost.data import AttentionCost
 from course_book.figures.attention_plane.data import AttentionPlane
 from course_book.figures.beam_search.data import BeamSearch
@@ -18,12 +17,13 @@ from course_book.figures.generation_steps.data import GenerationSteps
 from course_book.figures.gru_gates.data import GRUGates
 from course_book.figures.kv_cache.data import KVCacheSteps
 from course_book.figures.label_smoothing.data import LabelSmoothing
+from course_book.figures.living_captioner.data import LivingCaptioner
+from course_book.figures.living_decoder.data import LivingDecoder
 from course_book.figures.living_transformer.data import LivingTransformer
 from course_book.figures.mask_builder.data import MaskBuilder
 from course_book.figures.mlm_guesser.data import MLMGuesser
 from course_book.figures.multi_head.data import MultiHead
 from course_book.figures.norm_sphere.data import NormSphere
-from course_book.figures.picture_reader.data import PictureReader
 from course_book.figures.position_clocks.data import PositionClocks
 from course_book.figures.prefix_slider.data import PrefixSlider
 from course_book.figures.query_key_value.data import QueryKeyValue
@@ -50,6 +50,14 @@ _WORKBENCH = tuple(
     )
 )
 
+_ATTENTION_DECODER = (
+    *(f"engine/{part}.js" for part in ("matrices", "attention", "weights")),
+    *("gru-gates/cell.js", "engine/attention-decoder.js"),
+    *(f"living-transformer/{part}.js" for part in ("words", "swatches", "tables", "results")),
+    *(f"living-decoder/{part}.js" for part in ("writing", "word-player", "score", "next-words")),
+)
+"""What runs and shows a decoder that looks before each word, whatever it looks at."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
@@ -74,7 +82,6 @@ class Figure:
 
 
 FIGURES: dict[str, Figure] = {
-    "alignment-explorer": Figure(model=AlignmentExplorer),
     "attention-cost": Figure(model=AttentionCost),
     "attention-plane": Figure(model=AttentionPlane, shared=_DRAGGING),
     "beam-search": Figure(model=BeamSearch, parts=("search.js", "tree.js", "drawing.js")),
@@ -102,6 +109,25 @@ FIGURES: dict[str, Figure] = {
     "gru-gates": Figure(model=GRUGates, parts=("cell.js",)),
     "kv-cache": Figure(model=KVCacheSteps),
     "label-smoothing": Figure(model=LabelSmoothing, shared=("dragging/handle.js",)),
+    "living-captioner": Figure(
+        model=LivingCaptioner,
+        parts=("picture.js", "board.js"),
+        shared=("engine/loading.js",),
+        styles=("living-transformer", "living-decoder"),
+        deferred=(
+            *(*_ATTENTION_DECODER, "engine/picture-encoder.js"),
+            "living-captioner/reader.js",
+        ),
+    ),
+    "living-decoder": Figure(
+        model=LivingDecoder,
+        shared=("engine/loading.js",),
+        styles=("living-transformer",),
+        deferred=(
+            *(*_ATTENTION_DECODER, "engine/recurrent-encoder.js"),
+            *(f"living-decoder/{part}.js" for part in ("alignment-table", "source-look", "desk")),
+        ),
+    ),
     "living-transformer": Figure(
         model=LivingTransformer,
         parts=("own-model.js",),
@@ -112,7 +138,6 @@ FIGURES: dict[str, Figure] = {
     "mlm-guesser": Figure(model=MLMGuesser),
     "multi-head": Figure(model=MultiHead),
     "norm-sphere": Figure(model=NormSphere, parts=("view.js",), shared=("dragging/handle.js",)),
-    "picture-reader": Figure(model=PictureReader),
     "position-clocks": Figure(model=PositionClocks),
     "prefix-slider": Figure(model=PrefixSlider),
     "query-key-value": Figure(

@@ -9,8 +9,8 @@ from course_book.figures.json_checks import (
     require_fields,
     require_list,
     require_number,
+    require_pairs,
     require_texts,
-    require_whole,
 )
 
 _FIELDS = ("src", "tgt", "written", "alignment", "src_agreements", "tgt_agreements")
@@ -42,9 +42,9 @@ class TranslatorSentences(FigureData):
             require_fields(example, _FIELDS, "examples")
             src, tgt = (len(require_texts(side, example[side])) for side in ("src", "tgt"))
             require_texts("written", example["written"], 0)
-            _require_pairs("alignment", example["alignment"], src, tgt)
-            _require_pairs("src_agreements", example["src_agreements"], src, src)
-            _require_pairs("tgt_agreements", example["tgt_agreements"], tgt, tgt)
+            require_pairs("alignment", example["alignment"], src, tgt)
+            require_pairs("src_agreements", example["src_agreements"], src, src)
+            require_pairs("tgt_agreements", example["tgt_agreements"], tgt, tgt)
         return {}
 
     def table(self) -> str:
@@ -57,10 +57,3 @@ class TranslatorSentences(FigureData):
             ["English", "the model's French", "right"],
             rows,
         )
-
-
-def _require_pairs(name: str, pairs: Any, first: int, second: int) -> None:
-    for pair in require_list(name, pairs, "pairs of positions", 0):
-        require_list(name, pair, "positions", 2, 2)
-        for position, length in zip(pair, (first, second), strict=True):
-            require_whole(name, position, 0, length - 1)

@@ -10,7 +10,7 @@
     return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
   }
 
-  /** Parameters by name: { shapes: { name: [rows, cols] or [cols] }, float32 or float16: base64 }. */
+  /** Parameters by name: { shapes: { name: [cols] or [rows, ...] }, float32 or float16: base64 }. */
   function unpack({ shapes, float32, float16 }) {
     const bytes = Uint8Array.from(atob(float32 ?? float16), (letter) => letter.charCodeAt(0));
     const view = new DataView(bytes.buffer); // little-endian, whatever the machine
@@ -19,7 +19,8 @@
       : (place) => half(view.getUint16(2 * place, true));
     let place = 0;
     return Object.fromEntries(Object.entries(shapes).map(([name, shape]) => {
-      const [rows, cols] = shape.length === 2 ? shape : [1, shape[0]];
+      const [rows, sizes] = shape.length > 1 ? [shape[0], shape.slice(1)] : [1, shape];
+      const cols = sizes.reduce((product, size) => product * size);
       const matrix = new Matrix(rows, cols);
       matrix.data.forEach((_, i) => (matrix.data[i] = read(place + i)));
       place += rows * cols;

@@ -60,7 +60,7 @@
     }
 
     word(word, i) {
-      const button = makeButton(word, () => this.look(i), "prefix-word");
+      const button = makeButton(word, () => this.look(i), "course-word");
       button.addEventListener("keydown", (event) => {
         const reached = placeByKey(event, this.place, this.length);
         if (reached === undefined) return;

@@ -1,1 +1,0 @@
-"""Source words left, target words right, lines as thick as weights."""

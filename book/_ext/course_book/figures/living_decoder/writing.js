@@ -1,0 +1,41 @@
+/* What a decoder writes by itself, and what it writes where a reader has moved its look.
+ *
+ * new Writing(decoder, encoded, { start, end, most }): `own` are the steps by itself, `steps` those that are
+ * shown. turn(step, weights) moves the look of a step; null gives it back. What was moved in later steps is
+ * forgotten: there another word may stand now.
+ */
+(function () {
+  "use strict";
+
+  const { write } = window.courseEngine;
+  const NOTHING = 1e-6;
+
+  /** Weights with one of them set; the others keep their proportions, and all sum to 1. */
+  function reweigh(weights, place, share) {
+    if (weights.length === 1) return [1];
+    const rest = 1 - weights[place];
+    const others = (weight) => (rest > NOTHING ? weight / rest : 1 / (weights.length - 1));
+    return weights.map((weight, i) => (i === place ? share : others(weight) * (1 - share)));
+  }
+
+  class Writing {
+    constructor(decoder, encoded, marks) {
+      Object.assign(this, { decoder, encoded, marks, turned: new Map() });
+      this.own = this.steps = write(decoder, encoded, marks);
+    }
+
+    turn(step, weights) {
+      this.turned = new Map([...this.turned].filter(([other]) => other < step));
+      if (weights) this.turned.set(step, weights);
+      this.steps = this.turned.size ? write(this.decoder, this.encoded, this.marks, this.turned) : this.own;
+    }
+
+    /** The step as the decoder would take it by itself, after what is written here. */
+    byItself(step) {
+      const { token, before, state } = this.steps[step];
+      return this.decoder.step(token, { ...state, hidden: before });
+    }
+  }
+
+  window.courseLooks = { Writing, reweigh };
+})();

@@ -1,0 +1,142 @@
+"""The decoders that look before each word, as they run in a page, beside the same in PyTorch."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from playwright.sync_api import Page
+from torch import Tensor
+
+from course_lib.models.bahdanau import AttentionDecoder
+from course_lib.models.captioning import CaptionModel, ConvEncoder
+from course_lib.models.seq2seq import Encoded, RecurrentEncoder, Seq2Seq
+from tests.book.living_model import exported_state
+
+START = {"living-decoder": "Start the decoder", "living-captioner": "Describe it (loads"}
+"""The button that loads each figure's model."""
+
+
+def exported_decoder(page: Page, task: int) -> dict[str, Any]:
+    """What the page has loaded of Bahdanau's decoder: words, closed, parameters."""
+    return json.loads(page.evaluate(f"JSON.stringify(courseModels['attention-decoders'][{task}])"))
+
+
+def exported_captioner(page: Page) -> dict[str, Any]:
+    """What the page has loaded of the captioner: words, parameters."""
+    return json.loads(page.evaluate("JSON.stringify(courseModels.captioner)"))
+
+
+def rebuilt_decoder(exported: dict[str, Any]) -> Seq2Seq:
+    """The page's model in PyTorch."""
+    state = exported_state(exported["parameters"])
+    vocab_size, d_embedding = state["encoder.embedding.weight"].shape
+    d_one_way = state["encoder.recurrent.cells.0.hidden_projection.weight"].size(1)
+    encoder = RecurrentEncoder(vocab_size, d_embedding, d_one_way)
+    model = Seq2Seq(encoder, _decoder(state, encoder.d_memory))
+    model.load_state_dict(state)
+    return model
+
+
+def rebuilt_captioner(exported: dict[str, Any]) -> CaptionModel:
+    """The page's model in PyTorch."""
+    state = exported_state(exported["parameters"])
+    channels = state["encoder.layers.0.weight"].size(0)
+    encoder = ConvEncoder(state["encoder.layers.6.weight"].size(0), channels=channels)
+    model = CaptionModel(encoder, _decoder(state, encoder.d_memory))
+    model.load_state_dict(state)
+    return model
+
+
+def _decoder(state: dict[str, Tensor], d_memory: int) -> AttentionDecoder:
+    vocab_size, d_embedding = state["decoder.embedding.weight"].shape
+    d_attention, d_hidden = state["decoder.attention.query_projection.weight"].shape
+    return AttentionDecoder(vocab_size, d_embedding, d_hidden, d_memory, d_attention=d_attention)
+
+
+RUN = """([task, source, turned]) => {
+  const { AttentionDecoder, Matrix, readBothWays, readPicture, unpack, write } = courseEngine;
+  const model = task === null ? courseModels.captioner : courseModels["attention-decoders"][task];
+  window.unpackedLooks ??= {};
+  const parameters = (window.unpackedLooks[task] ??= unpack(model.parameters));
+  const [encoded, words] = task === null
+    ? [readPicture(parameters, Matrix.of(source)), model.words]
+    : [readBothWays(parameters, source), model.words.tgt];
+  const [start, end] = ["<start>", "<end>"].map((word) => words.indexOf(word));
+  const decoder = new AttentionDecoder(parameters);
+  const steps = write(decoder, encoded, { start, end, most: 20 }, new Map(turned));
+  const rows = (matrix) => matrix.map((row) => [...row]);
+  const plain = ({ state, token, chosen, ...vectors }) => ({ token, chosen,
+    ...Object.fromEntries(Object.entries(vectors).map(([name, vector]) => [name, [...vector]])) });
+  return JSON.stringify({ memory: rows(encoded.memory), whole: [...encoded.context],
+    keys: rows(steps[0].state.keys), steps: steps.map(plain) });
+}"""
+
+
+def run_in_page(
+    page: Page,
+    task: int | None,
+    source: Sequence[Any],
+    turned: Mapping[int, Sequence[float]] | None = None,
+) -> dict[str, Any]:
+    """Let the page's model write.
+
+    Args:
+        page: The page, its model loaded.
+        task: Place of the model; None for the captioner.
+        source: Ids of the source's words; for the captioner, the picture's red, green and blue.
+        turned: For steps whose look is moved, the weights to look with.
+
+    Returns:
+        What was read (memory, whole, keys), and every number of each step.
+    """
+    return json.loads(page.evaluate(RUN, [task, source, list((turned or {}).items())]))
+
+
+@torch.no_grad()
+def largest_difference(found: dict[str, Any], decoder: AttentionDecoder, encoded: Encoded) -> float:
+    """How far any number of a run in the page is from PyTorch's, its words and weights given.
+
+    Weights that were moved are taken over; all else follows from PyTorch's own numbers.
+    """
+    state = decoder.start(encoded)
+    hidden = state.hidden
+    gaps = [
+        _gap(found["memory"], encoded.memory[0]),
+        _gap(found["whole"], encoded.context[0]),
+        _gap(found["keys"], state.keys[0]),
+    ]
+    for step in found["steps"]:
+        query = decoder.attention.query_projection(hidden)
+        scores = decoder.attention.align(hidden[:, None], state.keys)[0, 0]
+        own = scores.softmax(-1)
+        weights = (
+            own
+            if step["weights"] == step["own"]
+            else torch.tensor(step["weights"], dtype=torch.float32)
+        )
+        context = weights @ state.memory[0]
+        token = torch.tensor([step["token"]])
+        written = torch.cat([decoder.embedding(token), context[None]], dim=-1)
+        after = decoder.cell(written, hidden)
+        logits = decoder.output(torch.cat([after, written], dim=-1))[0]
+        expected = {
+            "before": hidden[0], "query": query[0], "scores": scores, "own": own,
+            "weights": weights, "context": context, "hidden": after[0], "logits": logits,
+            "probabilities": logits.softmax(-1),
+        }  # fmt: skip
+        assert step.keys() - expected.keys() == {"token", "chosen"}
+        gaps += [_gap(step[name], numbers) for name, numbers in expected.items()]
+        hidden = after
+    if all(step["weights"] == step["own"] for step in found["steps"]):
+        read = torch.tensor([[step["token"] for step in found["steps"]]])
+        logits, weights = decoder(read, encoded, return_weights=True)  # as the layer itself has it
+        gaps += [
+            _gap([step[name] for step in found["steps"]], numbers[0])
+            for name, numbers in (("logits", logits), ("weights", weights))
+        ]
+    return max(gaps)
+
+
+def _gap(found: list[Any], expected: Tensor) -> float:
+    return float((torch.tensor(found, dtype=torch.float64) - expected).abs().max())
