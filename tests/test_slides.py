@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup
 from scripts.contents import chapters
 from scripts.slides.deck import Surroundings, deck
 from scripts.slides.lecture import read_lecture
-from scripts.slides.writing import ROOT, write_deck, write_slides
+from scripts.slides.writing import ROOT, print_deck, write_deck, write_slides
 from tests.book.conftest import served, site  # noqa: F401
 from tests.book.contents import in_book
 from tests.book.watched_page import depends_on_page, opened
@@ -49,7 +49,8 @@ OVERFLOWS = """() => {
   return found;
 }"""
 RICH = "self-attention"  # figures that react, diagrams, long listings, all kinds of questions
-OTHERS = [name for name in chapters((ROOT / "_toc.yml").read_text("utf-8")) if name != RICH]
+SMALL = "masking"
+CHAPTERS = chapters((ROOT / "_toc.yml").read_text("utf-8"))
 
 
 def words(html):
@@ -73,6 +74,7 @@ def test_a_question_is_followed_by_its_answer_and_prose_is_in_the_notes():
     assert after.title == "How"
     assert "return" not in after.parts[0].html, "what homework asks for is told, not shown"
     assert "return" in after.parts[0].notes[-1]
+    assert "It was two." in after.parts[0].notes[0]
 
 
 def test_every_slide_of_a_topic_is_in_the_deck_with_the_notes_of_its_parts():
@@ -82,15 +84,16 @@ def test_every_slide_of_a_topic_is_in_the_deck_with_the_notes_of_its_parts():
     slides = soup.select(".slides > section")
     assert len(slides) == sum(map(len, placed))
     assert slides[0].select_one(".course-foot").get_text() == "ours"
+    assert slides[1].select_one("aside.notes").get_text().strip() == "Take a. Then add this:"
     assert slides[2].select_one("aside.notes").get_text().strip() == "Nobody needs to see this."
     assert slides[2].select_one(".part")["style"] == "zoom: 0.5; --zoom: 0.5"
 
 
-@in_book("masking")
-@depends_on_page("masking", "scripts/slides", "tests/test_slides.py")
+@in_book(SMALL)
+@depends_on_page(SMALL, "scripts/slides", "tests/test_slides.py")
 def test_all_that_a_chapter_says_is_on_a_slide_or_in_the_notes(site):  # noqa: F811
-    page = (site / "book" / "masking.html").read_text("utf-8")
-    lecture = read_lecture("masking", page)
+    page = (site / "book" / f"{SMALL}.html").read_text("utf-8")
+    lecture = read_lecture(SMALL, page)
     parts = [part for topic in lecture.topics for part in topic.parts]
     given = {topic.title for topic in lecture.topics} | {part.html for part in parts}
     told = set(words(" ".join([*given, *(note for part in parts for note in part.notes)])))
@@ -120,6 +123,11 @@ def check_deck(chromium, site, tmp_path, name):  # noqa: F811
         page.keyboard.press("ArrowRight")
         page.wait_for_function("Reveal.getState().indexh === 1")
     assert watched.problems == []
+    return slides
+
+
+def check_print(chromium, tmp_path, name, slides):
+    print_deck(chromium, tmp_path / f"{name}.html")
     pages = [
         len(re.findall(rb"/Type /Page\b", (tmp_path / f"{name}{kind}.pdf").read_bytes()))
         for kind in ("", "-notes")
@@ -130,15 +138,22 @@ def check_deck(chromium, site, tmp_path, name):  # noqa: F811
 @pytest.mark.browser
 @in_book(RICH)
 @depends_on_page(RICH, "scripts/slides", "tests/test_slides.py")
-def test_a_deck_stands_alone_fits_its_slides_and_is_printed(chromium, site, tmp_path):  # noqa: F811
+def test_a_deck_stands_alone_and_nothing_runs_over_a_slide(chromium, site, tmp_path):  # noqa: F811
     check_deck(chromium, site, tmp_path, RICH)
+
+
+@pytest.mark.browser
+@in_book(SMALL)
+@depends_on_page(SMALL, "scripts/slides", "tests/test_slides.py")
+def test_a_slide_is_a_page_of_the_pdf_and_notes_are_pages_between(chromium, site, tmp_path):  # noqa: F811
+    check_print(chromium, tmp_path, SMALL, check_deck(chromium, site, tmp_path, SMALL))
 
 
 @pytest.mark.proof
 @pytest.mark.browser
-@pytest.mark.parametrize("name", OTHERS)
-def test_so_does_every_other(chromium, site, tmp_path, name):  # noqa: F811
-    check_deck(chromium, site, tmp_path, name)
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_so_it_is_with_all_chapters(chromium, site, tmp_path, name):  # noqa: F811
+    check_print(chromium, tmp_path, name, check_deck(chromium, site, tmp_path, name))
 
 
 def test_a_chapter_that_is_not_built_is_named(tmp_path):

@@ -196,11 +196,11 @@ class _Writer:
             self.show(str(block))
             return
         introduces = block.get_text().rstrip().endswith(":")
+        self.say(block)
         if first or named:
             self.show(f"<p>{_beginning(block)}</p>", leads=named or introduces)
         elif introduces:
             self.show(f"<p>{_sentences(block)[-1]}</p>", leads=True)
-        self.say(block)
 
     def block(self, block: Tag) -> None:
         classes = block.get("class", [])

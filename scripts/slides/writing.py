@@ -28,13 +28,13 @@ def foot() -> str:
 
 
 def write_deck(browser: Browser, site: Path, name: str, folder: Path) -> int:
-    """Write one lecture's deck, its PDF, and one with the notes.
+    """Write one lecture's deck.
 
     Args:
         browser: A running Chromium.
         site: The folder of the built book.
         name: The chapter.
-        folder: Where the three files go.
+        folder: Where it goes.
 
     Returns:
         How many slides it has.
@@ -50,13 +50,29 @@ def write_deck(browser: Browser, site: Path, name: str, folder: Path) -> int:
     page.evaluate(_READY)
     placed = page.evaluate(_FITTING.read_text("utf-8"))
     file.write_text(deck(lecture, around, placed, foot()), encoding="utf-8")
-    for query, printed in (("", f"{name}.pdf"), ("&showNotes=separate-page", f"{name}-notes.pdf")):
-        page.goto(f"{file.absolute().as_uri()}?view=print{query}")
-        page.evaluate(_READY)
-        page.locator(".pdf-page").last.wait_for(state="attached")
-        page.pdf(path=folder / printed, prefer_css_page_size=True, print_background=True)
     context.close()
     return sum(map(len, placed))
+
+
+def print_deck(browser: Browser, file: Path) -> None:
+    """Print a deck as PDF twice, without and with its notes.
+
+    Args:
+        browser: A running Chromium.
+        file: The deck, ``NAME.html``; beside it go ``NAME.pdf`` and ``NAME-notes.pdf``.
+    """
+    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+    page.set_default_timeout(TIMEOUT)
+    for query, kind in (("", ""), ("&showNotes=separate-page", "-notes")):
+        page.goto(f"{file.absolute().as_uri()}?view=print{query}")
+        page.evaluate(_READY)
+        page.wait_for_function("Reveal.isReady()")
+        page.pdf(
+            path=file.with_name(f"{file.stem}{kind}.pdf"),
+            prefer_css_page_size=True,
+            print_background=True,
+        )
+    page.context.close()
 
 
 def write_slides(folder: Path, names: Sequence[str] = (), site: Path = SITE) -> None:
@@ -79,6 +95,8 @@ def write_slides(folder: Path, names: Sequence[str] = (), site: Path = SITE) -> 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=as_root)
         for name in names:
-            print(f"{name}: {write_deck(browser, site, name, folder)} slides", flush=True)
+            slides = write_deck(browser, site, name, folder)
+            print_deck(browser, folder / f"{name}.html")
+            print(f"{name}: {slides} slides", flush=True)
         browser.close()
     print(f"{len(names)} decks in {folder}: NAME.html, NAME.pdf, and NAME-notes.pdf with the notes")
