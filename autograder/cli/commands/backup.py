@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import shlex
 import sqlite3
 import tempfile
 import zipfile
@@ -56,10 +57,11 @@ def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
             raise BadInputError(f"{file} can't be written: {error}") from error
     output().print(f"{file}: {count} files of {out}", soft_wrap=True)
     if not is_file:
-        shown = without_password(address.render_as_string(hide_password=False))
+        plain = address.set(drivername=address.get_backend_name())  # pg_dump knows no drivers
+        shown = without_password(plain.render_as_string(hide_password=False))
         output().print(
             "The gradebook is not in it, it lies in a database of its own. Copy that too:\n"
-            f"  pg_dump --format=custom --file={file}.dump {shown}",
+            f"  pg_dump --format=custom --file={shlex.quote(f'{file}.dump')} {shlex.quote(shown)}",
             soft_wrap=True,
         )
 

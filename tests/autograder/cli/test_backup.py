@@ -1,7 +1,9 @@
 """``backup`` and ``restore``: a copy of one moment, and nothing that is half or another's."""
 
 import json
+import shutil
 import sqlite3
+import subprocess
 import zipfile
 
 import pytest
@@ -11,6 +13,7 @@ from autograder.class_run.result_store import ResultStore
 from autograder.cli.app import app
 from autograder.reports.class_outputs import write_outputs
 from tests.autograder.conftest import notebook
+from tests.autograder.gradebook.private_postgres import missing_postgres, running_postgres
 from tests.autograder.gradebook.recording import record_in_gradebook
 from tests.autograder.graded_class import HOMEWORK, result, standings_of
 
@@ -107,14 +110,27 @@ def test_a_folder_that_grading_did_not_write_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_gradebook_elsewhere_is_named_with_the_line_that_copies_it(graded, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "autograder.cli.commands.backup.usable_database",
-        lambda db: "postgresql://ta:secret@db.example.org/gradebook",
-    )
-    outcome = run("backup", tmp_path / "b.zip", "--out", graded)
-    assert "pg_dump --format=custom" in outcome.output
-    assert "secret" not in outcome.output
+@pytest.mark.skipif(bool(missing_postgres()), reason=missing_postgres())
+@pytest.mark.skipif(shutil.which("pg_dump") is None, reason="no pg_dump")
+def test_a_gradebook_on_postgresql_is_copied_by_the_line_that_is_printed(graded, tmp_path):
+    with running_postgres() as address:
+        record_in_gradebook(
+            [result("ada")], graded.parent / "class", HOMEWORK,
+            course_folder=tmp_path / "course", db_url=address,
+        )  # fmt: skip
+        driver = address.replace("postgresql:", "postgresql+psycopg:")
+        outcome = run("backup", tmp_path / "b.zip", "--out", graded, "--db", driver)
+        assert outcome.exit_code == 0, outcome.output
+        line = next(line for line in outcome.output.splitlines() if "pg_dump" in line)
+        subprocess.run(line, shell=True, check=True, timeout=600)
+        folder = address.partition("host=")[2]
+        subprocess.run(["createdb", "-h", folder, "-U", "ta", "again"], check=True, timeout=600)
+        again = address.replace("/gradebook?", "/again?")
+        restored = ["pg_restore", f"--dbname={again}", f"{tmp_path}/b.zip.dump"]
+        subprocess.run(restored, check=True, timeout=600)
+        counted = ["psql", again, "-tAc", "SELECT id FROM student"]
+        told = subprocess.run(counted, check=True, capture_output=True, text=True, timeout=600)
+    assert told.stdout.split() == ["ada"]
     with zipfile.ZipFile(tmp_path / "b.zip") as made:
         assert "nbgrader/gradebook.db" not in made.namelist()
 
