@@ -15,6 +15,7 @@
   const STEP = 0.05;
 
   const kindOf = (part) => part.dataset.kind;
+  const isLive = (part) => kindOf(part) === "live"; // which scrolls by itself, if need be
   const isText = (part) => kindOf(part) === "text";
 
   function overflows(body) {
@@ -22,8 +23,8 @@
     return [...body.children].some((part) => {
       if (part.hidden) return false;
       const { bottom, right } = part.getBoundingClientRect();
-      const wide = [part, ...part.querySelectorAll("pre, table, .katex-display, .course-scroll")]
-        .some((one) => one.scrollWidth > one.clientWidth + 1);
+      const within = isLive(part) ? [] : part.querySelectorAll("pre, table, .katex-display");
+      const wide = [part, ...within].some((one) => one.scrollWidth > one.clientWidth + 1);
       return wide || bottom > box.bottom + 0.5 || right > box.right + 0.5;
     });
   }
