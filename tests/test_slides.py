@@ -40,6 +40,7 @@ OVERFLOWS = """() => {
     const slide = Reveal.getCurrentSlide();
     const room = slide.querySelector(".slide").getBoundingClientRect();
     for (const part of slide.querySelectorAll(".part, .part *:not(svg *, .katex *)")) {
+      if (!part.checkVisibility()) continue; // what is folded
       const { bottom, right } = part.getBoundingClientRect();
       const still = !part.closest("[data-kind=live]") && /^(PRE|TABLE)$/.test(part.tagName);
       const scrolls = still && part.scrollWidth > part.clientWidth + 1;
