@@ -81,7 +81,7 @@ test: $(TEST) test-packages lint $(SITE)/index.html $(STAMPS)/release ## lint, t
 
 # ---- the book ----
 
-.PHONY: book preview serve pdf questions
+.PHONY: book preview serve pdf slides questions
 book: $(SITE)/index.html ## build the book into build/book/_build/html
 
 .PHONY: chapter-named
@@ -93,6 +93,9 @@ preview: chapter-named $(BOOK) ## build one chapter alone, beside the book as it
 
 pdf: $(SITE)/index.html $(TEST) ## print the book, all of it, into build/book/book.pdf
 	$(PY) -m scripts.print_book build/book/book.pdf
+
+slides: $(SITE)/index.html $(TEST) ## slides for each chapter, with notes, into build/slides (CHAPTER=decoding: one)
+	$(PY) -m scripts.slides build/slides $(CHAPTER)
 
 questions: $(BOOK) ## the book's questions for Moodle and Canvas, into build/questions
 	$(PY) -m scripts.question_bank build/questions

@@ -9,10 +9,10 @@ import os
 import sys
 from pathlib import Path
 
-import yaml
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from scripts.chromium import chromium_path
+from scripts.contents import book_pages
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "build" / "book" / "_build" / "html"
@@ -59,13 +59,6 @@ FOOTER = (
     '<div style="font: 8pt sans-serif; width: 100%; text-align: center">'
     '<span class="pageNumber"></span></div>'
 )
-
-
-def book_pages() -> list[str]:
-    """Return the names of the book's pages in the order of its contents."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    files = [toc["root"], *(entry["file"] for part in toc["parts"] for entry in part["chapters"])]
-    return [file.removeprefix("book/") for file in files]
 
 
 def print_book(site: Path, pages: list[str], file: Path) -> None:
@@ -127,4 +120,4 @@ def assembled(browser: Browser, site: Path, pages: list[str]) -> Page:
 
 
 if __name__ == "__main__":
-    print_book(SITE, sys.argv[2:] or book_pages(), Path(sys.argv[1]))
+    print_book(SITE, sys.argv[2:] or book_pages(ROOT), Path(sys.argv[1]))

@@ -17,7 +17,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-import yaml
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
@@ -26,6 +25,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "book" / "_ext"))
 from course_book.directives.chapters import chapter_titles
 from course_book.directives.choices import Passage, Question, parse_choices
 from course_book.markup.formulas import macros
+
+from scripts.contents import book_pages
 
 ROOT = Path(__file__).parent.parent
 KINDS = ("{quiz}", "{predict}")
@@ -241,8 +242,7 @@ def write_qti(file: Path, bank: list[Entry], titles: dict[str, str]) -> None:
 
 def chapters() -> list[Path]:
     """Return the sources of the pages that the table of contents lists, in its order."""
-    parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
-    return [ROOT / f"{page['file']}.md" for part in parts for page in part["chapters"]]
+    return [ROOT / "book" / f"{name}.md" for name in book_pages(ROOT)]
 
 
 def main(folder: Path) -> None:

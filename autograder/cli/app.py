@@ -2,6 +2,7 @@
 
 import typer
 
+from autograder.cli.commands.backup import backup, restore
 from autograder.cli.commands.collect import collect
 from autograder.cli.commands.doctor import doctor
 from autograder.cli.commands.export import export
@@ -113,6 +114,15 @@ app.command(
         "python -m autograder forget lovelaceada_12345 --out out --yes",
     ),
 )(forget)
+app.command(
+    help="Copy all that grading wrote into one file: results, feedback, tables, notebooks, and "
+    "SQLite's gradebook, which may be in use meanwhile. A file that exists is refused.",
+    epilog=_examples("python -m autograder backup backups/week-5.zip --out out"),
+)(backup)
+app.command(
+    help="Lay out what a backup holds, in a new folder; what is not whole is refused.",
+    epilog=_examples("python -m autograder restore backups/week-5.zip --out restored"),
+)(restore)
 app.command(
     "nbgrader-course",
     help="Lay out a course folder in which nbgrader's own commands and formgrader work, with the "

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from scripts.print_book import ROOT, assembled, book_pages, print_book
+from scripts.contents import book_pages
+from scripts.print_book import ROOT, assembled, print_book
 from tests.book.watched_page import opened
 
 pytestmark = pytest.mark.browser
@@ -73,4 +74,4 @@ def test_a_page_that_is_not_built_is_named(site, tmp_path):
 
 
 def test_all_pages_of_the_contents_are_printed(site):
-    assert set(book_pages()) == {path.stem for path in site.glob("book/*.html")}
+    assert set(book_pages(ROOT)) == {path.stem for path in site.glob("book/*.html")}

@@ -1,0 +1,199 @@
+"""``backup`` and ``restore``: a copy of one moment, and nothing that is half or another's."""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import zipfile
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder.class_run.result_store import ResultStore
+from autograder.cli.app import app
+from autograder.reports.class_outputs import write_outputs
+from tests.autograder.conftest import notebook
+from tests.autograder.gradebook.private_postgres import missing_postgres, running_postgres
+from tests.autograder.gradebook.recording import record_in_gradebook
+from tests.autograder.graded_class import HOMEWORK, result, standings_of
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("graded")
+    out, results = folder / "out", [result("ada"), result("ben")]
+    for made in results:
+        handed_in = folder / "class" / made.student / HOMEWORK.id / f"{HOMEWORK.id}.ipynb"
+        handed_in.parent.mkdir(parents=True)
+        handed_in.write_bytes(notebook(("double", made.student)))
+        ResultStore(out / "results" / HOMEWORK.id).keep(made, "x")
+    write_outputs(standings_of(results), HOMEWORK, out)
+    record_in_gradebook(results, folder / "class", HOMEWORK, course_folder=out / "nbgrader")
+    return out
+
+
+@pytest.fixture
+def archive(graded, tmp_path):
+    file = tmp_path / "backups" / "week-5.zip"
+    outcome = run("backup", file, "--out", graded)
+    assert outcome.exit_code == 0, outcome.output
+    return file
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def refused(outcome, words):
+    assert outcome.exit_code == 2
+    assert words in " ".join(outcome.output.split())
+
+
+def files_of(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "gradebook.db" not in path.name
+    }
+
+
+def rows_of(gradebook):
+    with sqlite3.connect(gradebook) as database:
+        return "\n".join(database.iterdump())
+
+
+def test_what_is_restored_is_what_was_copied(graded, archive, tmp_path):
+    outcome = run("restore", archive, "--out", tmp_path / "again")
+    assert outcome.exit_code == 0, outcome.output
+    assert len(files_of(graded)) > 10
+    assert files_of(tmp_path / "again") == files_of(graded)
+    gradebook = "nbgrader/gradebook.db"
+    assert "ada" in rows_of(tmp_path / "again" / gradebook)
+    assert rows_of(tmp_path / "again" / gradebook) == rows_of(graded / gradebook)
+    assert [path.name for path in archive.parent.iterdir()] == [archive.name]
+
+
+def test_the_gradebook_is_copied_as_it_was_before_what_is_just_being_written(graded, tmp_path):
+    before = rows_of(graded / "nbgrader" / "gradebook.db")
+    writing = sqlite3.connect(graded / "nbgrader" / "gradebook.db")
+    writing.execute("BEGIN IMMEDIATE")
+    writing.execute("DELETE FROM student")
+    (graded / ".lock").touch()
+    (graded / ".unfinished-x").mkdir()
+    (graded / ".unfinished-x" / "half").touch()
+    try:
+        assert run("backup", tmp_path / "b.zip", "--out", graded).exit_code == 0
+    finally:
+        writing.rollback()
+        writing.close()
+        (graded / ".lock").unlink()
+        (graded / ".unfinished-x" / "half").unlink()
+        (graded / ".unfinished-x").rmdir()
+    assert run("restore", tmp_path / "b.zip", "--out", tmp_path / "again").exit_code == 0
+    assert rows_of(tmp_path / "again" / "nbgrader" / "gradebook.db") == before
+    assert not list((tmp_path / "again").glob(".*"))
+
+
+def test_nothing_is_written_over(graded, archive, tmp_path):
+    kept = archive.read_bytes()
+    refused(run("backup", archive, "--out", graded), "exists")
+    assert archive.read_bytes() == kept
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "grades.csv").write_text("mine")
+    refused(run("restore", archive, "--out", mine), "is not empty")
+    assert files_of(mine) == {"grades.csv": b"mine"}
+
+
+def test_a_folder_that_grading_did_not_write_is_refused(tmp_path):
+    refused(run("backup", tmp_path / "b.zip", "--out", tmp_path), "holds no results")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(bool(missing_postgres()), reason=missing_postgres())
+@pytest.mark.skipif(shutil.which("pg_dump") is None, reason="no pg_dump")
+def test_a_gradebook_on_postgresql_is_copied_by_the_line_that_is_printed(graded, tmp_path):
+    with running_postgres() as address:
+        record_in_gradebook(
+            [result("ada")], graded.parent / "class", HOMEWORK,
+            course_folder=tmp_path / "course", db_url=address,
+        )  # fmt: skip
+        driver = address.replace("postgresql:", "postgresql+psycopg:")
+        outcome = run("backup", tmp_path / "b.zip", "--out", graded, "--db", driver)
+        assert outcome.exit_code == 0, outcome.output
+        line = next(line for line in outcome.output.splitlines() if "pg_dump" in line)
+        subprocess.run(line, shell=True, check=True, timeout=600)
+        folder = address.partition("host=")[2]
+        subprocess.run(["createdb", "-h", folder, "-U", "ta", "again"], check=True, timeout=600)
+        again = address.replace("/gradebook?", "/again?")
+        restored = ["pg_restore", f"--dbname={again}", f"{tmp_path}/b.zip.dump"]
+        subprocess.run(restored, check=True, timeout=600)
+        counted = ["psql", again, "-tAc", "SELECT id FROM student"]
+        told = subprocess.run(counted, check=True, capture_output=True, text=True, timeout=600)
+    assert told.stdout.split() == ["ada"]
+    with zipfile.ZipFile(tmp_path / "b.zip") as made:
+        assert "nbgrader/gradebook.db" not in made.namelist()
+
+
+def cut(file):
+    file.write_bytes(file.read_bytes()[:-200])
+
+
+def another_zip(file):
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("homework.ipynb", "{}")
+
+
+def changed(file):
+    edited(file, lambda name, data: data + b" " if name.endswith("grades.csv") else data)
+
+
+def one_file_more(file):
+    with zipfile.ZipFile(file, "a") as made:
+        made.writestr("results/extra.json", "{}")
+
+
+def out_of_the_folder(file):
+    def listed(name, data):
+        if name != "course-backup.json":
+            return data
+        content = json.loads(data)
+        content["sha256"] = {f"../{key}": value for key, value in content["sha256"].items()}
+        return json.dumps(content).encode()
+
+    edited(file, listed, rename=lambda name: name if name.endswith("p.json") else f"../{name}")
+
+
+def newer(file):
+    edited(file, lambda name, data: data.replace(b'"format": 1', b'"format": 2'))
+
+
+def edited(file, change, rename=str):
+    with zipfile.ZipFile(file) as made:
+        held = {name: change(name, made.read(name)) for name in made.namelist()}
+    with zipfile.ZipFile(file, "w") as made:
+        for name, data in held.items():
+            made.writestr(rename(name), data)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (cut, "not a zip file"),
+        (another_zip, "has no list"),
+        (changed, "is not what was copied"),
+        (one_file_more, "does not hold the files that it lists"),
+        (out_of_the_folder, "is no place in a folder"),
+        (newer, "its form is 2"),
+    ],
+)
+def test_what_is_no_whole_backup_is_refused_and_leaves_nothing(archive, tmp_path, spoil, words):
+    spoil(archive)
+    place = tmp_path / "place"
+    place.mkdir()
+    refused(run("restore", archive, "--out", place / "again"), words)
+    assert not list(place.iterdir())
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    refused(run("restore", tmp_path / "none.zip", "--out", tmp_path / "again"), "can't be restored")
