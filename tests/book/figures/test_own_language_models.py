@@ -166,15 +166,18 @@ def test_code_that_computes_something_else_is_told_so(blanks, bert_page, tmp_pat
     figure.get_by_role("button", name="Back to the course").click()
 
 
-@pytest.mark.parametrize("name", ["generation-steps", "mlm-guesser"])
-def test_words_of_a_file_are_text_and_nothing_else(request, name, tmp_path):
-    kind, where = (
-        ("storyteller", "writer_page") if name == "generation-steps" else ("blanks", "bert_page")
-    )
-    _, file = request.getfixturevalue(kind)
+@pytest.mark.parametrize(
+    ("name", "made", "where", "word"),
+    [
+        ("generation-steps", "storyteller", "writer_page", "this"),
+        ("mlm-guesser", "blanks", "bert_page", "dog"),
+    ],
+)
+def test_words_of_a_file_are_text_and_nothing_else(request, name, made, where, word, tmp_path):
+    _, file = request.getfixturevalue(made)
     page = request.getfixturevalue(where)
     written = json.loads(file.read_text())
-    written["words"] = [HOSTILE if word in ("this", "dog") else word for word in written["words"]]
+    written["words"] = [HOSTILE if one == word else one for one in written["words"]]
     hostile = tmp_path / "hostile.json"
     hostile.write_text(json.dumps(written))
     figure = choose(page, name, hostile)
@@ -189,7 +192,7 @@ def broken(path, value):
     """A change of one place of a file."""
 
     def change(written):
-        *outer, last = path.split("/")
+        *outer, last = (int(name) if name.isdigit() else name for name in path.split("/"))
         for name in outer:
             written = written[name]
         written[last] = value
