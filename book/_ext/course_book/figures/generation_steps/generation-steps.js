@@ -25,7 +25,7 @@
       const size = Math.round(this.file.bytes / 1000);
       return make("div", { class: "living-start" },
         make("p", {}, "Nothing has been loaded yet. Start it, and the model runs here, in your browser."),
-        makeButton(`Start the model (${size} kB)`, () => this.wake(), "course-pill living-go"));
+        makeButton(`Start the model (${size}\u00A0kB)`, () => this.wake(), "course-pill living-go"));
     }
 
     /** Load what runs and shows a model, and further files, the first time that they are asked for. */

@@ -55,7 +55,7 @@
       const size = Math.round(this.file.bytes / 1000);
       return make("div", { class: "living-start" },
         make("p", {}, "Nothing has been loaded yet. Start them, and both models run here, in your browser."),
-        makeButton(`Start both models (${size} kB)`, () => this.read(), "course-pill living-go"));
+        makeButton(`Start both models (${size}\u00A0kB)`, () => this.read(), "course-pill living-go"));
     }
 
     /** Load what runs and shows a model, and further files, the first time that they are asked for. */

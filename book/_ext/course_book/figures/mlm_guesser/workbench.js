@@ -87,7 +87,8 @@
 
     /** The place whose hiding would move the first reader's guess most. */
     get strongest() {
-      return this.worth[0].reduce((best, value, i) => (value !== null && (best === null || value > this.worth[0][best]) ? i : best), null);
+      const worth = this.worthOf(0);
+      return worth.reduce((best, value, i) => (value !== null && (best === null || value > worth[best]) ? i : best), null);
     }
 
     hideClue() {
@@ -103,13 +104,18 @@
       const alone = withHidden(ids, new Set([gap, ...this.given]), mask);
       this.said = this.readers.map((reader) => reader.read(now, gap));
       this.before = this.readers.map((reader) => reader.read(alone, gap).probabilities);
-      this.worth = this.readers.map((reader) => worths(reader, ids, hidden, gap, mask));
+      this.worth = [];
       this.clue.disabled = this.strongest === null;
       this.drawWords();
       this.drawGaps();
       this.halves.replaceChildren(...this.readers.map((reader, i) => this.makeHalf(reader, i)));
       this.drawTable();
       this.summary.tell(this.sentence());
+    }
+
+    /** What hiding each word moves, for one of the readers: computed once it is shown. */
+    worthOf(which) {
+      return (this.worth[which] ??= worths(this.readers[which], this.ids, this.hidden, this.gap, this.mask));
     }
 
     /** Gaps that the text has by itself. */
@@ -202,7 +208,7 @@
       this.table.replaceChildren(
         make("caption", { class: "course-unseen" }, `${reader.name}: attention of each head, in percent`),
         make("thead", {}, make("tr", {}, make("td"), ...names.map((name, i) => make("th", { scope: "col", class: i === this.gap ? "is-gap" : "" }, make("span", {}, name))))),
-        make("tbody", {}, ...rows, make("tr", { class: "guesser-worth" }, make("th", { scope: "row" }, "hidden too: moves"), ...cells(this.worth[which], "is-worth"))));
+        make("tbody", {}, ...rows, make("tr", { class: "guesser-worth" }, make("th", { scope: "row" }, "hidden too: moves"), ...cells(this.worthOf(which), "is-worth"))));
     }
 
     makeCell(value, className) {
@@ -221,7 +227,7 @@
         return `${reader.name}: ${best.join(", ")}.`;
       });
       const clue = this.strongest;
-      const worth = clue === null ? "" : ` Hide ${quoted(this.nameOf(clue))} as well, and ${percent(this.worth[0][clue])} of the first guess goes to other words.`;
+      const worth = clue === null ? "" : ` Hide ${quoted(this.nameOf(clue))} as well, and ${percent(this.worthOf(0)[clue])} of the first guess goes to other words.`;
       const truth = this.truth[this.gap] === null ? "A gap" : `${quoted(this.nameOf(this.gap))} is hidden`;
       return `${truth}. ${said.join(" ")}${worth}`;
     }
