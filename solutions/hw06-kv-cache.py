@@ -1756,11 +1756,11 @@ plt.show()
 # %% [markdown]
 # ## And then: your storyteller in the book
 #
-# In the chapter [Transformer families](book:transformer-families#generation-step-by-step) a small
-# language model writes in the page. The next cell writes yours to a file,
-# `my-language-model.json`, with what your code computes for a few beginnings, through your cache.
-# Open it under that figure: your model writes there, word by word, its cache fills, and the page
-# says how far its numbers are from yours.
+# Under [Writing, step by step](book:transformer-families#generation-step-by-step) a small language
+# model runs in the book's page. The next cell writes yours to a file, `my-language-model.json`,
+# with what your code computes for a few beginnings, through your cache. Open it under the figure
+# there: your model writes, word by word, its cache fills, and the page says how far its numbers are
+# from yours.
 
 # %% demo="my-language-model"
 from course_lib.training.export_language_models import export_language_model

@@ -1479,10 +1479,10 @@ fill_in(
 # %% [markdown]
 # ## And then: your BERT in the book
 #
-# In the chapter [BERT](book:bert#bert-in-your-hands) a small BERT fills gaps in the page. The next
-# cell writes yours to a file, `my-bert.json`, with what your code computes for a few sentences.
-# Open it under that figure: hide any word, see what yours takes it for and where its heads look,
-# and how far the page's numbers are from yours.
+# Under [Take it in your hands](book:bert#bert-in-your-hands) a small BERT fills gaps in the book's
+# page. The next cell writes yours to a file, `my-bert.json`, with what your code computes for a few
+# sentences. Open it under the figure there: hide any word, see what yours takes it for and where
+# its heads look, and how far the page's numbers are from yours.
 
 # %% demo="my-bert"
 from course_lib.training.export_language_models import export_masked_language_model
