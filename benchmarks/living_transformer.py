@@ -4,8 +4,8 @@
 
 Bytes are without compression. Times are medians, in Chromium without a screen: of a word, with all
 numbers on the way kept; of drawing a frame anew, as zooming does; of a whole beam search. Of the
-small language model and of the reader that learns they are means. Of the decoders that look before
-each word, a word's time includes its part of reading the source.
+small language model, of the models that fill gaps and of the reader that learns they are means. Of the
+decoders that look before each word, a word's time includes its part of reading the source.
 """
 
 import argparse
@@ -26,11 +26,17 @@ from course_lib.data.shape_captions import draw_captioned_pictures
 from scripts.chromium import chromium_path
 from tests.book import living_looks
 from tests.book.living_model import (
+    BlankFiller,
     computed,
+    decoder_from_export,
+    drawn_gaps,
     drawn_sources,
+    fill_in_page,
     largest_difference,
+    largest_gap,
     rebuilt,
     run_in_page,
+    write_in_page,
 )
 from tests.book.watched_page import Watched, opened
 
@@ -96,6 +102,24 @@ LOOKS_IN_PAGE = """([task, sources]) => {
 }"""
 
 
+GUESSES_IN_PAGE = """(texts) => {
+  const { config, parameters } = courseModels["blank-fillers"][0];
+  const model = new courseEngine.MaskedLM(config, courseEngine.unpack(parameters));
+  const begin = performance.now();
+  texts.forEach((ids) => model.read(ids));
+  return (performance.now() - begin) / texts.length;
+}"""
+CLICKS_IN_PAGE = """(repeats) => {
+  const begin = performance.now();
+  for (let i = 0; i < repeats; i += 1) {
+    const words = document.querySelectorAll(".guesser-words button");
+    words[i % words.length].click();
+    document.body.getBoundingClientRect(); // laid out as well
+  }
+  return (performance.now() - begin) / repeats;
+}"""
+
+
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *args: object) -> None:
         """Say nothing."""
@@ -106,9 +130,19 @@ def figure_bytes(watched: Watched, *parts: str) -> int:
     return sum(n for url, n in watched.weights.items() if any(part in url for part in parts))
 
 
-def first_load(watched: Watched, *parts: str) -> int:
-    """Return by how many bytes figures of these names make a page larger, before they are asked."""
-    inline = watched.page.locator("script[type='application/json']").evaluate_all(
+def first_load(watched: Watched, *parts: str, data: str = "") -> int:
+    """Return by how many bytes figures of these names make a page larger, before they are asked.
+
+    Args:
+        watched: The page, as it was loaded.
+        parts: The figures, and scripts that they share.
+        data: The id of the figure's data; empty where the page has no other figure.
+
+    Returns:
+        Bytes of scripts, styles and of what stands in the page.
+    """
+    scripts = watched.page.locator(f"script[type='application/json']{data and f'#{data}'}")
+    inline = scripts.evaluate_all(
         "all => all.reduce((sum, script) => sum + script.textContent.length, 0)"
     )
     return figure_bytes(
@@ -160,22 +194,88 @@ def measure(watched: Watched, sentences: int) -> dict[str, Any]:
     }
 
 
-def measure_writer(watched: Watched) -> dict[str, Any]:
-    """Let the small language model write until it ends, and take its last step's figures."""
-    figure = watched.page.locator("[data-course-figure=generation-steps]").first
-    likeliest = figure.get_by_role("button", name="Take the likeliest")
-    while likeliest.is_enabled():
-        likeliest.click()
+def measure_writer(watched: Watched, texts: int) -> dict[str, Any]:
+    """Start the small language model, let it write until it ends, and take its figures.
+
+    Args:
+        watched: The page, as it was loaded.
+        texts: How many to compare with PyTorch.
+
+    Returns:
+        The figures by name.
+    """
+    page = watched.page
+    first = first_load(
+        watched, "generation-steps", "living-transformer", "own-model", data="small-writer"
+    )
+    figure = page.locator("[data-course-figure=generation-steps]").first
+    begin = time.perf_counter()
+    figure.get_by_role("button", name="Start the model").click()
+    figure.locator(".steps-bars").wait_for()
+    woken = time.perf_counter() - begin
+    figure.get_by_label("Top k").press("Home")
+    figure.get_by_role("button", name="Write to the end").click()
     counts = {
         name: figure.locator(f"[data-count={name}]").inner_text()
         for name in ("now", "bytes", "cached", "anew")
     }
+    exported = json.loads(page.evaluate("JSON.stringify(courseModels['small-writer-model'])"))
+    model, config = decoder_from_export(exported), exported["config"]
+    drawn = torch.randint(config["vocab_size"], (texts, config["max_length"]))
+    with torch.no_grad():
+        gap = (torch.tensor(write_in_page(page, drawn.tolist())) - model(drawn)).abs().max()
     return {
-        "engine of the language model, bytes": figure_bytes(watched, "/engine/"),
-        "tokens read in the last step": int(counts["now"]),
-        "its cache, bytes": int(counts["bytes"].replace(",", "")),
-        "the step on the cache, ms": float(counts["cached"]),
-        "the step anew, ms": float(counts["anew"]),
+        "language model: first load, bytes": first,
+        "language model: its file, bytes": figure_bytes(watched, "/models/"),
+        "language model: engine and bench, bytes": figure_bytes(
+            watched, "/engine/", "/generation-steps/"
+        ),
+        "language model: from the click to the first word, ms": round(1000 * woken),
+        "language model: tokens read in the last step": int(counts["now"]),
+        "language model: its cache, bytes": int(counts["bytes"].replace(",", "")),
+        "language model: the step on the cache, ms": float(counts["cached"]),
+        "language model: the step anew, ms": float(counts["anew"]),
+        "language model: largest difference from PyTorch": float(f"{float(gap):.2g}"),
+        "language model: texts": texts,
+    }
+
+
+def measure_blanks(watched: Watched, sentences: int) -> dict[str, Any]:
+    """Start the two models that fill gaps, and take their figures.
+
+    Args:
+        watched: The page, as it was loaded.
+        sentences: How many to compare with PyTorch.
+
+    Returns:
+        The figures by name.
+    """
+    page = watched.page
+    first = first_load(
+        watched, "mlm-guesser", "living-transformer", "own-model", data="mlm-guesses"
+    )
+    begin = time.perf_counter()
+    page.get_by_role("button", name="Start both models").click()
+    page.locator(".guesser-bars").first.wait_for()
+    woken = time.perf_counter() - begin
+    pair = json.loads(page.evaluate("JSON.stringify(courseModels['blank-fillers'])"))
+    texts = drawn_gaps(pair[0]["words"], sentences)
+    found = fill_in_page(page, texts)
+    gaps = [
+        largest_gap(BlankFiller.from_export(model), ids, run)
+        for model, runs in zip(pair, found, strict=True)
+        for ids, run in zip(texts, runs, strict=True)
+    ]
+    clicks = page.evaluate(CLICKS_IN_PAGE, 20)
+    return {
+        "gaps: first load, bytes": first,
+        "gaps: the file of both models, bytes": figure_bytes(watched, "/models/"),
+        "gaps: engine and bench, bytes": figure_bytes(watched, "/engine/", "/mlm-guesser/"),
+        "gaps: from the click to the first guess, ms": round(1000 * woken),
+        "gaps: a sentence read, ms": round(page.evaluate(GUESSES_IN_PAGE, texts), 2),
+        "gaps: a click, all words hidden in turn and drawn, ms": round(clicks, 1),
+        "gaps: largest difference from PyTorch": float(f"{max(gaps):.2g}"),
+        "gaps: sentences": sentences,
     }
 
 
@@ -274,7 +374,19 @@ def main() -> None:
             flow = watched.page.locator("#transformer-flow").text_content() or ""
             figures["The Transformer, first load, bytes"] = grown - len(flow)
         with opened(browser, f"{book}/transformer-families.html", **window) as watched:
-            figures |= measure_writer(watched)
+            figures |= measure_writer(watched, arguments.sentences)
+        for name in ("kv-caching", "decoding"):
+            with opened(browser, f"{book}/{name}.html", **window) as watched:
+                grown = first_load(
+                    watched,
+                    "generation-steps",
+                    "living-transformer",
+                    "own-model",
+                    data="small-writer",
+                )
+                figures[f"{name}: first load with the language model, bytes"] = grown
+        with opened(browser, f"{book}/bert.html", **window) as watched:
+            figures |= measure_blanks(watched, arguments.sentences)
         with opened(browser, f"{book}/intro.html", **window) as watched:
             figures |= measure_learner(watched)
         with opened(browser, f"{book}/bahdanau-attention.html", **window) as watched:

@@ -76,6 +76,7 @@ COURSE_MAP: tuple[MapRow, ...] = (
     MapRow("tokenization.basic", "tokenization"),
     MapRow("training.distributed", "real-translation"),
     MapRow("models.gpt", "transformer-families"),
+    MapRow("training.export_language_models", "transformer-families"),
     MapRow("models.pretrained.gpt2", "transformer-families"),
     MapRow("models.pretrained.marian", "transformer-families"),
     MapRow("models.pretrained.huggingface", "transformer-families"),

@@ -6,8 +6,8 @@
 #
 # A Transformer that writes does just that, unless somebody gives it a memory. The memory is called
 # a **cache of keys and values**, it is a few lines long, and it is the reason why a chatbot answers
-# while you look. Here you write it, and what chooses each next word; and in the last cell a small
-# model that stands on *your* code tells a story that grows longer with every verse.
+# while you look. Here you write it, and what chooses each next word; and in the end a small model
+# that stands on *your* code tells a story that grows longer with every verse.
 #
 # | part | what you write | points |
 # |---|---|---|
@@ -1752,3 +1752,32 @@ axes.set_ylabel("milliseconds a token")
 axes.set_ylim(bottom=0)
 axes.legend()
 plt.show()
+
+# %% [markdown]
+# ## And then: your storyteller in the book
+#
+# Under [Writing, step by step](book:transformer-families#generation-step-by-step) a small language
+# model runs in the book's page. The next cell writes yours to a file, `my-language-model.json`,
+# with what your code computes for a few beginnings, through your cache. Open it under the figure
+# there: your model writes, word by word, its cache fills, and the page says how far its numbers are
+# from yours.
+
+# %% demo="my-language-model"
+from course_lib.training.export_language_models import export_language_model
+
+try:
+    file = export_language_model(
+        storyteller,
+        "my-language-model.json",
+        words=vocabulary,
+        start="this",
+        end=".",
+        num_heads=4,
+        begin=lambda: Reader(storyteller).advance,
+        texts=["this is the farmer sowing his corn", "this is the cat that killed the rat"],
+    )
+    print(f"written: {file}, {file.stat().st_size / 1000:.0f} kB")
+except (NameError, NotImplementedError):
+    print("Nothing is written yet: your layers first, then the cell above, which trains the model.")
+except ValueError as error:
+    print(f"Nothing is written: {error}")

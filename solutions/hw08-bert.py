@@ -10,8 +10,8 @@
 # You looked to the left *and* to the right, and you knew more than the word: you knew that it is a
 # verb, that it stands in the plural, and what dogs do. Whoever fills such blanks all day must learn
 # grammar and a good deal of the world, and nobody needs to label anything. **That is how BERT
-# learns.** Here you write what it needs, and in the last cell a small BERT made of *your* parts
-# fills in the blanks that you give it.
+# learns.** Here you write what it needs, and in the end a small BERT made of *your* parts fills in
+# the blanks that you give it.
 #
 # | part | what you write | points |
 # |---|---|---|
@@ -1475,3 +1475,33 @@ fill_in(
     "a small ___ purrs at noon .",
     "___ happy owls hoot in the garden .",
 )
+
+# %% [markdown]
+# ## And then: your BERT in the book
+#
+# Under [Take it in your hands](book:bert#bert-in-your-hands) a small BERT fills gaps in the book's
+# page. The next cell writes yours to a file, `my-bert.json`, with what your code computes for a few
+# sentences. Open it under the figure there: hide any word, see what yours takes it for and where
+# its heads look, and how far the page's numbers are from yours.
+
+# %% demo="my-bert"
+from course_lib.training.export_language_models import export_masked_language_model
+
+try:
+    blanks = [
+        "the two dogs ___ all night .",
+        "a small ___ purrs at noon .",
+        "the old owl hoots ___ .",
+    ]
+    file = export_masked_language_model(
+        bert,
+        "my-bert.json",
+        words=vocabulary.tokens,
+        num_heads=4,
+        texts=[[token for token in encode(text) if token != PAD] for text in blanks],
+    )
+    print(f"written: {file}, {file.stat().st_size / 1000:.0f} kB")
+except (NameError, NotImplementedError):
+    print("Nothing is written yet: your layers first, then the cell above, which trains the model.")
+except ValueError as error:
+    print(f"Nothing is written: {error}")

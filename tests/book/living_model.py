@@ -1,4 +1,4 @@
-"""The model that lives in a page, beside the same model in PyTorch."""
+"""The models that live in pages, beside the same models in PyTorch."""
 
 import base64
 import json
@@ -9,28 +9,22 @@ from typing import Any
 import numpy as np
 import torch
 from playwright.sync_api import Page
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.analysis.recorders import recorded_attention, recorded_outputs
+from course_lib.data.agreement import WORDS, draw_agreement
 from course_lib.data.translation_grammar.english_french import draw_pairs
+from course_lib.layers.masks import causal_mask
+from course_lib.layers.transformer_layers import Encoder
+from course_lib.models.bert import BertConfig, BertEmbeddings
+from course_lib.models.bert_heads import MaskedLanguageModelHead
+from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.models.transformer import Transformer, TransformerConfig
 
 
 def rebuilt(page: Page) -> tuple[Transformer, dict[str, list[str]]]:
     """The page's model in PyTorch, and its words."""
     return from_export(json.loads(page.evaluate("JSON.stringify(courseModels.translator)")))
-
-
-def exported_state(parameters: dict[str, Any]) -> dict[str, Tensor]:
-    """Parameters by name, from what was exported of a model."""
-    numbers = np.frombuffer(base64.b64decode(parameters["float32"]), "<f4")
-    state, place = {}, 0
-    for name, shape in parameters["shapes"].items():
-        size = math.prod(shape)
-        state[name] = torch.tensor(numbers[place : place + size].reshape(shape))
-        place += size
-    assert place == len(numbers)
-    return state
 
 
 def from_export(model: dict[str, Any]) -> tuple[Transformer, dict[str, list[str]]]:
@@ -42,6 +36,67 @@ def from_export(model: dict[str, Any]) -> tuple[Transformer, dict[str, list[str]
     transformer = Transformer(config).eval()
     transformer.load_state_dict(state)
     return transformer, model["words"]
+
+
+def exported_state(parameters: dict[str, Any]) -> dict[str, Tensor]:
+    """The tensors of exported parameters, by name."""
+    numbers = np.frombuffer(base64.b64decode(parameters["float32"]), "<f4")
+    state, place = {}, 0
+    for name, shape in parameters["shapes"].items():
+        size = math.prod(shape)
+        state[name] = torch.tensor(numbers[place : place + size].reshape(shape))
+        place += size
+    assert place == len(numbers)
+    return state
+
+
+def decoder_from_export(model: dict[str, Any]) -> DecoderLM:
+    """A decoder in PyTorch from what was exported of it."""
+    sizes = {name: size for name, size in model["config"].items() if name not in ("start", "end")}
+    decoder = DecoderLM(DecoderLMConfig(**sizes)).eval()
+    state = exported_state(model["parameters"])
+    if "output_projection.weight" in state:
+        decoder.output_projection.weight = nn.Parameter(state["output_projection.weight"])
+    state.setdefault("output_projection.weight", state["embedding.weight"])
+    decoder.load_state_dict(state)
+    return decoder
+
+
+class BlankFiller(nn.Module):
+    """A BERT with the head that guesses words, as a file says; it may read from left to right.
+
+    Args:
+        config: What the file says of it.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__()
+        self.causal = config["causal"]
+        names = ("vocab_size", "max_length", "num_segments", "num_layers", "d_model", "num_heads")
+        sizes = {name: config[name] for name in (*names, "d_ff")}
+        self.embeddings = BertEmbeddings(BertConfig(**sizes, eps=config["eps_embeddings"]))
+        layers = (sizes[name] for name in ("num_layers", "d_model", "num_heads", "d_ff"))
+        self.encoder = Encoder(
+            *layers,
+            norm_position=config["norm_position"],
+            activation="gelu",
+            eps=config["eps_layers"],
+        )
+        self.head = MaskedLanguageModelHead(self.embeddings.tokens, eps=config["eps_head"])
+
+    @classmethod
+    def from_export(cls, model: dict[str, Any]) -> "BlankFiller":
+        """Make it of what was exported."""
+        filler = cls(model["config"]).eval()
+        state = exported_state(model["parameters"])
+        shared = {"head.output_projection.weight": state["embeddings.tokens.weight"]}
+        filler.load_state_dict(state | shared)
+        return filler
+
+    def forward(self, token_ids: Tensor) -> Tensor:
+        """Guess every token of texts without padding."""
+        mask = causal_mask(token_ids.size(1)) if self.causal else None
+        return self.head(self.encoder(self.embeddings(token_ids), mask))
 
 
 RUN = """([ids, cuts, file]) => {
@@ -104,3 +159,61 @@ def drawn_sources(words: dict[str, list[str]], count: int) -> list[list[int]]:
     assert len(known) == count
     ids = {word: i for i, word in enumerate(words["src"])}
     return [[*(ids[word] for word in src), ids["<end>"]] for src in known]
+
+
+# ---- a language model ----
+
+WRITE = """(texts) => {
+  const { config, parameters } = courseModels["small-writer-model"];
+  const decoder = new courseEngine.DecoderLM(courseEngine.unpack(parameters), config.num_heads);
+  return texts.map((tokens) => {
+    let now = {};
+    return tokens.map((token) => [...(now = decoder.read([token], now.past)).logits]);
+  });
+}"""
+
+
+def write_in_page(page: Page, texts: list[list[int]]) -> list[list[list[float]]]:
+    """What the page's language model says after each token of texts, read on its cache."""
+    return page.evaluate(WRITE, texts)
+
+
+# ---- two models that fill gaps ----
+
+FILL = """(texts) => courseModels["blank-fillers"].map(({ config, parameters }) => {
+  const model = new courseEngine.MaskedLM(config, courseEngine.unpack(parameters));
+  const plain = (matrix) => matrix.map((row) => [...row]);
+  return texts.map((ids) => {
+    const { logits, weights } = model.read(ids);
+    return { logits: plain(logits), weights: weights.map((heads) => heads.map(plain)) };
+  });
+})"""
+
+
+def fill_in_page(page: Page, texts: list[list[int]]) -> list[list[dict[str, Any]]]:
+    """What both of the page's models make of texts: logits and weights, for each model and text."""
+    return page.evaluate(FILL, texts)
+
+
+def drawn_gaps(words: list[str], count: int) -> list[list[int]]:
+    """Sentences of two nouns at most, as ids, each with a gap somewhere."""
+    batch = draw_agreement(count, max_phrases=2, generator=torch.Generator().manual_seed(5))
+    texts = []
+    for number, (row, length) in enumerate(zip(batch.src, batch.lengths.tolist(), strict=True)):
+        named = [WORDS[word] for word in row[: length - 1].tolist()]
+        text = ["[CLS]", *named, ("is", "are")[number % 2], "[SEP]"]
+        text[1 + number % length] = "[MASK]"
+        texts.append([words.index(word) for word in text])
+    return texts
+
+
+def largest_gap(model: BlankFiller, ids: list[int], run: dict[str, Any]) -> float:
+    """How far any logit or weight of a text is from PyTorch's."""
+    with torch.no_grad(), recorded_attention(model) as weights:
+        logits = model(torch.tensor([ids]))[0]
+    found = {"logits": run["logits"]}
+    expected = {"logits": logits}
+    for layer, heads in enumerate(run["weights"]):
+        name = f"encoder.layers.{layer}.self_attention"
+        found[name], expected[name] = heads, weights[name][0]
+    return largest_difference(found, expected)

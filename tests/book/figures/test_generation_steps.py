@@ -4,42 +4,46 @@ import json
 
 import pytest
 import torch
+from axe_playwright_python.sync_playwright import Axe
 
 from course_lib.analysis.complexity import kv_cache_bytes
 from course_lib.analysis.recorders import recorded_attention
 from course_lib.generation.sampling import keep_top_k, keep_top_p
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
+from course_lib.training.export_language_models import language_model_data
 from tests.book.figures.test_figure_arithmetic import run_script
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.living_model import decoder_from_export, write_in_page
+from tests.book.watched_page import depends_on_page, opened, scrolls_sideways
 
-pytestmark = depends_on_page("transformer-families", "course_lib", "tests/book/figures")
+pytestmark = depends_on_page(
+    "transformer-families",
+    *(f"build/book/_build/html/book/{name}.html" for name in ("kv-caching", "decoding")),
+    *("course_lib", "tests/book/figures"),
+)
 
-
-def a_model(words: int = 5) -> dict:
-    torch.manual_seed(0)
-    config = DecoderLMConfig(
-        vocab_size=words, max_length=6, d_model=8, num_heads=2, d_ff=12, num_layers=2, dropout=0.0
-    )
-    model = DecoderLM(config)
-    for parameter in model.parameters():
-        torch.nn.init.normal_(parameter, std=0.7)  # no part may be idle
-    weights = {name: values.tolist() for name, values in model.state_dict().items()}
-    del weights["output_projection.weight"]
-    names = [f"w{i}" for i in range(words)]
-    return {"words": names, "start": 0, "end": 1, "num_heads": 2, "weights": weights, "note": ""}
+CLOSE = 1e-4
 
 
-DATA = a_model()
+DATA = {
+    "model": "m",
+    "steps": [
+        {"read": ["w0"], "likeliest": [["w3", 0.5], ["w1", 0.25]]},
+        {"read": ["w0", "w3"], "likeliest": [["w1", 1]]},
+    ],
+    "note": "",
+}
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"surplus": 1}, "expected an object with"),
-        ({"end": 5}, "end must be a whole number from 0 to 4"),
-        ({"words": ["a", "b"]}, "weights must be those of a DecoderLM"),
-        ({"num_heads": 3}, "divisible by num_heads"),
-        ({"weights": {}}, "weights must be those of a DecoderLM"),
+        ({"model": ""}, "model must name the deferred data"),
+        ({"steps": []}, "steps must hold at least 1"),
+        ({"steps": [{"read": []}]}, "a step: expected an object with"),
+        ({"steps": [{"read": [], "likeliest": [["a", 1]]}]}, "read must hold at least 1"),
+        ({"steps": [{"read": ["a"], "likeliest": [["a", 2]]}]}, "number from 0 to 1"),
+        ({"steps": [{"read": ["a"], "likeliest": [["a"]]}]}, "must hold 2 parts, a word and"),
     ],
 )
 def test_wrong_data_are_refused(changes, message):
@@ -49,18 +53,15 @@ def test_wrong_data_are_refused(changes, message):
         GenerationSteps.from_json(DATA | changes)
 
 
-def test_the_table_writes_the_likeliest_token_at_each_step():
+def test_the_table_shows_the_likeliest_tokens_at_each_step():
     from course_book.figures.generation_steps.data import GenerationSteps
 
-    figure = GenerationSteps.from_json(DATA)
-    with torch.no_grad():
-        first = int(figure.model()(torch.tensor([[0]]))[0, -1].argmax())
-    assert f"<td>w0</td><td>w{first} " in figure.table()
+    assert "<td>w0</td><td>w3 0.50, w1 0.25</td>" in GenerationSteps.from_json(DATA).table()
 
 
-ENGINE = [f"engine/{part}.js" for part in ("matrices", "attention")]
+ENGINE = [f"engine/{part}.js" for part in ("matrices", "attention", "weights")]
 READ = """((tokens) => {
-  const decoder = courseEngine.DecoderLM.fromLists(data.weights, data.num_heads);
+  const decoder = new courseEngine.DecoderLM(courseEngine.unpack(data.parameters), data.config.num_heads);
   const whole = decoder.read(tokens);
   let past = undefined;
   const steps = [];
@@ -69,16 +70,24 @@ READ = """((tokens) => {
     bytes: courseEngine.pastBytes(past), weights: weights.map((heads) =>
       heads.map((matrix) => matrix.map((row) => [...row]))) });
   return { whole: plain(whole), steps: steps.map(plain) };
-})"""
+})"""  # noqa: E501
 
 
-def test_the_decoder_in_the_page_is_the_decoder_of_the_library_with_a_cache_and_without():
-    from course_book.figures.generation_steps.data import GenerationSteps
-
-    model = GenerationSteps.from_json(DATA).model()
+@pytest.mark.parametrize("is_tied", [True, False])
+def test_the_decoder_in_the_page_is_the_decoder_of_the_library_with_a_cache_and_without(is_tied):
+    words = [f"w{i}" for i in range(5)]
+    config = DecoderLMConfig(
+        vocab_size=5, max_length=6, d_model=8, num_heads=2, d_ff=12, num_layers=2, dropout=0.0
+    )
+    model = DecoderLM(config).eval()
+    if not is_tied:
+        model.output_projection = torch.nn.Linear(8, 5, bias=False)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.7)  # no part may be idle
+    data = language_model_data(model, words=words, start="w0", end="w1", num_heads=2)
     tokens = [0, 3, 2, 4, 2, 1]
-    read = run_script("engine/decoder-lm.js", f"{READ}({tokens})", DATA, *ENGINE)
-    with torch.no_grad(), recorded_attention(model) as weights:
+    read = run_script("engine/decoder-lm.js", f"{READ}({tokens})", data, *ENGINE)
+    with torch.no_grad(), recorded_attention(model.double()) as weights:
         expected = model(torch.tensor([tokens]))[0]
     assert read["whole"]["logits"] == pytest.approx(expected[-1].tolist(), abs=1e-10)
     for step, row in zip(read["steps"], expected, strict=True):
@@ -107,11 +116,43 @@ def test_tokens_are_drawn_with_the_librarys_probabilities(temperature, top_k, to
     assert found == pytest.approx(kept.softmax(-1).tolist(), abs=1e-6)
 
 
+PAGES = ("transformer-families", "kv-caching", "decoding")  # where the figure stands
+DESKTOP = {"width": 1280, "height": 900}
+
+
+def start(page):
+    """Start the model, and wait until it has written a word."""
+    figure = page.locator("[data-course-figure=generation-steps]")
+    figure.get_by_role("button", name="Start the model").click()
+    figure.locator(".steps-bars").wait_for()
+    return figure
+
+
 @pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/transformer-families.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=generation-steps]").first
+def figure(chromium, site):
+    """The figure, opened from a folder."""
+    address = (site / "book/transformer-families.html").as_uri()
+    with opened(chromium, address, viewport=DESKTOP) as watched:
+        yield start(watched.page)
+    assert watched.problems == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", PAGES)
+def test_each_page_loads_the_same_weights_and_only_when_asked(chromium, served, name):
+    phone = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
+    with opened(chromium, f"{served}/book/{name}.html", **phone) as watched:
+        page = watched.page
+        assert not [url for url in watched.weights if "/engine/d" in url or "/models/" in url]
+        start(page)
+        assert [
+            url.split("/models/")[1].split("?")[0] for url in watched.weights if "/models/" in url
+        ] == ["small-writer-model.js"]
+        assert scrolls_sideways(page) <= 0
+        lean = {"preload": False, "resultTypes": ["violations"]}
+        found = Axe().run(page, context="[data-course-figure=generation-steps]", options=lean)
+        assert found.response["passes"]
+        assert found.response["violations"] == []
     assert watched.problems == []
 
 
@@ -120,27 +161,47 @@ def count(figure, name):
 
 
 @pytest.mark.browser
-def test_the_likeliest_words_are_those_of_the_library_at_each_step(figure):
-    from course_book.figures.generation_steps.data import GenerationSteps
-
-    steps = GenerationSteps.from_json(json.loads(figure.page.locator("#small-writer").inner_text()))
-    model, tokens = steps.model(), [steps.start]
+def test_the_likeliest_words_are_those_of_pytorch_at_each_step(figure):
+    exported = json.loads(
+        figure.page.evaluate("JSON.stringify(courseModels['small-writer-model'])")
+    )
+    model, config, words = decoder_from_export(exported), exported["config"], exported["words"]
+    tokens = [config["start"]]
     figure.get_by_role("button", name="Start again").click()
-    while tokens[-1] != steps.end:
+    while tokens[-1] != config["end"]:
         with torch.no_grad():
             best = model(torch.tensor([tokens]))[0, -1].softmax(-1).topk(6)
         shown = figure.locator(".steps-word").all()
         assert [word.locator(".steps-name").inner_text() for word in shown] == [
-            steps.words[token] for token in best.indices.tolist()
+            words[token] for token in best.indices.tolist()
         ]
         assert [float(word.get_attribute("data-probability")) for word in shown] == pytest.approx(
-            best.values.tolist(), abs=1e-9
+            best.values.tolist(), abs=CLOSE
         )
         tokens.append(int(best.indices[0]))
         figure.get_by_role("button", name="Take the likeliest").click()
     read = len(tokens) - 1
     assert (count(figure, "now"), count(figure, "all")) == (read, read * (read + 1) // 2)
     assert figure.locator(".steps-word").first.is_disabled()
+    written = figure.locator(".steps-text li").all_inner_texts()
+    figure.get_by_role("button", name="Take back").click()
+    figure.get_by_label("Top k").press("Home")  # greedy: nothing is left to chance
+    figure.get_by_role("button", name="Start again").click()
+    figure.get_by_role("button", name="Write to the end").click()
+    assert figure.locator(".steps-text li").all_inner_texts() == written
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("texts", [10, pytest.param(100, marks=pytest.mark.proof)])
+def test_logits_are_those_of_pytorch_on_drawn_texts(figure, texts):
+    exported = json.loads(
+        figure.page.evaluate("JSON.stringify(courseModels['small-writer-model'])")
+    )
+    model, size = decoder_from_export(exported), exported["config"]["vocab_size"]
+    drawn = torch.randint(size, (texts, exported["config"]["max_length"]))
+    found = torch.tensor(write_in_page(figure.page, drawn.tolist()))
+    with torch.no_grad():
+        assert (found - model(drawn)).abs().max() < CLOSE
 
 
 @pytest.mark.browser

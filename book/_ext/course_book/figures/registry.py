@@ -102,8 +102,12 @@ FIGURES: dict[str, Figure] = {
     "four-norms": Figure(model=FourNorms),
     "generation-steps": Figure(
         model=GenerationSteps,
-        shared=tuple(
-            f"engine/{part}.js" for part in ("matrices", "attention", "decoder-lm", "sampling")
+        shared=("engine/loading.js", "living-transformer/own-model.js"),
+        styles=("living-transformer",),
+        deferred=(
+            *(f"engine/{part}.js" for part in ("matrices", "attention", "weights", "decoder-lm")),
+            *("engine/sampling.js", "engine/file-checks.js", "engine/decoder-lm-file.js"),
+            "generation-steps/writer.js",
         ),
     ),
     "gru-gates": Figure(model=GRUGates, parts=("cell.js",)),
@@ -132,10 +136,22 @@ FIGURES: dict[str, Figure] = {
         model=LivingTransformer,
         parts=("own-model.js",),
         shared=("engine/loading.js",),
-        deferred=(*TRANSFORMER_ENGINE, "engine/translator-file.js", *_WORKBENCH),
+        deferred=(
+            *(*TRANSFORMER_ENGINE, "engine/file-checks.js", "engine/translator-file.js"),
+            *_WORKBENCH,
+        ),
     ),
     "mask-builder": Figure(model=MaskBuilder, parts=("leak.js",)),
-    "mlm-guesser": Figure(model=MLMGuesser),
+    "mlm-guesser": Figure(
+        model=MLMGuesser,
+        shared=("engine/loading.js", "living-transformer/own-model.js"),
+        styles=("living-transformer",),
+        deferred=(
+            *(f"engine/{part}.js" for part in ("matrices", "attention", "weights", "masked-lm")),
+            *("engine/word-pieces.js", "engine/file-checks.js", "engine/masked-lm-file.js"),
+            *("living-transformer/words.js", "mlm-guesser/reading.js", "mlm-guesser/workbench.js"),
+        ),
+    ),
     "multi-head": Figure(model=MultiHead),
     "norm-sphere": Figure(model=NormSphere, parts=("view.js",), shared=("dragging/handle.js",)),
     "position-clocks": Figure(model=PositionClocks),

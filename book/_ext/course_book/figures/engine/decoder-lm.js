@@ -26,13 +26,6 @@
       Object.assign(this, { parameters, heads });
     }
 
-    /** Parameters as nested lists, by name, made into matrices. */
-    static fromLists(weights, heads) {
-      const matrices = Object.entries(weights).map(([name, rows]) =>
-        [name, Matrix.of(Array.isArray(rows[0]) ? rows : [rows])]);
-      return new DecoderLM(Object.fromEntries(matrices), heads);
-    }
-
     project(name, x) {
       return linear(x, this.parameters[`${name}.weight`], this.parameters[`${name}.bias`]);
     }

@@ -5,7 +5,7 @@
 (function () {
   "use strict";
 
-  const EPSILON = 1e-5; // of LayerNorm
+  const EPSILON = 1e-5; // of LayerNorm, where nothing else is said
 
   class Matrix {
     constructor(rows, cols, data = new Float64Array(rows * cols)) {
@@ -61,11 +61,11 @@
   }
 
   /** Layer normalisation: each row to mean 0 and variance 1, then to a learned gain and bias. */
-  function normalise(x, weight, bias) {
+  function normalise(x, weight, bias, epsilon = EPSILON) {
     return Matrix.of(x.map((row) => {
       const mean = row.reduce((sum, value) => sum + value, 0) / row.length;
       const variance = row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / row.length;
-      const deviation = Math.sqrt(variance + EPSILON);
+      const deviation = Math.sqrt(variance + epsilon);
       return row.map((value, i) => ((value - mean) / deviation) * weight.data[i] + bias.data[i]);
     }));
   }

@@ -7,9 +7,8 @@
 (function () {
   "use strict";
 
-  const { make, grouped, scientific } = window.courseElements;
+  const { make, grouped } = window.courseElements;
   const { makeButton, makeSelect } = window.courseControls;
-  const CLOSE = 1e-3; // logits of the same formulas, computed in another order, are closer
 
   /** Words as a text: nothing before a full stop. */
   const join = (words) => words.join(" ").replaceAll(" .", ".");
@@ -19,7 +18,7 @@
       this.model = model;
       this.file = JSON.parse(document.getElementById(model.model).textContent);
       this.bench = make("div", { class: "living-bench" });
-      this.own = new window.courseOwnModel((text) => this.open(text));
+      this.own = new window.courseOwnModel((text) => this.open(text), { homework: 5, file: "my-model.json" });
       this.mine = make("div", { class: "living-mine", "aria-live": "polite" });
       el.className = "living";
       el.append(this.makeForm(), this.mine, this.bench, this.own.element);
@@ -100,13 +99,7 @@
 
     describe({ config, count }, gap) {
       const layers = `${config.num_encoder_layers} + ${config.num_decoder_layers} layers, width ${config.d_model}, ${config.num_heads} heads, ${grouped(count)} numbers`;
-      const difference = gap === 0 ? "0" : scientific(gap);
-      const verdict = gap <= CLOSE
-        ? `What your own code computed for its sentences and what this page computes differ by ${difference} at most: it is the same model.`
-        : `But your own code computed other numbers than this page, by up to ${difference}. Somewhere your layers do what the course\u2019s formulas don\u2019t; what you see is your weights in the course\u2019s formulas.`;
-      this.mine.replaceChildren(
-        make("p", {}, make("strong", {}, "This is your model: "), `${layers}. `, make("span", { "data-gap": gap }, verdict)),
-        makeButton("Back to the course\u2019s model", () => this.leave()));
+      this.mine.replaceChildren(...window.courseOwnModel.describe(layers, gap, () => this.leave()));
     }
 
     /** Put the course's model back in its place. */

@@ -1,25 +1,28 @@
 /* The way in for a model of the reader's own: a file is chosen or dropped, and stays on this computer.
  *
- * new OwnModel(onText): onText is given the text of a file, and returns a promise that is rejected
- * with what is wrong with it.
+ * new OwnModel(onText, { homework, file }): onText is given the text of a file, and returns a promise that
+ * is rejected with what is wrong with it; homework is the number of the one whose last cell writes it.
  */
 (function () {
   "use strict";
 
-  const { make } = window.courseElements;
+  const { make, scientific } = window.courseElements;
+  const { makeButton } = window.courseControls;
   const MOST_BYTES = 16_000_000;
+  const CLOSE = 1e-3; // logits of the same formulas, computed in another order, are closer
 
   class OwnModel {
-    constructor(onText) {
+    constructor(onText, { homework, file }) {
       this.onText = onText;
-      this.input = make("input", { id: "living-file", type: "file", accept: ".json,application/json", class: "living-file" });
+      const id = `living-file-${homework}`;
+      this.input = make("input", { id, type: "file", accept: ".json,application/json", class: "living-file" });
       this.input.addEventListener("change", () => this.take(this.input.files[0]));
       this.problem = make("p", { class: "living-refused", role: "status" });
       this.element = make("details", { class: "living-own" },
         make("summary", {}, "Open a model of your own"),
-        make("p", {}, "The last cell of homework 5 writes ", make("code", {}, "my-model.json"),
+        make("p", {}, `The last cell of homework ${homework} writes `, make("code", {}, file),
           ": what you trained, with the layers that you wrote. Choose the file, or drop it here. It is read in your browser and goes nowhere else."),
-        make("label", { class: "course-label", for: "living-file" }, "Your model\u2019s file"), this.input, this.problem);
+        make("label", { class: "course-label", for: id }, "Your model\u2019s file"), this.input, this.problem);
       this.listen();
     }
 
@@ -48,6 +51,18 @@
         this.problem.textContent = `This file can\u2019t be opened. ${error.message}`;
       }
       this.input.value = ""; // the same file, mended, may be chosen again
+    }
+
+    /** What is said of a model of the reader's own: its sizes, how far its code's logits are, and the way back. */
+    static describe(sizes, gap, leave) {
+      const difference = gap === 0 ? "0" : scientific(gap);
+      const verdict = gap <= CLOSE
+        ? `What your own code computed for its sentences and what this page computes differ by ${difference} at most: it is the same model.`
+        : `But your own code computed other numbers than this page, by up to ${difference}. Somewhere your layers do what the course\u2019s formulas don\u2019t; what you see is your weights in the course\u2019s formulas.`;
+      return [
+        make("p", {}, make("strong", {}, "This is your model: "), `${sizes}. `, make("span", { "data-gap": gap }, verdict)),
+        makeButton("Back to the course\u2019s model", leave),
+      ];
     }
   }
 

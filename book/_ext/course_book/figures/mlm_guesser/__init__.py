@@ -1,1 +1,1 @@
-"""Hide a word of a sentence, and see what two models take it for."""
+"""Words are hidden; a BERT and a left-to-right model guess them, in the page."""

@@ -5,7 +5,12 @@ from typing import Any
 
 from course_book.figures.figure_data import FigureData
 from course_book.figures.html_table import html_table
-from course_book.figures.json_checks import require_fields, require_list, require_texts
+from course_book.figures.json_checks import (
+    require_fields,
+    require_list,
+    require_texts,
+    require_whole,
+)
 
 Guesses = tuple[tuple[str, float], ...]
 
@@ -16,11 +21,13 @@ class GuessedSentence:
 
     Attributes:
         words: The sentence.
+        clues: Pairs of places: a word, and one that decides its form.
         guesses: For each model, for each word: the likeliest words, best first, and their
             probabilities.
     """
 
     words: tuple[str, ...]
+    clues: list[list[int]]
     guesses: tuple[tuple[Guesses, ...], ...]
 
 
@@ -29,16 +36,20 @@ class MLMGuesser(FigureData):
     """What the figure shows.
 
     Attributes:
-        models: Names of the models, two or more.
-        sentences: Sentences with the models' guesses.
+        model: Id of the deferred data that hold the models: a BERT, and one that is causal.
+        models: Their names.
+        sentences: Sentences to begin with, and the models' guesses.
     """
 
+    model: str
     models: tuple[str, ...]
     sentences: tuple[GuessedSentence, ...]
 
     @classmethod
     def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
-        models = require_texts("models", data["models"], 2)
+        if not isinstance(data["model"], str) or not data["model"]:
+            raise ValueError(f"model must name the deferred data, got {data['model']!r}")
+        models = require_texts("models", data["models"], 2, 2)
         sentences = require_list("sentences", data["sentences"], "sentences")
         return {
             "models": models,
@@ -65,6 +76,9 @@ class MLMGuesser(FigureData):
 def _read_sentence(data: Any, models: tuple[str, ...]) -> GuessedSentence:
     require_fields(data, GuessedSentence.__annotations__, "a sentence")
     words = require_texts("words", data["words"])
+    for pair in require_list("clues", data["clues"], "pairs of places", 0):
+        for place in require_list("clues", pair, "places", 2, 2):
+            require_whole("clues", place, 0, len(words) - 1)
     guesses = tuple(
         tuple(tuple((str(word), float(p)) for word, p in best) for best in of_model)
         for of_model in data["guesses"]
@@ -80,4 +94,4 @@ def _read_sentence(data: Any, models: tuple[str, ...]) -> GuessedSentence:
             raise ValueError(f"guesses must be words with probabilities, got {best}")
         if probabilities != sorted(probabilities, reverse=True):
             raise ValueError(f"the likeliest guess must come first, got {best}")
-    return GuessedSentence(words=words, guesses=guesses)
+    return GuessedSentence(words=words, clues=data["clues"], guesses=guesses)

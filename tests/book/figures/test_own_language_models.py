@@ -1,0 +1,290 @@
+"""Models of the reader's own: what homework 6 and 8 write in the end runs in the pages."""
+
+import base64
+import copy
+import json
+import math
+import struct
+
+import pytest
+import torch
+
+from autograder.homework_source.homework import CellKind
+from course_lib.training.export import export_parameters
+from tests.book.living_model import BlankFiller, decoder_from_export
+from tests.book.watched_page import depends_on_page, expect, opened
+from tests.homework.tables import load_homework
+
+pytestmark = [
+    pytest.mark.browser,
+    depends_on_page(
+        *("bert", "build/book/_build/html/book/transformer-families.html", "course_lib"),
+        *("solutions/hw06-kv-cache.py", "solutions/hw08-bert.py", "tests/book/figures"),
+    ),
+]
+
+CLOSE = 1e-4
+DESKTOP = {"width": 1280, "height": 900}
+HOSTILE = "<img/src=x/onerror=hacked=1>"
+
+
+def written_by(homework, *, demo, until, fewer, cell, file):
+    """Solve a homework, train its model for a moment, and let its last cell write a file."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    cells = load_homework(homework).cells
+    for one in cells:
+        if one.kind in (CellKind.SETUP, CellKind.SOLUTION):
+            exec(compile(one.source, f"<{one.grade_id}>", "exec"), namespace)
+    sources = {one.grade_id: one.source for one in cells if one.kind is CellKind.DEMO}
+    training = sources[demo].split(until)[0]
+    for many, few in fewer.items():
+        assert many in training
+        training = training.replace(many, few)
+    exec(training, namespace)
+    exec(sources[cell].replace(f'"{file.name}"', repr(str(file))), namespace)
+    return namespace
+
+
+@pytest.fixture(scope="module")
+def storyteller(tmp_path_factory):
+    """What homework 6 knows in the end, and the file that it writes."""
+    file = tmp_path_factory.mktemp("hw06") / "my-language-model.json"
+    fewer = {"range(121)": "range(4)"}
+    return written_by(
+        "hw06-kv-cache", demo="jack", until="def tell", fewer=fewer,
+        cell="my-language-model", file=file,
+    ), file  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def blanks(tmp_path_factory):
+    """What homework 8 knows in the end, and the file that it writes."""
+    file = tmp_path_factory.mktemp("hw08") / "my-bert.json"
+    fewer = {"range(401)": "range(4)", "range(2000)": "range(60)"}
+    return written_by(
+        "hw08-bert", demo="fill-in-the-blank", until="def fill_in", fewer=fewer,
+        cell="my-bert", file=file,
+    ), file  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def writer_page(chromium, site):
+    """The page with the language model, opened from a folder, with the engine."""
+    address = (site / "book/transformer-families.html").as_uri()
+    with opened(chromium, address, viewport=DESKTOP, reduced_motion="reduce") as watched:
+        watched.page.evaluate("courseLoad(courseDeferred['generation-steps'])")
+        yield watched.page
+    assert watched.problems == []
+
+
+@pytest.fixture(scope="module")
+def bert_page(chromium, site):
+    """The page with the BERT, likewise."""
+    address = (site / "book/bert.html").as_uri()
+    with opened(chromium, address, viewport=DESKTOP, reduced_motion="reduce") as watched:
+        watched.page.evaluate("courseLoad(courseDeferred['mlm-guesser'])")
+        yield watched.page
+    assert watched.problems == []
+
+
+def choose(page, name, file):
+    figure = page.locator(f"[data-course-figure={name}]")
+    if not figure.locator(".living-own").evaluate("own => own.open"):
+        figure.get_by_text("Open a model of your own").click()
+    figure.get_by_label("Your model").set_input_files(file)
+    return figure
+
+
+def test_the_storyteller_of_homework_6_writes_in_the_page(storyteller, writer_page):
+    solved, file = storyteller
+    figure = choose(writer_page, "generation-steps", file)
+    gap = figure.locator("[data-gap]")
+    expect(gap).to_contain_text("it is the same model")
+    assert float(gap.get_attribute("data-gap")) < CLOSE
+    figure.get_by_role("button", name="Start again").click()
+    figure.get_by_label("Any word").select_option(
+        label=None, value=str(solved["vocabulary"].index("is"))
+    )
+    figure.get_by_role("button", name="Append").click()
+    tokens = torch.tensor([[solved["vocabulary"].index(word) for word in ("this", "is")]])
+    with torch.no_grad():
+        own = solved["storyteller"](tokens)[0, -1].softmax(-1)
+        again = decoder_from_export(json.loads(file.read_text()))(tokens)[0, -1].softmax(-1)
+    best = own.topk(6)
+    shown = figure.locator(".steps-word")
+    names = shown.locator(".steps-name").all_inner_texts()
+    assert names == [solved["vocabulary"][i] for i in best.indices]
+    probabilities = [float(word.get_attribute("data-probability")) for word in shown.all()]
+    assert probabilities == pytest.approx(best.values.tolist(), abs=CLOSE)
+    assert (own - again).abs().max() < CLOSE
+    figure.get_by_role("button", name="Write to the end").click()
+    assert figure.locator(".steps-table tbody tr").count() <= 12
+    figure.get_by_role("button", name="Back to the course").click()
+    expect(figure.locator(".steps-text li").first).to_have_text("<start>")
+    expect(figure.locator(".living-mine")).to_be_empty()
+
+
+def test_the_bert_of_homework_8_fills_gaps_in_the_page_with_its_pieces_of_words(blanks, bert_page):
+    solved, file = blanks
+    figure = choose(bert_page, "mlm-guesser", file)
+    gap = figure.locator("[data-gap]")
+    expect(gap).to_contain_text("it is the same model")
+    assert float(gap.get_attribute("data-gap")) < CLOSE
+    tokens = solved["vocabulary"].tokens
+    reference = BlankFiller.from_export(json.loads(file.read_text()))
+    offered = figure.get_by_label("or pick one").locator("option").all_text_contents()
+    assert offered[0] == "the two dogs ___ all night."
+    for sentence in offered:
+        figure.get_by_label("or pick one").select_option(sentence)
+        ids = torch.tensor([solved["encode"](sentence.replace(".", " ."))])
+        with torch.no_grad():
+            own = solved["bert"](ids)[ids == solved["MASK"]][0].softmax(-1)
+            text = ids[ids != solved["PAD"]][None]
+            again = reference(text)[text == solved["MASK"]][0].softmax(-1)
+        assert (own - again).abs().max() < CLOSE
+        bars = figure.locator("[data-reader='0'] li")
+        for bar in bars.all():
+            word = bar.locator(".guesser-guess").inner_text().removeprefix("\N{CHECK MARK} ")
+            shown = float(bar.get_attribute("data-probability"))
+            assert shown == pytest.approx(float(own[tokens.index(word)]), abs=CLOSE)
+    assert "##s" in figure.locator(".guesser-words").inner_text()
+    figure.get_by_role("button", name="Back to the course").click()
+    expect(figure.locator(".guesser-name").last).to_have_text("Left side only")
+
+
+def test_code_that_computes_something_else_is_told_so(blanks, bert_page, tmp_path):
+    solved, file = blanks
+    written = json.loads(file.read_text())
+    other = copy.deepcopy(solved["bert"])
+    for layer in other.encoder.layers:  # a scale that was forgotten
+        layer.self_attention.query_projection.weight.data *= 30
+    written["parameters"] = export_parameters(other)
+    changed = tmp_path / "my-bert.json"
+    changed.write_text(json.dumps(written))
+    figure = choose(bert_page, "mlm-guesser", changed)
+    expect(figure.locator("[data-gap]")).to_contain_text("computed other numbers")
+    figure.get_by_role("button", name="Back to the course").click()
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "where", "word"),
+    [
+        ("generation-steps", "storyteller", "writer_page", "this"),
+        ("mlm-guesser", "blanks", "bert_page", "dog"),
+    ],
+)
+def test_words_of_a_file_are_text_and_nothing_else(request, name, made, where, word, tmp_path):
+    _, file = request.getfixturevalue(made)
+    page = request.getfixturevalue(where)
+    written = json.loads(file.read_text())
+    written["words"] = [HOSTILE if one == word else one for one in written["words"]]
+    hostile = tmp_path / "hostile.json"
+    hostile.write_text(json.dumps(written))
+    figure = choose(page, name, hostile)
+    expect(figure.locator("[data-gap]")).to_contain_text("it is the same model")
+    assert HOSTILE in figure.locator(".steps-text, .guesser-known").first.text_content()
+    assert figure.locator("img").count() == 0
+    assert page.evaluate("window.hacked") is None
+    figure.get_by_role("button", name="Back to the course").click()
+
+
+def broken(path, value):
+    """A change of one place of a file."""
+
+    def change(written):
+        *outer, last = (int(name) if name.isdigit() else name for name in path.split("/"))
+        for name in outer:
+            written = written[name]
+        written[last] = value
+
+    return change
+
+
+def not_a_number(written):
+    letters = base64.b64encode(struct.pack("<f", math.nan)).decode()[:5]
+    written["parameters"]["float32"] = letters + written["parameters"]["float32"][5:]
+
+
+BOTH = [
+    (broken("format", "course translator, version 1"), "Open the file that the last cell of"),
+    (broken("config", None), "does not say how large"),
+    (broken("config/d_model", 1e9), "d_model must be a whole number from 1 to 512"),
+    (broken("config/num_heads", 5), "Its heads must divide its d_model"),
+    (broken("config/num_layers", 2.5), "num_layers must be a whole number"),
+    (broken("words", ["a"]), "Its vocabulary must be"),
+    (broken("words/4", {"toString": 1}), "Its vocabulary must be"),
+    (broken("words/4", "."), "Its vocabulary holds a word twice"),
+    (broken("parameters", []), "parameters are missing"),
+    (broken("parameters/shapes/__proto__", [1]), "holds a parameter that this Transformer"),
+    (broken("parameters/float32", "AAAA"), "cut off or damaged"),
+    (not_a_number, "infinite, undefined or far too large"),
+    (broken("sentences", []), "are damaged"),
+    (broken("sentences/0/read", [99999]), "are damaged"),
+    (broken("sentences/0/logits", ["0"]), "are damaged"),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        *BOTH,
+        (broken("config/end", -1), "Its end must be one of its words"),
+        (
+            broken("parameters/shapes/positions.weight", [3, 3]),
+            "positions.weight must have the shape",
+        ),
+        (lambda w: w["parameters"]["shapes"].pop("norm.bias"), "norm.bias is missing"),
+    ],
+)
+def test_a_language_models_file_that_is_wrong_is_refused_in_plain_words(
+    storyteller, writer_page, change, message
+):
+    assert message in refused(writer_page, "readDecoderLM", storyteller[1], change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        *BOTH,
+        (broken("config/causal", True), "its causal must be false"),
+        (broken("config/norm_position", "<b>"), "norm_position must be"),
+        (broken("config/eps_head", -1), "eps_head must be a number from 0 to 1"),
+        (broken("words/3", "[mask]"), "must hold [CLS] and [SEP] and [MASK]"),
+        (lambda w: w["parameters"]["shapes"].pop("head.norm.bias"), "head.norm.bias is missing"),
+    ],
+)
+def test_a_berts_file_that_is_wrong_is_refused_in_plain_words(blanks, bert_page, change, message):
+    assert message in refused(bert_page, "readMaskedLM", blanks[1], change)
+
+
+def refused(page, reader, file, change):
+    """What the page says of a file that was changed."""
+    written = json.loads(file.read_text())
+    change(written)
+    read = f"""(text) => {{
+      try {{ courseEngine.{reader}(text); }} catch (error) {{ return error.message; }}
+      return "nothing";
+    }}"""
+    return page.evaluate(read, json.dumps(written))
+
+
+@pytest.mark.parametrize("name", ["generation-steps", "mlm-guesser"])
+def test_a_file_that_is_cut_off_or_too_large_is_refused(request, name, tmp_path):
+    page = request.getfixturevalue("writer_page" if name == "generation-steps" else "bert_page")
+    cut, large = tmp_path / "cut.json", tmp_path / "large.json"
+    cut.write_text('{"format": "course')
+    with large.open("wb") as hole:
+        hole.truncate(16_000_001)
+    problem = choose(page, name, cut).locator(".living-refused")
+    expect(problem).to_contain_text("its end is missing")
+    choose(page, name, large)
+    expect(problem).to_contain_text("16 are the most that this page takes")
+
+
+@pytest.mark.parametrize(
+    ("homework", "cell"), [("hw06-kv-cache", "my-language-model"), ("hw08-bert", "my-bert")]
+)
+def test_where_nothing_is_trained_the_last_cell_says_so_and_fails_nothing(homework, cell, capsys):
+    (source,) = (one.source for one in load_homework(homework).cells if one.grade_id == cell)
+    exec(source, {"__name__": "__main__"})
+    assert "Nothing is written yet" in capsys.readouterr().out
