@@ -4,8 +4,8 @@
 
 Bytes are without compression. Times are medians, in Chromium without a screen: of a word, with all
 numbers on the way kept; of drawing a frame anew, as zooming does; of a whole beam search. Of the
-small language model, of the models that fill gaps and of the reader that learns they are means. Of the
-decoders that look before each word, a word's time includes its part of reading the source.
+small language model, of the models that fill gaps and of the reader that learns they are means. Of
+the decoders that look before each word, a word's time includes its part of reading the source.
 """
 
 import argparse
