@@ -396,7 +396,7 @@ def _equal(actual: Any, expected: Any) -> bool:
     if type(expected) is float:
         if abs(actual) > sys.float_info.max:  # an int may be: then it is no float
             return actual == expected
-        return math.isclose(actual, expected, rel_tol=5e-7, abs_tol=1e-12)  # float32's
+        return math.isclose(actual, expected, rel_tol=2e-7, abs_tol=1e-12)  # float32 will do
     if isinstance(expected, list | tuple):
         return len(actual) == len(expected) and all(map(_equal, actual, expected))
     if isinstance(expected, dict):
