@@ -1064,9 +1064,9 @@ assert_shape(decoder.bridge.weight, (4, 6), what="weight of bridge")
 assert_shape(decoder.output.weight, (11, 4 + 3 + 6), what="weight of output")
 hint = "the bridge makes the first state from the context"
 context = torch.randn(2, 6).to(device)
-if not isinstance(decoder.cell, GRUCell):
-    of_gates = "self.cell = GRUCell(d_embedding + d_memory, d_hidden)"
-    raise CheckFailure(f"the cell is a {type(decoder.cell).__name__}", hint=of_gates)
+of_gates = "self.cell = GRUCell(d_embedding + d_memory, d_hidden)"
+gates = decoder.cell.input_projection.weight
+assert_shape(gates, (3 * 4, 3 + 6), what="weight of the cell's input_projection", hint=of_gates)
 assert_shape(decoder.start(context), (2, 4), what="the first state", hint=hint)
 assert_keeps_inputs(decoder.start, context, hint=in_place)
 ### BEGIN HIDDEN TESTS

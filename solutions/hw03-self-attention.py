@@ -83,9 +83,9 @@ output_and_weights = partial(
 )
 
 
-def attend(query, key, value, mask=None, *, return_weights=False):
+def attend(function, query, key, value, mask=None, *, return_weights=False):
     """Call your attention. Which part of a pair comes first, its own test looks at."""
-    result = scaled_dot_product_attention(query, key, value, mask, return_weights=return_weights)
+    result = function(query, key, value, mask, return_weights=return_weights)
     if not return_weights:
         return result[0] if isinstance(result, tuple | list) and result else result
     output, weights = output_and_weights(result)
@@ -162,7 +162,7 @@ output, weights = output_and_weights(
 )
 assert_shape(output, (3, 4, 2, 5), what="output with return_weights", hint=in_order)
 assert_shape(weights, (3, 4, 2, 7), what="weights", hint="a weight for each query and each key")
-_, rows = attend(query[0], key[0], value[0], return_weights=True)
+_, rows = attend(scaled_dot_product_attention, query[0], key[0], value[0], return_weights=True)
 total = checked(rows, (4, 2, 7), what="weights").sum(dim=-1)
 if torch.allclose(total, torch.ones_like(total)):  # else the check of values says more
     alone = scaled_dot_product_attention(query[1, 2].clone(), key[1, 2].clone(), value[1, 2])
@@ -180,7 +180,7 @@ key = torch.tensor([[[math.log(3.0)], [0.0]]]).to(device)
 value = torch.tensor([[[8.0], [4.0]]]).to(device)
 # The scores are log 3 and 0, so the weights are 3/4 and 1/4, and the output 6 + 1.
 assert_close(
-    attend(query, key, value),
+    attend(scaled_dot_product_attention, query, key, value),
     torch.tensor([[[7.0]]]).to(device),
     what="output",
     mistakes={
@@ -204,7 +204,9 @@ expected, expected_weights = reference_attention(query, key, value, return_weigh
 scores = query @ key.transpose(-2, -1)
 over_queries = torch.softmax(scores, dim=-2)
 in_words = "the softmax runs over the queries; it belongs over the keys, the last dimension"
-output, weights = output_and_weights(attend(query, key, value, return_weights=True))
+output, weights = output_and_weights(
+    attend(scaled_dot_product_attention, query, key, value, return_weights=True)
+)
 assert_close(
     weights,
     expected_weights,
@@ -229,7 +231,7 @@ assert_close(
 mistakes = {in_words: over_queries @ value}
 hint = "the output is weights @ value"
 assert_close(output, expected, what="output with return_weights", mistakes=mistakes, hint=hint)
-output = attend(query, key, value)
+output = attend(scaled_dot_product_attention, query, key, value)
 hint = "without return_weights, return the same output, and nothing else"
 assert_close(output, expected, what="output without return_weights", mistakes=mistakes, hint=hint)
 ### END HIDDEN TESTS
@@ -243,7 +245,7 @@ value = torch.tensor([[[8.0], [4.0]]]).to(device)
 # q.k is 2 log 3 for a token with itself, and 0 with the other. head_dim is 4: divided by its root,
 # 2 log 3 becomes log 3. So the weights are 3/4 and 1/4 again.
 assert_close(
-    checked(attend(query, key, value), (1, 2, 1))[0],
+    checked(attend(scaled_dot_product_attention, query, key, value), (1, 2, 1))[0],
     torch.tensor([[7.0], [5.0]]).to(device),
     what="output",
     mistakes={
@@ -288,8 +290,10 @@ def with_scores(scores):
     return torch.softmax(scores, dim=-1) @ value
 
 
-alone = attend(tokens.clone(), tokens.clone(), value)
-pair = attend(tokens.clone(), tokens.clone(), value, return_weights=True)
+alone = attend(scaled_dot_product_attention, tokens.clone(), tokens.clone(), value)
+pair = attend(
+    scaled_dot_product_attention, tokens.clone(), tokens.clone(), value, return_weights=True
+)
 for what, output in (
     ("output", alone),
     ("output with return_weights", output_and_weights(pair)[0]),
@@ -318,8 +322,8 @@ value = torch.tensor([[[8.0], [4.0], [100.0]]]).to(device)
 mask = torch.tensor([[True, True, False]]).to(device)  # the third key is hidden
 # So your function gives the same as for the first two keys and values alone: if these are right, 7.
 assert_close(
-    checked(attend(query, key, value, mask), (1, 1, 1))[0],
-    checked(attend(query, key[:, :2], value[:, :2]), (1, 1, 1))[0],
+    checked(attend(scaled_dot_product_attention, query, key, value, mask), (1, 1, 1))[0],
+    checked(attend(scaled_dot_product_attention, query, key[:, :2], value[:, :2]), (1, 1, 1))[0],
     what="output",
     mistakes={
         "the mask is inverted; True means may attend": torch.tensor([[100.0]]).to(device),
@@ -349,7 +353,13 @@ hint = "set hidden scores to -inf"
 seen = torch.tensor([True, False, True, True, False]).to(device)
 mask = seen[None]  # broadcasts to every query
 output, weights = output_and_weights(
-    attend(query, key[..., seen, :], value[..., seen, :], return_weights=True)
+    attend(
+        scaled_dot_product_attention,
+        query,
+        key[..., seen, :],
+        value[..., seen, :],
+        return_weights=True,
+    )
 )
 checked(output, (6, 4, 6), what="output without a mask")
 expected_weights = torch.zeros(6, 4, 5).to(device)
@@ -366,8 +376,10 @@ wrong = {
     "the mask changes nothing": scores.softmax(-1),
 }
 mistakes = {words: weights @ value for words, weights in wrong.items()}
-alone = attend(query, key, value, mask)
-pair = output_and_weights(attend(query, key, value, mask, return_weights=True))
+alone = attend(scaled_dot_product_attention, query, key, value, mask)
+pair = output_and_weights(
+    attend(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
+)
 for what, masked in (("output without return_weights", alone), ("output", pair[0])):
     assert_close(masked, output, what=what, mistakes=mistakes, hint=hint)
 assert_close(pair[1], expected_weights, what="weights", mistakes=wrong, hint=hint)
@@ -376,7 +388,9 @@ assert_close(pair[1], expected_weights, what="weights", mistakes=wrong, hint=hin
 mask = torch.rand(6, 4, 5) < 0.6
 mask[..., 0], mask[..., 1] = True, False
 mask = mask.to(device)
-output, weights = output_and_weights(attend(query, key, value, mask, return_weights=True))
+output, weights = output_and_weights(
+    attend(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
+)
 checked(weights, (6, 4, 5), what="weights")
 assert_close(
     weights != 0,
@@ -386,7 +400,7 @@ assert_close(
     mistakes={"the mask is inverted; True means may attend": ~mask},
 )
 checked(output, (6, 4, 6))
-alone = attend(query, key, value, mask)
+alone = attend(scaled_dot_product_attention, query, key, value, mask)
 hint = "with and without return_weights, the output is the same"
 assert_close(alone, output, what="output without return_weights", hint=hint)
 
@@ -396,18 +410,20 @@ low[:, 2] = 0.0
 query, value = torch.ones(1, 1, 1).to(device), torch.tensor([[[8.0], [4.0], [100.0]]]).to(device)
 mask = torch.tensor([[True, True, False]]).to(device)
 lower = "a hidden score is set to a number that others are below: set it to -inf"
-alone = attend(query, low[:, :2], value[:, :2])
+alone = attend(scaled_dot_product_attention, query, low[:, :2], value[:, :2])
 assert_shape(alone, (1, 1, 1), what="output of low scores")
 if bool(alone.isfinite().all()):  # a softmax by hand may be left with 0 / 0
     what = "output where scores are low"
-    assert_close(attend(query, low, value, mask), alone, what=what, hint=lower)
+    assert_close(
+        attend(scaled_dot_product_attention, query, low, value, mask), alone, what=what, hint=lower
+    )
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-no-keys" points=1 read="self-attention#masks-in-attention"
 # A query that may attend to nothing gets zeros, not NaN
 query, key, value = (torch.randn(2, 3, 4).to(device) for _ in range(3))
 mask = torch.tensor([[True], [False], [True]]).expand(3, 3).to(device)  # query 1 sees nothing
-output = attend(query, key, value, mask)
+output = attend(scaled_dot_product_attention, query, key, value, mask)
 assert_shape(output, (2, 3, 4), what="output")
 assert_close(
     output[:, 1],
@@ -423,8 +439,10 @@ mask[int(torch.randint(4, ()))] = False  # one row sees nothing, the others see 
 mask = mask.to(device)
 blind = ~mask.any(dim=-1)
 hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides to 0 after it"
-output, weights = output_and_weights(attend(query, key, value, mask, return_weights=True))
-alone = attend(query, key, value, mask)
+output, weights = output_and_weights(
+    attend(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
+)
+alone = attend(scaled_dot_product_attention, query, key, value, mask)
 for result, width, what in ((weights, 4, "weights"), (output, 6, "output"), (alone, 6, "output")):
     shapes = "with return_weights, return the output first, then the weights"
     assert_shape(result, (3, 4, width), what=what, hint=shapes)
@@ -447,14 +465,16 @@ share = torch.randn(3, 2, 5).to(device)
 
 def loss(query, key, value):
     """Weight the numbers of your output by chance, and add them up."""
-    return (checked(attend(query, key, value), (3, 2, 5)) * share).sum()
+    return (
+        checked(attend(scaled_dot_product_attention, query, key, value), (3, 2, 5)) * share
+    ).sum()
 
 
 cut = "detach(), .data, numpy() and torch.tensor() cut the gradient"
 assert_gradients(loss, inputs, hint=cut)
 query, key, value = (tensor.clone().requires_grad_() for tensor in inputs.values())
 mask = torch.tensor([[True], [False]]).expand(2, 6).to(device)  # query 1 sees nothing
-output = attend(query.clone(), key.clone(), value.clone(), mask)
+output = attend(scaled_dot_product_attention, query.clone(), key.clone(), value.clone(), mask)
 assert_shape(output, (3, 2, 5), what="output with a mask")
 output.sum().backward()
 not_finite = "with a query that sees nothing, the gradient of the query is not finite"
@@ -467,7 +487,7 @@ share_of_weights = torch.randn(3, 2, 6).to(device)
 
 def loss_of_both(query, key, value):
     """Weight output and weights by chance."""
-    pair = attend(query, key, value, return_weights=True)
+    pair = attend(scaled_dot_product_attention, query, key, value, return_weights=True)
     output, weights = output_and_weights(pair)
     checked(output, (3, 2, 5))
     checked(weights, (3, 2, 6), what="weights")
@@ -479,7 +499,7 @@ assert_gradients(loss_of_both, inputs, hint=cut)
 for return_weights in (False, True):
     leaf = inputs["query"].clone().requires_grad_()
     copies = (leaf.clone(), key.clone(), value.clone())
-    result = attend(*copies, mask, return_weights=return_weights)
+    result = attend(scaled_dot_product_attention, *copies, mask, return_weights=return_weights)
     output = output_and_weights(result)[0] if return_weights else result
     assert_shape(output, (3, 2, 5), what="output")
     output.sum().backward()
@@ -492,7 +512,7 @@ for return_weights in (False, True):
 query, key, value = (torch.randn(3, 5, 4).to(device) for _ in range(3))
 hint = "operators that end in = and methods that end in _ change a tensor in place"
 assert_keeps_inputs(scaled_dot_product_attention, query, key, value, hint=hint)
-output = attend(query.double(), key.double(), value.double())
+output = attend(scaled_dot_product_attention, query.double(), key.double(), value.double())
 in_double = "float64 comes in, float64 goes out: do not cast, and make new tensors with query.dtype"
 output = checked(output, (3, 5, 4), dtype=torch.float64, what="output for float64", hint=in_double)
 ### BEGIN HIDDEN TESTS
@@ -501,15 +521,16 @@ assert_keeps_inputs(scaled_dot_product_attention, query, key, value, mask, hint=
 assert_keeps_inputs(
     scaled_dot_product_attention, query, key, value, mask, return_weights=True, hint=hint
 )
-expected = checked(attend(query, key, value), (3, 5, 4))
+expected = checked(attend(scaled_dot_product_attention, query, key, value), (3, 5, 4))
+strided = call_beside(call_strided, scaled_dot_product_attention, query, key, value)
 assert_close(
-    call_beside(call_strided, attend, query, key, value),
+    strided[0] if isinstance(strided, tuple | list) else strided,
     expected,
     what="output for inputs that are not contiguous",
     hint="view() needs contiguous tensors; reshape() does not",
 )
 query, key, value = (torch.randn(2, 6, 3, dtype=torch.float64).to(device) for _ in range(3))
-output = attend(query, key, value)
+output = attend(scaled_dot_product_attention, query, key, value)
 checked(output, (2, 6, 3), dtype=torch.float64, what="output for float64", hint=in_double)
 ### END HIDDEN TESTS
 
@@ -978,7 +999,7 @@ def scaled_by(divisor):
 # Head 0 sees (2, 0, 0) and (0, 2, 0): what your own attention makes of them is what belongs there.
 # To head 1 both tokens look the same, so it averages 8 and 4.
 columns = tokens[..., :3]
-alone = attend(columns.clone(), columns.clone(), value[..., :3])
+alone = attend(scaled_dot_product_attention, columns.clone(), columns.clone(), value[..., :3])
 checked(alone, (1, 2, 3), what="output of scaled_dot_product_attention")
 expected = torch.cat((alone, torch.full_like(alone, 6.0)), dim=-1)
 right_root = "a head divides by the root of head_dim; scaled_dot_product_attention does it"
@@ -1086,7 +1107,7 @@ value_heads = split(reference.value_projection(other))
 
 def output_for(query_heads):
     """Attend with the student's own function, and join the heads."""
-    attended = attend(query_heads, key_heads, value_heads)
+    attended = attend(scaled_dot_product_attention, query_heads, key_heads, value_heads)
     checked(attended, (3, 2, 4, 3), what="output of scaled_dot_product_attention")
     return reference.output_projection(attended.transpose(1, 2).flatten(-2))
 

@@ -122,17 +122,17 @@ def as_shares(precisions):
     return tuple(p / 100 for p in numbers) if max(numbers, default=0) > 1 else numbers
 
 
-def assert_nothing_lifted(smoothing):
+def assert_nothing_lifted(function, smoothing):
     """Check the precisions of a candidate without a match; all smoothings may be wrong alike."""
     nothing = BLEUStatistics(matches=(0, 0), totals=(4, 3), candidate_length=4, reference_length=4)
     hint = "where no order has a match there is nothing to lift: all precisions are 0"
     what = "the precisions without any match"
     try:
-        by_exp = tuple(smoothed_precisions(nothing, "exp"))
+        by_exp = tuple(function(nothing, "exp"))
     except Exception:
         by_exp = (0.0, 0.0)
     if smoothing == "exp" or by_exp == (0.0, 0.0):  # else the test of exp says so
-        assert_equal(smoothed_precisions(nothing, smoothing), (0.0, 0.0), what=what, hint=hint)
+        assert_equal(function(nothing, smoothing), (0.0, 0.0), what=what, hint=hint)
 
 
 def statistics_of(matches, totals, length):
@@ -142,10 +142,10 @@ def statistics_of(matches, totals, length):
     )
 
 
-def own_score(statistics, otherwise, **settings):
+def own_score(function, statistics, otherwise):
     """Give your own score, if it is one; whether the mean in it is right, its own test says."""
     try:
-        score = score_statistics(statistics, smoothing="none", **settings).score
+        score = function(statistics, smoothing="none").score
     except Exception:
         return otherwise
     return score if isinstance(score, Real) and math.isfinite(score) else otherwise
@@ -815,7 +815,7 @@ for given, added in ((value, value), (None, 0.1), (0.0, 0.0)):
             not_divided: (matches[0] / 9, 1 / 8, added, added),
         },
     )
-assert_nothing_lifted("floor")
+assert_nothing_lifted(smoothed_precisions, "floor")
 ### END HIDDEN TESTS
 
 # %% test="smoothed_precisions-add-k" points=1 read="bleu#bleu-smoothing"
@@ -863,7 +863,7 @@ for given, k in ((value, value), (None, 1.0), *nought):
             where_zero: (m / 9, 2 / 8, k / (7 + k), k / (6 + k)),
         },
     )
-assert_nothing_lifted("add-k")
+assert_nothing_lifted(smoothed_precisions, "add-k")
 precisions = as_shares(smoothed_precisions(short, "add-k", value))
 assert_equal(precisions, (1.0, value / (1 + value), 1.0), what=what, hint=goes_on)
 ### END HIDDEN TESTS
@@ -909,7 +909,7 @@ assert_equal(actual, expected, what="the precisions", hint=hint, mistakes=mistak
 hint = "exp is the smoothing of a call that names none"
 actual = as_shares(smoothed_precisions(statistics))[:4]
 assert_equal(actual, expected, what="the precisions by default", hint=hint)
-assert_nothing_lifted("exp")
+assert_nothing_lifted(smoothed_precisions, "exp")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -983,7 +983,9 @@ for orders in (1, 3, 4):
 statistics = BLEUStatistics(matches=(8, 2), totals=(8, 8), candidate_length=8, reference_length=10)
 result = as_record(score_statistics(statistics, smoothing="none"), "BLEUScore")
 (penalty,) = as_numbers(brevity_penalty(8, 10), "brevity_penalty")  # yours
-mean = own_score(statistics_of((8, 2), (8, 8), 8), 50.0) or 50.0  # if yours is right, 50
+mean = (
+    own_score(score_statistics, statistics_of((8, 2), (8, 8), 8), 50.0) or 50.0
+)  # if yours is right, 50
 hint = "what brevity_penalty(candidate_length, reference_length) returns: a plain number"
 assert_equal(result.brevity_penalty, float(penalty), what="brevity_penalty", hint=hint)
 mean_first = "multiply 100 * exp(...) by the penalty"
@@ -1009,7 +1011,7 @@ assert_equal(
     hint="brevity_penalty takes candidate_length first, then reference_length",
 )
 mean = 100 * (8 / 9 * 4 / 8) ** 0.5
-mean = own_score(statistics_of((8, 4), (9, 8), 20), mean) or mean
+mean = own_score(score_statistics, statistics_of((8, 4), (9, 8), 20), mean) or mean
 assert_equal(
     result.score,
     mean * penalty,
@@ -1036,7 +1038,9 @@ assert_equal(
     },
 )
 ### BEGIN HIDDEN TESTS
-mean_is_right = math.isclose(own_score(statistics_of((8, 2), (8, 8), 8), 50.0), 50.0, rel_tol=1e-6)
+mean_is_right = math.isclose(
+    own_score(score_statistics, statistics_of((8, 2), (8, 8), 8), 50.0), 50.0, rel_tol=1e-6
+)
 hint = "one precision of 0 makes the score 0; math.log(0) is an error: ask before you take it"
 for orders in (2, 3, 4):
     matches = (int(torch.randint(1, 9, ())),) + (0,) * (orders - 1)
@@ -1075,8 +1079,10 @@ statistics = BLEUStatistics(
     matches=(3, 2, 1, 0), totals=(3, 2, 1, 0), candidate_length=3, reference_length=3
 )
 # What your mean makes of three orders, 100 if it is right, is what belongs to those that are there.
-three = own_score(statistics_of((3, 2, 1), (3, 2, 1), 3), 100.0) or 100.0
-zero_is_right = own_score(statistics_of((4, 0), (4, 3), 4), None) == 0  # has a test of its own
+three = own_score(score_statistics, statistics_of((3, 2, 1), (3, 2, 1), 3), 100.0) or 100.0
+zero_is_right = (
+    own_score(score_statistics, statistics_of((4, 0), (4, 3), 4), None) == 0
+)  # has a test of its own
 for effective_order, expected in ((True, three), (False, 0.0))[: 2 if zero_is_right else 1]:
     result = as_record(
         score_statistics(statistics, smoothing="none", effective_order=effective_order), "BLEUScore"
@@ -1092,7 +1098,7 @@ statistics = BLEUStatistics(
     matches=(m, 1, 0, 0), totals=(4, 2, 0, 0), candidate_length=4, reference_length=4
 )
 mean = 100 * (m / 4 * 1 / 2) ** 0.5
-mean = own_score(statistics_of((m, 1), (4, 2), 4), mean) or mean
+mean = own_score(score_statistics, statistics_of((m, 1), (4, 2), 4), mean) or mean
 for smoothing in ("none", "exp"):
     result = as_record(
         score_statistics(statistics, smoothing=smoothing, effective_order=True), "BLEUScore"

@@ -749,7 +749,7 @@ STEP = "after, state = self.step(tokens, state, context)"
 
 DECODER_MISTAKES = (
     decoder("a plain cell in place of the gated one", "self.cell = GRUCell(",
-            "self.cell = RNNCell(", "start", "the cell is a RNNCell"),
+            "self.cell = RNNCell(", "start", "self.cell = GRUCell("),
     decoder("bridge without tanh", "torch.tanh(self.bridge(context))", "self.bridge(context)",
             "start", "tanh is missing"),
     decoder("bridge with a sigmoid", "torch.tanh(self.bridge(context))",
