@@ -932,6 +932,7 @@ assert_equal(
     result.score,
     50.0,  # 100 times the root of 1 * 1/4
     what="the score",
+    rel_tol=1e-6,
     mistakes={
         "the mean is geometric: exp of the mean of the logarithms": 62.5,
         "this is the product; take its N-th root: "
@@ -958,6 +959,7 @@ for orders in (1, 3, 4):
         result.score,
         100 * math.prod(precisions) ** (1 / orders),
         what="the score",
+        rel_tol=1e-6,
         hint="100 * exp(mean of the logarithms of the precisions)",
         mistakes={
             "the mean is geometric: exp of the mean of the logarithms": 100
@@ -993,6 +995,7 @@ assert_equal(
     result.score,
     mean * penalty,
     what="the score",
+    rel_tol=1e-6,
     hint=mean_first,
     mistakes={
         "the penalty is not used": mean,
@@ -1016,6 +1019,7 @@ assert_equal(
     result.score,
     mean * penalty,
     what="the score",
+    rel_tol=1e-6,
     hint=mean_first,
     mistakes={
         "the penalty is not used": mean,
@@ -1031,6 +1035,7 @@ assert_equal(
     score_statistics(statistics, smoothing="none").score,
     0.0,
     what="the score with smoothing='none'",
+    rel_tol=1e-6,
     hint="one precision of 0 makes the score 0; math.log(0) is an error: ask before you take it",
     mistakes={
         "a precision of 0 is left out of the mean: it makes the score 0": 100.0,
@@ -1051,7 +1056,7 @@ for orders in (2, 3, 4):
     result = as_record(score_statistics(statistics, smoothing="none"), "BLEUScore")
     left_out = "a precision of 0 is left out of the mean: it makes the score 0"
     mistakes = {left_out: 100 * matches[0] / 9}
-    assert_equal(result.score, 0.0, what="the score", hint=hint, mistakes=mistakes)
+    assert_equal(result.score, 0.0, what="the score", rel_tol=1e-6, hint=hint, mistakes=mistakes)
     # Smoothed, the mean is taken of the student's own precisions: their mistakes are paid already.
     for smoothing, value in (("exp", None), ("add-k", 2.0), ("floor", 0.3)):
         precisions = as_numbers(
@@ -1067,7 +1072,7 @@ for orders in (2, 3, 4):
         mean = 100 * math.prod(precisions) ** (1 / len(precisions))
         of_mean = "average what smoothed_precisions gives"
         if mean_is_right:  # else it is paid already
-            assert_equal(result.score, mean, what="the score", hint=of_mean)
+            assert_equal(result.score, mean, what="the score", rel_tol=1e-6, hint=of_mean)
     precisions = as_shares(smoothed_precisions(statistics, "exp"))
     actual = as_shares(as_record(score_statistics(statistics), "BLEUScore").precisions)
     assert_equal(actual, precisions, what="precisions", hint="the default is 'exp'")
@@ -1107,6 +1112,7 @@ for smoothing in ("none", "exp"):
         result.score,
         float(mean),
         what="the score with effective_order=True",
+        rel_tol=1e-6,
         hint="take the mean over the orders that smoothed_precisions gives",
         mistakes={
             "the sum is divided by all orders, not by those that the candidate has": 100
@@ -1119,14 +1125,16 @@ for smoothing in ("none", "exp"):
     if zero_is_right:
         result = as_record(score_statistics(statistics, smoothing=smoothing), "BLEUScore")
         hint = "without effective_order, an order without n-grams makes the score 0"
-        assert_equal(result.score, 0.0, what="the score without effective_order", hint=hint)
+        assert_equal(
+            result.score, 0.0, what="the score without effective_order", rel_tol=1e-6, hint=hint
+        )
 empty = BLEUStatistics(matches=(0,) * 4, totals=(0,) * 4, candidate_length=0, reference_length=0)
 hint = "an empty candidate has no precisions to average: its score is 0"
 for effective_order in (True, False) if zero_is_right else ():
     result = as_record(
         score_statistics(empty, smoothing="none", effective_order=effective_order), "BLEUScore"
     )
-    assert_equal(result.score, 0.0, what="the score of an empty candidate", hint=hint)
+    assert_equal(result.score, 0.0, what="the score of an empty candidate", rel_tol=1e-6, hint=hint)
 holed = BLEUStatistics(matches=(2, 0, 0), totals=(3, 2, 0), candidate_length=3, reference_length=3)
 # A zero that smoothed_precisions leaves out, or that is smoothed all the same, is paid already.
 smoothed = as_numbers(smoothed_precisions(holed, "none"), "smoothed_precisions")
@@ -1134,7 +1142,9 @@ if 0 in smoothed and zero_is_right:
     result = as_record(score_statistics(holed, smoothing="none", effective_order=True), "BLEUScore")
     if 0 in as_numbers(result.precisions, "precisions")[:2]:
         hint = "effective_order leaves out orders without n-grams, not those without matches"
-        assert_equal(result.score, 0.0, what="the score without 2-grams that match", hint=hint)
+        assert_equal(
+            result.score, 0.0, what="the score without 2-grams that match", rel_tol=1e-6, hint=hint
+        )
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -1867,6 +1867,14 @@ MISTAKES: tuple[Submission, ...] = (
         for exercise in EXERCISES
     ),
     # ---- found by new students ----
+    right(
+        "the mean by torch, in float32",
+        {
+            "score_statistics": (
+                (MEAN, "100 * penalty * torch.tensor(averaged).log().mean().exp().item()"),
+            )
+        },
+    ),
     mistake(
         "all in small letters",
         "ngram_counts",
