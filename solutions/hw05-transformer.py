@@ -693,7 +693,7 @@ def wrong_masks(real, causal):
 
 
 def targets_mask(masks):
-    """Give the target's of two masks; which comes first, the test of the source's looks at."""
+    """Give the target's of two masks. Which of them comes first is another test's business."""
     first, second = two_masks(masks)
     shapes = [mask.shape[-2:] if isinstance(mask, Tensor) else () for mask in (first, second)]
     square = (shapes[0][-1:] * 2, shapes[1][-1:] * 2)
