@@ -1094,7 +1094,7 @@ MISTAKES: tuple[Submission, ...] = (
         hint="the mask is inverted before the softmax, but not after it",
     ),
     attention(
-        "softmax over dimension 1",
+        "softmax over dimension 1, or 0 of two",
         (SOFTMAX, "    weights = torch.softmax(scores, dim=1 if scores.dim() > 2 else 0)\n"),
         lost="values",
         hint="the softmax runs over the queries",
