@@ -117,6 +117,8 @@ assert_raises(ValueError, RNNCell, 0, 5, hint="a width of 0 makes no sense: rais
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.recurrent_cells import RNNCell as ReferenceCell
 
+hint = "bias is True where nothing else is asked for, and is handed on to each nn.Linear"
+assert_equal("input_projection.bias" in RNNCell(4, 4).state_dict(), True, what="a bias", hint=hint)
 for bias in (True, False):
     actual = RNNCell(4, 4, bias=bias).state_dict()
     expected = ReferenceCell(4, 4, bias=bias).state_dict()
@@ -250,6 +252,8 @@ assert_raises(ValueError, GRUCell, 3, 0, hint="a width of 0 makes no sense: rais
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.recurrent_cells import GRUCell as ReferenceCell
 
+hint = "bias is True where nothing else is asked for, and is handed on to each nn.Linear"
+assert_equal("input_projection.bias" in GRUCell(4, 4).state_dict(), True, what="a bias", hint=hint)
 for bias in (True, False):
     actual = GRUCell(4, 4, bias=bias).state_dict()
     expected = ReferenceCell(4, 4, bias=bias).state_dict()
