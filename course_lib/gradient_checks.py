@@ -30,7 +30,7 @@ def assert_gradients(
         CheckFailure: What the function returns is no finite number, or a gradient is not its slope.
     """
     leaves = {name: tensor.detach().clone().requires_grad_() for name, tensor in inputs.items()}
-    output = loss(*leaves.values())
+    output = loss(*(leaf.clone() for leaf in leaves.values()))  # changed in place, it won't raise
     if output.requires_grad:
         output.backward()  # type: ignore[no-untyped-call]
     gradients = {name: leaf.grad for name, leaf in leaves.items()}
@@ -79,7 +79,7 @@ def _slope(
     sides = []
     for step in (_STEP, -_STEP):
         moved = {**inputs, name: inputs[name] + step * direction}
-        side = loss(*moved.values())
+        side = loss(*(tensor.clone() for tensor in moved.values()))
         assert_shape(side, (), what="the result")
         if not side.isfinite():
             raise CheckFailure("the result holds NaN or infinity")

@@ -132,6 +132,7 @@ def assert_equal(
     what: str = "result",
     hint: str = "",
     mistakes: Mapping[str, Any] | None = None,
+    rel_tol: float = 2e-7,
 ) -> None:
     """Check that a plain value is what it should be: numbers, strings, and containers of them.
 
@@ -147,12 +148,13 @@ def assert_equal(
         hint: What to look at when it differs.
         mistakes: For each known mistake, described in words, the value that it leads to. When
             ``actual`` equals one of them, its description takes the place of ``hint``.
+        rel_tol: How far a float may be from what is expected, relative to it.
 
     Raises:
         CheckFailure: They differ; the message says how.
     """
     actual, expected = _without_numpy(actual), _without_numpy(expected)
-    if _equal(actual, expected):
+    if _equal(actual, expected, rel_tol):
         return
     diagnosis = (words for words, wrong in (mistakes or {}).items() if _equal(actual, wrong))
     hint = next(diagnosis, hint)
@@ -388,7 +390,7 @@ def _plain_types(expected: Any) -> tuple[type, ...]:
     return (float, int) if type(expected) is float else (type(expected),)
 
 
-def _equal(actual: Any, expected: Any) -> bool:
+def _equal(actual: Any, expected: Any, rel_tol: float = 2e-7) -> bool:  # float32 will do
     actual, expected = _without_numpy(actual), _without_numpy(expected)
     # The exact type comes first: the == of another class could say what it likes.
     if type(actual) not in _plain_types(expected):
@@ -396,7 +398,7 @@ def _equal(actual: Any, expected: Any) -> bool:
     if type(expected) is float:
         if abs(actual) > sys.float_info.max:  # an int may be: then it is no float
             return actual == expected
-        return math.isclose(actual, expected, rel_tol=1e-9, abs_tol=1e-12)
+        return math.isclose(actual, expected, rel_tol=rel_tol, abs_tol=1e-12)
     if isinstance(expected, list | tuple):
         return len(actual) == len(expected) and all(map(_equal, actual, expected))
     if isinstance(expected, dict):

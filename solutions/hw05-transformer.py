@@ -213,7 +213,7 @@ assert_close(
     after[is_real], before[is_real], what="real tokens, after a change of padding", hint=hint
 )
 moved = x.clone()
-moved[0, 1] += 1.0
+moved[0, 1] = torch.randn(12).to(device)
 if torch.allclose(checked(layer(moved, mask), x.shape)[0, 0], before[0, 0]):
     raise CheckFailure("a real token has no influence on its neighbours", hint=hint)
 layer = EncoderLayer(12, 3, 20, dropout=0.25, activation="gelu", eps=0.5).to(device)
@@ -692,8 +692,17 @@ def wrong_masks(real, causal):
     return {words: mask.expand(*real.shape[:2], *causal.shape) for words, mask in mistakes.items()}
 
 
+def targets_mask(masks):
+    """Give the target's of two masks. Which of them comes first is another test's business."""
+    first, second = two_masks(masks)
+    shapes = [mask.shape[-2:] if isinstance(mask, Tensor) else () for mask in (first, second)]
+    square = (shapes[0][-1:] * 2, shapes[1][-1:] * 2)
+    turned = shapes[0] == square[0] != shapes[1] != square[1]
+    return first if turned else second
+
+
 assert_close(
-    two_masks(translation_masks(src, tgt, 0))[1],
+    targets_mask(translation_masks(src, tgt, 0)),
     real & causal,
     what="the target's mask",
     hint="both masks at once: padding_mask(...) & causal_mask(...)",
@@ -703,10 +712,13 @@ assert_close(
 pad_id = int(torch.randint(1, 4, ()))
 src, tgt = torch.randint(0, 5, (3, 7)).to(device), torch.randint(0, 5, (3, 5)).to(device)
 tgt[0, -1], tgt[0, 0], tgt[1, 0] = pad_id, 0, 4
+source = two_masks(translation_masks(src, tgt, pad_id))[0]
+if isinstance(source, Tensor) and torch.equal(source, (src != 0)[:, None, None, :]):
+    pad_id = 0  # that another pad_id is overlooked is paid for with the source's mask
 real, causal = (tgt != pad_id)[:, None, None, :], torch.ones(5, 5, dtype=torch.bool).tril()
 causal = causal.to(device)
 assert_close(
-    two_masks(translation_masks(src, tgt, pad_id))[1],
+    targets_mask(translation_masks(src, tgt, pad_id)),
     real & causal,
     what="the target's mask",
     hint="both masks at once: padding_mask(...) & causal_mask(...)",
@@ -977,19 +989,20 @@ for position in (0, 5):
 # %% test="Transformer-values" points=1 read="transformer#the-whole-model"
 # The logits are what the paper's model gives
 model = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1).to(device)
-src, tgt = torch.randint(1, 11, (2, 4)).to(device), torch.randint(1, 13, (2, 3)).to(device)
+src, tgt = torch.randint(1, 11, (2, 4)).to(device), torch.randint(1, 13, (2, 1)).to(device)
+# A single target token has nothing ahead of it: masks have a test of their own.
 source = checked(model.src_embedding.weight, (11, 8), what="the weight of src_embedding")[src]
 target = checked(model.tgt_embedding.weight, (13, 8), what="the weight of tgt_embedding")[tgt]
-place, scale, look_back = SinusoidalPositions(8), 8**0.5, causal_mask(3, device=device)
+place, scale = SinusoidalPositions(8), 8**0.5
 
 
 def from_vectors(source, target):
     """Put the rest of the model together from its parts."""
-    return model.output_projection(model.decoder(target, model.encoder(source), look_back))
+    return model.output_projection(model.decoder(target, model.encoder(source)))
 
 
 right = from_vectors(place(scale * source), place(scale * target))
-right = checked(right, (2, 3, 13), what="what your own parts give")
+right = checked(right, (2, 1, 13), what="what your own parts give")
 assert_close(
     model(src, tgt),
     right,
@@ -999,6 +1012,12 @@ assert_close(
         "these are probabilities; return the logits": right.softmax(-1),
         "these are log-probabilities; return the logits": right.log_softmax(-1),
         "the embeddings are not scaled: scaled=True": from_vectors(place(source), place(target)),
+        "src_embedding is not scaled: scaled=True": (
+            from_vectors(place(source), place(scale * target))
+        ),
+        "tgt_embedding is not scaled: scaled=True": (
+            from_vectors(place(scale * source), place(target))
+        ),
         "the embeddings are scaled twice; scaled=True does it": from_vectors(
             place(scale**2 * source), place(scale**2 * target)
         ),
@@ -1015,8 +1034,11 @@ from course_lib.models.transformer import Transformer as Reference
 from course_lib.models.transformer import TransformerConfig
 
 src, tgt = torch.randint(1, 11, (3, 6)).to(device), torch.randint(1, 13, (3, 5)).to(device)
-src[0, 4:], tgt[0, 3:] = 0, 0
-masks = (padding_mask(src, 0), padding_mask(tgt, 0) & causal_mask(5, device=device))
+probe = Transformer(11, 13, d_model=8, num_heads=2, d_ff=16, num_layers=1).to(device)
+at_first = checked(probe(src, tgt), (3, 5, 13), what="the logits")[:, :1]
+if not torch.allclose(at_first, probe(src, tgt[:, :1]), atol=1e-5):
+    tgt = tgt[:, :1]  # it looks ahead, and has paid for that: nothing to look at
+masks = (None, causal_mask(tgt.size(1), device=device))
 
 
 def rest(model, source, target):
@@ -1033,7 +1055,9 @@ for norm_position in ("pre", "post"):
         tied="output" if is_tied(model) else "none",
     )  # fmt: skip
     reference = Reference(config).to(device)
-    model.load_state_dict(reference.state_dict())
+    state, own = reference.state_dict(), model.state_dict()
+    extra = {name: torch.zeros_like(own[name]) for name in own if name.endswith("projection.bias")}
+    model.load_state_dict(state | {name: extra[name] for name in extra if name not in state})
     real, place, project = tgt != 0, reference.src_positions, reference.output_projection
     source, target = reference.src_embedding(src), reference.tgt_embedding(tgt)
     plain = (source / 12**0.5, target / 12**0.5)
@@ -1053,9 +1077,9 @@ for norm_position in ("pre", "post"):
         "these are log-probabilities; return the logits": reference(src, tgt).log_softmax(-1),
     }
     assert_close(
-        checked(model(src, tgt), (3, 5, 13), what="the logits")[real],
+        checked(model(src, tgt), (*tgt.shape, 13), what="the logits")[real],
         reference(src, tgt)[real],
-        what=f"the logits of real tokens with {norm_position}",
+        what=f"the logits with {norm_position}",
         hint="embedding and positions, then the layers with their masks, then the projection",
         mistakes={words: wrong[real] for words, wrong in mistakes.items()},
     )
@@ -1074,8 +1098,9 @@ for norm_position in ("pre", "post"):
 # $$L = -(1 - s) \log p_y \;-\; \frac{s}{V} \sum_v \log p_v$$
 #
 # See [Label smoothing](book:training#label-smoothing). Padding is no target: where a target equals
-# `ignore_index` it costs nothing, and a mean is taken over what is left. `torch.log_softmax` and
-# `gather` are what you need; the rule of part 1 names what you must not.
+# `ignore_index` it costs nothing, and a mean is taken over what is left: NaN if nothing is. The
+# caller's `targets` stay as they are. `torch.log_softmax` and `gather` are what you need; the rule
+# of part 1 names what you must not.
 
 # %% solution="label_smoothed_cross_entropy" of="course_lib.training.losses" forbids="torch.nn.functional.cross_entropy torch.nn.CrossEntropyLoss"
 
@@ -1108,8 +1133,8 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
 
-logits = (2 * torch.randn(3, 4, 7)).to(device)
-targets = torch.randint(7, (3, 4)).to(device)
+logits = (2 * torch.randn(12, 7)).to(device)
+targets = torch.randint(7, (12,)).to(device)
 logs = logits.log_softmax(-1)
 picked = logs.gather(-1, targets[..., None])[..., 0]
 others = (logs.sum(-1) - picked) / 6
@@ -1131,8 +1156,8 @@ for smoothing in (0.0, 0.3):
                 -((1 - smoothing) * picked + smoothing * logs.sum(-1)).mean()
             ),
             "the right token still gets all of 1": -(picked + smoothing * logs.mean(-1)).mean(),
-            "the softmax runs over the tokens of the sentence; it belongs over the vocabulary": (
-                reference_loss(logits.log_softmax(1), targets, smoothing=smoothing)
+            "the softmax runs over the targets; it belongs over the vocabulary": (
+                reference_loss(logits.log_softmax(0), targets, smoothing=smoothing)
             ),
             "the sign: it is a cost": (
                 ((1 - smoothing) * picked + smoothing * logs.mean(-1)).mean()
@@ -1165,8 +1190,11 @@ assert_close(default, expected, what="the loss without smoothing given", hint=hi
 
 # %% test="label_smoothed_cross_entropy-padding" points=1 read="training#label-smoothing"
 # What is ignored costs nothing, and does not count in the mean
-logits = torch.randn(2, 3, 5).to(device)
-targets = torch.tensor([[1, 2, 4], [3, 0, 0]]).to(device)
+logits = torch.randn(6, 5).to(device)
+targets = torch.tensor([1, 2, 4, 3, 0, 0]).to(device)
+as_they_were = "no targets[...] = and no method that ends in _: masked_fill and torch.where copy"
+call = label_smoothed_cross_entropy
+assert_keeps_inputs(call, logits, targets, ignore_index=3, hint=as_they_were)
 only_real = label_smoothed_cross_entropy(logits[targets != 0], targets[targets != 0])
 only_real = checked(only_real, (), what="the loss", hint="without a reduction given, the mean")
 assert_close(
@@ -1176,15 +1204,18 @@ assert_close(
     hint="divide by the number of targets that count",
     mistakes={
         "padding leaks into the loss": label_smoothed_cross_entropy(logits, targets),
+        "what is ignored costs 0: its losses are in the sum": (
+            label_smoothed_cross_entropy(logits, targets) * 6 / 4
+        ),
         "the mean counts padding: divide by the number of targets that count": only_real * 4 / 6,
     },
 )
 ### BEGIN HIDDEN TESTS
 # Whether the right thing is smoothed is the business of the other check.
-whole = torch.randn(3, 6, 7).to(device)
-goal = torch.randint(7, (3, 6)).to(device)
-real = torch.rand(3, 6).to(device) < 0.6
-real[0, 0], real[0, 1] = True, False
+whole = torch.randn(18, 7).to(device)
+goal = torch.randint(7, (18,)).to(device)
+real = torch.rand(18).to(device) < 0.6
+real[0], real[1] = True, False
 for ignored in (-100, 3):
     goal = torch.where(goal == 3, 4, goal)
     targets = torch.where(real, goal, ignored)
@@ -1207,18 +1238,22 @@ for ignored in (-100, 3):
             ),
         },
     )
-goal[0, 0] = 0
-targets = goal[:1]
+every = torch.zeros(2, dtype=torch.int64).to(device)
+loss = label_smoothed_cross_entropy(whole[:2], every, ignore_index=0)
+assert_shape(loss, (), what="the loss where all is ignored")
+if not bool(loss.isnan()):
+    hint = "the docstring promises NaN: a mean over nothing is 0 / 0"
+    raise CheckFailure("the loss where all is ignored is no NaN", hint=hint)
+goal[0] = 0
+targets = goal[:6]
 alone = checked(
-    label_smoothed_cross_entropy(whole[:1], targets, smoothing=0.2), (), what="the loss of one row"
+    label_smoothed_cross_entropy(whole[:6], targets, smoothing=0.2), (), what="the loss of six"
 )
-none_ignored = label_smoothed_cross_entropy(whole[:1], targets, smoothing=0.2, ignore_index=None)
+none_ignored = label_smoothed_cross_entropy(whole[:6], targets, smoothing=0.2, ignore_index=None)
 assert_close(
     none_ignored, alone, what="the loss with ignore_index=None", hint="None ignores nothing"
 )
-by_hand = [
-    label_smoothed_cross_entropy(whole[:1, [i]], targets[:, [i]], smoothing=0.2) for i in range(6)
-]
+by_hand = [label_smoothed_cross_entropy(whole[[i]], targets[[i]], smoothing=0.2) for i in range(6)]
 by_hand = torch.stack([checked(each, (), what="the loss of one target") for each in by_hand]).mean()
 hint = "None ignores nothing: 0 is a token like any other"
 assert_close(alone, by_hand, what="the loss with nothing ignored", hint=hint)
@@ -1230,6 +1265,13 @@ logits, targets = torch.randn(2, 3, 5).to(device), torch.randint(1, 5, (2, 3)).t
 one_each = 'reduction="none" gives one loss for each target'
 each = label_smoothed_cross_entropy(logits, targets, reduction="none")
 each = checked(each, (2, 3), what="the losses without a reduction", hint=one_each)
+flat = label_smoothed_cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+flat = checked(flat, (6,), what="the losses, all targets in a row", hint=one_each)
+last = "the softmax runs over the vocabulary, which is the last dimension: dim=-1"
+assert_close(each.flatten(), flat, what="the losses of two sentences", hint=last)
+mean = label_smoothed_cross_entropy(logits, targets)
+mean = checked(mean, (), what="the mean of two sentences", hint="one number for all targets")
+assert_close(mean, each.mean(), what="the mean", hint="without padding, that of all targets")
 total = label_smoothed_cross_entropy(logits, targets, reduction="sum")
 assert_close(
     total,
@@ -1255,8 +1297,11 @@ logits, targets = torch.randn(3, 4, 7).to(device), torch.randint(1, 7, (3, 4)).t
 targets[1, 2:] = 0
 each = label_smoothed_cross_entropy(logits, targets, ignore_index=0, reduction="none")
 each = checked(each, (3, 4), what="the losses without a reduction", hint=one_each)
-nothing = torch.zeros(2).to(device)
-assert_close(each[1, 2:], nothing, what="the losses of padding", hint="what is ignored costs 0")
+nothing, counted = torch.zeros(2).to(device), targets != 0
+with_padding = label_smoothed_cross_entropy(logits, targets, ignore_index=0)
+without = label_smoothed_cross_entropy(logits[counted], targets[counted])
+if torch.allclose(with_padding, without):  # else the test of padding says so
+    assert_close(each[1, 2:], nothing, what="the losses of padding", hint="what is ignored costs 0")
 total = label_smoothed_cross_entropy(logits, targets, ignore_index=0, reduction="sum")
 assert_close(total, each.sum(), what="the sum of the losses", hint="a sum is divided by nothing")
 flat = label_smoothed_cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
@@ -1291,9 +1336,19 @@ if device == "cpu":
 
 # %% solution="inverse_sqrt" of="course_lib.training.schedules"
 
+
 # %% test="inverse_sqrt-rise" points=1 read="training#the-schedule"
 # The rate rises evenly, from the first update on, to its peak
-rates = [checked_number(inverse_sqrt(step, warmup_steps=4), what="a share") for step in range(4)]
+def share(step, warmup_steps=4):
+    """Give your share, a number. A division by 0 at step 0 comes of the wrong count of updates."""
+    try:
+        return checked_number(inverse_sqrt(step, warmup_steps=warmup_steps), what="a share")
+    except ZeroDivisionError:
+        by_one = "step counts what is done: the first update is number 1"
+        raise CheckFailure(f"step {step} leads to a division by 0", hint=by_one) from None
+
+
+rates = [share(step) for step in range(4)]
 assert_equal(
     rates,
     [0.25, 0.5, 0.75, 1.0],
@@ -1345,9 +1400,16 @@ assert_raises(ValueError, inverse_sqrt, 3, warmup_steps=0, hint=hint)
 rates = [
     checked_number(inverse_sqrt(step, warmup_steps=4), what="a share") for step in (15, 35, 63)
 ]
+peak = checked_number(inverse_sqrt(3, warmup_steps=4), what="a share")
+# Where the peak is not 1, updates may be counted from 0 or 2: that is paid for before the peak.
+counts = (1,) if math.isclose(peak, 1.0) else (1, 0, 2)
+curves = [[(4 / (step + first)) ** 0.5 for step in (15, 35, 63)] for first in counts]
+curves[0] = [1 / 2, 1 / 3, 1 / 4]  # updates 16, 36 and 64: 4, 9 and 16 times the warm-up
 assert_equal(
     rates,
-    [1 / 2, 1 / 3, 1 / 4],  # updates 16, 36 and 64: 4, 9 and 16 times the warm-up
+    next(
+        (curve for curve in curves if torch.tensor(rates).allclose(torch.tensor(curve))), curves[0]
+    ),
     what="the shares of updates 16, 36 and 64",
     hint="it falls with the root of the updates: four times as many, half the share",
     mistakes={
@@ -1370,9 +1432,15 @@ assert_equal(
 ### BEGIN HIDDEN TESTS
 warmup = int(torch.randint(3, 12, ()))
 steps = [warmup, 2 * warmup, 10 * warmup + 1]
+rates = [checked_number(inverse_sqrt(step, warmup_steps=warmup), what="a share") for step in steps]
+peak = checked_number(inverse_sqrt(warmup - 1, warmup_steps=warmup), what="a share")
+counts = (1,) if math.isclose(peak, 1.0) else (1, 0, 2)
+curves = [[(warmup / (step + first)) ** 0.5 for step in steps] for first in counts]
 assert_equal(
-    [checked_number(inverse_sqrt(step, warmup_steps=warmup), what="a share") for step in steps],
-    [(warmup / (step + 1)) ** 0.5 for step in steps],
+    rates,
+    next(
+        (curve for curve in curves if torch.tensor(rates).allclose(torch.tensor(curve))), curves[0]
+    ),
     what=f"the shares after the peak, for warmup_steps={warmup}",
     hint="sqrt(warmup_steps / update), with update = step + 1",
     mistakes={
@@ -1488,6 +1556,19 @@ assert_close(
             .detach()
             .cpu()
         ),
+        "the losses are summed; take their mean": (
+            15
+            * F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten())
+            .detach()
+            .cpu()
+        ),
+        "smoothing is not handed on": (
+            F.cross_entropy(
+                model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten(), label_smoothing=0.1
+            )
+            .detach()
+            .cpu()
+        ),
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -1570,7 +1651,7 @@ model = small_translator(beside=training_step)
 src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
 (100 * model(src, tgt[:, :-1]).sum()).backward()  # gradients of something else are lying about
 notary = make_notary(model)
-training_step(model, notary, src, tgt, smoothing=0.0, clip_norm=1e6)
+told = training_step(model, notary, src, tgt, smoothing=0.0, clip_norm=1e6)
 assert_equal(notary.steps, 1, what="steps of the optimizer", hint=hint)
 if any(gradient is None for gradient in notary.gradients.values()):
     raise CheckFailure("when the optimizer steps there is no gradient", hint="backward() first")
@@ -1578,7 +1659,11 @@ actual, length = notary.gradients, checked_number(notary.norm, what="the size of
 model.zero_grad()
 loss = F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten())
 loss.backward()
-expected = {name: parameter.grad for name, parameter in model.named_parameters()}
+told = told.item() if isinstance(told, Tensor) and told.numel() == 1 else told
+if isinstance(told, float) and not math.isclose(told, loss.item(), rel_tol=1e-3):
+    model.zero_grad()  # another loss is paid for already: gradients of it, whole and new, will do
+    actual = {}
+expected = {name: parameter.grad for name, parameter in model.named_parameters() if actual}
 size = math.sqrt(sum(float(gradient.square().sum()) for gradient in expected.values()))
 for name in sorted(expected):  # how long the whole is, is the business of clipping
     found = checked(actual.get(name), expected[name].shape, what=f"the gradient of {name}")
@@ -1605,15 +1690,17 @@ notary = make_notary(model)
 
 def size_of_step(notary, **settings):
     """Take a step; give the norm of the gradients that the optimizer found."""
+    model.zero_grad()  # old gradients are another test's business
     training_step(model, notary, src, tgt, **settings)
     return checked_number(notary.norm, what="the size of the gradients")
 
 
-if size_of_step(notary, clip_norm=0.01) > 0.0101:
+size = size_of_step(notary, clip_norm=0.01)
+if size > 0.0101:
     entries = [each.abs().max() for each in notary.gradients.values() if each is not None]
     raise CheckFailure(
         "when the optimizer steps, gradients are larger than clip_norm",
-        hint="clip after backward() and before step()"
+        hint="clip after backward() and before step(), and hand clip_norm on"
         if max(entries) > 0.0101
         else "the norm is that of all gradients together, not of each",
     )
@@ -1623,7 +1710,8 @@ src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).t
 free, clipped, default = make_notary(model), make_notary(model), make_notary(model)
 whole = size_of_step(free, clip_norm=1e6)
 if whole == 0:
-    raise CheckFailure("when the optimizer steps there is no gradient", hint="backward() first")
+    hint = "backward() first" if free.steps else "clip, then optimizer.step()"
+    raise CheckFailure("there is no gradient with which the optimizer steps", hint=hint)
 limit = whole / 7
 size = size_of_step(clipped, clip_norm=limit)
 if size > 1.01 * limit:

@@ -88,12 +88,17 @@ def as_dict(counts):
     return counts
 
 
-def matches_and_total(result):
-    """Give what count_matches returned, if it is a pair of ints."""
+def matches_and_total(result, true_total=None):
+    """Give what count_matches returned, if it is a pair of ints.
+
+    Given the true total, a pair in the wrong order is turned: one test alone looks at the order.
+    """
     result = as_pair(result, "count_matches should return a pair", hint="return matches, total")
     if not all(isinstance(number, Integral) for number in result):
         raise CheckFailure("matches and total should be ints", hint="add up counts: they are ints")
-    return result
+    matches, total = result
+    turned = matches == true_total and 0 <= total < matches
+    return (total, matches) if turned else (matches, total)
 
 
 def as_record(result, kind):
@@ -109,6 +114,41 @@ def as_numbers(result, what):
     if not all(isinstance(number, Real) and math.isfinite(number) for number in numbers):
         raise CheckFailure(f"{what}: no plain numbers")
     return numbers
+
+
+def as_shares(precisions):
+    """Give precisions as shares, should they be per cent: one test alone says that they are not."""
+    numbers = as_numbers(precisions, "the precisions")
+    return tuple(p / 100 for p in numbers) if max(numbers, default=0) > 1 else numbers
+
+
+def assert_nothing_lifted(function, smoothing):
+    """Check the precisions of a candidate without a match; all smoothings may be wrong alike."""
+    nothing = BLEUStatistics(matches=(0, 0), totals=(4, 3), candidate_length=4, reference_length=4)
+    hint = "where no order has a match there is nothing to lift: all precisions are 0"
+    what = "the precisions without any match"
+    try:
+        by_exp = tuple(function(nothing, "exp"))
+    except Exception:
+        by_exp = (0.0, 0.0)
+    if smoothing == "exp" or by_exp == (0.0, 0.0):  # else the test of exp says so
+        assert_equal(function(nothing, smoothing), (0.0, 0.0), what=what, hint=hint)
+
+
+def statistics_of(matches, totals, length):
+    """Give the counts of a candidate that is as long as its reference: nothing to punish."""
+    return BLEUStatistics(
+        matches=matches, totals=totals, candidate_length=length, reference_length=length
+    )
+
+
+def own_score(function, statistics, otherwise):
+    """Give your own score, if it is one; whether the mean in it is right, its own test says."""
+    try:
+        score = function(statistics, smoothing="none").score
+    except Exception:
+        return otherwise
+    return score if isinstance(score, Real) and math.isfinite(score) else otherwise
 
 
 def as_words(result):
@@ -182,6 +222,11 @@ for n in (1, 2, 3, 4):
             "these are 2-grams, whatever n is": dict(Counter(pairwise(tokens))),
         },
     )
+word = draw_words(1)[0]
+as_they_are = "take tokens as they are: 'The' is not 'the'"
+expected, what = {(word,): 1, (word.capitalize(),): 1}, "the 1-grams of a word, small and large"
+actual = as_dict(ngram_counts([word, word.capitalize()], 1))
+assert_equal(actual, expected, what=what, hint=as_they_are)
 ### END HIDDEN TESTS
 
 # %% test="ngram_counts-short" points=1 read="bleu#ngram-counts"
@@ -219,7 +264,7 @@ swapped = "the pair is (matches, total), in this order"
 which = "count the candidate's n-grams that are among the n-grams of the reference"
 for n, expected in ((1, 4), (2, 3), (3, 2)):
     assert_equal(
-        matches_and_total(count_matches(candidate, [reference], n))[0],
+        matches_and_total(count_matches([*candidate], [[*reference]], n))[0],
         expected,
         what=f"the number of matching {n}-grams",
         hint=which,
@@ -230,7 +275,7 @@ words = draw_words(8)
 candidate, reference = [*words[:6], words[7]], [*words[1:6], words[7].capitalize()]
 for n in (1, 2, 3, 4):
     assert_equal(
-        matches_and_total(count_matches(candidate, [reference], n))[0],
+        matches_and_total(count_matches([*candidate], [[*reference]], n))[0],
         6 - n,
         what=f"the number of matching {n}-grams",
         hint=which,
@@ -249,18 +294,17 @@ reference = "the cat sees the mat".split()
 no_clipping = "clip: each n-gram counts at most as often as it is in the reference"
 always_once = "an n-gram that is in both twice matches twice: a set is not enough"
 assert_equal(
-    matches_and_total(count_matches(candidate, [reference], 1))[0],
+    matches_and_total(count_matches(candidate, [reference], 1), true_total=5)[0],
     2,
     what="the number of matching words",
     hint="an n-gram counts at most as often as it is in the reference",
     mistakes={
         no_clipping: 4,
         always_once: 1,
-        "the pair is (matches, total), in this order": 5,
     },
 )
 assert_equal(
-    matches_and_total(count_matches(candidate, [reference], 1, clip=False))[0],
+    matches_and_total(count_matches(candidate, [reference], 1, clip=False), true_total=5)[0],
     4,
     what="that number with clip=False",
     hint="clip=False: then every n-gram that is in a reference at all counts",
@@ -275,14 +319,16 @@ candidate, reference = [a] * 5 + [b] * 2 + [d], [a] * 2 + [c] + [b] * 3 + [e]
 of_the_sum = "clip each n-gram by its own count, then add up"
 for n, expected, unclipped in ((1, 4, 7), (2, 2, 5)):
     assert_equal(
-        matches_and_total(count_matches(candidate, [reference], n))[0],
+        matches_and_total(count_matches([*candidate], [[*reference]], n), true_total=9 - n)[0],
         expected,
         what=f"the number of matching {n}-grams",
         hint="for each n-gram the smaller of its counts in candidate and reference",
         mistakes={no_clipping: unclipped, always_once: 2, of_the_sum: 5},
     )
     assert_equal(
-        matches_and_total(count_matches(candidate, [reference], n, clip=False))[0],
+        matches_and_total(
+            count_matches([*candidate], [[*reference]], n, clip=False), true_total=9 - n
+        )[0],
         unclipped,
         what=f"the number of matching {n}-grams with clip=False",
         hint="clip=False: every n-gram that is in a reference at all counts",
@@ -291,23 +337,23 @@ for n, expected, unclipped in ((1, 4, 7), (2, 2, 5)):
 
 # %% test="count_matches-references" points=1 read="bleu#clipping"
 # With several references an n-gram is held against the one that has it most often
-candidate = "the big big big cat sleeps".split()
-references = ["the big dog naps".split(), "a big big cat here".split()]
-# 'the' is in the first reference; 'cat', and 'big' twice, are in the second.
+candidate = "the old big big big cat sleeps soundly".split()
+references = ["the old big dog".split(), "a big big cat sleeps here".split()]
+# 'the' and 'old' are in the first reference; 'cat', 'sleeps', and 'big' twice, are in the second.
 added = "the counts of the references are added up: take the largest (or nothing is clipped at all)"
 one_for_all = "each n-gram may find its match in another reference: look in all of them"
 first_only = "only the first reference is read"
 assert_equal(
-    matches_and_total(count_matches(candidate, references, 1))[0],
-    4,
+    matches_and_total(count_matches(candidate, references, 1), true_total=8)[0],
+    6,
     what="the number of matching words",
     hint="hold each n-gram against the reference that has it most often",
     mistakes={
-        first_only: 2,
-        one_for_all: 3,
-        added: 5,
+        first_only: 3,
+        one_for_all: 4,
+        "an n-gram that is in both twice matches twice: a set is not enough": 5,
+        added: 7,
         "an n-gram need not be in every reference; one is enough": 1,
-        "the pair is (matches, total), in this order": 6,
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -315,27 +361,31 @@ the, big, cat, dog, naps, here, sleeps, some = draw_words(8)
 candidate = [the, big, big, big, cat, sleeps]
 references = [[the, big, dog, naps], [some, big, big, cat, here]]
 hint = "for each n-gram take the largest of its counts in the references"
-for order, first_alone in ((references, 2), (references[::-1], 3)):
+undone = "what one reference has undoes what another has: take the largest"
+for order, first_alone, why in ((references, 2, first_only), (references[::-1], 3, undone)):
+    order, given = [[*words] for words in order], [*candidate]
     assert_equal(
-        matches_and_total(count_matches(candidate, order, 1))[0],
+        matches_and_total(count_matches(given, order, 1), true_total=6)[0],
         4,
         what="the number of matching words",
         hint=hint,
         mistakes={
-            first_only: first_alone,
+            why: first_alone,
             one_for_all: 3,
             added: 5,
         },
     )
-    matches = matches_and_total(count_matches(candidate, order, 2))[0]  # the big, big big, big cat
+    matches = matches_and_total(count_matches([*candidate], order, 2), true_total=5)[0]
+    # the big, big big, big cat
     assert_equal(matches, 3, what="the number of matching 2-grams", hint=hint)
-    matches = matches_and_total(count_matches([the, cat, sleeps], order, 1, clip=False))[0]
+    unclipped = count_matches([the, cat, sleeps], order, 1, clip=False)
+    matches = matches_and_total(unclipped, true_total=3)[0]
     if matches < 2:  # what counts too much is the business of the test of clipping
         raise CheckFailure(
             f"the number of matching words with clip=False should be 2, got {matches}",
             hint="look in all references with clip=False too",
         )
-matches = matches_and_total(count_matches([naps, some], references, 2))[0]
+matches = matches_and_total(count_matches([naps, some], references, 2), true_total=1)[0]
 hint = "an n-gram does not reach from the end of one reference into the next"
 assert_equal(matches, 0, what="the number of matching 2-grams", hint=hint)
 ### END HIDDEN TESTS
@@ -346,8 +396,8 @@ assert_equal(matches, 0, what="the number of matching 2-grams", hint=hint)
 def assert_total(candidate, references, n):
     """Check a total; where the student's own n-grams are to blame for a wrong one, say so."""
     length = len(candidate)
-    total = matches_and_total(count_matches(candidate, references, n))[1]
     expected = max(length - n + 1, 0)
+    total = matches_and_total(count_matches([*candidate], references, n), true_total=expected)[1]
     counted = sum(as_dict(ngram_counts(candidate, n)).values())
     hint = "the total is the number of all n-grams of the candidate, and none is not -1"
     if total == counted != expected:
@@ -359,7 +409,6 @@ def assert_total(candidate, references, n):
             "count the candidate's n-grams, not the reference's: precision, not recall": (
                 len(references[0]) - n + 1
             ),
-            "the pair is (matches, total), in this order": 0,
         }
         hint = next((words for words, wrong in mistakes.items() if total == wrong), hint)
     assert_equal(total, expected, what=f"the total for {length} tokens and n = {n}", hint=hint)
@@ -377,6 +426,7 @@ for n in (1, 2, 4):
         assert_total([word] * length, [reference], n)
 hint = "without references there is nothing to count: raise ValueError"
 assert_raises(ValueError, count_matches, [word], [], 1, hint=hint)
+assert_keeps_inputs(count_matches, [max(WORDS), min(WORDS)], [[min(WORDS)]], 1, hint=in_place)
 assert_keeps_inputs(count_matches, [word], [[max(WORDS)], [min(WORDS)]], 1, hint=in_place)
 ### END HIDDEN TESTS
 
@@ -602,12 +652,24 @@ for max_order in (1, 3, 5):
 references = [words[9:11], [*words[4:7], *words[8:12]], [*words[:3], *words[9:12]] * 2]
 for order in (references, references[::-1]):
     statistics = as_record(sentence_statistics(candidate, order), "BLEUStatistics")
-    expected = tuple(matches_and_total(count_matches(candidate, order, n))[0] for n in range(1, 5))
+    expected = tuple(
+        matches_and_total(count_matches(candidate, order, n), true_total=9 - n)[0]
+        for n in range(1, 5)
+    )
     hint = "hand all references on to count_matches"
     assert_equal(statistics.matches, expected, what="matches with several references", hint=hint)
     hint = "choose among the lengths of all references by closest_reference_length"
     expected = closest_reference_length(8, [len(reference) for reference in order])
     assert_equal(statistics.reference_length, expected, what="reference_length", hint=hint)
+again, references = [words[0]] * 3 + [words[1]], [[words[0], words[1], words[2]]]
+statistics = as_record(sentence_statistics(again, references), "BLEUStatistics")
+expected = tuple(
+    matches_and_total(count_matches(again, references, n), true_total=5 - n)[0] for n in range(1, 5)
+)
+hint = "BLEU clips, as count_matches does where nothing else is asked for"
+assert_equal(statistics.matches, expected, what="matches of a repeated word", hint=hint)
+hint = "every token counts, a repeated one too"
+assert_equal(statistics.candidate_length, 4, what="candidate_length", hint=hint)
 hint = "BLEU without any order is none: raise ValueError"
 assert_raises(ValueError, sentence_statistics, candidate, references, 0, hint=hint)
 ### END HIDDEN TESTS
@@ -727,16 +789,14 @@ statistics = BLEUStatistics(
 )
 everywhere = "floor changes nothing where something matches"
 not_divided = "smoothing_value is a number of n-grams: divide it by the total"
-in_per_cent = "precisions are shares from 0 to 1"
 assert_equal(
-    smoothed_precisions(statistics, "floor", 0.5),
+    as_shares(smoothed_precisions(statistics, "floor", 0.5)),
     (3 / 5, 1 / 4, 0.5 / 3, 0.5 / 2),
     what="the precisions with smoothing_value=0.5",
     mistakes={
         everywhere: (3.5 / 5, 1.5 / 4, 0.5 / 3, 0.5 / 2),
         not_divided: (3 / 5, 1 / 4, 0.5, 0.5),
         "smoothing_value is not used; 0.1 is what stands for None": (0.6, 0.25, 0.1 / 3, 0.1 / 2),
-        in_per_cent: (60.0, 25.0, 50 / 3, 25.0),
     },
     hint="floor: where nothing matches, as if smoothing_value n-grams did",
 )
@@ -746,7 +806,7 @@ matches, totals = (int(torch.randint(2, 6, ())), 1, 0, 0), (9, 8, 7, 6)
 statistics = BLEUStatistics(matches=matches, totals=totals, candidate_length=9, reference_length=9)
 for given, added in ((value, value), (None, 0.1), (0.0, 0.0)):
     assert_equal(
-        smoothed_precisions(statistics, "floor", given),
+        as_shares(smoothed_precisions(statistics, "floor", given)),
         (matches[0] / 9, 1 / 8, added / 7, added / 6),
         what=f"the precisions with{'out' if given is None else ''} a smoothing_value",
         hint="None stands for 0.1, and 0 is not None; a precision of 0 stays one of the list",
@@ -755,10 +815,7 @@ for given, added in ((value, value), (None, 0.1), (0.0, 0.0)):
             not_divided: (matches[0] / 9, 1 / 8, added, added),
         },
     )
-nothing = BLEUStatistics(matches=(0, 0), totals=(4, 3), candidate_length=4, reference_length=4)
-hint = "where no order has a match there is nothing to lift: all precisions are 0"
-precisions = smoothed_precisions(nothing, "floor")
-assert_equal(precisions, (0.0, 0.0), what="the precisions without any match", hint=hint)
+assert_nothing_lifted(smoothed_precisions, "floor")
 ### END HIDDEN TESTS
 
 # %% test="smoothed_precisions-add-k" points=1 read="bleu#bleu-smoothing"
@@ -769,9 +826,8 @@ statistics = BLEUStatistics(
 words_too = "single words stay as they are: add-k begins with n = 2"
 above_only = "what is added to the matches is added to the total too"
 where_zero = "add-k adds to all orders from 2 on, not only where nothing matches"
-in_per_cent = "precisions are shares from 0 to 1"
 assert_equal(
-    smoothed_precisions(statistics, "add-k", 2),
+    as_shares(smoothed_precisions(statistics, "add-k", 2)),
     (3 / 5, 3 / 6, 2 / 5, 2 / 4),
     what="the precisions with smoothing_value=2",
     mistakes={
@@ -779,22 +835,25 @@ assert_equal(
         above_only: (3 / 5, 3 / 4, 2 / 3, 2 / 2),
         where_zero: (3 / 5, 1 / 4, 2 / 5, 2 / 4),
         "smoothing_value is not used; 1 is what stands for None": (3 / 5, 2 / 5, 1 / 4, 1 / 3),
-        in_per_cent: (60.0, 50.0, 40.0, 50.0),
     },
     hint="add-k: for n > 1, smoothing_value more matches and as many more n-grams",
 )
 short = BLEUStatistics(matches=(2, 0, 0), totals=(2, 1, 0), candidate_length=2, reference_length=2)
 goes_on = "add-k adds n-grams to an order that has none, too: the precisions go on"
-precisions, what = smoothed_precisions(short, "add-k"), "the precisions of two words"
-assert_equal(precisions, (1.0, 1 / 2, 1.0), what=what, hint=goes_on)
+precisions, what = as_shares(smoothed_precisions(short, "add-k")), "the precisions of two words"
+of_none = {"smoothing_value is 1 for add-k, if None": (1.0, 0.1 / 1.1, 1.0)}
+assert_equal(precisions, (1.0, 1 / 2, 1.0), what=what, hint=goes_on, mistakes=of_none)
 ### BEGIN HIDDEN TESTS
 m, value = int(torch.randint(2, 6, ())), 0.5 + torch.rand(()).item()
 statistics = BLEUStatistics(
     matches=(m, 2, 0, 0), totals=(9, 8, 7, 6), candidate_length=9, reference_length=9
 )
-for given, k in ((value, value), (None, 1.0), (0.0, 0.0)):
+# A value of 0 that is not 0 for floor either is paid for there.
+by_floor = as_shares(smoothed_precisions(statistics, "floor", 0.0))
+nought = [(0.0, 0.0)] if by_floor[2:] == (0.0, 0.0) else []
+for given, k in ((value, value), (None, 1.0), *nought):
     assert_equal(
-        smoothed_precisions(statistics, "add-k", given),
+        as_shares(smoothed_precisions(statistics, "add-k", given)),
         (m / 9, (2 + k) / (8 + k), k / (7 + k), k / (6 + k)),
         what=f"the precisions with{'out' if given is None else ''} a smoothing_value",
         hint="None stands for 1, and 0 is not None; a precision of 0 stays one of the list",
@@ -804,11 +863,8 @@ for given, k in ((value, value), (None, 1.0), (0.0, 0.0)):
             where_zero: (m / 9, 2 / 8, k / (7 + k), k / (6 + k)),
         },
     )
-nothing = BLEUStatistics(matches=(0, 0), totals=(4, 3), candidate_length=4, reference_length=4)
-hint = "where no order has a match there is nothing to lift: all precisions are 0"
-precisions = smoothed_precisions(nothing, "add-k")
-assert_equal(precisions, (0.0, 0.0), what="the precisions without any match", hint=hint)
-precisions = smoothed_precisions(short, "add-k", value)
+assert_nothing_lifted(smoothed_precisions, "add-k")
+precisions = as_shares(smoothed_precisions(short, "add-k", value))
 assert_equal(precisions, (1.0, value / (1 + value), 1.0), what=what, hint=goes_on)
 ### END HIDDEN TESTS
 
@@ -822,7 +878,7 @@ from_one = "the first order without a match gets 1/2"
 undivided = "1/2, 1/4, ... are numbers of n-grams: divide by the total"
 by_order = "halving starts at the first order without a match, not at n = 1"
 assert_equal(
-    smoothed_precisions(statistics, "exp"),
+    as_shares(smoothed_precisions(statistics, "exp")),
     (3 / 5, 1 / 4, 0.5 / 3, 0.25 / 2),
     what="the precisions",
     mistakes={
@@ -830,7 +886,6 @@ assert_equal(
         from_one: (3 / 5, 1 / 4, 1 / 3, 0.5 / 2),
         undivided: (3 / 5, 1 / 4, 0.5, 0.25),
         by_order: (3 / 5, 1 / 4, 0.125 / 3, 0.0625 / 2),
-        "precisions are shares from 0 to 1": (60.0, 25.0, 50 / 3, 12.5),
     },
     hint="exp: where nothing matches, as if 1/2 an n-gram did, then 1/4, 1/8",
 )
@@ -846,15 +901,15 @@ mistakes = {
     undivided: (m / 9, 1 / 2, 1 / 4, 1 / 8),
     by_order: (m / 9, 1 / 4 / 8, 1 / 8 / 7, 1 / 16 / 6),
 }
-actual = smoothed_precisions(statistics, "exp")
+actual = as_shares(smoothed_precisions(statistics, "exp"))
+if actual[4:] == (0.0,):  # for an order without n-grams: paid where nothing is smoothed
+    actual = actual[:4]
 hint = "this candidate has no 5-grams: the precisions end with n = 4; exp lifts all but the first"
 assert_equal(actual, expected, what="the precisions", hint=hint, mistakes=mistakes)
 hint = "exp is the smoothing of a call that names none"
-assert_equal(smoothed_precisions(statistics), expected, what="the precisions by default", hint=hint)
-nothing = BLEUStatistics(matches=(0, 0), totals=(4, 3), candidate_length=4, reference_length=4)
-hint = "where no order has a match there is nothing to lift: all precisions are 0"
-precisions = smoothed_precisions(nothing, "exp")
-assert_equal(precisions, (0.0, 0.0), what="the precisions without any match", hint=hint)
+actual = as_shares(smoothed_precisions(statistics))[:4]
+assert_equal(actual, expected, what="the precisions by default", hint=hint)
+assert_nothing_lifted(smoothed_precisions, "exp")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -877,6 +932,7 @@ assert_equal(
     result.score,
     50.0,  # 100 times the root of 1 * 1/4
     what="the score",
+    rel_tol=1e-6,
     mistakes={
         "the mean is geometric: exp of the mean of the logarithms": 62.5,
         "this is the product; take its N-th root: "
@@ -903,6 +959,7 @@ for orders in (1, 3, 4):
         result.score,
         100 * math.prod(precisions) ** (1 / orders),
         what="the score",
+        rel_tol=1e-6,
         hint="100 * exp(mean of the logarithms of the precisions)",
         mistakes={
             "the mean is geometric: exp of the mean of the logarithms": 100
@@ -912,6 +969,9 @@ for orders in (1, 3, 4):
             * math.prod(precisions),
             "take the N-th root, N being the number of orders; it need not be 4": 100
             * math.prod(precisions) ** (1 / 4),
+            "give the score as it is, not rounded": round(
+                100 * math.prod(precisions) ** (1 / orders), 2
+            ),
         },
     )
     assert_equal(result.precisions, precisions, what="precisions", hint="shares from 0 to 1")
@@ -925,17 +985,21 @@ for orders in (1, 3, 4):
 statistics = BLEUStatistics(matches=(8, 2), totals=(8, 8), candidate_length=8, reference_length=10)
 result = as_record(score_statistics(statistics, smoothing="none"), "BLEUScore")
 (penalty,) = as_numbers(brevity_penalty(8, 10), "brevity_penalty")  # yours
+mean = (
+    own_score(score_statistics, statistics_of((8, 2), (8, 8), 8), 50.0) or 50.0
+)  # if yours is right, 50
 hint = "what brevity_penalty(candidate_length, reference_length) returns: a plain number"
 assert_equal(result.brevity_penalty, float(penalty), what="brevity_penalty", hint=hint)
 mean_first = "multiply 100 * exp(...) by the penalty"
 assert_equal(
     result.score,
-    50.0 * penalty,
+    mean * penalty,
     what="the score",
+    rel_tol=1e-6,
     hint=mean_first,
     mistakes={
-        "the penalty is not used": 50.0,
-        "the penalty stands outside the mean: multiply after the root": 50.0 * penalty**0.5,
+        "the penalty is not used": mean,
+        "the penalty stands outside the mean: multiply after the root": mean * penalty**0.5,
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -950,10 +1014,12 @@ assert_equal(
     hint="brevity_penalty takes candidate_length first, then reference_length",
 )
 mean = 100 * (8 / 9 * 4 / 8) ** 0.5
+mean = own_score(score_statistics, statistics_of((8, 4), (9, 8), 20), mean) or mean
 assert_equal(
     result.score,
     mean * penalty,
     what="the score",
+    rel_tol=1e-6,
     hint=mean_first,
     mistakes={
         "the penalty is not used": mean,
@@ -969,6 +1035,7 @@ assert_equal(
     score_statistics(statistics, smoothing="none").score,
     0.0,
     what="the score with smoothing='none'",
+    rel_tol=1e-6,
     hint="one precision of 0 makes the score 0; math.log(0) is an error: ask before you take it",
     mistakes={
         "a precision of 0 is left out of the mean: it makes the score 0": 100.0,
@@ -976,6 +1043,9 @@ assert_equal(
     },
 )
 ### BEGIN HIDDEN TESTS
+mean_is_right = math.isclose(
+    own_score(score_statistics, statistics_of((8, 2), (8, 8), 8), 50.0), 50.0, rel_tol=1e-6
+)
 hint = "one precision of 0 makes the score 0; math.log(0) is an error: ask before you take it"
 for orders in (2, 3, 4):
     matches = (int(torch.randint(1, 9, ())),) + (0,) * (orders - 1)
@@ -986,7 +1056,7 @@ for orders in (2, 3, 4):
     result = as_record(score_statistics(statistics, smoothing="none"), "BLEUScore")
     left_out = "a precision of 0 is left out of the mean: it makes the score 0"
     mistakes = {left_out: 100 * matches[0] / 9}
-    assert_equal(result.score, 0.0, what="the score", hint=hint, mistakes=mistakes)
+    assert_equal(result.score, 0.0, what="the score", rel_tol=1e-6, hint=hint, mistakes=mistakes)
     # Smoothed, the mean is taken of the student's own precisions: their mistakes are paid already.
     for smoothing, value in (("exp", None), ("add-k", 2.0), ("floor", 0.3)):
         precisions = as_numbers(
@@ -997,20 +1067,15 @@ for orders in (2, 3, 4):
             score_statistics(statistics, smoothing=smoothing, smoothing_value=value), "BLEUScore"
         )
         of_smoothing = "hand smoothing and smoothing_value on to smoothed_precisions"
-        in_per_cent = {"shares from 0 to 1": tuple(100 * p for p in precisions)}
-        assert_equal(
-            result.precisions,
-            precisions,
-            what="precisions",
-            hint=of_smoothing,
-            mistakes=in_per_cent,
-        )
+        actual = as_shares(result.precisions)  # per cent are paid for with the mean
+        assert_equal(actual, as_shares(precisions), what="precisions", hint=of_smoothing)
         mean = 100 * math.prod(precisions) ** (1 / len(precisions))
         of_mean = "average what smoothed_precisions gives"
-        assert_equal(result.score, mean, what="the score", hint=of_mean)
-    precisions = smoothed_precisions(statistics, "exp")
-    result = as_record(score_statistics(statistics), "BLEUScore")
-    assert_equal(result.precisions, precisions, what="precisions", hint="the default is 'exp'")
+        if mean_is_right:  # else it is paid already
+            assert_equal(result.score, mean, what="the score", rel_tol=1e-6, hint=of_mean)
+    precisions = as_shares(smoothed_precisions(statistics, "exp"))
+    actual = as_shares(as_record(score_statistics(statistics), "BLEUScore").precisions)
+    assert_equal(actual, precisions, what="precisions", hint="the default is 'exp'")
 ### END HIDDEN TESTS
 
 # %% test="score_statistics-effective-order" points=1 read="bleu#bleu-smoothing"
@@ -1018,28 +1083,36 @@ for orders in (2, 3, 4):
 statistics = BLEUStatistics(
     matches=(3, 2, 1, 0), totals=(3, 2, 1, 0), candidate_length=3, reference_length=3
 )
-for effective_order, expected in ((True, 100.0), (False, 0.0)):
+# What your mean makes of three orders, 100 if it is right, is what belongs to those that are there.
+three = own_score(score_statistics, statistics_of((3, 2, 1), (3, 2, 1), 3), 100.0) or 100.0
+zero_is_right = (
+    own_score(score_statistics, statistics_of((4, 0), (4, 3), 4), None) == 0
+)  # has a test of its own
+for effective_order, expected in ((True, three), (False, 0.0))[: 2 if zero_is_right else 1]:
     result = as_record(
         score_statistics(statistics, smoothing="none", effective_order=effective_order), "BLEUScore"
     )
     what = f"the score with effective_order={effective_order}"
     hint = "the candidate has no 4-grams: that makes 0, unless effective_order leaves them out"
-    assert_equal(result.score, expected, what=what, hint=hint)
+    assert_equal(result.score, float(expected), what=what, hint=hint)
     hint = "precisions has a share from 0 to 1 for each order, 0 where the candidate has no n-grams"
-    assert_equal(result.precisions, (1.0, 1.0, 1.0, 0.0), what="precisions", hint=hint)
+    assert_equal(as_shares(result.precisions), (1.0, 1.0, 1.0, 0.0), what="precisions", hint=hint)
 ### BEGIN HIDDEN TESTS
 m = 1 + 2 * int(torch.randint(2, ()))
 statistics = BLEUStatistics(
     matches=(m, 1, 0, 0), totals=(4, 2, 0, 0), candidate_length=4, reference_length=4
 )
+mean = 100 * (m / 4 * 1 / 2) ** 0.5
+mean = own_score(score_statistics, statistics_of((m, 1), (4, 2), 4), mean) or mean
 for smoothing in ("none", "exp"):
     result = as_record(
         score_statistics(statistics, smoothing=smoothing, effective_order=True), "BLEUScore"
     )
     assert_equal(
         result.score,
-        100 * (m / 4 * 1 / 2) ** 0.5,
+        float(mean),
         what="the score with effective_order=True",
+        rel_tol=1e-6,
         hint="take the mean over the orders that smoothed_precisions gives",
         mistakes={
             "the sum is divided by all orders, not by those that the candidate has": 100
@@ -1047,24 +1120,31 @@ for smoothing in ("none", "exp"):
         },
     )
     hint = "precisions has a share from 0 to 1 for each order, 0 where the candidate has no n-grams"
-    assert_equal(result.precisions, (m / 4, 1 / 2, 0.0, 0.0), what="precisions", hint=hint)
-    result = as_record(score_statistics(statistics, smoothing=smoothing), "BLEUScore")
-    hint = "without effective_order, an order without n-grams makes the score 0"
-    assert_equal(result.score, 0.0, what="the score without effective_order", hint=hint)
+    shares = (m / 4, 1 / 2, 0.0, 0.0)
+    assert_equal(as_shares(result.precisions), shares, what="precisions", hint=hint)
+    if zero_is_right:
+        result = as_record(score_statistics(statistics, smoothing=smoothing), "BLEUScore")
+        hint = "without effective_order, an order without n-grams makes the score 0"
+        assert_equal(
+            result.score, 0.0, what="the score without effective_order", rel_tol=1e-6, hint=hint
+        )
 empty = BLEUStatistics(matches=(0,) * 4, totals=(0,) * 4, candidate_length=0, reference_length=0)
 hint = "an empty candidate has no precisions to average: its score is 0"
-for effective_order in (True, False):
+for effective_order in (True, False) if zero_is_right else ():
     result = as_record(
         score_statistics(empty, smoothing="none", effective_order=effective_order), "BLEUScore"
     )
-    assert_equal(result.score, 0.0, what="the score of an empty candidate", hint=hint)
+    assert_equal(result.score, 0.0, what="the score of an empty candidate", rel_tol=1e-6, hint=hint)
 holed = BLEUStatistics(matches=(2, 0, 0), totals=(3, 2, 0), candidate_length=3, reference_length=3)
-result = as_record(score_statistics(holed, smoothing="none", effective_order=True), "BLEUScore")
 # A zero that smoothed_precisions leaves out, or that is smoothed all the same, is paid already.
 smoothed = as_numbers(smoothed_precisions(holed, "none"), "smoothed_precisions")
-if 0 in smoothed and 0 in as_numbers(result.precisions, "precisions")[:2]:
-    hint = "effective_order leaves out orders without n-grams, not those without matches"
-    assert_equal(result.score, 0.0, what="the score without 2-grams that match", hint=hint)
+if 0 in smoothed and zero_is_right:
+    result = as_record(score_statistics(holed, smoothing="none", effective_order=True), "BLEUScore")
+    if 0 in as_numbers(result.precisions, "precisions")[:2]:
+        hint = "effective_order leaves out orders without n-grams, not those without matches"
+        assert_equal(
+            result.score, 0.0, what="the score without 2-grams that match", rel_tol=1e-6, hint=hint
+        )
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1161,6 +1241,12 @@ a, b = draw_words(2)
 assert_keeps_inputs(reordered, [a, b], [[b, a]], hint=in_place)
 hint = "'a b' does not stand in 'b a': cut between a and b"
 assert_equal(as_words(reordered([a, b], [[b, a]])), [b, a], what="the other order", hint=hint)
+hint = "compare whole words: part of a word that stands there is not the word"
+try:
+    other = as_words(reordered([a, b], [[a, f"{b}s"], [f"un{a}", b]]))
+except ValueError:
+    raise CheckFailure("there is a place to cut, and none is found", hint=hint) from None
+assert_equal(other, [b, a], what="the other order", hint=hint)
 other = as_words(reordered([a, a, a, b], [[b, b]]))
 hint = "each token as often as before"
 assert_equal(sorted(other), sorted([a, a, a, b]), what="the tokens, sorted", hint=hint)

@@ -527,7 +527,7 @@ RNN_MISTAKES = (
     mistake(
         "one bias only", "RNNCell",
         (("(d_hidden, d_hidden, bias=bias)", "(d_hidden, d_hidden, bias=False)"),),
-        lost="parameters values",
+        lost="parameters",
     ),
     mistake(
         "widths unchecked", "RNNCell", ((RNN_WIDTHS, ""),), lost="parameters",
@@ -574,6 +574,8 @@ def gru(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
 
 
 GRU_MISTAKES = (
+    gru("one bias only", "nn.Linear(d_hidden, 3 * d_hidden, bias=bias)",
+        "nn.Linear(d_hidden, 3 * d_hidden, bias=False)", "parameters", "hand bias on"),
     gru("update gate the other way round", STATE, "update * candidate + (1 - update) * hidden",
         "update values", "z and 1 - z have changed places"),
     gru("gates of the state in the order z, r, n", "reset_h, update_h, candidate_h",
@@ -647,7 +649,7 @@ def read(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission
 READ_MISTAKES = (
     read("backward states in reading order", "by_step[t] = hidden",
          "by_step[x.size(1) - 1 - t if backward else t] = hidden",
-         "backward padding context", "in the order of reading"),
+         "backward padding", "in the order of reading"),
     read("both from left to right",
          "reversed(range(x.size(1))) if backward else range(x.size(1))", "range(x.size(1))",
          "backward context"),
@@ -655,17 +657,17 @@ READ_MISTAKES = (
          "reversed(range(x.size(1))) if backward else range(x.size(1))",
          "reversed(range(x.size(1)))", "forward context"),
     read("the state runs on through the padding", KEEP, "cell(memory[:, t], hidden)",
-         "padding context"),
+         "padding"),
     read("the state is zeroed at padding", KEEP,
          "cell(memory[:, t], hidden) * is_real[:, t, None]", "context",
          "a state stays what it was"),
     read("padding in the memory", ".masked_fill(~is_real[:, :, None], 0.0)", "", "padding"),
     read("one token too many is real", "< lengths[:, None]", "<= lengths[:, None]",
-         "padding context"),
+         "padding"),
     read("one token too few is real", "< lengths[:, None]", "< lengths[:, None] - 1",
          "forward backward padding context"),
     read("lengths unused", "< lengths[:, None]", "< torch.full_like(lengths, x.size(1))[:, None]",
-         "padding context"),
+         "padding"),
     read("context from the last place", "torch.cat(last, dim=-1)", "memory[:, -1]", "context",
          "both halves are taken at the last step"),
     read("context from the first place", "torch.cat(last, dim=-1)", "memory[:, 0]", "context"),
@@ -674,9 +676,9 @@ READ_MISTAKES = (
          "context"),
     read("context of the first layer", "        context = torch.cat(last, dim=-1)\n",
          "        if pair is layers[0]:\n            context = torch.cat(last, dim=-1)\n",
-         "context layers"),
+         "layers"),
     read("memory backward first", "torch.cat(states, dim=-1)", "torch.cat(states[::-1], dim=-1)",
-         "forward backward context"),
+         "forward backward"),
     read("the forward cell for both", "for cell, backward in zip(pair,",
          "for cell, backward in zip((pair[0], pair[0]),", "backward"),
     read("the cells of a pair exchanged", "for cell, backward in zip(pair,",
@@ -722,7 +724,7 @@ READ_MISTAKES = (
             (f"                hidden = {KEEP}\n                by_step[t] = hidden\n",
              f"                by_step[t] = hidden\n                hidden = {KEEP}\n"),
         ),
-        lost="forward backward padding context",
+        lost="forward backward padding",
     ),
     read("padding zeroed in x", "    memory = x\n", "    x[~is_real] = 0.0\n    memory = x\n",
          "padding", "set padding to zero in the memory, not in x"),
@@ -746,6 +748,8 @@ SCORED = "self.output(torch.cat([state, written], dim=-1))"
 STEP = "after, state = self.step(tokens, state, context)"
 
 DECODER_MISTAKES = (
+    decoder("a plain cell in place of the gated one", "self.cell = GRUCell(",
+            "self.cell = RNNCell(", "start", "self.cell = GRUCell("),
     decoder("bridge without tanh", "torch.tanh(self.bridge(context))", "self.bridge(context)",
             "start", "tanh is missing"),
     decoder("bridge with a sigmoid", "torch.tanh(self.bridge(context))",
@@ -871,8 +875,17 @@ GREEDY_MISTAKES = (
            "only the last token counts"),
     greedy("bits for nats", ADD, "total += float(log_probability) / math.log(2)", "score"),
     greedy("positive", ADD, "total -= float(log_probability)", "score"),
+    mistake(
+        "probabilities multiplied", "greedy_search",
+        (
+            ("total = 0.0", "total = 1.0"),
+            ("total += float(log_probability)", "total *= float(log_probability.exp())"),
+            ("return written, total", "return written, math.log(total)"),
+        ),
+        lost="score", hint="a product of so many probabilities",
+    ),
     greedy("one token too few", "len(written) < max_new_tokens",
-           "len(written) < max_new_tokens - 1", "tokens score", "the tokens are too few"),
+           "len(written) < max_new_tokens - 1", "tokens", "and no more"),
     greedy("tokens are tensors", "written.append(int(token))", "written.append(token)", "tokens",
            "make numbers of tensors"),
     greedy("all tokens in one tensor", "return written, total",
@@ -1075,7 +1088,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         student="emil",
         what="the state runs on through the padding",
         edits={"read_both_ways": ((KEEP, "cell(memory[:, t], hidden)"),)},
-        lost={"read_both_ways": "padding context"},
+        lost={"read_both_ways": "padding"},
     ),
     Submission(
         student="fatima",

@@ -292,7 +292,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
                 ),
             )
         },
-        lost={"MultiHeadAttention": "projections values"},
+        lost={"MultiHeadAttention": "projections"},
         hint="output_projection is not used",
     ),
     Submission(
@@ -304,7 +304,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
                 ("query = query / math.sqrt", "query /= math.sqrt"),
             )
         },
-        lost={ATTENTION: "gradients inputs"},
+        lost={ATTENTION: "inputs"},
         hint="methods that end in _ change a tensor in place",
     ),
     Submission(
@@ -534,8 +534,8 @@ MISTAKES: tuple[Submission, ...] = (
     attention(
         "divided by the root of value_dim",
         (SCALING, "    query = query / math.sqrt(value.size(-1))\n"),
-        lost="values scaling",
-        hint="divided by the root of value_dim; take that of head_dim",
+        lost="scaling",
+        hint="value_dim is 1 here",
     ),
     attention(
         "weights scaled, not scores",
@@ -605,12 +605,12 @@ MISTAKES: tuple[Submission, ...] = (
     attention(
         "key.T for a batch",
         ("key.transpose(-2, -1)", "key.T"),
-        lost="shape values mask no-keys gradients inputs",
+        lost="shape values scaling mask no-keys gradients inputs",
     ),
     attention(
         "axes counted from the front",
         ("key.transpose(-2, -1)", "key.transpose(1, 2)"),
-        lost="shape values scaling mask no-keys",
+        lost="shape",
     ),
     attention(
         "weights detached",
@@ -688,7 +688,7 @@ MISTAKES: tuple[Submission, ...] = (
     attention(
         "weights always returned",
         (RETURN, "    return output, weights"),
-        lost="shape values scaling mask no-keys gradients inputs",
+        lost="shape",
         hint="without return_weights, return one tensor",
     ),
     attention(
@@ -700,7 +700,7 @@ MISTAKES: tuple[Submission, ...] = (
     attention(
         "weights before output",
         (RETURN, "    return (weights, output) if return_weights else output"),
-        lost="shape values scaling mask no-keys gradients",
+        lost="shape",
         hint="return the output first, then the weights",
     ),
     # ---- causal_mask ----
@@ -876,7 +876,7 @@ MISTAKES: tuple[Submission, ...] = (
     layer(
         "heads cut from rows",
         (SPLIT, "x.view(batch, self.num_heads, length, d_model // self.num_heads)"),
-        lost="heads values mask",
+        lost="heads values",
         hint="view(batch, num_heads, len, head_dim) mixes the tokens",
     ),
     layer(
@@ -1014,7 +1014,7 @@ MISTAKES: tuple[Submission, ...] = (
     layer(
         "weights averaged over the heads",
         ("_join_heads(output)), weights", "_join_heads(output)), weights.mean(1)"),
-        lost="values mask",
+        lost="values",
         hint="one set of weights for each head",
     ),
     layer(
@@ -1079,6 +1079,54 @@ MISTAKES: tuple[Submission, ...] = (
         ),
         lost="projections heads values",
         hint="query is added to the output",
+    ),
+    # ---- found by new students ----
+    attention(
+        "hidden scores set to -100",
+        ("masked_fill(~mask, -math.inf)", "masked_fill(~mask, -100.0)"),
+        lost="mask",
+        hint="a hidden score is set to a number that others are below",
+    ),
+    attention(
+        "the mask inverted before the softmax alone",
+        ("masked_fill(~mask, -math.inf)", "masked_fill(mask, -math.inf)"),
+        lost="mask",
+        hint="the mask is inverted before the softmax, but not after it",
+    ),
+    attention(
+        "softmax over dimension 1, or 0 of two",
+        (SOFTMAX, "    weights = torch.softmax(scores, dim=1 if scores.dim() > 2 else 0)\n"),
+        lost="values",
+        hint="the softmax runs over the queries",
+    ),
+    mistake(
+        "int64 alone is an integer type",
+        "padding_mask",
+        (
+            (
+                "if token_ids.is_floating_point() or token_ids.is_complex() "
+                "or token_ids.dtype == torch.bool:",
+                "if token_ids.dtype != torch.int64:",
+            ),
+        ),
+        lost="errors",
+        hint="an integer type may be smaller than int64",
+    ),
+    layer(
+        "key and value changed places",
+        ("self.key_projection(key)", "self.key_projection(value)"),
+        ("self.value_projection(value)", "self.value_projection(key)"),
+        lost="projections heads values",
+        hint="key and value have changed places",
+    ),
+    layer(
+        "no bias in the output projection",
+        (
+            "self.output_projection = nn.Linear(d_model, d_model, bias=bias)",
+            "self.output_projection = nn.Linear(d_model, d_model, bias=False)",
+        ),
+        lost="parameters",
+        hint="output_projection has no bias",
     ),
 )
 

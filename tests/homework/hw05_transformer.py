@@ -1084,7 +1084,7 @@ MASK_MISTAKES = (
         "padding is always 0",
         (TARGET_MASK, "padding_mask(tgt, 0) & look_back"),
         (SOURCE_MASK, "padding_mask(src, 0)"),
-        lost="source target",
+        lost="source",
         hint="which need not be 0",
     ),
     wrong(
@@ -1104,7 +1104,7 @@ MASK_MISTAKES = (
         MASKS,
         "the two masks exchanged",
         (f"return {SOURCE_MASK}, {TARGET_MASK}", f"return {TARGET_MASK}, {SOURCE_MASK}"),
-        lost="source target",
+        lost="source",
         hint="are exchanged",
     ),
     wrong(
@@ -1204,21 +1204,21 @@ MODEL_MISTAKES = (
         MODEL,
         "no causal mask",
         (DECODE, "self.decoder(target, memory, tgt_mask.any(-2, keepdim=True), src_mask)"),
-        lost="sight values",
+        lost="sight",
         hint="the decoder looks ahead",
     ),
     wrong(
         MODEL,
         "no mask for the look at the source",
         (DECODE, "self.decoder(target, memory, tgt_mask)"),
-        lost="sight values",
+        lost="sight",
         hint="padding of the source is seen",
     ),
     wrong(
         MODEL,
         "no mask for the encoder",
         ("self.encoder(source, src_mask)", "self.encoder(source)"),
-        lost="sight values",
+        lost="sight",
         hint="padding of the source is seen",
     ),
     wrong(
@@ -1247,7 +1247,7 @@ MODEL_MISTAKES = (
         MODEL,
         "the projection has a bias",
         ("d_model, tgt_vocab_size, bias=False", "d_model, tgt_vocab_size"),
-        lost="parameters values",
+        lost="parameters",
         hint="output_projection.bias",
     ),
     wrong(
@@ -1431,7 +1431,7 @@ LOSS_MISTAKES = (
         LOSS,
         "padding leaks",
         ("losses = losses.masked_fill(~counts, 0.0)\n", "counts = torch.ones_like(counts)\n"),
-        lost="padding reduction",
+        lost="padding",
         hint="padding leaks into the loss",
     ),
     wrong(
@@ -1527,8 +1527,36 @@ LOSS_MISTAKES = (
         LOSS,
         "one loss a row",
         ("losses.sum() / counts.sum()", "losses.sum(-1) / counts.sum(-1)"),
-        lost="values padding",
+        lost="reduction",
         hint="has shape (2,), expected ()",
+    ),
+    wrong(
+        LOSS,
+        "the softmax over dimension 1",
+        ("log_softmax(logits, dim=-1)", "log_softmax(logits, dim=min(1, logits.dim() - 1))"),
+        lost="reduction",
+        hint="the vocabulary, which is the last dimension",
+    ),
+    wrong(
+        LOSS,
+        "targets filled in place",
+        ("right = targets.masked_fill(", "right = targets.masked_fill_("),
+        lost="padding",
+        hint="masked_fill and torch.where copy",
+    ),
+    wrong(
+        LOSS,
+        "0 where nothing counts",
+        ("losses.sum() / counts.sum()", "losses.sum() / counts.sum().clamp(min=1)"),
+        lost="padding",
+        hint="a mean over nothing is 0 / 0",
+    ),
+    wrong(
+        LOSS,
+        "the losses of padding in the sum",
+        ("    losses = losses.masked_fill(~counts, 0.0)\n", ""),
+        lost="padding",
+        hint="what is ignored costs 0: its losses are in the sum",
     ),
 )
 
@@ -1540,10 +1568,10 @@ PACE_MISTAKES = tuple(
             "counted from 0",
             "update = step + 1",
             "update = step or 1e-30",
-            "rise fall",
+            "rise",
             "the first update is number 1",
         ),
-        ("counted from 2", "update = step + 1", "update = step + 2", "rise fall", "not 2"),
+        ("counted from 2", "update = step + 1", "update = step + 2", "rise", "not 2"),
         (
             "the larger of the two",
             "min(update",
@@ -1642,24 +1670,24 @@ STEP_MISTAKES = (
     bad_step(
         "targets not shifted",
         (READS, "model(src, tgt), tgt"),
-        lost="loss update learns",
+        lost="loss learns",
         hint="the targets are not shifted",
     ),
     bad_step(
         "compared with what it has read",
         (READS, "model(src, tgt[:, :-1]), tgt[:, :-1]"),
-        lost="loss update learns",
+        lost="loss learns",
         hint="compared with what the model has just read",
     ),
     bad_step(
         "it reads what it is to say",
         (READS, "model(src, tgt[:, 1:]), tgt[:, 1:]"),
-        lost="loss update learns",
+        lost="loss learns",
     ),
     bad_step(
         "shifted the wrong way round",
         (READS, "model(src, tgt[:, 1:]), tgt[:, :-1]"),
-        lost="loss update learns",
+        lost="loss learns",
     ),
     bad_step(
         "padding leaks",
@@ -1673,12 +1701,18 @@ STEP_MISTAKES = (
         lost="loss",
         hint="pad_id may not be 0",
     ),
-    bad_step("smoothing not handed on", ("smoothing=smoothing, ", ""), lost="loss update"),
+    bad_step(
+        "smoothing not handed on",
+        ("smoothing=smoothing, ", ""),
+        lost="loss",
+        hint="smoothing is not handed on",
+    ),
     bad_step("no smoothing", ("smoothing=smoothing, ", "smoothing=0.0, "), lost="loss learns"),
     bad_step(
         "the losses summed",
         ("ignore_index=pad_id", 'ignore_index=pad_id, reduction="sum"'),
         lost="loss learns",
+        hint="the losses are summed",
     ),
     bad_step(
         "a tensor returned",
@@ -1697,9 +1731,7 @@ STEP_MISTAKES = (
         lost="loss",
         hint="take it before step()",
     ),
-    bad_step(
-        "old gradients kept", (BEGIN, ""), lost="update clipping learns", hint="gradients add up"
-    ),
+    bad_step("old gradients kept", (BEGIN, ""), lost="update learns", hint="gradients add up"),
     bad_step(
         "gradients forgotten too late",
         (BEGIN, ""),
@@ -1747,7 +1779,12 @@ STEP_MISTAKES = (
         lost="clipping learns",
         hint="all gradients together",
     ),
-    bad_step("clipped to 1 whatever is asked for", ("clip_norm)\n", "1.0)\n"), lost="clipping"),
+    bad_step(
+        "clipped to 1 whatever is asked for",
+        ("clip_norm)\n", "1.0)\n"),
+        lost="clipping",
+        hint="hand clip_norm on",
+    ),
     bad_step(
         "always scaled to clip_norm",
         (
@@ -1835,7 +1872,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         student="emil",
         what="targets not shifted",
         edits={STEP: ((READS, "model(src, tgt), tgt"),)},
-        lost={STEP: "loss update learns"},
+        lost={STEP: "loss learns"},
         hint="the targets are not shifted",
     ),
     Submission(

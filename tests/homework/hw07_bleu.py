@@ -464,7 +464,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         edits={
             "score_statistics": (("    if averaged and min(averaged) > 0:", "    if averaged:"),)
         },
-        lost={"score_statistics": "zeros effective-order"},
+        lost={"score_statistics": "zeros"},
     ),
     Submission(
         student="fatima",
@@ -825,7 +825,7 @@ MISTAKES: tuple[Submission, ...] = (
         "total and matches swapped",
         "count_matches",
         returns(f"matches, {TOTAL}", f"{TOTAL}, matches"),
-        lost="*",
+        lost="matches",
         hint="the pair is (matches, total), in this order",
     ),
     mistake(
@@ -1279,7 +1279,7 @@ MISTAKES: tuple[Submission, ...] = (
         "per cent",
         "smoothed_precisions",
         (("precisions.append(matches / total)", "precisions.append(100 * matches / total)"),),
-        lost="none floor add-k exp",
+        lost="none",
         hint="precisions are shares from 0 to 1",
     ),
     mistake(
@@ -1298,7 +1298,7 @@ MISTAKES: tuple[Submission, ...] = (
                 "            continue\n",
             ),
         ),
-        lost="none exp",
+        lost="none",
         hint="this candidate has no 4-grams",
     ),
     mistake(
@@ -1311,7 +1311,7 @@ MISTAKES: tuple[Submission, ...] = (
             ),
             ("    if not any(statistics.matches):", "    if False:"),
         ),
-        lost={"smoothed_precisions": "none floor add-k exp"},
+        lost="none floor exp",
         hint="stays one of the list",
     ),
     mistake(
@@ -1393,7 +1393,7 @@ MISTAKES: tuple[Submission, ...] = (
                 "if not smoothing_value else smoothing_value",
             ),
         ),
-        lost="floor add-k",
+        lost="floor",
         hint="0 is not None",
     ),
     mistake(
@@ -1482,7 +1482,7 @@ MISTAKES: tuple[Submission, ...] = (
         "smoothed out of nothing",
         "smoothed_precisions",
         (("    if not any(statistics.matches):", "    if False:"),),
-        lost="floor add-k exp",
+        lost="exp",
         hint="where no order has a match there is nothing to lift",
     ),
     mistake(
@@ -1497,42 +1497,42 @@ MISTAKES: tuple[Submission, ...] = (
         "arithmetic mean",
         "score_statistics",
         ((MEAN, "100 * penalty * sum(averaged) / len(averaged)"),),
-        lost="mean brevity zeros effective-order",
+        lost="mean",
         hint="the mean is geometric",
     ),
     mistake(
         "product without root",
         "score_statistics",
         ((MEAN, "100 * penalty * math.prod(averaged)"),),
-        lost="mean brevity zeros effective-order",
+        lost="mean",
         hint="take its N-th root",
     ),
     mistake(
         "fourth root",
         "score_statistics",
         ((") / len(averaged))", ") / 4)"),),
-        lost="mean brevity zeros effective-order",
+        lost="mean",
         hint="it need not be 4",
     ),
     mistake(
         "harmonic mean",
         "score_statistics",
         ((MEAN, "100 * penalty * len(averaged) / sum(1 / p for p in averaged)"),),
-        lost="mean brevity zeros effective-order",
+        lost="mean",
         hint="this is the harmonic mean",
     ),
     mistake(
         "from 0 to 1",
         "score_statistics",
         (("100 * penalty *", "penalty *"),),
-        lost="mean brevity zeros effective-order",
+        lost="mean",
         hint="BLEU goes from 0 to 100",
     ),
     mistake(
         "logarithm to base 10",
         "score_statistics",
         (("map(math.log,", "map(math.log10,"),),
-        lost="mean brevity zeros effective-order",
+        lost="mean",
         hint="the natural logarithm",
     ),
     mistake(
@@ -1570,7 +1570,7 @@ MISTAKES: tuple[Submission, ...] = (
                 "    averaged = tuple(p for p in averaged if p > 0)\n    penalty = brevity",
             ),
         ),
-        lost="zeros effective-order",
+        lost="zeros",
         hint="left out of the mean",
     ),
     mistake(
@@ -1662,7 +1662,7 @@ MISTAKES: tuple[Submission, ...] = (
         "precisions in per cent",
         "score_statistics",
         (("precisions=precisions,", "precisions=tuple(100 * p for p in precisions),"),),
-        lost="mean zeros effective-order",
+        lost="mean",
         hint="shares from 0 to 1",
     ),
     mistake(
@@ -1865,5 +1865,77 @@ MISTAKES: tuple[Submission, ...] = (
     *(
         right(f"{exercise} in few lines, the others as solved", {exercise: ONE_LINERS[exercise]})
         for exercise in EXERCISES
+    ),
+    # ---- found by new students ----
+    right(
+        "the mean by torch, in float32",
+        {
+            "score_statistics": (
+                (MEAN, "100 * penalty * torch.tensor(averaged).log().mean().exp().item()"),
+            )
+        },
+    ),
+    mistake(
+        "all in small letters",
+        "ngram_counts",
+        (("zip(*(tokens[start:]", "zip(*([t.lower() for t in tokens][start:]"),),
+        lost="values",
+        hint="take tokens as they are",
+    ),
+    mistake(
+        "the candidate is sorted in place",
+        "count_matches",
+        (("    common = found", "    candidate.sort()\n    common = found"),),
+        lost="total",
+        hint="work on a copy",
+    ),
+    mistake(
+        "each reference undoes the one before",
+        "count_matches",
+        ((LARGEST, "        allowed = Counter({**allowed, **ngram_counts(reference, n)})\n"),),
+        lost="references",
+        hint="what one reference has undoes what another has",
+    ),
+    mistake(
+        "nothing is clipped in a sentence",
+        "sentence_statistics",
+        (("(candidate, references, n)", "(candidate, references, n, clip=False)"),),
+        lost="counts",
+        hint="BLEU clips",
+    ),
+    mistake(
+        "a repeated token counts once in the length",
+        "sentence_statistics",
+        (("candidate_length=len(candidate)", "candidate_length=len(set(candidate))"),),
+        lost="counts",
+        hint="every token counts, a repeated one too",
+    ),
+    mistake(
+        "None stands for 0.1 everywhere",
+        "smoothed_precisions",
+        (("value = default_values[smoothing] if", "value = 0.1 if"),),
+        lost="add-k",
+        hint="smoothing_value is 1 for add-k",
+    ),
+    mistake(
+        "rounded to two digits",
+        "score_statistics",
+        (("score=score,", "score=round(score, 2),"),),
+        lost="mean brevity zeros",
+        hint="not rounded",
+    ),
+    mistake(
+        "pairs looked for in joined strings",
+        "reordered",
+        (
+            (
+                "    together = {pair for reference in references for",
+                "    joined = [' '.join(each) for each in references]\n"
+                "    together = {pair for reference in references for",
+            ),
+            ("pair not in together", "not any(' '.join(pair) in line for line in joined)"),
+        ),
+        lost="tokens",
+        hint="compare whole words",
     ),
 )
