@@ -2,7 +2,7 @@
 
 import builtins
 import traceback
-from types import TracebackType
+from types import FunctionType, TracebackType
 from typing import Any
 
 from IPython.core.compilerop import CachingCompiler
@@ -81,13 +81,22 @@ def run_cell(label: str, source: str) -> None:
     shell = InteractiveShell.instance()
     shell.compile.label = label
     # What runs is what was read, whatever an earlier cell would have made of it.
+    for name in _replaced_methods(shell):
+        delattr(shell, name)
     shell.input_transformer_manager = TransformerManager()
     shell.ast_transformers = []
+    shell.init_prefilter()  # reads cells of one line once more
     begin_cell()
     result = shell.run_cell(source, store_history=False, silent=True)
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
         raise error
+
+
+def _replaced_methods(shell: InteractiveShell) -> list[str]:
+    return [
+        name for name in vars(shell) if isinstance(getattr(type(shell), name, None), FunctionType)
+    ]
 
 
 def lookup(name: str) -> Any:
