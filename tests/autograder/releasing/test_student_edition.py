@@ -224,7 +224,7 @@ def test_a_notebook_that_needs_what_is_withheld_is_refused(root, cell):
 def test_a_notebook_is_refused_that_imports_what_served_the_withheld_alone(root):
     path = root / "solutions" / "hw02-late.py"
     path.write_text(homework("late", more="from course_lib.layers import defaultdict\n"))
-    with pytest.raises(HomeworkError, match="imports defaultdict from .* the module that defines"):
+    with pytest.raises(HomeworkError, match=r"imports defaultdict from .* the module that defines"):
         write_student_edition("hw02", root, root / "out")
 
 
