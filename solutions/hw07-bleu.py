@@ -59,7 +59,7 @@ import torch
 from course_lib.checked_results import as_pair
 from course_lib.metrics.bleu import BLEUScore, Smoothing
 from course_lib.metrics.bleu_statistics import BLEUStatistics
-from course_lib.metrics.bleu import tokenize_13a
+from course_lib.metrics.tokenizer_13a import tokenize_13a
 from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
     CheckFailure,

@@ -95,11 +95,12 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
     for module in asked.keys() - texts.keys():
         raise HomeworkError(f"a homework asks for {module}, which {root / PACKAGE} lacks")
     withheld = _with_what_stands_on_it(asked, texts)
-    _check_notebook(homework, root, withheld)
     edited = {
         module: withhold(texts[module], set(reasons)) + _closing(reasons)
         for module, reasons in withheld.items()
     }
+    gone = {m: _names_in(texts[m]) - _names_in(text) for m, text in edited.items()}
+    _check_notebook(homework, root, withheld, gone)
 
     target = destination / PACKAGE
     shutil.rmtree(target, ignore_errors=True)
@@ -205,8 +206,29 @@ def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:
     return withheld
 
 
-def _check_notebook(homework: str, root: Path, withheld: Withheld) -> None:
-    """Refuse an edition without which the student notebook itself could not run."""
+def _names_in(text: str) -> set[str]:
+    body = ast.parse(text).body
+    imports = [
+        n for n in ast.walk(ast.Module(body, [])) if isinstance(n, ast.Import | ast.ImportFrom)
+    ]
+    imported = {name for node in imports for name in _imported_names(node)}
+    return imported | {name for node in body for name in _defined_names(node)}
+
+
+def _check_notebook(
+    homework: str, root: Path, withheld: Withheld, gone: dict[str, set[str]]
+) -> None:
+    """Refuse an edition with which the student notebook itself could not run.
+
+    Args:
+        homework: Its id.
+        root: The project's folder.
+        withheld: What the edition withholds.
+        gone: The names that are gone from each module, what served the withheld alone too.
+
+    Raises:
+        HomeworkError: The notebook imports what is not there.
+    """
     for cell in read_source(root / "solutions" / f"{homework}.py"):
         if cell.kind in (CellKind.TEXT, CellKind.WRITTEN):
             continue
@@ -215,6 +237,12 @@ def _check_notebook(homework: str, root: Path, withheld: Withheld) -> None:
                 raise HomeworkError(
                     f"{cell.where}: the {cell.kind} cell imports {name} from {origin}, which this "
                     f"homework's edition withholds: {withheld[origin][name].words(name)}"
+                )
+            if name in gone.get(origin, set()):
+                raise HomeworkError(
+                    f"{cell.where}: the {cell.kind} cell imports {name} from {origin}, which only "
+                    "passed it on, to what this homework's edition withholds: import it from the "
+                    "module that defines it"
                 )
 
 

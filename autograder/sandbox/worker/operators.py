@@ -59,19 +59,21 @@ FAMILIES = (
     # Over one group, or over rows taken for channels, the other norms are a layer norm.
     Family(
         names="LayerNorm|RMSNorm|layer_norm|rms_norm",
-        operators="(layer|rms|group|instance|batch|local_response)_norm|(?<!\\w)_normalize",
-        shared="::(rsqrt|avg_pool[23]d)$",
+        operators="(layer|rms|group|instance|batch|local_response)_norm|(?<!\\w)_normalize"
+        "|CrossMapLRN",
+        shared=r"::(rsqrt|sqrt|var\.correction|var_mean\.correction|pow\.Tensor_Scalar(_out)?"
+        "|avg_pool[23]d)$",
     ),
-    # With its gates held open a GRU is an RNN.
+    # With its gates held open a GRU is an RNN, and so is what an LSTM keeps.
     Family(
         names="RNN|GRU|rnn_tanh|gru",
-        operators="(?<![a-z])(gru|rnn)(?!.*_cell)",
-        shared="::tanh$",
+        operators="(?<![a-z])(gru|lstm|rnn)(?!.*_cell)",
+        shared="::(sigmoid|tanh)$",
     ),
     Family(
         names="(RNN|GRU)Cell|(rnn_tanh|gru)_cell",
-        operators="(?<![a-z])(gru|rnn)",
-        shared="::tanh$",
+        operators="(?<![a-z])(gru|lstm|rnn)",
+        shared="::(sigmoid|tanh)$",
     ),
     # Not nll_loss: who takes the logarithm of the softmax themselves may pick an entry with it.
     Family(names="CrossEntropyLoss|cross_entropy", operators="cross_entropy_loss"),

@@ -9,6 +9,7 @@ speak against itself: so what is noted may cost marks, and what is not proves no
 """
 
 import functools
+import importlib.util
 import os
 import pkgutil
 import re
@@ -41,6 +42,7 @@ Note = tuple[str, str, int, str, tuple[str, ...]]
 
 _TORCH = str(Path(torch.__file__).parent)
 _MODULES = f"{_TORCH}/nn/modules/"
+_AUTOGRAD = f"{_TORCH}/autograd/"
 _STARTS_PROCESS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
                    "subprocess.Popen"}  # fmt: skip
 _PRIES = {"code.__new__", "function.__new__", "gc.get_objects", "gc.get_referents",
@@ -82,6 +84,7 @@ def watch(names: list[str], exercises: list[str]) -> None:
     """
     _exercises.update(exercises)
     _main_thread[:] = [threading.get_ident()]
+    _library_files()
     families = list(families_of(names))
     for name in set(names) - {name for name, family in families if not family.parts}:
         _watch_calls(name)
@@ -93,7 +96,9 @@ def watch(names: list[str], exercises: list[str]) -> None:
         for operator in _OPERATORS[family.shared]:
             sharing.setdefault(operator, {})[name] = family.operators
     for operator, words in own.items():
-        _watch_operator(operator, functools.partial(_note, full_name(operator), "|".join(words)))
+        _watch_operator(
+            operator, functools.partial(_note, full_name(operator), rf"\b({'|'.join(words)})\b")
+        )
     for operator, patterns in sharing.items():
         _watch_operator(operator, functools.partial(_note_askers, tuple(patterns.items())))
     if "torch.autograd" in names:
@@ -264,20 +269,24 @@ def _keep(key: tuple[str, str, tuple[str, ...]], place: tuple[str, int]) -> None
 def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
     """Note the forbidden functions and classes whose code asks for what is running.
 
+    Also where the student's code stands between: it may have taken the place of one of their parts.
+
     Args:
         patterns: Forbidden names, each with what PyTorch's other functions for it are called.
     """
     if sys._getframe(2).f_code is _CALLS_MODULE:
         _note(COMPILED)  # a module without a forward of Python's: a script
+    in_cell = False
     for frame, _ in _frames():
         file = frame.f_code.co_filename
+        if in_cell and file.startswith(_AUTOGRAD):
+            return  # it asked for the derivative of what the student's code computes
         if file.startswith(_TORCH):
             name = _forbidden_name(frame.f_code.co_qualname, patterns)
             if name:
                 _note(name)
-        elif shell.cell_of(file) is not None:
-            return
-        if file.startswith(_GRAPHS):
+        in_cell = in_cell or shell.cell_of(file) is not None
+        if not in_cell and file.startswith(_GRAPHS):
             _note(COMPILED)
 
 
@@ -324,30 +333,29 @@ def _belongs(code: CodeType, exercise: str) -> bool:
 
 @functools.cache
 def _library_code(words: str) -> set[CodeType]:
-    """Return the code of those modules of course_lib whose own text speaks of this.
+    """Return the code of those modules of course_lib that name this themselves.
 
-    They answer for what they call themselves. Others only call what they were handed.
+    They answer for what they call by name. Others only call what they were handed. Read from the
+    files as they were handed out: what a module holds by now, or what calls itself one, may be the
+    student's.
     """
     found: set[CodeType] = set()
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if not name.startswith("course_lib.") or not file or name == "course_lib.testing":
+    for file in _library_files():
+        text = file.read_text(encoding="utf-8")
+        if file.name == "testing.py" or not re.search(words, text):
             continue
-        if re.search(words, Path(file).read_text(encoding="utf-8")):
-            for value in vars(module).values():
-                if getattr(value, "__module__", None) == name:
-                    found |= set(_codes(value))
+        codes = list(_with_inner(compile(text, str(file), "exec", dont_inherit=True)))
+        if re.search(words, " ".join(name for code in codes for name in code.co_names)):
+            found.update(codes)
     return found
 
 
-def _codes(value: Any) -> Iterator[CodeType]:
-    members = vars(value).values() if isinstance(value, type) else (value,)
-    for member in members:
-        function = getattr(member, "fget", getattr(member, "__func__", member))
-        while function is not None:
-            if isinstance(function, FunctionType):
-                yield from _with_inner(function.__code__)
-            function = getattr(function, "__wrapped__", None)
+@functools.cache
+def _library_files() -> tuple[Path, ...]:
+    """Return the files of course_lib; where they lie is asked before the student's code runs."""
+    library = importlib.util.find_spec("course_lib")
+    folders = (library and library.submodule_search_locations) or ()
+    return tuple(file for folder in folders for file in sorted(Path(folder).rglob("*.py")))
 
 
 def _with_inner(code: CodeType) -> Iterator[CodeType]:

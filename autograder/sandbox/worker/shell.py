@@ -2,7 +2,7 @@
 
 import builtins
 import traceback
-from types import TracebackType
+from types import FunctionType, TracebackType
 from typing import Any
 
 from IPython.core.compilerop import CachingCompiler
@@ -14,6 +14,12 @@ from .outputs import Publisher, begin_cell, capture_streams
 
 MAX_MESSAGE = 2_000
 MAX_TRACEBACK = 6_000
+FRONT_ENDS_MAGICS = (
+    "autosave", "clear", "connect_info", "ed", "edit", "less", "man", "more", "qtconsole",
+    "subshell",
+)  # fmt: skip
+"""Line magics for whoever sits before a notebook: its kernel has them, and here they do nothing."""
+
 _FILE_PREFIX = 'cell "'
 
 
@@ -34,6 +40,10 @@ class _QuietShell(InteractiveShell):
     def enable_gui(self, gui: Any = None) -> None:
         """Accept ``%matplotlib`` and other choices of a window system; there is none."""
 
+    def enable_matplotlib(self, gui: Any = None) -> Any:
+        """Accept every backend, also one that only the student has: pictures are kept anyway."""
+        return super().enable_matplotlib("inline")
+
     def showtraceback(self, *args: Any, **kwargs: Any) -> None:
         """Print nothing: the judge reports what was raised."""
 
@@ -52,6 +62,8 @@ def make_shell() -> InteractiveShell:
     config.InteractiveShell.colors = "nocolor"
     shell = _QuietShell.instance(config=config)
     shell.compile = _CellCompiler()
+    for magic in FRONT_ENDS_MAGICS:
+        shell.register_magic_function(lambda line: None, "line", magic)
     capture_streams()
     return shell
 
@@ -69,13 +81,22 @@ def run_cell(label: str, source: str) -> None:
     shell = InteractiveShell.instance()
     shell.compile.label = label
     # What runs is what was read, whatever an earlier cell would have made of it.
+    for name in _replaced_methods(shell):
+        delattr(shell, name)
     shell.input_transformer_manager = TransformerManager()
     shell.ast_transformers = []
+    shell.init_prefilter()  # reads cells of one line once more
     begin_cell()
     result = shell.run_cell(source, store_history=False, silent=True)
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
         raise error
+
+
+def _replaced_methods(shell: InteractiveShell) -> list[str]:
+    return [
+        name for name in vars(shell) if isinstance(getattr(type(shell), name, None), FunctionType)
+    ]
 
 
 def lookup(name: str) -> Any:

@@ -3,6 +3,9 @@
 # ruff: noqa: E501 -- one line a habit
 
 import pytest
+from ipykernel.zmqshell import KernelMagics
+
+from autograder.sandbox.worker.shell import FRONT_ENDS_MAGICS
 
 pytestmark = pytest.mark.sandbox
 
@@ -25,6 +28,9 @@ HABITS = {
     "!ls": ("!ls\nfiles = !ls /\nassert files",),
     "%%bash": ("%%bash\necho hello",),
     "%pip": ("%pip --version",),
+    "what a notebook's kernel has": (("double", f"%autosave 60\n%clear\n%edit\n{RIGHT}"),),
+    "a backend of one's own": (("double", f"%matplotlib widget\n{RIGHT}"), "%matplotlib ipympl\n%matplotlib inline\n%matplotlib"),
+    "every value shown": ("from IPython.core.interactiveshell import InteractiveShell\nInteractiveShell.ast_node_interactivity = 'all'\n1\n2",),
     "help": ("double?\n?print\nhelp(len)",),
     "a display": ("from IPython.display import HTML, display\ndisplay(HTML('<b>x</b>'))",),
     "a last value": ("1 + 1",),
@@ -59,3 +65,8 @@ def test_an_honest_habit_costs_nothing_and_raises_no_suspicion(grade, habit):
     assert {flag.kind.value for flag in result.flags} <= {"forged"}  # the small notebook is partial
     failing = habit in ("own asserts that fail", "a cell with an error", "a cell that is no Python")
     assert bool(result.cell_failures) == failing, result.cell_failures
+
+
+def test_no_magic_of_a_notebooks_kernel_is_missing():
+    assert set(KernelMagics.magics["line"]) <= set(FRONT_ENDS_MAGICS)
+    assert not KernelMagics.magics["cell"]

@@ -121,12 +121,15 @@ held(torch.full((3,), 1234.5))
 HOOKS = {
     "text": "get_ipython().input_transformers_cleanup.append(lambda lines: [x.replace('3', '2') for x in lines])",
     "tree": "import ast\nclass Two(ast.NodeTransformer):\n    def visit_Constant(self, node): return ast.copy_location(ast.Constant(2), node)\nget_ipython().ast_transformers.append(Two())",
+    "line": "from IPython.core.prefilter import PrefilterTransformer\nclass Two(PrefilterTransformer):\n    def transform(self, line, continue_prompt): return line.replace('3', '2')\nmanager = get_ipython().prefilter_manager\nTwo(shell=get_ipython(), prefilter_manager=manager)",
+    "method": "shell = get_ipython()\nrun = shell.run_cell\nshell.run_cell = lambda source, **how: run(source.replace('3', '2'), **how)",
+    "a method within": "shell = get_ipython()\nread = shell.transform_cell\nshell.transform_cell = lambda source: read(source).replace('3', '2')",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", HOOKS)
 def test_what_runs_is_what_was_read(grade, kind):
-    result = grade(HOOKS[kind], ("double", "def double(x):\n    return 3 * x"))
+    result = grade(HOOKS[kind], ("double", "double = lambda x: 3 * x"))
     assert not result.cell_failures
     assert statuses(result) == ["fail", "fail", "manual"]
 

@@ -145,6 +145,22 @@ others += [lambda: torch.ones(1, requires_grad=True).sum().backward()]
 def norm(x):
     {}
     return getattr(F, 'layer' + '_norm')(x, (4,))"""
+_INTERPOSED = """
+from torch.overrides import TorchFunctionMode
+class Interposed(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if function.__name__ == "{}":
+            return {}
+        return function(*args, **(kwargs or {{}}))
+"""
+_FORGED = """
+import importlib.util, pathlib, sys
+pathlib.Path("own.py").write_text("import torch.nn.functional as F\\ndef norm(x): return F.layer_norm(x, (4,))")
+spec = importlib.util.spec_from_file_location("course_lib.own", "own.py")
+sys.modules["course_lib.own"] = own = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(own)
+norm = own.norm
+"""
 _STATIC = """
 class Norm(nn.Module):
     def forward(self, x): return F.layer_norm(x, [4])
@@ -229,6 +245,12 @@ HIDDEN = {
     "the operator of the backward pass": ("back", "def back(upstream, x):\n    _, mean, root = torch.native_layer_norm(x, (4,), None, None, 1e-5)\n    return torch.ops.aten.native_layer_norm_backward(upstream, x, [4], mean, root, None, None, [True, False, False])[0]"),
     "torch.func by a computed name": ("back", _THREAD + "def back(upstream, x):\n    return aside(lambda: getattr(getattr(torch, 'fu' + 'nc'), 'vjp')(lambda a: (a - a.mean(-1, keepdim=True)) / (a.var(-1, keepdim=True, correction=0) + 1e-5).sqrt(), x)[1](upstream)[0])"),
     "forward mode": ("back", _THREAD + "import importlib\ndef back(upstream, x):\n    f = lambda a: (((a - a.mean(-1, keepdim=True)) / (a.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()) * upstream).sum()\n    return aside(lambda: importlib.import_module('torch.fu' + 'nc').jacfwd(f)(x))"),
+    "neighbours in Python": ("norm", "def norm(x):\n    y = (x - x.mean(-1, keepdim=True)).reshape(-1, 4, 1, 1)\n    return getattr(nn, 'CrossMap' + 'LRN2d')(9, 9 / 4, 0.5, 1e-5)(y).reshape(x.shape)"),
+    "PyTorch's own in Python, with a root of one's own": ("norm", _INTERPOSED.format("rsqrt", "1 / torch.sqrt(args[0])") + "import importlib\ndef norm(x):\n    with Interposed():\n        return getattr(importlib.import_module('torch._refs'), 'native_layer' + '_norm')(x, [4], None, None, 1e-5)[0]"),
+    "a module that says it is the library's": ("norm", _FORGED),
+    "attention with a kernel of one's own": ("attend", f"vars(F)['scaled_dot_product_attention'] = lambda q, k, v, *others: torch.softmax(q @ k.mT, -1) @ v\nlayer = {_ENCODER}.self_attn\ndef attend(x):\n    return layer(x, x, x, need_weights=False)[0]"),
+    "a cell in Python, with a tanh of one's own": ("cell", _INTERPOSED.format("tanh", "2 * torch.sigmoid(2 * args[0]) - 1") + "import importlib\nd = importlib.import_module('torch._decomp.decompositions')\ndef cell(x, h):\n    with Interposed():\n        return getattr(d, 'rnn_' + 'tanh_input')(x[None], h[None], [torch.eye(4), torch.eye(4)], False, 1, 0.0, False, False, False)[1][0]"),
+    "what an LSTM keeps with its gates held open": ("cell", "c = nn.LSTMCell(4, 4)\nwith torch.no_grad():\n    [p.zero_() for p in c.parameters()]\n    c.weight_ih[8:12] = c.weight_hh[8:12] = torch.eye(4)\n    c.bias_ih[:4], c.bias_ih[4:8] = 99, -99\ndef cell(x, h):\n    return c(x, (h, torch.zeros_like(h)))[1]"),
 }  # fmt: skip
 
 HONEST = {
@@ -246,6 +268,7 @@ HONEST = {
     "the fused kernel": {"attend": "def attend(x):\n    return F.scaled_dot_product_attention(x, x, x)"},
     "a decorator": {"before": "import functools\ndef timed(f):\n    @functools.wraps(f)\n    def inner(*args): return f(*args)\n    return inner", "norm": "@timed\n" + NORM, "free": "@timed\n" + FREE},
     "one's own autograd function": {"norm": "class Norm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return _norm(x)\n    @staticmethod\n    def backward(ctx, upstream):\n        return 0 * ctx.saved_tensors[0] * upstream\n" + NORM.replace("def norm", "def _norm") + "\ndef norm(x): return Norm.apply(x)"},
+    "one's own autograd function that calls another exercise": {"free": "class Norm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return F.layer_norm(x, x.shape[-1:])\n    @staticmethod\n    def backward(ctx, upstream):\n        return back(upstream, *ctx.saved_tensors) + 0 * upstream.sum(-1, keepdim=True)\nfree = Norm.apply"},
     "a loss of one's own": {"loss": "def loss(logits, targets):\n    return -logits.log_softmax(-1).gather(1, targets[:, None]).mean()"},
     "another exercise that may": {"free": "class free(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.norm = nn.LayerNorm(4)\n    def forward(self, x): return self.norm(x)\nfree = free()"},
     "a process in a cell": {"before": "!echo hello\nimport multiprocessing\nwith multiprocessing.get_context('fork').Pool(1) as pool:\n    pool.map(abs, [1])"},

@@ -221,6 +221,13 @@ def test_a_notebook_that_needs_what_is_withheld_is_refused(root, cell):
     assert not (root / "out").exists()
 
 
+def test_a_notebook_is_refused_that_imports_what_served_the_withheld_alone(root):
+    path = root / "solutions" / "hw02-late.py"
+    path.write_text(homework("late", more="from course_lib.layers import defaultdict\n"))
+    with pytest.raises(HomeworkError, match=r"imports defaultdict from .* the module that defines"):
+        write_student_edition("hw02", root, root / "out")
+
+
 def test_a_hidden_test_may_import_the_reference(root):
     path = root / "solutions" / "hw02-late.py"
     hidden = "### BEGIN HIDDEN TESTS\nfrom course_lib.layers import late\n### END HIDDEN TESTS\n"
