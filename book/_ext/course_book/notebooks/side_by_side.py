@@ -43,8 +43,10 @@ class _ChapterLogger(logging.LoggerAdapter[sphinx_logging.SphinxLoggerAdapter]):
 
 def _clients(env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, NotebookClientBase]]:
     folders = output_folders(env)
-    for page in sorted(folders.keys() & pages):
-        path = Path(env.doc2path(page))
+    paths = {page: Path(env.doc2path(page)) for page in folders.keys() & pages}
+    # The long ones first, as far as that can be known: or one core waits for another in the end.
+    for page in sorted(paths, key=lambda page: paths[page].stat().st_size, reverse=True):
+        path = paths[page]
         text = path.read_text("utf-8")
         myst, config = env.myst_config, env.mystnb_config  # type: ignore[attr-defined]  # myst-nb's
         config = config.copy(execution_cache_path=folders[page])
