@@ -43,10 +43,11 @@
       this.onMove(this.list[this.now]);
     }
 
+    /** To where the decoder looks at the source for the next word: its last cross-attention. */
     nextWord() {
       const { step, stage } = this.list[this.now];
       const reading = stage.side === "encoder";
-      this.go(this.list.findLastIndex((moment) => moment.stage.side === "decoder" && moment.step <= (reading ? 0 : step + 1)));
+      this.go(this.list.findLastIndex((moment) => moment.stage.cross && moment.step <= (reading ? 0 : step + 1)));
     }
 
     start() {
