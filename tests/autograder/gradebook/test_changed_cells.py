@@ -8,18 +8,14 @@ from nbgrader.api import Gradebook
 from autograder.gradebook.gradebook import GradebookError
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import SubmissionResult
+from tests.autograder.gradebook.conftest import HOMEWORK
 from tests.autograder.gradebook.gradebook_contents import gradebook_contents
 from tests.autograder.gradebook.recording import record_in_gradebook
-from tests.autograder.gradebook.test_gradebook import (
-    HOMEWORK,
-    homework,  # noqa: F401 - fixtures
-    small_class,
-    source,  # noqa: F401
-)
+from tests.autograder.gradebook.test_gradebook import small_class
 
 
 @pytest.fixture
-def graded(tmp_path, homework, source):  # noqa: F811
+def graded(tmp_path, homework, source):
     """Grades the class into a folder, with the homework's checks but for some."""
     results = small_class(tmp_path / "class", homework, source)
 
@@ -42,7 +38,7 @@ def _without(result: SubmissionResult, left_out: tuple[str, ...]) -> SubmissionR
     return replace(result, checks=tuple(c for c in result.checks if c.check not in left_out))
 
 
-def test_the_gradebook_is_as_if_the_cells_had_always_been_these(graded, homework):  # noqa: F811
+def test_the_gradebook_is_as_if_the_cells_had_always_been_these(graded, homework):
     tests = [cell.grade_id for cell in homework.checks if cell.kind is CellKind.TEST]
     written = next(cell.grade_id for cell in homework.checks if cell.kind is CellKind.WRITTEN)
     whole = gradebook_contents(graded("whole"))
@@ -52,7 +48,7 @@ def test_the_gradebook_is_as_if_the_cells_had_always_been_these(graded, homework
     assert gradebook_contents(graded("whole")) == whole
 
 
-def test_what_was_given_by_hand_is_not_lost_with_its_cell(graded, homework):  # noqa: F811
+def test_what_was_given_by_hand_is_not_lost_with_its_cell(graded, homework):
     written = next(cell.grade_id for cell in homework.checks if cell.kind is CellKind.WRITTEN)
     url = graded("course")
     with Gradebook(url) as gradebook:

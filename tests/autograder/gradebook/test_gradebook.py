@@ -27,23 +27,9 @@ from autograder.homework_source.homework import CellKind
 from autograder.homework_source.nbgrader_settings import configure
 from autograder.judging.results import CheckResult, Status, SubmissionResult, ungraded
 from tests.autograder.conftest import ROOT, notebook
+from tests.autograder.gradebook.conftest import HOMEWORK
 from tests.autograder.gradebook.gradebook_contents import gradebook_contents
 from tests.autograder.gradebook.recording import record_in_gradebook
-from tests.homework.tables import load_homework, solved_notebook
-
-HOMEWORK = "hw03-self-attention"
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("source") / f"{HOMEWORK}.ipynb"
-    path.write_bytes(solved_notebook(HOMEWORK))
-    return path
-
-
-@pytest.fixture(scope="module")
-def homework():
-    return load_homework(HOMEWORK)
 
 
 def hand_in(folder: Path, student: str, data: bytes) -> None:
