@@ -53,12 +53,25 @@ class Watched:
         page: Playwright's page.
         problems: Errors and warnings of the console, uncaught exceptions, failed requests and
             requests to other hosts (which are cut off).
-        weights: Bytes of each answer, by address, without compression.
+        weighed: Bytes of each answer that has been read so far, by address.
+        awaited: Addresses whose answers have not been read yet.
     """
 
     page: Page
     problems: list[str] = field(default_factory=list)
-    weights: dict[str, int] = field(default_factory=dict)
+    weighed: dict[str, int] = field(default_factory=dict)
+    awaited: set[str] = field(default_factory=set)
+
+    @property
+    def weights(self) -> dict[str, int]:
+        """Bytes of each answer that was asked for by now, by address, without compression."""
+        self.settle()
+        return self.weighed
+
+    def settle(self) -> None:
+        """Wait for all answers to be read: a script may run in the page before it is read here."""
+        while self.awaited:
+            self.page.wait_for_timeout(10)
 
 
 @contextmanager
@@ -88,6 +101,8 @@ def opened(
 
     def guard(route: Route) -> None:
         if urlsplit(route.request.url)[:2] == home or route.request.url.startswith("data:"):
+            if route.request.url.startswith("http"):
+                watched.awaited.add(route.request.url)
             route.continue_()
         else:
             watched.problems.append(f"foreign request: {route.request.url}")
@@ -103,20 +118,24 @@ def opened(
         ),
     )
     page.on("pageerror", lambda error: watched.problems.append(f"exception: {error}"))
-    page.on(
-        "requestfailed", lambda request: watched.problems.append(f"failed request: {request.url}")
-    )
+
+    def fail(request: Any) -> None:
+        watched.problems.append(f"failed request: {request.url}")
+        watched.awaited.discard(request.url)
 
     def weigh(response: Any) -> None:
         if response.status >= 400:
             watched.problems.append(f"status {response.status}: {response.url}")
         elif home[0] == "http":
-            watched.weights[response.url] = len(response.body())
+            watched.weighed[response.url] = len(response.body())
+        watched.awaited.discard(response.url)
 
+    page.on("requestfailed", fail)
     page.on("requestfinished", lambda request: weigh(request.response()))
     page.goto(address, wait_until="load")
     try:
         yield watched
+        watched.settle()
     finally:
         context.close()
 
