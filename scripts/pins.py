@@ -73,9 +73,7 @@ def resolve(groups: Sequence[str], constraints: Path, *arguments: str) -> str:
         "--python-version", lowest_python(pyproject.read_text(encoding="utf-8")),
         "--generate-hashes", "--no-annotate", "--no-header", *arguments,
     ]  # fmt: skip
-    done = subprocess.run(  # noqa: S603 -- the command is ours
-        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise SystemExit("pins: uv found no versions that fit, see above")
     return done.stdout
