@@ -126,6 +126,7 @@ class Judge:
         return SubmissionResult(
             student=student,
             homework=self._homework.id,
+            title=self._homework.title,
             checks=tuple(
                 results.get(c.grade_id) or _by_hand(c, is_blank=c.grade_id in unanswered)
                 for c in self._homework.checks

@@ -169,6 +169,7 @@ class SubmissionResult:
     Attributes:
         student: The student's id (the folder's name).
         homework: The homework's id, such as ``hw03-self-attention``.
+        title: The homework's heading; empty in results of earlier versions.
         checks: One result a check, in the notebook's order; complete also when the notebook is
             invalid or missing.
         cell_failures: Cells that did not run to their end.
@@ -194,6 +195,7 @@ class SubmissionResult:
     error: str = ""
     handed_in: str = ""
     marked_late: bool = False
+    title: str = ""
 
     @property
     def score(self) -> float:
@@ -290,5 +292,10 @@ def ungraded(homework: Homework, student: str, reason: str, *, seed: int = 0) ->
     """
     checks = tuple(not_earned(cell, Status.INVALID, reason) for cell in homework.checks)
     return SubmissionResult(
-        student=student, homework=homework.id, checks=checks, error=reason, seed=seed
+        student=student,
+        homework=homework.id,
+        title=homework.title,
+        checks=checks,
+        error=reason,
+        seed=seed,
     )

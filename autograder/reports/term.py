@@ -12,7 +12,6 @@ from urllib.parse import quote
 from autograder.atomic_write import write_atomically
 from autograder.marks.standing import Standing
 from autograder.marks.term import Term, share, sum_up
-from autograder.releasing.book_headings import name_in_words
 from autograder.reports.feedback import feedback_path
 from autograder.reports.grades import inert
 from autograder.reports.pages import render_page
@@ -87,7 +86,7 @@ def render_index(student: str, term: Term) -> str:
     Returns:
         A self-contained HTML page, whose links lead to the pages beside it.
     """
-    rows = [(s, homework_title(s.result.homework), share(s)) for s in term.standings]
+    rows = [(s, title_of(s), share(s)) for s in term.standings]
     return render_page("index.html", student=student, term=term, rows=rows)
 
 
@@ -106,6 +105,7 @@ def render_course(terms: Mapping[str, Term]) -> str:
             if not standing.is_blank:
                 shares[standing.result.homework].append(share(standing))
     homeworks = _homeworks(terms.values())
+    titles = {s.result.homework: title_of(s) for t in terms.values() for s in t.standings}
     rows = [
         (
             student,
@@ -118,7 +118,7 @@ def render_course(terms: Mapping[str, Term]) -> str:
     return render_page(
         "course.html",
         script="report.js",
-        homeworks=[(name, homework_title(name)) for name in homeworks],
+        homeworks=[(name, titles[name]) for name in homeworks],
         medians={name: statistics.median(shares[name] or [0.0]) for name in homeworks},
         handed_in={name: len(shares[name]) for name in homeworks},
         median_total=statistics.median(term.total for term in terms.values()),
@@ -147,11 +147,9 @@ def course_csv(terms: Mapping[str, Term]) -> str:
     return text.getvalue()
 
 
-def homework_title(homework: str) -> str:
-    """Put an id in words: ``hw03-self-attention`` gives ``Homework 3: Self attention``."""
-    number, _, name = homework.partition("-")
-    digits = number.removeprefix("hw")
-    return f"Homework {int(digits)}: {name_in_words(name)}" if digits.isdigit() else homework
+def title_of(standing: Standing) -> str:
+    """Return the heading of its homework, or the id where that is not known."""
+    return standing.result.title or standing.result.homework
 
 
 def _homeworks(terms: Iterable[Term]) -> Sequence[str]:

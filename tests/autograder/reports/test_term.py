@@ -26,9 +26,10 @@ from tests.autograder.reports.test_feedback import words_of
 HW = "hw03-self-attention"
 
 
-def of(homework: str, points: float, student="ada", **rest) -> Standing:
+def of(homework: str, points: float, student="ada", *, title="", **rest) -> Standing:
     """Six points to be had."""
-    made = dataclasses.replace(result(student, Status.FAIL, Status.FAIL), homework=homework)
+    failed = result(student, Status.FAIL, Status.FAIL)
+    made = dataclasses.replace(failed, homework=homework, title=title)
     given = HandGrades(points={"why": points}, comments={"why": "Hm."})
     return stand(made, given, **rest)
 
@@ -43,14 +44,18 @@ def test_the_weakest_are_left_out_but_never_the_last():
 
 def test_a_student_sees_all_homeworks(tmp_path):
     late = Lateness(words="late <b>", share=0.1)
-    standings = [of("hw01-a", 3, lateness=late), of("hw02-beam-search", 1), of("hw01-a", 2, "bo")]
+    standings = [
+        of("hw01-a", 3, title="The A & B", lateness=late),
+        of("hw02-beam-search", 1),
+        of("hw01-a", 2, "bo", title="The A & B"),
+    ]
     write_term(standings, tmp_path, drop_lowest=1)
     page = (tmp_path / "feedback" / "ada" / "index.html").read_text()
     words = words_of(page)
     assert "40 % of the points" in words
-    assert "Homework 1: A 2.4 of 6" in words
+    assert "The A & B 2.4 of 6" in words
     assert "Late: −0.6 points; with a comment for you" in words
-    assert "Homework 2: Beam search 1 of 6" in words
+    assert "hw02-beam-search 1 of 6" in words  # a result from before titles were kept
     assert "Left out of the total" in words
     assert re.findall(r'href="(hw[^"]+)"', page) == ["hw01-a.html", "hw02-beam-search.html"]
     assert "bo" not in words.split()
@@ -102,8 +107,10 @@ def run(*arguments):
 def test_the_commands_write_them(tmp_path, monkeypatch):
     out = tmp_path / "out"
     for made in make_class():
-        ResultStore(out / "results" / HW).keep(made, made_from="")
-    other = dataclasses.replace(result("ada"), homework="hw01-tensors")
+        titled = dataclasses.replace(made, title="Homework 0: Double")
+        ResultStore(out / "results" / HW).keep(titled, made_from="")
+    title = "Homework 1: Tensors"
+    other = dataclasses.replace(result("ada"), homework="hw01-tensors", title=title)
     other_id = next(path.stem for path in stored.ROOT.glob("solutions/hw01-*.py"))
     ResultStore(out / "results" / other_id).keep(other, made_from="")
     monkeypatch.setattr(stored, "load_homework", lambda *given: HOMEWORK)
@@ -158,4 +165,4 @@ def test_a_students_page_is_written_without_the_course(tmp_path):
     write_indexes([of("hw01-a", 3), of("hw02-b", 1)], tmp_path, drop_lowest=0)
     written = [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()]
     assert written == ["feedback/ada/index.html"]
-    assert "Homework 2: B 1 of 6" in words_of((tmp_path / written[0]).read_text())
+    assert "hw02-b 1 of 6" in words_of((tmp_path / written[0]).read_text())
