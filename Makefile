@@ -5,6 +5,7 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+unexport PYTHONDONTWRITEBYTECODE # of hundreds of processes each would compile all our modules
 .NOTPARALLEL: # two pips would be in each other's way; what runs in parallel, JOBS says
 
 # ---- what can be chosen on the command line ----

@@ -19,7 +19,7 @@ import shutil
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -44,16 +44,31 @@ def surroundings() -> str:
     return repr((machine, programs, chosen, packages))
 
 
+def found_now(root: Path, pattern: str) -> frozenset[Path]:
+    """Find the files that a pattern means, in its folders too."""
+    found = set(root.glob(pattern))
+    beneath = {path for folder in found for path in folder.rglob("*")}
+    return frozenset(p for p in found | beneath if p.suffix != ".pyc" and p.is_file())
+
+
+def digest_now(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+Find = Callable[[Path, str], frozenset[Path]]
+
+
 class Group:
     """Tests that depend on the same files, as these were when the process began."""
 
-    def __init__(self, root: Path, patterns: frozenset[str]) -> None:
+    def __init__(
+        self, root: Path, find: Find, digest: Callable[[Path], str], patterns: frozenset[str]
+    ) -> None:
         self.root, self.patterns = root, patterns
-        self.files = self.find()
+        self.files = self.find(find)
         whole = hashlib.sha256(surroundings().encode())
         for path in self.files:
-            content = hashlib.sha256(path.read_bytes()).hexdigest()
-            whole.update(f"{path.relative_to(root)}\0{content}".encode())
+            whole.update(f"{path.relative_to(root)}\0{digest(path)}".encode())
         self.stamp = root / STAMPS / whole.hexdigest()
         lines: list[str] = []
         with suppress(FileNotFoundError):
@@ -63,15 +78,14 @@ class Group:
         self.passed: list[str] = []
         self.has_failed = False
 
-    def find(self) -> list[Path]:
-        """List the files that are there now."""
-        found = {path for pattern in self.patterns for path in self.root.glob(pattern)}
-        beneath = {path for folder in found for path in folder.rglob("*")}
-        return sorted(p for p in found | beneath if p.is_file() and p.suffix != ".pyc")
+    def find(self, find: Find) -> list[Path]:
+        """List its files, with a way to find those of one pattern."""
+        return sorted(set().union(*(find(self.root, pattern) for pattern in self.patterns)))
 
     def was_left_alone(self, since: int) -> bool:
         """Whether no file has come, gone or been touched since a moment, in nanoseconds."""
-        return self.find() == self.files and all(p.stat().st_ctime_ns < since for p in self.files)
+        there = self.find(found_now)
+        return there == self.files and all(path.stat().st_ctime_ns < since for path in there)
 
     def unnamed(self, opened: set[str]) -> set[Path]:
         """Return which of these are files of the project and not of this group."""
@@ -97,7 +111,8 @@ class Unchanged:
     def __init__(self, config: pytest.Config) -> None:
         self.started = time.time_ns()
         self.leaves_out = config.getoption("leave_out_unchanged")
-        self.group = cache(partial(Group, config.rootpath))
+        # Many groups name the same folders: each is read once.
+        self.group = cache(partial(Group, config.rootpath, cache(found_now), cache(digest_now)))
         self.groups: dict[str, Group] = {}
         self.left_out = 0
         self.opened: set[str] = set()
