@@ -136,7 +136,7 @@ def _execute(source: str, file: str, namespace: CheckNamespace) -> float | None:
     """Execute a cell; returns the number that its last line is, if it is one."""
     body, last = _compile(source, file)
     exec(body, namespace)  # noqa: S102 -- the instructor's own code
-    value = eval(last, namespace) if last else None  # noqa: S307 -- likewise
+    value: Any = eval(last, namespace) if last else None  # noqa: S307 -- likewise
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and value == value else None
 
