@@ -123,6 +123,14 @@ HOOKS = {
     "tree": "import ast\nclass Two(ast.NodeTransformer):\n    def visit_Constant(self, node): return ast.copy_location(ast.Constant(2), node)\nget_ipython().ast_transformers.append(Two())",
     "line": "from IPython.core.prefilter import PrefilterTransformer\nclass Two(PrefilterTransformer):\n    def transform(self, line, continue_prompt): return line.replace('3', '2')\nmanager = get_ipython().prefilter_manager\nTwo(shell=get_ipython(), prefilter_manager=manager)",
     "method": "shell = get_ipython()\nrun = shell.run_cell\nshell.run_cell = lambda source, **how: run(source.replace('3', '2'), **how)",
+    "class": "shell = get_ipython()\nclass Two(type(shell)):\n    def transform_cell(self, source): return super().transform_cell(source).replace('3', '2')\nshell.__class__ = Two",
+    "a method of the class": "kind = type(get_ipython())\nread = kind.transform_cell\nkind.transform_cell = lambda self, source: read(self, source).replace('3', '2')",
+    "a method of the compiler": "compiler = get_ipython().compile\nread = compiler.ast_parse\ncompiler.ast_parse = lambda source, *a, **k: read(source.replace('3', '2'), *a, **k)",
+    "compiler": "shell = get_ipython()\nclass Two(type(shell.compile)):\n    def ast_parse(self, source, *a, **k): return super().ast_parse(source.replace('3', '2'), *a, **k)\nshell.compile = Two()",
+    "compile": "from IPython.core import compilerop\ncompilerop.compile = lambda source, *a: compile(source.replace('3', '2') if type(source) is str else source, *a)",
+    "the class of transformers": "from IPython.core.inputtransformer2 import TransformerManager as Kind\nread = Kind.transform_cell\nKind.transform_cell = lambda self, source: read(self, source).replace('3', '2')",
+    "just before it runs": "def late():\n    compiler = get_ipython().compile\n    read = compiler.ast_parse\n    compiler.ast_parse = lambda source, *a, **k: read(source.replace('3', '2'), *a, **k)\nget_ipython().events.register('pre_execute', late)",
+    "another shell": "from IPython.core.interactiveshell import InteractiveShell as Kind\nclass Two:\n    def __getattr__(self, name): return getattr(own, name)\n    def run_cell(self, source, **how): return own.run_cell(source.replace('3', '2'), **how)\nown = get_ipython()\nKind._instance = Two()",
     "a method within": "shell = get_ipython()\nread = shell.transform_cell\nshell.transform_cell = lambda source: read(source).replace('3', '2')",
 }  # fmt: skip
 
