@@ -13,11 +13,13 @@ import pytest
 
 from autograder.homework_source.homework import Cell, CellKind
 from autograder.judging import student_process
+from autograder.judging.check import CheckNamespace
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.judge import Judge
 from autograder.judging.results import Status, SubmissionResult
 from autograder.marks.standing import stand
 from autograder.reports.feedback import render_feedback
+from autograder.sandbox.worker.peer import Peer, Proxy
 from autograder.sandbox.zygote import SandboxError, Worker
 from course_lib import testing
 from tests.autograder.conftest import DOUBLE, notebook
@@ -53,6 +55,24 @@ def test_a_wrong_value_is_told_without_values_and_with_the_hint_meant_for_it(gra
 def test_a_visible_check_tells_values(grade):
     check = grade(("double", "def double(x):\n    return x * 3")).checks[0]
     assert "got 3, expected 2" in check.message
+
+
+def test_a_check_asks_for_a_function_once_and_for_a_variable_each_time():
+    asked = []
+
+    class Process:
+        def lookup(self, name):
+            asked.append(name)
+            return (
+                len(asked) if name == "count" else Proxy(Peer(None, describe_error=dict), 1, name)
+            )
+
+    names = CheckNamespace({}, Process())
+    assert names["function"] is names["function"]
+    assert [names["count"], names["count"]] == [2, 3]
+    assert names["Thing"] is not names["Thing"]  # an object may be another by now
+    with pytest.raises(KeyError):
+        names["print"]
 
 
 def test_a_usual_error_of_pytorch_has_a_hint_beside_it_also_where_the_test_is_hidden(grade):
