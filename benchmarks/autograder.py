@@ -20,6 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from autograder.quick_imports import spare
+
+if __name__ == "__main__":
+    spare()  # as the command does
+
 from nbgrader.api import Gradebook
 
 from autograder.class_run.cluster import Cluster

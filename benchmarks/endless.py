@@ -5,7 +5,8 @@
 
 A class of right submissions of hw03 is graded; then, for each exercise, the same class in which
 some notebooks never return from that exercise's function. What counts is the time from the first
-submission to the last one's marks, with judges that have started. Needs bubblewrap. With 40
+submission to the last one's marks, with judges that have started: by the clock, and of the
+processor, which other work on the machine does not change. Needs bubblewrap. With 40
 submissions it takes a few minutes of a machine that has nothing else to do.
 """
 
@@ -16,9 +17,11 @@ import os
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
+import psutil
 
 from autograder.class_run.cluster import Cluster
 from autograder.class_run.judges import Judges
@@ -48,7 +51,20 @@ def make_endless(notebook: Path, exercise: str) -> None:
     nbformat.write(read, notebook)
 
 
-def time_class(folder: Path, options: GradingOptions, judges: Judges, endless: set[str]) -> float:
+@dataclass(frozen=True)
+class Spent:
+    """What grading a class took, in seconds.
+
+    Attributes:
+        clock: By the clock.
+        processor: Of the processor: this process, judges, sandbox and students' code.
+    """
+
+    clock: float
+    processor: float
+
+
+def time_class(folder: Path, options: GradingOptions, judges: Judges, endless: set[str]) -> Spent:
     """Grade a class and look at its marks.
 
     Args:
@@ -58,20 +74,30 @@ def time_class(folder: Path, options: GradingOptions, judges: Judges, endless: s
         endless: The students whose notebook never returns.
 
     Returns:
-        Seconds by the clock.
+        How long it took.
     """
     homework = load_homework(HOMEWORK, ROOT)
-    started = time.perf_counter()
+    started, used = time.perf_counter(), _processor_seconds()
     results = grade_class(homework, folder, options, root=ROOT, judges=judges)
-    seconds = time.perf_counter() - started
+    spent = Spent(time.perf_counter() - started, _processor_seconds() - used)
     best = max(result.score for result in results)
     lost = {result.student for result in results if result.score < best}
     if lost != endless:
         sys.exit(f"of {sorted(endless)} points should be lost, and were of {sorted(lost)}")
-    return seconds
+    return spent
 
 
-def measure(count: int, percent: float, workers: int) -> dict[str, float]:
+def _processor_seconds() -> float:
+    here = psutil.Process()
+    used = 0.0
+    for process in (here, *here.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):  # ended since; its parent has its time
+            times = process.cpu_times()
+            used += times.user + times.system + times.children_user + times.children_system
+    return used
+
+
+def measure(count: int, percent: float, workers: int) -> dict[str, Spent]:
     """Time the class without such notebooks, then with some for each exercise.
 
     Args:
@@ -80,13 +106,13 @@ def measure(count: int, percent: float, workers: int) -> dict[str, float]:
         workers: That grade.
 
     Returns:
-        Seconds by exercise; those of the class without under an empty name.
+        What it took by exercise; the class without under an empty name.
     """
     homework = load_homework(HOMEWORK, ROOT)
     options = GradingOptions(cluster=Cluster(workers=workers))
     exercises = [cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION]
     some = max(round(count * percent / 100), 1)
-    found: dict[str, float] = {}
+    found: dict[str, Spent] = {}
     with contextlib.closing(Judges()) as judges, tempfile.TemporaryDirectory() as scratch:
         write_class(Path(scratch, "first"), workers)
         time_class(Path(scratch, "first"), options, judges, set())  # starts everything
@@ -98,11 +124,11 @@ def measure(count: int, percent: float, workers: int) -> dict[str, float]:
             for student in endless:
                 make_endless(folder / student / HOMEWORK / f"{HOMEWORK}.ipynb", exercise)
             found[exercise] = time_class(folder, options, judges, endless)
-            print(f"{exercise or 'none'}: {found[exercise]:.1f} s", file=sys.stderr, flush=True)
+            print(f"{exercise or 'none'}: {found[exercise]}", file=sys.stderr, flush=True)
     return found
 
 
-def table(found: dict[str, float], count: int, percent: float, workers: int) -> str:
+def table(found: dict[str, Spent], count: int, percent: float, workers: int) -> str:
     """Return what was measured as Markdown."""
     some = max(round(count * percent / 100), 1)
     rows = [
@@ -110,12 +136,17 @@ def table(found: dict[str, float], count: int, percent: float, workers: int) -> 
         f"endless, {workers} workers on {os.cpu_count()} processors; the machine's load "
         f"over the last 15 minutes was {os.getloadavg()[2]:.1f}.",
         "",
-        "| never returns | seconds | beside the class without |",
-        "|---|---:|---:|",
+        "| never returns | seconds | beside the class without | of the processor | beside it |",
+        "|---|---:|---:|---:|---:|",
     ]
-    for exercise, seconds in found.items():
+    without = found[""]
+    for exercise, spent in found.items():
         name = f"`{exercise}`" if exercise else "nothing"
-        rows.append(f"| {name} | {seconds:.1f} | {seconds / found['']:.2f} |")
+        clock, processor = spent.clock / without.clock, spent.processor / without.processor
+        rows.append(
+            f"| {name} | {spent.clock:.1f} | {clock:.2f} | {spent.processor:.1f} | "
+            f"{processor:.2f} |"
+        )
     return "\n".join(rows)
 
 

@@ -195,15 +195,17 @@ class JudgeProcess:
         )
 
     def _lost(self, check: str) -> CheckResult:
-        known = self._known.results
-        if check in known:  # it was tried a second time
-            return replace(known[check], tried_with=to_try_again(self._homework, known)[check])
+        known = self._known.results.get(check)
+        if known and not known.tried_with:  # it was tried a second time
+            again = to_try_again(self._homework, self._known.results)
+            return replace(known, tried_with=again[check])
         cell = next(cell for cell in self._homework.checks if cell.grade_id == check)
         message = (
             f"{UNUSABLE}: that would have taken too much time or memory. How large are the "
             "tensors and the numbers in it?"
         )
-        return not_earned(cell, Status.FAIL, message)
+        lost = not_earned(cell, Status.FAIL, message)
+        return replace(lost, tried_with=known.tried_with) if known else lost
 
 
 def _used(process: psutil.Process) -> float:

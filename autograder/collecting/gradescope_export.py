@@ -71,7 +71,7 @@ def read_metadata(text: bytes) -> dict[str, Record]:
     """
     try:
         data = yaml.load(text, _PlainLoader)  # noqa: S506 -- a SafeLoader
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except Exception as error:  # whatever a parser says of `!!bool 7`, say: no error of its own
         raise MetadataError(f"{METADATA} can't be read: {error}") from error
     if not isinstance(data, dict):
         raise MetadataError(f"{METADATA} names no submissions")

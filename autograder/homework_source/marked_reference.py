@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autograder.homework_source.cell_text import BEGIN_SOLUTION, END_SOLUTION
 from autograder.homework_source.homework import HomeworkError
-from autograder.sandbox.worker.definitions import names_of
+from autograder.sandbox.worker.definitions import defined_by, names_of
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -31,7 +31,7 @@ def marked_source(module_name: str, object_name: str) -> str:
     """
     text = _text_of(module_name)
     body = ast.parse(text).body
-    node = next((n for n in body if object_name in names_of(n)[0]), None)
+    node = next((n for n in body if object_name in defined_by(n)), None)
     if node is None:
         raise HomeworkError(f"{module_name} has no {object_name!r}")
     if not isinstance(node, _Function | ast.ClassDef):
@@ -147,7 +147,7 @@ def _first_line(statement: ast.stmt) -> int:
 def _private_helpers(text: str, source: str) -> list[str]:
     """Return a module's private functions and constants that the source leads to, in order."""
     helpers = {
-        name: statement for statement in ast.parse(text).body for name in names_of(statement)[0]
+        name: statement for statement in ast.parse(text).body for name in defined_by(statement)
     }
     wanted: set[str] = set()
     waiting = ast.parse(source).body

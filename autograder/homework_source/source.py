@@ -1,6 +1,7 @@
 """Reads a homework from its source, a py:percent file, and refuses what is not well formed."""
 
 import ast
+import functools
 import pkgutil
 import re
 from collections.abc import Callable
@@ -84,6 +85,11 @@ def read_source(path: Path) -> tuple[Cell, ...]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise HomeworkError(f"{path} cannot be read: {error}") from error
+    return _parse(text, path)
+
+
+@functools.lru_cache(maxsize=32)  # one command asks for the same source again and again
+def _parse(text: str, path: Path) -> tuple[Cell, ...]:
     notebook = jupytext.reads(text, fmt="py:percent")
     cells: list[Cell] = []
     for cell, line in zip(notebook.cells, _cell_lines(text, notebook.cells), strict=True):

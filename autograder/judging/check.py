@@ -3,6 +3,7 @@
 import ast
 import builtins
 import contextlib
+import functools
 import hashlib
 import io
 import random
@@ -10,6 +11,7 @@ import re
 import time
 import traceback
 from collections.abc import Mapping
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from autograder.homework_source.homework import Cell
 from autograder.judging.blotting import told_message, told_traceback, told_type
 from autograder.judging.results import UNUSABLE, UNWRITTEN, CheckResult, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
-from autograder.sandbox.worker.peer import RemoteError
+from autograder.sandbox.worker.peer import Proxy, RemoteError
 from autograder.sandbox.zygote import SandboxError
 from course_lib.testing import CheckFailure
 from course_lib.usual_errors import hint_for
@@ -61,11 +63,18 @@ class CheckNamespace(dict[str, Any]):
     def __init__(self, trusted: dict[str, Any], process: StudentProcess) -> None:
         super().__init__(trusted)
         self._process = process
+        self._found: dict[str, Proxy] = {}
 
     def __missing__(self, name: str) -> Any:
+        if name in self._found:
+            return self._found[name]
         if hasattr(builtins, name):  # Python looks there next
             raise KeyError(name)
-        return self._process.lookup(name)
+        value = self._process.lookup(name)
+        # A cell asks for a function or a class again and again; variables may change meanwhile.
+        if isinstance(value, Proxy) and value.__remote_type__ in ("function", "type"):
+            self._found[name] = value
+        return value
 
 
 def run_check(
@@ -125,15 +134,22 @@ def _seed_everything(seed: int, label: str) -> None:
 
 def _execute(source: str, file: str, namespace: CheckNamespace) -> float | None:
     """Execute a cell; returns the number that its last line is, if it is one."""
+    body, last = _compile(source, file)
+    exec(body, namespace)  # noqa: S102 -- the instructor's own code
+    value: Any = eval(last, namespace) if last else None  # noqa: S307 -- likewise
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and value == value else None
+
+
+@functools.cache
+def _compile(source: str, file: str) -> tuple[CodeType, CodeType | None]:
+    """Compile a cell, once for all submissions; if its last line is an expression, apart."""
     tree = ast.parse(source, filename=file)
     *body, last = tree.body or [ast.Pass(lineno=1, col_offset=0)]
     if not isinstance(last, ast.Expr):
-        exec(compile(tree, file, "exec"), namespace)  # noqa: S102 -- the instructor's own code
-        return None
-    exec(compile(ast.Module(body, []), file, "exec"), namespace)  # noqa: S102 -- likewise
-    value = eval(compile(ast.Expression(last.value), file, "eval"), namespace)  # noqa: S307
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and value == value else None
+        return compile(tree, file, "exec"), None
+    alone = compile(ast.Expression(last.value), file, "eval")
+    return compile(ast.Module(body, []), file, "exec"), alone
 
 
 def _describe_score(score: float, points: float) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """How long each check may take: whoever never answers holds up the class only once.
 
 A check is stopped when it has taken much longer than the reference solution takes for it. After
-that, what it belongs to is tried only briefly, until one of its checks answers again.
+that, what it belongs to is tried only briefly, until one of its checks answers again. Another
+exercise may stand on it: once a check of that one gets no answer either, the rest of them wait for
+the second try, where the reference solution has taken the place of what never ends.
 """
 
 import dataclasses
@@ -9,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from autograder.homework_source.homework import Cell
-from autograder.judging.results import STOPPED, CheckResult, Status
+from autograder.judging.results import DEFERRED, STOPPED, CheckResult, Status, not_earned
 
 FIRST_SECONDS = 3.0
 """Each check may take so long, however fast the reference is."""
@@ -20,11 +22,11 @@ NEXT_SECONDS = 1.0
 GENEROSITY = 100
 """A check may take so many times what it takes with the reference solution."""
 
-SHORT_SECONDS = 0.3
-"""As ``FIRST_SECONDS``, for an exercise that has run out of its time."""
+SHORT_SECONDS = 0.15
+"""As ``FIRST_SECONDS``, for an exercise that has run out of its time, or seems to wait for one."""
 
 SHORT_GENEROSITY = 10
-"""As ``GENEROSITY``, for an exercise that has run out of its time."""
+"""As ``GENEROSITY``, likewise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +48,17 @@ class CheckLimits:
     Args:
         most_seconds: No check may take longer.
         reference_seconds: Says how long a check takes with the reference solution.
+
+    Attributes:
+        can_defer: Whether a second try is to come.
     """
 
     def __init__(self, most_seconds: float, reference_seconds: Callable[[str], float]) -> None:
         self._most = most_seconds
         self._reference_seconds = reference_seconds
         self._late: set[str] = set()  # exercises whose last check ran out of its time
+        self._waiting: set[str] = set()  # those that seem to stand on one of them
+        self.can_defer = True
 
     def run(self, cell: Cell, attempt: Callable[[float], CheckResult]) -> CheckResult:
         """Run a check, and once more where the reference needs long for it.
@@ -68,6 +75,8 @@ class CheckLimits:
             result = attempt(seconds)
             if result.message.startswith(STOPPED):
                 return dataclasses.replace(result, message=self._briefly(cell, seconds))
+        elif self._late and self.can_defer:
+            return self._attempt_or_defer(cell, attempt)
         else:
             first = min(NEXT_SECONDS if self._late else FIRST_SECONDS, self._most)
             result = attempt(first)
@@ -77,6 +86,18 @@ class CheckLimits:
         change = self._late.add if result.status is Status.TIMEOUT else self._late.discard
         change(cell.exercise)
         return result
+
+    def _attempt_or_defer(self, cell: Cell, attempt: Callable[[float], CheckResult]) -> CheckResult:
+        if cell.exercise not in self._waiting:
+            result = attempt(self._of(cell, SHORT_GENEROSITY, SHORT_SECONDS))
+            if result.status is not Status.TIMEOUT:
+                return result
+            self._waiting.add(cell.exercise)
+        others = " and ".join(sorted(self._late))
+        words = (
+            f"{DEFERRED} {others}, which had run out of its time; and no time was left to try it."
+        )
+        return not_earned(cell, Status.TIMEOUT, words)
 
     def _of(self, cell: Cell, times: int, least: float) -> float:
         return min(max(times * self._reference_seconds(cell.grade_id), least), self._most)

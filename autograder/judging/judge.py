@@ -4,6 +4,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
@@ -13,6 +14,7 @@ from autograder.judging.delegation import rules_of
 from autograder.judging.notebook_run import NotebookRun
 from autograder.judging.reading import Reading, read_code
 from autograder.judging.results import (
+    DEFERRED,
     CellFailure,
     CheckResult,
     Standing,
@@ -110,19 +112,33 @@ class Judge:
         with self._process() as process:
             reading = read_code(process, submission, self._homework)
             first = run_all(process, reading, known=known or Standing())
-        results, flags = first.results, first.flags
-        again = to_try_again(self._homework, results, first.lost)
-        left = self._limits.submission_seconds - (time.monotonic() - started)
-        if again and left > 0:
-            with self._process(left) as process:
+        results, flags, lost = first.results, first.flags, first.lost
+        limits.can_defer = False
+
+        def left() -> float:
+            return self._limits.submission_seconds - (time.monotonic() - started)
+
+        again = to_try_again(self._homework, results, lost)
+        if again and left() > 0:
+            with self._process(left()) as process:
                 kept = {check: found for check, found in results.items() if check not in again}
                 second = run_all(
                     process,
                     reading,
-                    known=Standing(results=kept, lost=first.lost, flags=flags),
-                    second_try=SecondTry(self._homework, first.results, again),
+                    known=Standing(results=kept, lost=lost, flags=flags),
+                    second_try=SecondTry(self._homework, results, again),
                 )
-            results, flags = second.results, second.flags
+            results, flags, lost = second.results, second.flags, second.lost
+        deferred = {c: found for c, found in results.items() if found.message.startswith(DEFERRED)}
+        if deferred and left() > 0:  # with a right piece in place it did not pass either
+            with self._process(left()) as process:
+                kept = {check: found for check, found in results.items() if check not in deferred}
+                own = run_all(
+                    process, reading, known=Standing(results=kept, lost=lost, flags=flags)
+                )
+            results, flags = own.results, own.flags
+            for check, found in deferred.items():
+                results[check] = replace(results[check], tried_with=found.tried_with)
         return SubmissionResult(
             student=student,
             homework=self._homework.id,

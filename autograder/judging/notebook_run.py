@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
@@ -101,7 +102,7 @@ class NotebookRun:
             return
         if step.kind is CellKind.SETUP:
             self.on_cell("")
-            code = compile(without_magics(step.source), f"<setup {step.label}>", "exec")
+            code = _compile_setup(step.label, step.source)
             with _course_device(self._device):
                 exec(code, self._trusted)  # noqa: S102 -- the instructor's own code
         failure = self._run_cell(step.label, step.source)
@@ -152,6 +153,12 @@ class NotebookRun:
         for cell in self._homework.checks:
             if cell.exercise in recorded.lost and cell.grade_id in self.results:
                 self.results[cell.grade_id] = not_earned(cell, *recorded.lost[cell.exercise])
+
+
+@functools.cache
+def _compile_setup(label: str, source: str) -> CodeType:
+    """Compile a cell of the instructor's, once for all submissions."""
+    return compile(without_magics(source), f"<setup {label}>", "exec")
 
 
 @contextlib.contextmanager

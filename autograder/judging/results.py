@@ -15,6 +15,7 @@ from autograder.homework_source.homework import Cell, Homework
 UNUSABLE = "What your code returned could not be used by the check"  # begins such a message
 STOPPED = "Your code was stopped after"  # begins such a message
 NOTHING_HANDED_IN = "Nothing was handed in"  # begins the reason why such a one is not graded
+DEFERRED = "Not run with your own"  # begins the message of a check that waits for its second try
 UNWRITTEN = "is not written yet"  # in the message where a stub was called
 
 

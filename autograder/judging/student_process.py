@@ -9,7 +9,7 @@ from typing import Any
 
 from autograder.clean_text import one_line
 from autograder.judging.results import STOPPED, CellFailure, Status
-from autograder.sandbox.time_limit import PATIENCE, TimeLimit, by_the_clock
+from autograder.sandbox.time_limit import TimeLimit, by_the_clock
 from autograder.sandbox.worker.peer import Peer, RemoteError
 from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
@@ -233,7 +233,7 @@ class StudentProcess:
                 "ends, or for loops over positions where one matrix product would do."
             )
         return (
-            f"Your code was stopped: {PATIENCE * limit.seconds:g} s had passed, and most of them "
+            f"Your code was stopped: {limit.clock_seconds:g} s had passed, and most of them "
             "it had waited. Look for a sleep, or for a lock, a queue or a process that it waits "
             "for. If there is none, the machine was too busy: tell the course's staff."
         )

@@ -20,7 +20,7 @@ from autograder.homework_source.fetch_edition import MARKER
 from autograder.homework_source.homework import Cell, CellKind, HomeworkError, resolve_homework
 from autograder.homework_source.magics import without_magics
 from autograder.homework_source.source import read_source
-from autograder.sandbox.worker.definitions import names_of
+from autograder.sandbox.worker.definitions import defined_by
 
 PACKAGE = "course_lib"
 RECIPES = "recipes"  # whole runs, with needs of their own; they hold nothing that homework asks for
@@ -304,14 +304,14 @@ def _imported_names(node: ast.stmt) -> set[str]:
 
 @functools.lru_cache(maxsize=2_000)  # asked for again and again
 def _defined_names(node: ast.stmt) -> frozenset[str]:
-    defined, _ = names_of(node)
-    return frozenset(defined)
+    return frozenset(defined_by(node))
 
 
-def _used_names(node: ast.stmt) -> set[str]:
+@functools.lru_cache(maxsize=2_000)  # likewise
+def _used_names(node: ast.stmt) -> frozenset[str]:
     """Return the names of others that stand in a definition, in annotations too."""
     read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    return read - _defined_names(node)
+    return frozenset(read) - _defined_names(node)
 
 
 def _module_name(path: Path, root: Path) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 PATIENCE = 4
 """How many times its seconds a limit lasts by the clock, for code that waits or is kept waiting."""
 
+_LEAST_BY_THE_CLOCK = 1.2  # seconds: a busy machine may leave a process waiting for so long
 _FREE = 0.1  # most checks end sooner: they cost no look at the processor
 _SHORTEST_LOOK, _LONGEST_LOOK = 0.05, 1.0  # between two looks: many processes use much at once
 
@@ -19,10 +20,12 @@ def by_the_clock(seconds: float) -> Callable[[], float]:
 class TimeLimit:
     """Runs from its making until the processor was used for ``seconds``.
 
-    By the clock it lasts ``PATIENCE`` times as long, and never beyond ``end``.
+    By the clock it lasts ``PATIENCE`` times as long, or a little longer if that is very short, and
+    never beyond ``end``.
 
     Attributes:
         seconds: The limit.
+        clock_seconds: The limit by the clock.
         is_used_up: Whether the processor was used for that long; if not, the clock ends it.
 
     Args:
@@ -34,11 +37,12 @@ class TimeLimit:
     def __init__(self, seconds: float, used: Callable[[], float], *, end: float) -> None:
         now = time.monotonic()
         self.seconds = seconds
+        self.clock_seconds = max(PATIENCE * seconds, _LEAST_BY_THE_CLOCK)
         self.is_used_up = False
         self._used = used
         self._used_up_at: float | None = None
-        self._look_at = now + _FREE
-        self._end = min(now + PATIENCE * seconds, end)
+        self._look_at = now + min(_FREE, seconds / 3)
+        self._end = min(now + self.clock_seconds, end)
 
     def left(self) -> float:
         """Return for how many seconds one may wait before asking again; none are left at 0."""

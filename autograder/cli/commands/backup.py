@@ -94,10 +94,12 @@ def restore(
                 if out.exists():
                     out.rmdir()
                 stage.rename(out)
-        except (zipfile.BadZipFile, EOFError, _NoBackupError) as error:
-            raise BadInputError(f"{file} is no whole backup: {error}") from error
         except OSError as error:
             raise BadInputError(f"{file} can't be restored: {error}") from error
+        except BadInputError:
+            raise
+        except Exception as error:  # whatever zipfile and zlib say of a damaged archive
+            raise BadInputError(f"{file} is no whole backup: {error}") from error
     output().print(f"{out}: {count} files", soft_wrap=True)
 
 
@@ -184,7 +186,7 @@ def _listed(archive: zipfile.ZipFile) -> dict[str, str]:
         listed = json.loads(archive.read(_LIST))
         known = listed["format"] == _FORMAT
         digests = {str(name): str(digest) for name, digest in listed["sha256"].items()}
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise _NoBackupError(f"it has no list {_LIST} of what it holds") from error
     if not known:
         raise _NoBackupError(f"its form is {listed['format']}, and this course writes {_FORMAT}")

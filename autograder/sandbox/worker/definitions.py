@@ -20,13 +20,26 @@ def names_of(statement: ast.stmt) -> tuple[set[str], set[str]]:
         SyntaxError: Python refuses it.
         RecursionError: It is nested too deep.
     """
+    code = _compile(statement)
+    return _defined(statement, code), {n for part in _parts(code) for n in _names(part, "LOAD")}
+
+
+def defined_by(statement: ast.stmt) -> set[str]:
+    """Return the first half of ``names_of``, which is found sooner alone."""
+    return _defined(statement, _compile(statement))
+
+
+def _compile(statement: ast.stmt) -> CodeType:
     module = ast.Module([statement], [])
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as IPython does
-    code = compile(module, "", "exec", flags=flags, dont_inherit=True)
-    defined: set[str] = set()
-    if not isinstance(statement, ast.Import | ast.ImportFrom):
-        defined = {name for part in _parts(code) for name in _names(part, "STORE", part is code)}
-    return defined, {name for part in _parts(code) for name in _names(part, "LOAD")}
+    code: CodeType = compile(module, "", "exec", flags=flags, dont_inherit=True)
+    return code
+
+
+def _defined(statement: ast.stmt, code: CodeType) -> set[str]:
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return set()
+    return {name for part in _parts(code) for name in _names(part, "STORE", part is code)}
 
 
 def _parts(code: CodeType) -> Iterator[CodeType]:
@@ -41,6 +54,8 @@ def _parts(code: CodeType) -> Iterator[CodeType]:
 def _names(code: CodeType, verb: str, top: bool = True) -> Iterator[str]:
     """Yield the names that a code object loads from, or stores to, the global ones."""
     wanted = {f"{verb}_GLOBAL", *([f"{verb}_NAME"] if top else [])}
+    if {dis.opmap[name] for name in wanted}.isdisjoint(code.co_code[::2]):
+        return  # to disassemble takes long
     for instruction in dis.get_instructions(code):
         if instruction.opname in wanted:
             yield str(instruction.argval)

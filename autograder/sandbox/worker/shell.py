@@ -5,11 +5,12 @@ import traceback
 from types import FunctionType, TracebackType
 from typing import Any
 
-from IPython.core.compilerop import CachingCompiler
+from IPython.core.compilerop import CachingCompiler, PyCF_MASK
 from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from .machinery import Machinery
 from .outputs import Publisher, begin_cell, capture_streams
 
 MAX_MESSAGE = 2_000
@@ -21,6 +22,7 @@ FRONT_ENDS_MAGICS = (
 """Line magics for whoever sits before a notebook: its kernel has them, and here they do nothing."""
 
 _FILE_PREFIX = 'cell "'
+_made: list[tuple["_QuietShell", Machinery]] = []  # by ``make_shell``
 
 
 class _CellCompiler(CachingCompiler):
@@ -65,6 +67,7 @@ def make_shell() -> InteractiveShell:
     for magic in FRONT_ENDS_MAGICS:
         shell.register_magic_function(lambda line: None, "line", magic)
     capture_streams()
+    _made[:] = [(shell, Machinery(_QuietShell, _CellCompiler))]
     return shell
 
 
@@ -78,11 +81,16 @@ def run_cell(label: str, source: str) -> None:
     Raises:
         BaseException: What the cell raised.
     """
-    shell = InteractiveShell.instance()
-    shell.compile.label = label
     # What runs is what was read, whatever an earlier cell would have made of it.
+    shell, machinery = _made[0]
+    machinery.put_right()
+    object.__setattr__(shell, "__class__", _QuietShell)
     for name in _replaced_methods(shell):
         delattr(shell, name)
+    shell.compile = _compiler_after(shell.compile, label)
+    for moment in ("pre_execute", "pre_run_cell"):
+        shell.events.callbacks[moment] = []
+    shell.init_builtins()
     shell.input_transformer_manager = TransformerManager()
     shell.ast_transformers = []
     shell.init_prefilter()  # reads cells of one line once more
@@ -91,6 +99,15 @@ def run_cell(label: str, source: str) -> None:
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
         raise error
+
+
+def _compiler_after(last: Any, label: str) -> _CellCompiler:
+    """Return a new compiler for a cell, with what the last one was told ``from __future__``."""
+    compiler = _CellCompiler()
+    compiler.label = label
+    told = getattr(last, "flags", 0)
+    compiler.flags |= told & PyCF_MASK if type(told) is int else 0
+    return compiler
 
 
 def _replaced_methods(shell: InteractiveShell) -> list[str]:

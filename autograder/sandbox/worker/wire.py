@@ -12,6 +12,7 @@ from typing import Any
 
 import safetensors
 import safetensors.torch
+import torch
 from torch import Tensor
 
 _LENGTHS = struct.Struct(">II")
@@ -137,11 +138,22 @@ def _tensors_to_bytes(tensors: Sequence[Tensor]) -> bytes:
     if size > MAX_TENSOR_BYTES:  # an expanded view may claim far more than it takes: copy nothing
         raise WireError(f"tensors of {size} bytes are too large (limit {MAX_TENSOR_BYTES})")
     try:
-        # Clones: safetensors refuses tensors that share memory, as views of one input do.
-        plain = {str(i): t.to("cpu", copy=True).contiguous() for i, t in enumerate(tensors)}
-        return safetensors.torch.save(plain)
-    except (KeyError, ValueError, RuntimeError) as error:
+        plain = [t.to("cpu").resolve_conj().resolve_neg().contiguous() for t in tensors]
+        # By their addresses, not by safetensors.torch.save, which takes seven times as long.
+        return bytes(safetensors.serialize({str(i): _specify(t) for i, t in enumerate(plain)}))
+    except (TypeError, ValueError, RuntimeError, safetensors.SafetensorError) as error:
         raise WireError(f"tensors of {sorted({str(t.dtype) for t in tensors})}: {error}") from error
+
+
+def _specify(tensor: Tensor) -> safetensors.TensorSpec:
+    if tensor.layout is not torch.strided or tensor.is_quantized:
+        raise ValueError("their numbers don't lie one after the other")
+    return safetensors.TensorSpec(
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        shape=tensor.shape,
+        data_ptr=tensor.data_ptr(),
+        data_len=tensor.numel() * tensor.element_size(),
+    )
 
 
 def _tensors_from_bytes(blob: bytes) -> list[Tensor]:

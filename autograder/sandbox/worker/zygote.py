@@ -45,7 +45,6 @@ def main() -> None:
 
 
 def _import_everything() -> None:
-    import numpy.ctypeslib  # noqa: F401 -- safetensors would import it with the first tensor
     import torch
 
     from . import reading, recorder  # noqa: F401

@@ -100,9 +100,10 @@ DEADLY = {
 
 @pytest.mark.parametrize("source", DEADLY.values(), ids=DEADLY)
 def test_a_check_that_costs_too_much_is_lost_alone(judges, monkeypatch, source):
-    monkeypatch.setattr(judge_process, "_MOST_SECONDS", 2.0)
-    monkeypatch.setattr(judge_process, "_LATER_SECONDS", 2.0)
-    judge = judges.open(course_with(GOOD, source, GOOD), GradingOptions())
+    monkeypatch.setattr(judge_process, "_MOST_SECONDS", 0.7)
+    monkeypatch.setattr(judge_process, "_LATER_SECONDS", 0.7)
+    small = GradingOptions(worker_limits=Limits(memory_mb=512))
+    judge = judges.open(course_with(GOOD, source, GOOD), small)
     before, lost, after = judge.grade(RIGHT, "ada").checks
     assert (before.status, lost.status, after.status) == (Status.PASS, Status.FAIL, Status.PASS)
     assert lost.message.startswith("What your code returned could not be used by the check")
@@ -158,8 +159,8 @@ def test_a_cell_that_keeps_the_judge_busy_is_no_fault_of_the_courses(judges, mon
 
 
 def test_a_check_that_costs_too_much_the_second_time_stays_as_it_was(judges, monkeypatch):
-    monkeypatch.setattr(judge_process, "_MOST_SECONDS", 2.0)
-    monkeypatch.setattr(judge_process, "_LATER_SECONDS", 2.0)
+    monkeypatch.setattr(judge_process, "_MOST_SECONDS", 0.7)
+    monkeypatch.setattr(judge_process, "_LATER_SECONDS", 0.7)
     course = course_with("assert double(2) == 4", "assert next_one(2) == 5")
     first, own = course.homework.checks
     endless = "x = next_one(2)\nassert x < 5\nwhile x == 5:\n    pass"
@@ -204,6 +205,7 @@ def test_why_no_judge_can_be_had_is_said(said):
     assert len(theirs) == 3
 
 
+@pytest.mark.proof
 def test_a_server_that_is_killed_is_started_again(judges):
     judge = judges.open(COURSE, GradingOptions())
     assert judge.grade(RIGHT, "ada").score == 5.0

@@ -393,6 +393,7 @@ def test_without_a_worker_that_can_grade_it_is_told_how_to_start_one(
     assert not seen
 
 
+@pytest.mark.proof
 @pytest.mark.usefixtures("course")
 def test_a_worker_without_the_gpu_that_it_offers_costs_nobody_points(grade, tmp_path):
     if torch.cuda.device_count():

@@ -176,9 +176,41 @@ def edited(file, change, rename=str):
             made.writestr(rename(name), data)
 
 
+def damaged(archive):
+    """Its packed bytes themselves, not only their sums: zlib, not zipfile, stumbles over them."""
+    with zipfile.ZipFile(archive) as opened:
+        first = max(opened.infolist(), key=lambda entry: entry.compress_size)
+    data = bytearray(archive.read_bytes())
+    begin = first.header_offset + 30 + len(first.filename)
+    data[begin : begin + 64] = bytes(64)
+    archive.write_bytes(data)
+
+
+def packed_otherwise(archive):
+    data = bytearray(archive.read_bytes())
+    data[data.index(b"PK\x01\x02") + 10] = 99
+    archive.write_bytes(data)
+
+
+def locked(archive):
+    data = bytearray(archive.read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    data[6] |= 1
+    archive.write_bytes(data)
+
+
+def nested(archive):
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr("course-backup.json", "[" * 100_000)
+
+
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
+        (damaged, "is no whole backup"),
+        (packed_otherwise, "compression"),
+        (locked, "encrypted"),
+        (nested, "has no list"),
         (cut, "not a zip file"),
         (another_zip, "has no list"),
         (changed, "is not what was copied"),

@@ -186,7 +186,18 @@ def test_gradescope(tmp_path, into, root):
     )
 
 
-@pytest.mark.parametrize("text", [b"- a list", b"{", b"\xff\xfe", b"!!python/object:os.system {}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"- a list",
+        b"{",
+        b"\xff\xfe",
+        b"!!python/object:os.system {}",
+        b"a: !!bool 7",
+        b"a: !!timestamp x",
+        b"a: !!int ''",
+    ],
+)
 def test_metadata_that_is_none_is_refused(text):
     with pytest.raises(MetadataError):
         read_metadata(text)

@@ -18,6 +18,7 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import DataError
 from traitlets.config import Config
 
+from autograder.class_run.course import Course
 from autograder.gradebook import gradebook as gradebook_module
 from autograder.gradebook.gradebook import GradebookError
 from autograder.gradebook.graded_notebook import transplant
@@ -150,6 +151,9 @@ def test_rows_and_files_are_what_nbgrader_autograde_writes(tmp_path, homework, s
 
     found = {result.student: result for result in results}
     monkeypatch.setattr(TrustedJudge, "_grade", lambda self, *given: found[given[-1]])
+    monkeypatch.setattr(
+        Course, "load", lambda homework, root: Course(homework=homework, library={})
+    )
     for folder in ("source", "submitted"):
         shutil.copytree(ours / folder, theirs / folder)
     config = Config()

@@ -20,6 +20,16 @@ from autograder.homework_source.nbgrader_settings import configure
 ROOT = Path(__file__).parents[3]
 
 
+def test_its_tools_are_found_in_an_environment_that_is_not_activated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert not shutil.which("alembic")
+    configure(Config())
+    assert shutil.which("alembic")
+
+
+@pytest.mark.proof
 def test_nbgrader_finds_its_tools_in_an_environment_that_is_not_activated() -> None:
     program = (
         "from traitlets.config import Config\n"
@@ -77,20 +87,56 @@ def test_a_graded_course_has_the_limits_of_the_project_and_its_own_places(tmp_pa
     assert TrustedJudge(config=load(graded)).memory_mb == 4096
 
 
-@pytest.mark.parametrize("command", ["grade", "regrade"])
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("command", "line", "said"),
     [
-        ("check_second = 5", ": c.TrustedJudge.check_second is no setting; did you mean check_s"),
-        ("x = 5", ": c.TrustedJudge.x is no setting; there are: check_seconds, "),
-        ("check_seconds = 0", ": c.TrustedJudge.check_seconds is 0, expected a float of at least "),
-        ("submission_seconds = -1.0", "submission_seconds is -1.0, expected a float of at least 0"),
-        ("memory_mb = 0", ": c.TrustedJudge.memory_mb is 0, expected an int of at least 1"),
-        ("output_characters = 9.5", "output_characters is 9.5, expected an int of at least 1"),
-        ("check_seconds = 'five'", "check_seconds is 'five', expected a float of at least 0.1"),
-        ("isolated = 'no'", ": c.TrustedJudge.isolated is 'no', expected a boolean"),
-        ("check_seconds = = 5", " can't be read as Python: SyntaxError: invalid syntax (nbgrader_"),
-        ("check_seconds = five", " can't be read as Python: NameError: name 'five' is not defined"),
+        (
+            "regrade",
+            "check_second = 5",
+            ": c.TrustedJudge.check_second is no setting; did you mean",
+        ),
+        (
+            "grade",
+            "check_second = 5",
+            ": c.TrustedJudge.check_second is no setting; did you mean check_s",
+        ),
+        ("grade", "x = 5", ": c.TrustedJudge.x is no setting; there are: check_seconds, "),
+        (
+            "grade",
+            "check_seconds = 0",
+            ": c.TrustedJudge.check_seconds is 0, expected a float of at least ",
+        ),
+        (
+            "grade",
+            "submission_seconds = -1.0",
+            "submission_seconds is -1.0, expected a float of at least 0",
+        ),
+        (
+            "grade",
+            "memory_mb = 0",
+            ": c.TrustedJudge.memory_mb is 0, expected an int of at least 1",
+        ),
+        (
+            "grade",
+            "output_characters = 9.5",
+            "output_characters is 9.5, expected an int of at least 1",
+        ),
+        (
+            "grade",
+            "check_seconds = 'five'",
+            "check_seconds is 'five', expected a float of at least 0.1",
+        ),
+        ("grade", "isolated = 'no'", ": c.TrustedJudge.isolated is 'no', expected a boolean"),
+        (
+            "grade",
+            "check_seconds = = 5",
+            " can't be read as Python: SyntaxError: invalid syntax (nbgrader_",
+        ),
+        (
+            "grade",
+            "check_seconds = five",
+            " can't be read as Python: NameError: name 'five' is not defined",
+        ),
     ],
 )
 def test_a_setting_that_cannot_be_is_told_in_one_line(tmp_path, monkeypatch, command, line, said):

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.homework_source.homework import Cell, CellKind
 from autograder.judging.check_limits import CheckLimits
-from autograder.judging.results import STOPPED, Status, not_earned
+from autograder.judging.results import DEFERRED, STOPPED, Status, not_earned
 from tests.autograder.conftest import DOUBLE, notebook
 
 FAST, SLOW = 0.001, 2.0  # seconds of the reference
@@ -56,16 +56,33 @@ def test_an_exercise_that_ran_out_of_time_is_tried_briefly_until_it_answers():
     limits = CheckLimits(30.0, lambda check: FAST)
     attempts = Attempts(99.0)
     first, second = limits.run(cell(), attempts), limits.run(cell(), attempts)
-    limits.run(cell("g"), attempts)  # another exercise may lead to it
-    assert attempts.given == [3.0, 0.3, 1.0]
+    assert attempts.given == [3.0, 0.15]
     assert first.message == f"{STOPPED} 3.0 s."
-    assert second.message.startswith(f"{STOPPED} 0.3 s. It got no longer, since f had run out")
+    assert second.message.startswith(f"{STOPPED} 0.15 s. It got no longer, since f had run out")
     attempts.needs, attempts.given = 0.1, []
     assert limits.run(cell(), attempts).status is Status.PASS
     assert limits.run(cell("g"), attempts).status is Status.PASS
     attempts.needs = 2.0
     assert limits.run(cell(), attempts).status is Status.PASS
-    assert attempts.given == [0.3, 0.3, 3.0]
+    assert attempts.given == [0.15, 3.0, 3.0]
+
+
+def test_what_may_stand_on_an_exercise_that_never_answers_waits_for_the_second_try():
+    limits, attempts = CheckLimits(30.0, lambda check: FAST), Attempts(99.0)
+    limits.run(cell(), attempts)
+    waiting = [limits.run(cell("g", f"g-{number}"), attempts) for number in range(3)]
+    assert attempts.given == [3.0, 0.15]  # of three checks one was tried, and briefly
+    assert all(result.message.startswith(f"{DEFERRED} f,") for result in waiting)
+    limits.can_defer = False  # the second try, or the third
+    limits.run(cell("g"), attempts)
+    assert attempts.given == [3.0, 0.15, 1.0]
+
+
+def test_what_answers_beside_an_exercise_that_never_does_is_not_put_off():
+    limits, attempts = CheckLimits(30.0, lambda check: FAST), Attempts(99.0)
+    limits.run(cell(), attempts)
+    attempts.needs = 0.1
+    assert [limits.run(cell("g"), attempts).status for _ in range(2)] == [Status.PASS] * 2
 
 
 def test_a_brief_try_is_ten_times_what_the_reference_takes():
@@ -78,14 +95,15 @@ def test_a_brief_try_is_ten_times_what_the_reference_takes():
 @pytest.mark.usefixtures("patient")
 def test_a_function_that_never_returns_costs_its_time_once(grade, monkeypatch):
     # However long a busy machine needs for the reference.
-    monkeypatch.setattr("autograder.judging.check_limits.GENEROSITY", 0)
-    monkeypatch.setattr("autograder.judging.check_limits.SHORT_GENEROSITY", 0)
+    limits = {"FIRST_SECONDS": 0.5, "GENEROSITY": 0, "SHORT_GENEROSITY": 0}
+    for name, value in limits.items():
+        monkeypatch.setattr(f"autograder.judging.check_limits.{name}", value)
     checks = [dataclasses.replace(DOUBLE.cells[2], grade_id=f"double-{n}") for n in range(4)]
     homework = dataclasses.replace(DOUBLE, cells=(*DOUBLE.cells[:2], *checks))
     endless = notebook(("double", "def double(x):\n    while True:\n        pass"))
     first, *later = grade(endless, homework=homework).checks
-    assert first.message.startswith(f"{STOPPED} 3 s.")
-    assert all(check.message.startswith(f"{STOPPED} 0.3 s.") for check in later)
+    assert first.message.startswith(f"{STOPPED} 0.5 s.")
+    assert all(check.message.startswith(f"{STOPPED} 0.15 s.") for check in later)
 
 
 BUSY = """

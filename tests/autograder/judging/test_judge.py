@@ -13,11 +13,13 @@ import pytest
 
 from autograder.homework_source.homework import Cell, CellKind
 from autograder.judging import student_process
+from autograder.judging.check import CheckNamespace
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.judge import Judge
 from autograder.judging.results import Status, SubmissionResult
 from autograder.marks.standing import stand
 from autograder.reports.feedback import render_feedback
+from autograder.sandbox.worker.peer import Peer, Proxy
 from autograder.sandbox.zygote import SandboxError, Worker
 from course_lib import testing
 from tests.autograder.conftest import DOUBLE, notebook
@@ -53,6 +55,24 @@ def test_a_wrong_value_is_told_without_values_and_with_the_hint_meant_for_it(gra
 def test_a_visible_check_tells_values(grade):
     check = grade(("double", "def double(x):\n    return x * 3")).checks[0]
     assert "got 3, expected 2" in check.message
+
+
+def test_a_check_asks_for_a_function_once_and_for_a_variable_each_time():
+    asked = []
+
+    class Process:
+        def lookup(self, name):
+            asked.append(name)
+            return (
+                len(asked) if name == "count" else Proxy(Peer(None, describe_error=dict), 1, name)
+            )
+
+    names = CheckNamespace({}, Process())
+    assert names["function"] is names["function"]
+    assert [names["count"], names["count"]] == [2, 3]
+    assert names["Thing"] is not names["Thing"]  # an object may be another by now
+    with pytest.raises(KeyError):
+        names["print"]
 
 
 def test_a_usual_error_of_pytorch_has_a_hint_beside_it_also_where_the_test_is_hidden(grade):
@@ -123,6 +143,14 @@ HOOKS = {
     "tree": "import ast\nclass Two(ast.NodeTransformer):\n    def visit_Constant(self, node): return ast.copy_location(ast.Constant(2), node)\nget_ipython().ast_transformers.append(Two())",
     "line": "from IPython.core.prefilter import PrefilterTransformer\nclass Two(PrefilterTransformer):\n    def transform(self, line, continue_prompt): return line.replace('3', '2')\nmanager = get_ipython().prefilter_manager\nTwo(shell=get_ipython(), prefilter_manager=manager)",
     "method": "shell = get_ipython()\nrun = shell.run_cell\nshell.run_cell = lambda source, **how: run(source.replace('3', '2'), **how)",
+    "class": "shell = get_ipython()\nclass Two(type(shell)):\n    def transform_cell(self, source): return super().transform_cell(source).replace('3', '2')\nshell.__class__ = Two",
+    "a method of the class": "kind = type(get_ipython())\nread = kind.transform_cell\nkind.transform_cell = lambda self, source: read(self, source).replace('3', '2')",
+    "a method of the compiler": "compiler = get_ipython().compile\nread = compiler.ast_parse\ncompiler.ast_parse = lambda source, *a, **k: read(source.replace('3', '2'), *a, **k)",
+    "compiler": "shell = get_ipython()\nclass Two(type(shell.compile)):\n    def ast_parse(self, source, *a, **k): return super().ast_parse(source.replace('3', '2'), *a, **k)\nshell.compile = Two()",
+    "compile": "from IPython.core import compilerop\ncompilerop.compile = lambda source, *a: compile(source.replace('3', '2') if type(source) is str else source, *a)",
+    "the class of transformers": "from IPython.core.inputtransformer2 import TransformerManager as Kind\nread = Kind.transform_cell\nKind.transform_cell = lambda self, source: read(self, source).replace('3', '2')",
+    "just before it runs": "def late():\n    compiler = get_ipython().compile\n    read = compiler.ast_parse\n    compiler.ast_parse = lambda source, *a, **k: read(source.replace('3', '2'), *a, **k)\nget_ipython().events.register('pre_execute', late)",
+    "another shell": "from IPython.core.interactiveshell import InteractiveShell as Kind\nclass Two:\n    def __getattr__(self, name): return getattr(own, name)\n    def run_cell(self, source, **how): return own.run_cell(source.replace('3', '2'), **how)\nown = get_ipython()\nKind._instance = Two()",
     "a method within": "shell = get_ipython()\nread = shell.transform_cell\nshell.transform_cell = lambda source: read(source).replace('3', '2')",
 }  # fmt: skip
 
@@ -236,14 +264,14 @@ def test_a_cell_that_ends_the_process_is_not_run_again(grade):
 
 
 def test_cells_that_run_again_have_their_time_each(grade):
-    slow = "import time\ntime.sleep(0.7)"
+    slow = "import time\ntime.sleep(0.35)"
     ends_once = """
 def double(x):
     if not x.requires_grad:
         __import__("os")._exit(0)
     return 2 * x"""
-    # 2.4 s each by the clock: less than they take together.
-    result = grade(slow, slow, slow, slow, ("double", ends_once), seconds=0.6)
+    # 1.2 s each by the clock: less than they take together.
+    result = grade(slow, slow, slow, slow, ("double", ends_once), seconds=0.3)
     assert statuses(result) == ["crash", "pass", "manual"]
 
 

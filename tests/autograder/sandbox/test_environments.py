@@ -78,6 +78,7 @@ def test_an_environment_may_be_a_link_of_a_linked_python_and_joined_to_others(tr
     assert run_cell(python, "import extra, torch; assert extra.found", tree) == "None"
 
 
+@pytest.mark.proof
 def test_packages_that_pythonpath_leads_to_are_there_and_other_places_are_not(tree):
     extra = install_extra(tree / "more" / "site-packages")
     (tree / "handed-in").mkdir()

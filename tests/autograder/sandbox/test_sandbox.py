@@ -269,6 +269,13 @@ def test_limits_are_errors_in_the_students_code(worker, source, error):
     assert run(peer, "found = 1") == 1
 
 
+@pytest.mark.parametrize("call", ["memfd_create(b'x', 0)", "shmget(0, 4096, 0o1600)"])
+def test_memory_that_no_process_holds_cant_be_had(worker, call):
+    """Its pages would stay where nobody maps them, and nothing would count them."""
+    peer, _ = worker()
+    assert run(peer, f"import ctypes; found = ctypes.CDLL(None).{call}") == -1
+
+
 def test_a_fork_bomb_runs_into_its_limit(worker):
     peer, _ = worker()
     source = """

@@ -137,7 +137,7 @@ def _much_code(notebook: Notebook) -> None:
 
 def _failing_cells(notebook: Notebook) -> None:
     failing = "def f(n):\n    f(n - 1) if n else 1 / 0  # <&>\ntry:\n    f(99)\nexcept ArithmeticError:\n    raise ValueError('<&>' * 999)"
-    notebook["cells"] += [{"cell_type": "code", "source": failing, "metadata": {}}] * 900
+    notebook["cells"] += [{"cell_type": "code", "source": failing, "metadata": {}}] * 200
 
 
 def _forged(
