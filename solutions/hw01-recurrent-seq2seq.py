@@ -1167,6 +1167,8 @@ for name, shape in (
         raise CheckFailure(f"{name} is not among the decoder's parameters")
 if not any(name.startswith("cell.") for name in decoder.state_dict()):
     raise CheckFailure("the decoder has no cell", hint="self.cell = GRUCell(...)")
+gates = decoder.cell.input_projection.weight
+assert_shape(gates, (15, 10), what="weight of the cell's input_projection", hint=of_gates)
 context = torch.randn(3, 5).to(device)
 assert_keeps_inputs(decoder.start, context, hint=in_place)
 context.requires_grad_()
