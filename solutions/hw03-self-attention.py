@@ -853,6 +853,14 @@ for bias in (True, False):
         )
     for name, tensor in expected.items():
         assert_shape(actual[name], tensor.shape, what=name, hint=hint)
+weights = [
+    getattr(student, f"{name}_projection").weight for name in ("query", "key", "value", "output")
+]
+if any(torch.equal(first, second) for first, second in itertools.combinations(weights, 2)):
+    raise CheckFailure(
+        "two of the projections start with the same weights",
+        hint="make four nn.Linear in __init__; a copy starts as its original",
+    )
 MultiHeadAttention(12, 1)  # one head is allowed
 assert_raises(ValueError, MultiHeadAttention, 12, 5, hint="12 is not divisible by 5: ValueError")
 assert_raises(ValueError, MultiHeadAttention, 12, 0, hint="no head at all: ValueError")
