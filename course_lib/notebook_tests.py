@@ -21,7 +21,7 @@ def tell_what_passes() -> None:
 
     One that runs to its end says so. One that fails names the first earlier one that fails too. One
     that meets a cell that is not written yet says that, in place of a traceback. Under an error of
-    PyTorch's that is a usual one stands a hint, in other cells too.
+    PyTorch's or Python's that is a usual one stands a hint, in other cells too.
     """
     shell = _shell()
     if shell and _tell not in shell.events.callbacks["post_run_cell"]:
@@ -37,7 +37,7 @@ def _shell() -> Any:
 
 def _tell(result: Any) -> None:
     error = result.error_in_exec
-    if isinstance(error, RuntimeError | IndexError) and (hint := hint_for(str(error))):
+    if isinstance(error, RuntimeError | IndexError | ValueError) and (hint := hint_for(str(error))):
         print(f"Hint: {hint}")
     test = _TEST.match(result.info.raw_cell or "")
     if not test:

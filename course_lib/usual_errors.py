@@ -1,6 +1,6 @@
-"""What to look at when PyTorch refuses something: errors of its own that beginners often meet.
+"""What to look at when PyTorch or Python refuses something: errors that beginners often meet.
 
-PyTorch says what it could not do; a hint beside it says which slip mostly leads there.
+These say what could not be done; a hint beside it says which slip mostly leads there.
 """
 
 import re
@@ -64,11 +64,17 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "a forward pass allows one backward(): compute the loss anew for each; is a state kept "
         "from the step before?",
     ),
+    (
+        r"(not enough|too many) values to unpack",
+        "as many names must stand on the left as there are parts on the right: print what is "
+        "there; a tensor has as many as its first dimension, x.shape as many as x has dimensions, "
+        "and what is returned alone is no pair",
+    ),
 )
 
 
 def hint_for(message: str) -> str:
-    """Say what to look at, if an error of PyTorch's is one that beginners often meet.
+    """Say what to look at, if an error of PyTorch's or Python's is one that beginners often meet.
 
     Args:
         message: The error's text.

@@ -1,4 +1,4 @@
-"""Errors that PyTorch really raises, and what is said beside them."""
+"""Errors that PyTorch and Python really raise, and what is said beside them."""
 
 import pytest
 import torch
@@ -33,6 +33,21 @@ def go_back_twice():
     loss = (torch.ones(3, requires_grad=True) ** 2).sum()
     loss.backward()
     loss.backward()
+
+
+def unpack_a_tensor():
+    first, second = torch.zeros(1, 3)
+    return first, second
+
+
+def unpack_a_shape():
+    batch, length = torch.zeros(2, 3, 4).shape
+    return batch, length
+
+
+def unpack_too_few_parts():
+    first, second, third = torch.zeros(2, 3).split(2)
+    return first, second, third
 
 
 def matrix(rows, columns, dtype=None):
@@ -73,12 +88,15 @@ RAISING = {
     ),
     "no gradients": (lambda: torch.zeros(3).sum().backward(), "cut them off"),
     "backward twice": (go_back_twice, "one backward()"),
+    "a tensor for a pair": (unpack_a_tensor, "is no pair"),
+    "a dimension more": (unpack_a_shape, "as many as x has dimensions"),
+    "a part too few": (unpack_too_few_parts, "as many names"),
 }
 
 
 def message_of(function):
-    """Return what PyTorch says when this is called."""
-    with pytest.raises((RuntimeError, IndexError)) as caught:
+    """Return what PyTorch or Python says when this is called."""
+    with pytest.raises((RuntimeError, IndexError, ValueError)) as caught:
         function()
     return str(caught.value)
 

@@ -514,6 +514,11 @@ MISTAKES: tuple[Submission, ...] = (
     right("masks filled in place by place", MASKS_BY_INDEX),
     # ---- scaled_dot_product_attention ----
     attention(
+        "softmax by hand, sum() without keepdim",
+        (SOFTMAX, "    weights = scores.exp() / scores.exp().sum(-1)\n"),
+        lost="shape",
+    ),
+    attention(
         "divided by head_dim",
         (SCALING, "    query = query / query.size(-1)\n"),
         lost="scaling",
@@ -676,7 +681,7 @@ MISTAKES: tuple[Submission, ...] = (
     attention(
         "masks without leading dimensions refused",
         (", min_dims=2", ""),
-        lost="mask no-keys gradients inputs",
+        lost="mask",
         hint="each size this or 1",
     ),
     attention(
@@ -694,7 +699,7 @@ MISTAKES: tuple[Submission, ...] = (
     attention(
         "weights never returned",
         (RETURN, "    return output"),
-        lost="shape values scaling mask no-keys gradients",
+        lost="shape",
         hint="return output, weights",
     ),
     attention(
@@ -905,13 +910,13 @@ MISTAKES: tuple[Submission, ...] = (
     layer(
         "values made from keys",
         ("self.value_projection(value)", "self.value_projection(key)"),
-        lost="projections heads values",
+        lost="values",
         hint="make them from value",
     ),
     layer(
         "values not projected",
         ("self.value_projection(value)", "value"),
-        lost="projections heads values",
+        lost="projections",
         hint="value_projection is not used",
     ),
     layer(
@@ -922,8 +927,8 @@ MISTAKES: tuple[Submission, ...] = (
         ),
         ("            self._split_heads(self.key_projection(key)),\n", ""),
         ("self.value_projection(value)", "self.value_projection(key)"),
-        lost="projections heads values",
-        hint="the values are made from key; make them from value",
+        lost="values",
+        hint="key and value have changed places",
     ),
     layer(
         "mask not handed on",
@@ -1077,7 +1082,7 @@ MISTAKES: tuple[Submission, ...] = (
             "return self.output_projection(self._join_heads(attended))",
             "return query + self.output_projection(self._join_heads(attended))",
         ),
-        lost="projections heads values",
+        lost="projections",
         hint="query is added to the output",
     ),
     # ---- found by new students ----
@@ -1113,10 +1118,27 @@ MISTAKES: tuple[Submission, ...] = (
         hint="an integer type may be smaller than int64",
     ),
     layer(
+        "key and value handed over in the other order",
+        (
+            "            self._split_heads(self.key_projection(key)),\n"
+            "            self._split_heads(self.value_projection(value)),\n",
+            "            self._split_heads(self.value_projection(value)),\n"
+            "            self._split_heads(self.key_projection(key)),\n",
+        ),
+        lost="values",
+        hint="key and value have changed places",
+    ),
+    layer(
+        "view() of what transpose() has turned",
+        ("x.transpose(1, 2).flatten(-2)", "x.transpose(1, 2).view(x.size(0), x.size(2), -1)"),
+        lost="shape",
+        hint="view size is not compatible",
+    ),
+    layer(
         "key and value changed places",
         ("self.key_projection(key)", "self.key_projection(value)"),
         ("self.value_projection(value)", "self.value_projection(key)"),
-        lost="projections heads values",
+        lost="values",
         hint="key and value have changed places",
     ),
     layer(

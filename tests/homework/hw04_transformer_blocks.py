@@ -1314,8 +1314,8 @@ FEED_FORWARD_MISTAKES = (
         "dropout fixed at a tenth",
         "FeedForward",
         (("nn.Dropout(dropout)", "nn.Dropout(0.1)"),),
-        lost="values dropout",
-        hint="dropout is 0 unless it is given",
+        lost="dropout",
+        hint="hand dropout on",
     ),
 )
 
@@ -1876,26 +1876,39 @@ RESIDUAL_MISTAKES = (
         "the position of the norm kept as a flag",
         ("self.norm_position = norm_position", 'self.norm_position = norm_position == "pre"'),
         ('self.norm_position == "pre"', "self.norm_position"),
-        lost="post pre",
+        lost="post",
         hint="keep it as it was given",
     ),
     residual_mistake(
         "the position of the norm not kept",
         ("self.norm_position = norm_position", 'self.first = norm_position == "pre"'),
         ('self.norm_position == "pre"', "self.first"),
-        lost="post pre",
+        lost="post",
         hint="keep it as it was given",
     ),
     residual_mistake(
         "x not added after the sublayer",
         (POST, "self.norm(self.dropout(sublayer(x)))"),
-        lost="post dropout",
+        lost="post",
         hint="x itself is not added",
+    ),
+    residual_mistake(
+        "x never added",
+        (POST, "self.norm(self.dropout(sublayer(x)))"),
+        (PRE, "self.dropout(sublayer(self.norm(x)))"),
+        lost="post pre",
+        hint="x itself is not added",
+    ),
+    residual_mistake(
+        "dropout a tenth unless it is given",
+        ("dropout: float = 0.0", "dropout: float = 0.1"),
+        lost="dropout",
+        hint="dropout is 0 unless it is given",
     ),
     residual_mistake(
         "x not added before it",
         (PRE, "self.dropout(sublayer(self.norm(x)))"),
-        lost="pre dropout",
+        lost="pre",
         hint="x itself is not added",
     ),
     residual_mistake(
@@ -1979,8 +1992,8 @@ RESIDUAL_MISTAKES = (
     residual_mistake(
         "dropout fixed at a tenth",
         ("nn.Dropout(dropout)", "nn.Dropout(0.1)"),
-        lost="post pre dropout",
-        hint="dropout is 0 unless it is given",
+        lost="dropout",
+        hint="hand dropout on",
     ),
     residual_mistake(
         "any position of the norm",

@@ -1202,6 +1202,28 @@ MODEL_MISTAKES = (
     ),
     wrong(
         MODEL,
+        "the masks exchanged where they are made",
+        ("src_mask, tgt_mask = translation", "tgt_mask, src_mask = translation"),
+        lost="sight",
+    ),
+    wrong(
+        MODEL,
+        "the masks exchanged in the decoder",
+        ("(target, memory, tgt_mask, src_mask)", "(target, memory, src_mask, tgt_mask)"),
+        lost="sight",
+    ),
+    wrong(
+        MODEL,
+        "dropout before the positions of the source",
+        (
+            "self.dropout(self.positions(self.src_embedding(src)))",
+            "self.positions(self.dropout(self.src_embedding(src)))",
+        ),
+        lost="parameters",
+        hint="dropout comes after they are added",
+    ),
+    wrong(
+        MODEL,
         "no causal mask",
         (DECODE, "self.decoder(target, memory, tgt_mask.any(-2, keepdim=True), src_mask)"),
         lost="sight",
@@ -1606,7 +1628,7 @@ PACE_MISTAKES = tuple(
             "the paper's formula without its scale",
             RISE,
             "min(update**-0.5, update * warmup_steps**-1.5)",
-            "rise fall",
+            "rise",
             "without its scale",
         ),
         (
@@ -1641,7 +1663,7 @@ PACE_MISTAKES = tuple(
             "a tensor",
             f"return {RISE}",
             f"return torch.tensor({RISE})",
-            "rise fall",
+            "rise",
             "a tensor is no plain number",
         ),
         (

@@ -868,7 +868,7 @@ MISTAKES: tuple[Submission, ...] = (
         "matches as a float",
         "count_matches",
         (("    return matches, ", "    return float(matches), "),),
-        lost="*",
+        lost="matches",
         hint="matches and total should be ints",
     ),
     mistake(
@@ -1492,7 +1492,20 @@ MISTAKES: tuple[Submission, ...] = (
         lost="exp",
         hint="exp is the smoothing of a call that names none",
     ),
+    mistake(  # every share is 0 or 1, and says no more of what it was made
+        "divided with //",
+        "smoothed_precisions",
+        (("precisions.append(matches / total)", "precisions.append(matches // total)"),),
+        lost="*",
+        hint="divide with /",
+    ),
     # ---- score_statistics ----
+    mistake(
+        "rounded to whole numbers",
+        "score_statistics",
+        (("        score=score,", "        score=round(score),"),),
+        lost="mean brevity zeros",
+    ),
     mistake(
         "arithmetic mean",
         "score_statistics",
@@ -1669,7 +1682,7 @@ MISTAKES: tuple[Submission, ...] = (
         "the score alone",
         "score_statistics",
         (("    return BLEUScore(\n", "    return score\n    return BLEUScore(\n"),),
-        lost="*",
+        lost="mean",
         hint="return BLEUScore(...)",
     ),
     mistake(
@@ -1921,7 +1934,7 @@ MISTAKES: tuple[Submission, ...] = (
         "rounded to two digits",
         "score_statistics",
         (("score=score,", "score=round(score, 2),"),),
-        lost="mean brevity zeros",
+        lost="mean",
         hint="not rounded",
     ),
     mistake(

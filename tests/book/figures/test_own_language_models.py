@@ -282,7 +282,12 @@ def test_a_file_that_is_cut_off_or_too_large_is_refused(request, name, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("homework", "cell"), [("hw06-kv-cache", "my-language-model"), ("hw08-bert", "my-bert")]
+    ("homework", "cell"),
+    [
+        ("hw05-transformer", "my-model"),
+        ("hw06-kv-cache", "my-language-model"),
+        ("hw08-bert", "my-bert"),
+    ],
 )
 def test_where_nothing_is_trained_the_last_cell_says_so_and_fails_nothing(homework, cell, capsys):
     (source,) = (one.source for one in load_homework(homework).cells if one.grade_id == cell)
