@@ -242,7 +242,7 @@ pins: $(TEST) ## write exact versions into requirements/ (NEWEST=1: the newest t
 	$(PY) -m scripts.pins $(if $(NEWEST),--newest)
 
 .PHONY: clean distclean
-clean: ## remove what was built
+clean: ## remove what was built: build and dist, with any grades in build/grades
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache *.egg-info
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 

@@ -101,6 +101,7 @@ def prepare(place: Place, homework: str) -> None:
     if not (place.course / "nbgrader_config.py").exists():
         lay_out = [*python, "autograder", "nbgrader-course", str(place.course)]
         lay_out += ["--exchange", str(place.exchange)]
+        print("Laying out the course folder, all homeworks: this takes a few minutes", flush=True)
         _as_grader(
             place, lay_out, ROOT, fine=(0, 1)
         )  # 1: laid out, and it has said what is missing
@@ -194,7 +195,8 @@ def main() -> None:
     if place.password:
         who = " or ".join(place.instructors)
         print(
-            f"\nFor trying, on this machine alone: http://127.0.0.1:{place.port}\n"
+            f"\nFor trying, on this machine alone: http://127.0.0.1:{place.port} "
+            "(as soon as JupyterHub says, below, that it is running)\n"
             f"Log in as {who}, or by any other name as a student; password: {place.password}\n"
             "Everything runs as you: who logs in can read your files. For a class, with accounts "
             "of this machine: deploy/README.md\n",

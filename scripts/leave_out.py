@@ -57,6 +57,21 @@ def unlinked(page: str, words: dict[str, str], chapter: str) -> str:
     return _ROLE.sub(replace, page)
 
 
+def check_chapter(name: str, root: Path) -> None:
+    """Refuse what is no chapter, before anything is changed.
+
+    Args:
+        name: The chapter.
+        root: The project's folder.
+
+    Raises:
+        SystemExit: The book has no such chapter.
+    """
+    there = contents.chapters((root / contents.TOC).read_text(encoding="utf-8"))
+    if name not in there:
+        raise SystemExit(f"{name!r} is no chapter of _toc.yml: {', '.join(there)}")
+
+
 def leave_out_chapter(name: str, root: Path) -> None:
     """Take a chapter out of the book.
 
@@ -67,9 +82,7 @@ def leave_out_chapter(name: str, root: Path) -> None:
     Raises:
         SystemExit: The book has no such chapter.
     """
-    toc = (root / contents.TOC).read_text(encoding="utf-8")
-    if name not in contents.chapters(toc):
-        raise SystemExit(f"{name!r} is no chapter of _toc.yml: {', '.join(contents.chapters(toc))}")
+    check_chapter(name, root)
     words = words_of((root / "book" / f"{name}.md").read_text(encoding="utf-8"))
     changes: dict[str, Callable[[str], str]] = {
         f"book/{page.name}": lambda text: unlinked(text, words, name)
@@ -135,6 +148,8 @@ def main(chapter: str, homework: str) -> None:
         chapter: A chapter; empty for none.
         homework: A homework; empty for none.
     """
+    if chapter:
+        check_chapter(chapter, ROOT)
     if homework:
         print(f"{leave_out_homework(homework, ROOT)} is out, with its files")
     if chapter:

@@ -227,6 +227,16 @@ def test_what_is_not_there_can_not_be_left_out(root):
         leave_out.leave_out_homework("hw77", root)
 
 
+def test_nothing_is_left_out_where_one_of_both_is_not_there(root, monkeypatch):
+    monkeypatch.setattr(leave_out, "ROOT", root)
+    with pytest.raises(SystemExit, match="'blue' is no chapter"):
+        leave_out.main("blue", "hw07")
+    with pytest.raises(SystemExit, match="'hw77' is no homework"):
+        leave_out.main("bleu", "hw77")
+    assert (root / "solutions" / "hw07-bleu.py").exists()
+    assert "bleu" in (root / contents.TOC).read_text(encoding="utf-8")
+
+
 def test_links_become_their_words_or_the_heading_they_led_to():
     words = leave_out.words_of(
         "(bleu)=\n# BLEU\n\n(clipping)=\n## Clipping words\n\n:label: eq-b\n"

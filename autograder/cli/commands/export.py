@@ -93,7 +93,10 @@ def export(
         except ValueError as error:
             raise BadInputError(f"--book-url: {error}") from error
         if to is Target.CANVAS and not column:
-            raise BadInputError("--column is missing: what does Canvas call the assignment?")
+            raise BadInputError(
+                "--column is missing: what does Canvas call the assignment? It is the heading of a "
+                "column in the grades that Canvas exports, such as 'Homework 3 (98765)'"
+            )
         if to is Target.GRADESCOPE and feedback:
             raise BadInputError("--feedback: what --file holds for Gradescope is the feedback")
         results, graded = stored_results(homework, out)
