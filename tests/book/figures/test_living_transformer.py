@@ -3,6 +3,7 @@
 The page's own model is rebuilt in PyTorch from the file that the page loads.
 """
 
+import json
 import math
 
 import pytest
@@ -59,7 +60,7 @@ def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
 
 # ---- in the browser ----
 
-DESKTOP = {"width": 1280, "height": 900}
+DESKTOP = {"width": 1280, "height": 800}
 START = "Start the model"
 
 
@@ -71,12 +72,24 @@ def start(page):
     return figure
 
 
-@pytest.fixture
-def figure(chromium, served):
+@pytest.fixture(scope="module")
+def started(chromium, served):
+    """The figure, its model started."""
     address = f"{served}/book/living-transformer.html"
     with opened(chromium, address, viewport=DESKTOP, reduced_motion="reduce") as watched:
         yield start(watched.page)
     assert watched.problems == []
+
+
+@pytest.fixture
+def figure(started):
+    """The figure as it is when its model has just been started."""
+    choose_question(started, 0)
+    return started
+
+
+def choose_question(figure, place):
+    figure.locator(".living-questions").get_by_role("button").nth(place).click()
 
 
 def translate(figure, sentence):
@@ -194,15 +207,17 @@ def test_it_runs_from_a_folder(chromium, site):
 
 @pytest.mark.browser
 def test_without_cross_attention_it_writes_the_same_whatever_it_reads(figure):
-    figure.get_by_role("button", name="cross-attention", exact=True).first.click()
+    figure.locator("[data-cut=cross_attention]").click()
     translate(figure, "the man sees the dog.")
-    first, whole = written(figure, "operated"), written(figure, "whole")
+    first, whole = written(figure, "broken"), written(figure, "whole")
     expect(figure.locator(".living-why")).to_contain_text("The Transformer explains why")
+    expect(figure.locator(".living-why")).not_to_contain_text("same")  # it is for readers to find
+    assert figure.locator(".living-lines path").count() == 0  # nothing comes from the English
     translate(figure, "my hen is small.")
     expect(figure.locator(".living-result", has_text="whole")).not_to_have_attribute(
         "data-written", whole
     )
-    assert written(figure, "operated") == first != whole
+    assert written(figure, "broken") == first != whole
     figure.get_by_role("button", name="Put all back").click()
     assert figure.locator(".living-result").count() == 1
 
@@ -251,21 +266,22 @@ def test_it_steps_forward_back_and_plays_to_the_end(figure):
     page = figure.page
     translate(figure, "the man sees the dog.")
     moment = figure.locator(".living-player output")
-    slider = figure.get_by_label("Moment")
+    slider = figure.get_by_label("Where it is")
+    assert slider.get_attribute("max") == "61"  # 6 stages of reading, 8 for each of 7 words
     slider.press("Home")
-    expect(moment).to_have_text("1 of 62")  # 6 stages of reading, 8 for each of 7 words
+    expect(moment).to_have_text("reading, stage 1 of 6")
     figure.get_by_role("button", name="Step", exact=True).press("Enter")
-    expect(moment).to_have_text("2 of 62")
+    expect(moment).to_have_text("reading, stage 2 of 6")
     figure.get_by_role("button", name="Back", exact=True).press("Enter")
-    expect(moment).to_have_text("1 of 62")
+    expect(moment).to_have_text("reading, stage 1 of 6")
     assert figure.locator(".living-panel--decoder .living-word").count() == 0
     figure.get_by_role("button", name="Next word", exact=True).press("Enter")
-    expect(moment).to_have_text("12 of 62")  # where it looks at the source
+    expect(moment).to_have_text("word 1 of 7, stage 6 of 8")  # where it looks at the source
     assert figure.locator(".living-lines path").count() > 0
     slider.press("End")
     page.keyboard.press("ArrowLeft")
     figure.get_by_role("button", name="Play").press("Enter")
-    expect(moment).to_have_text("62 of 62")
+    expect(moment).to_have_text("word 7 of 7, stage 8 of 8")
     expect(figure.get_by_role("button", name="Play")).to_be_visible()
 
 
@@ -284,14 +300,69 @@ def test_the_truth_frames_the_noun_that_decides_the_adjective(figure):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_head_that_follows_agreement_is_found_without_being_told(figure):
+    page = figure.page
+    seen = page.locator("article").inner_text()
+    assert "of the encoder\u2019s self-attention in layer" not in seen  # folded, wherever it stands
+    choose_question(figure, 1)
+    asks = figure.locator(".living-panel--encoder .living-word[aria-pressed=true]")
+    expect(asks).to_have_text("old")
+    assert figure.locator(".living-look--agreement").count() == 1
+    questions = json.loads(page.locator("#living-questions").text_content())
+    shares = questions[1]["heads"]["shares"]
+    best = max(
+        (share, name, head) for name, all in shares.items() for head, share in enumerate(all)
+    )
+    verdict = figure.locator(".living-verdict")
+    this = figure.get_by_role("button", name="It is this one")
+    this.first.press("Enter")
+    expect(verdict).to_contain_text("Another one puts more")
+    assert page.evaluate("document.activeElement.textContent") == "It is this one"
+    stage = best[1].replace("self_attention", "attention_residual")
+    figure.locator(f"[data-stage='{stage}']").press("Enter")
+    expect(verdict).to_be_empty()
+    this.nth(best[2]).press("Enter")
+    expect(verdict).to_contain_text(f"That is the one! Over 200 sentences, head {best[2] + 1}")
+    choose_question(figure, 0)
+    expect(this).to_have_count(0)
+
+
+@pytest.mark.browser
+def test_what_one_does_and_what_one_sees_fit_the_window(figure):
+    box = {
+        name: figure.locator(f".living-{name}").first.bounding_box()
+        for name in ("results", "surgery", "player", "drawing", "lens", "head")
+    }
+    header = figure.page.locator(".bd-header-article").bounding_box()["height"]
+    for name in ("drawing", "head"):
+        low = box[name]["y"] + box[name]["height"]
+        assert low - box["results"]["y"] < DESKTOP["height"] - header
+    assert box["results"]["y"] < box["surgery"]["y"] < box["player"]["y"] < box["drawing"]["y"]
+    assert box["lens"]["x"] > box["drawing"]["x"] + box["drawing"]["width"]  # beside it
+    assert box["lens"]["y"] == box["drawing"]["y"]
+
+
+@pytest.mark.browser
+def test_what_follows_the_prediction_answers_it(figure):
+    veil = figure.page.locator(".course-veil").first
+    expect(veil).not_to_have_class("is-lifted")
+    veil.get_by_role("button", name="Show anyway").click()
+    expect(veil.locator(".course-veil__content")).to_contain_text("became this same text")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.proof)])
 def test_it_is_accessible_while_it_runs_and_fits_a_phone(chromium, served, theme):
     options = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
     address = f"{served}/book/living-transformer.html"
     with opened(chromium, address, color_scheme=theme, **options) as watched:
         figure = start(watched.page)
-        figure.get_by_role("button", name="Show the truth").click()
+        choose_question(figure, 1)
         figure.get_by_role("button", name="positions", exact=True).click()
+        figure.get_by_role("button", name="Next word", exact=True).click()
+        now = figure.locator(".living-label[aria-pressed=true]")
+        tops = [part.bounding_box()["y"] for part in (figure.locator(".living-player"), now)]
+        assert 0 < tops[0] < tops[1] < 800 - 20  # what moves, and what moved, are both in view
         figure.locator("[data-head='0']").click()
         assert scrolls_sideways(watched.page) <= 0
         lean = {"preload": False, "resultTypes": ["violations"]}
