@@ -4,22 +4,30 @@ import json
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 
 from course_lib.data.shape_pictures import COLORS, KINDS, SIDE, SIZES, Shape, render
+from tests.book.living_figures import (
+    CLOSE,
+    DESKTOP,
+    PHONE,
+    assert_fits_and_is_accessible,
+    assert_little_is_loaded,
+    both_themes,
+    opened_for,
+    start,
+    started,
+)
 from tests.book.living_looks import (
-    START,
     exported_captioner,
     largest_difference,
     rebuilt_captioner,
     run_in_page,
 )
-from tests.book.watched_page import depends_on_page, expect, opened, scrolls_sideways
+from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = depends_on_page("image-captioning", "course_lib", "tests/book/figures")
 
-CLOSE = 1e-4
-MOST_BYTES = 60_000  # by which the page's first load may grow
+NAME = "living-captioner"
 A_SHAPE = {"kind": "circle", "color": "red", "size": "small", "row": 4, "column": 4}
 A_SCENE = {"name": "one", "shapes": [A_SHAPE], "truth": ["red", "circle"], "written": ["red"]}
 DATA = {
@@ -68,25 +76,20 @@ RENDER = """(shapes) => {
 }"""
 
 
-def start(page):
-    figure = page.locator("[data-course-figure=living-captioner]")
-    figure.get_by_role("button", name=START["living-captioner"]).click()
-    figure.locator(".caption-thumb").first.wait_for()
-    return figure
+@pytest.fixture(scope="module")
+def awake(chromium, served):
+    with opened_for(chromium, served, NAME, **DESKTOP) as watched:
+        assert_little_is_loaded(watched, "/figures/living", "/engine/")
+        yield start(watched.page, NAME)
 
 
 @pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/image-captioning.html"
-    desktop = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
-    with opened(chromium, address, **desktop) as watched:
-        own = ("/figures/living", "/engine/")
-        first = sum(n for url, n in watched.weights.items() if any(part in url for part in own))
-        inline = watched.page.locator("script[type='application/json']").all_text_contents()
-        assert 0 < first + len("".join(inline)) < MOST_BYTES
-        assert not [url for url in watched.weights if "/models/" in url or "/engine/m" in url]
-        yield start(watched.page)
-    assert watched.problems == []
+def figure(awake):
+    """The figure, without a truth laid over it."""
+    truth = awake.get_by_role("button", name="Show the truth")
+    if truth.get_attribute("aria-pressed") == "true":
+        truth.click()
+    return awake
 
 
 def drawn_scenes(count):
@@ -192,22 +195,13 @@ def test_the_pictures_to_begin_with_are_read_as_when_the_book_was_built(figure):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.proof)])
+@both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
-    options = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
-    address = (site / "book/image-captioning.html").as_uri()
-    with opened(chromium, address, color_scheme=theme, **options) as watched:
-        figure = start(watched.page)
+    with started(chromium, site.as_uri(), NAME, color_scheme=theme, **PHONE) as figure:
         figure.get_by_role("button", name="Show the truth").click()
         figure.get_by_role("button", name="Play").press("Enter")
         expect(figure.get_by_label("Word", exact=True)).not_to_have_value("0")
         figure.get_by_role("button", name="Pause").press("Enter")
         figure.locator(".living-folded summary").first.click()
         expect(figure.get_by_role("region", name="Weights for")).to_be_visible()
-        assert scrolls_sideways(watched.page) <= 0
-        lean = {"preload": False, "resultTypes": ["violations"]}
-        context = "[data-course-figure=living-captioner]"
-        found = Axe().run(watched.page, context=context, options=lean).response
-        assert found["passes"]
-        assert found["violations"] == []
-    assert watched.problems == []
+        assert_fits_and_is_accessible(figure)

@@ -8,10 +8,20 @@ import math
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 from torch import nn
 
 from course_lib.models.transformer import Transformer
+from tests.book.living_figures import (
+    CLOSE,
+    DESKTOP,
+    PHONE,
+    assert_fits_and_is_accessible,
+    assert_little_is_loaded,
+    both_themes,
+    opened_for,
+    start,
+    started,
+)
 from tests.book.living_model import (
     computed,
     drawn_sources,
@@ -19,12 +29,11 @@ from tests.book.living_model import (
     rebuilt,
     run_in_page,
 )
-from tests.book.watched_page import depends_on_page, expect, opened, scrolls_sideways
+from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = depends_on_page("living-transformer", "course_lib", "tests/book/figures")
 
-MOST_BYTES = 60_000  # by which the page's first load may grow
-CLOSE = 1e-4
+NAME = "living-transformer"
 AN_EXAMPLE = {
     "src": ["a", "."], "tgt": ["un", "."], "written": ["un"], "alignment": [[0, 0], [1, 1]],
     "src_agreements": [], "tgt_agreements": [[1, 0]],
@@ -60,32 +69,19 @@ def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
 
 # ---- in the browser ----
 
-DESKTOP = {"width": 1280, "height": 800}
-START = "Start the model"
-
-
-def start(page):
-    """Start the model and wait until it has written something."""
-    figure = page.locator("[data-course-figure=living-transformer]")
-    figure.get_by_role("button", name=START).click()
-    figure.locator(".living-result").first.wait_for()
-    return figure
-
 
 @pytest.fixture(scope="module")
-def started(chromium, served):
+def awake(chromium, served):
     """The figure, its model started."""
-    address = f"{served}/book/living-transformer.html"
-    with opened(chromium, address, viewport=DESKTOP, reduced_motion="reduce") as watched:
-        yield start(watched.page)
-    assert watched.problems == []
+    with started(chromium, served, NAME, **DESKTOP) as figure:
+        yield figure
 
 
 @pytest.fixture
-def figure(started):
+def figure(awake):
     """The figure as it is when its model has just been started."""
-    choose_question(started, 0)
-    return started
+    choose_question(awake, 0)
+    return awake
 
 
 def choose_question(figure, place):
@@ -181,28 +177,19 @@ def test_without_the_causal_mask_words_look_ahead(figure):
 
 @pytest.mark.browser
 def test_nothing_is_loaded_before_it_is_asked_for_and_little_at_first(chromium, served):
-    with opened(chromium, f"{served}/book/living-transformer.html", viewport=DESKTOP) as watched:
-        own = ("living-transformer.js", "living-transformer.css", "/engine/")
-        first = sum(n for url, n in watched.weights.items() if any(part in url for part in own))
-        page = watched.page
-        scripts = "script[type='application/json']"
-        inline = page.locator(scripts).evaluate_all("all => all.map(e => e.textContent.length)")
-        assert 0 < first + sum(inline) < MOST_BYTES
+    with opened_for(chromium, served, NAME, **DESKTOP) as watched:
+        own = (
+            "living-transformer.js",
+            "living-transformer.css",
+            "/living-transformer/",
+            "/engine/",
+        )
+        assert_little_is_loaded(watched, *own)
         before = set(watched.weights)
-        assert not [url for url in before if "/models/" in url]
-        start(page)
-        loaded = page.evaluate("performance.getEntriesByType('resource').map(entry => entry.name)")
+        start(watched.page, NAME)
+        names = "performance.getEntriesByType('resource').map(entry => entry.name)"
+        loaded = watched.page.evaluate(names)
         assert [url for url in set(loaded) - before if "/models/translator.js" in url]
-    assert watched.problems == []
-
-
-@pytest.mark.browser
-def test_it_runs_from_a_folder(chromium, site):
-    page = (site / "book/living-transformer.html").as_uri()
-    with opened(chromium, page, viewport=DESKTOP) as watched:
-        figure = start(watched.page)
-        assert written(figure).endswith(".")
-    assert watched.problems == []
 
 
 @pytest.mark.browser
@@ -336,7 +323,7 @@ def test_what_one_does_and_what_one_sees_fit_the_window(figure):
     header = figure.page.locator(".bd-header-article").bounding_box()["height"]
     for name in ("drawing", "head"):
         low = box[name]["y"] + box[name]["height"]
-        assert low - box["results"]["y"] < DESKTOP["height"] - header
+        assert low - box["results"]["y"] < DESKTOP["viewport"]["height"] - header
     assert box["results"]["y"] < box["surgery"]["y"] < box["player"]["y"] < box["drawing"]["y"]
     assert box["lens"]["x"] > box["drawing"]["x"] + box["drawing"]["width"]  # beside it
     assert box["lens"]["y"] == box["drawing"]["y"]
@@ -351,12 +338,10 @@ def test_what_follows_the_prediction_answers_it(figure):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.proof)])
-def test_it_is_accessible_while_it_runs_and_fits_a_phone(chromium, served, theme):
-    options = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
-    address = f"{served}/book/living-transformer.html"
-    with opened(chromium, address, color_scheme=theme, **options) as watched:
-        figure = start(watched.page)
+@both_themes
+def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
+    with started(chromium, site.as_uri(), NAME, color_scheme=theme, **PHONE) as figure:
+        assert written(figure).endswith(".")
         choose_question(figure, 1)
         figure.get_by_role("button", name="positions", exact=True).click()
         figure.get_by_role("button", name="Next word", exact=True).click()
@@ -364,9 +349,4 @@ def test_it_is_accessible_while_it_runs_and_fits_a_phone(chromium, served, theme
         tops = [part.bounding_box()["y"] for part in (figure.locator(".living-player"), now)]
         assert 0 < tops[0] < tops[1] < 800 - 20  # what moves, and what moved, are both in view
         figure.locator("[data-head='0']").click()
-        assert scrolls_sideways(watched.page) <= 0
-        lean = {"preload": False, "resultTypes": ["violations"]}
-        found = Axe().run(watched.page, context="[data-course-figure]", options=lean).response
-        assert found["passes"]
-        assert found["violations"] == []
-    assert watched.problems == []
+        assert_fits_and_is_accessible(figure)

@@ -4,14 +4,25 @@ import json
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 
 from course_lib.analysis.recorders import recorded_attention
+from tests.book.living_figures import (
+    CLOSE,
+    DESKTOP,
+    PHONE,
+    assert_fits_and_is_accessible,
+    assert_little_is_loaded,
+    both_themes,
+    opened_for,
+    start,
+    started,
+)
 from tests.book.living_model import BlankFiller, drawn_gaps, fill_in_page, largest_gap
-from tests.book.watched_page import depends_on_page, expect, opened, scrolls_sideways
+from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = depends_on_page("bert", "course_lib", "tests/book/figures")
 
+NAME = "mlm-guesser"
 GUESSES = [[["the", 0.9], ["a", 0.1]], [["dog", 0.6], ["dogs", 0.4]]]
 SENTENCE = {"words": ["the", "dog"], "clues": [[1, 0]], "guesses": [GUESSES, GUESSES]}
 DATA = {
@@ -54,52 +65,36 @@ def test_the_table_gives_the_first_guess_of_each_model():
 
 # ---- in the browser ----
 
-CLOSE = 1e-4
-MOST_BYTES = 60_000  # by which the page's first load may grow
-DESKTOP = {"width": 1280, "height": 900}
-
-
-def start(page):
-    """Start the models, and wait until they have guessed."""
-    figure = page.locator("[data-course-figure=mlm-guesser]")
-    figure.get_by_role("button", name="Start both models").click()
-    figure.locator(".guesser-bars").first.wait_for()
-    return figure
-
 
 @pytest.fixture(scope="module")
-def watched(chromium, site):
-    """The page from a folder, its figure started."""
-    address = (site / "book/bert.html").as_uri()
-    with opened(chromium, address, viewport=DESKTOP, reduced_motion="reduce") as watched:
-        start(watched.page)
-        yield watched
-    assert watched.problems == []
+def awake(chromium, site):
+    """The figure, opened from a folder, its models started."""
+    with started(chromium, site.as_uri(), NAME, **DESKTOP) as figure:
+        yield figure
 
 
 @pytest.fixture
-def figure(watched):
+def figure(awake):
     """The figure with the first sentence, its subject hidden."""
-    figure = watched.page.locator("[data-course-figure=mlm-guesser]")
-    figure.get_by_label("one word").check()
-    figure.get_by_label("or pick one").select_option(index=1)
-    figure.get_by_label("or pick one").select_option(index=0)
-    return figure
+    awake.get_by_label("one word").check()
+    awake.get_by_label("or pick one").select_option(index=1)
+    awake.get_by_label("or pick one").select_option(index=0)
+    return awake
 
 
 @pytest.fixture
-def models(watched):
+def models(awake):
     """What the page has loaded, in PyTorch, and the words."""
-    loaded = json.loads(watched.page.evaluate("JSON.stringify(courseModels['blank-fillers'])"))
+    loaded = json.loads(awake.page.evaluate("JSON.stringify(courseModels['blank-fillers'])"))
     return [BlankFiller.from_export(model) for model in loaded], loaded[0]["words"]
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("count", [12, pytest.param(100, marks=pytest.mark.proof)])
-def test_logits_and_weights_are_those_of_pytorch_on_drawn_sentences(watched, models, count):
+def test_logits_and_weights_are_those_of_pytorch_on_drawn_sentences(awake, models, count):
     both, words = models
     texts = drawn_gaps(words, count)
-    for model, found in zip(both, fill_in_page(watched.page, texts), strict=True):
+    for model, found in zip(both, fill_in_page(awake.page, texts), strict=True):
         for ids, run in zip(texts, found, strict=True):
             assert largest_gap(model, ids, run) < CLOSE
 
@@ -200,21 +195,11 @@ def test_words_are_hidden_by_keyboard_one_or_several(figure):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@both_themes
 def test_it_loads_on_demand_is_accessible_and_fits_a_phone(chromium, served, theme):
-    options = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
-    with opened(chromium, f"{served}/book/bert.html", color_scheme=theme, **options) as watched:
-        page = watched.page
-        assert not [url for url in watched.weights if "/engine/m" in url or "/models/" in url]
+    with opened_for(chromium, served, NAME, color_scheme=theme, **PHONE) as watched:
         parts = ("mlm-guesser", "living-transformer", "/engine/")
-        first = sum(n for url, n in watched.weights.items() if any(part in url for part in parts))
-        first += len(page.locator("#mlm-guesses").text_content())
-        assert first < MOST_BYTES
-        figure = start(page)
+        assert_little_is_loaded(watched, *parts, data="mlm-guesses")
+        figure = start(watched.page, NAME)
         figure.get_by_role("button", name="Hide the clue too").click()
-        assert scrolls_sideways(page) <= 0
-        lean = {"preload": False, "resultTypes": ["violations"]}
-        found = Axe().run(page, context="[data-course-figure=mlm-guesser]", options=lean).response
-        assert found["passes"]
-        assert found["violations"] == []
-    assert watched.problems == []
+        assert_fits_and_is_accessible(figure)
