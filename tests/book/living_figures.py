@@ -61,15 +61,7 @@ def figure_of(page: Page, name: str) -> Locator:
 
 
 def start(page: Page, name: str) -> Locator:
-    """Start a figure's model, and wait until it has run.
-
-    Args:
-        page: A page that shows the figure.
-        name: A key of ``FIGURES``.
-
-    Returns:
-        The figure.
-    """
+    """Start the model of a figure in a page, wait until it has run, and return the figure."""
     figure = figure_of(page, name)
     figure.get_by_role("button", name=FIGURES[name].start).click()
     figure.locator(FIGURES[name].shown).first.wait_for()
@@ -78,17 +70,7 @@ def start(page: Page, name: str) -> Locator:
 
 @contextmanager
 def opened_for(browser: Browser, book: str, name: str, **options: Any) -> Iterator[Watched]:
-    """Open the page of a figure; nothing may be wrong with the whole visit.
-
-    Args:
-        browser: A running browser.
-        book: The site's address, of a server or a folder.
-        name: A key of ``FIGURES``.
-        options: Of ``opened``.
-
-    Yields:
-        The page, its model not started.
-    """
+    """Open the page of a figure, at the address of a site; nothing may be wrong with the visit."""
     with opened(browser, f"{book}/book/{FIGURES[name].page}.html", **options) as watched:
         yield watched
     assert watched.problems == []
@@ -99,6 +81,14 @@ def started(browser: Browser, book: str, name: str, **options: Any) -> Iterator[
     """Open the page of a figure and start its model; see ``opened_for``."""
     with opened_for(browser, book, name, **options) as watched:
         yield start(watched.page, name)
+
+
+def without_truth(figure: Locator) -> Locator:
+    """The figure, what is known of its sentence or picture not shown."""
+    truth = figure.get_by_role("button", name="Show the truth")
+    if truth.get_attribute("aria-pressed") == "true":
+        truth.click()
+    return figure
 
 
 def assert_little_is_loaded(watched: Watched, *parts: str, data: str = "") -> None:

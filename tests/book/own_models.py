@@ -53,16 +53,7 @@ def load_engine(page: Page, figure: str) -> None:
 
 
 def choose(page: Page, name: str, file: Path) -> Locator:
-    """Open a file in a figure.
-
-    Args:
-        page: A page that shows the figure.
-        name: The figure's name.
-        file: The file.
-
-    Returns:
-        The figure.
-    """
+    """Open a file in a figure of a page, and return the figure."""
     figure = figure_of(page, name)
     if not figure.locator(".living-own").evaluate("own => own.open"):
         figure.get_by_text("Open a model of your own").click()
@@ -111,14 +102,7 @@ def with_number(number: float) -> Change:
 
 
 def refused(page: Page, reader: str, text: str, change: Change) -> str:
-    """What the page says of a file that was changed.
-
-    Args:
-        page: The page, with the engine.
-        reader: The engine's function that reads such files.
-        text: What the right file holds.
-        change: What is wrong with it.
-    """
+    """What the page says of a file's text, changed; reader is the function of the engine."""
     written = json.loads(text)
     change(written)
     read = f"""(text) => {{

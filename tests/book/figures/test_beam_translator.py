@@ -8,14 +8,7 @@ import torch
 from course_lib.generation.beam_search import beam_search
 from course_lib.generation.cached import CachedTransformer
 from course_lib.generation.length_penalty import PowerPenalty
-from tests.book.living_figures import (
-    CLOSE,
-    DESKTOP,
-    PHONE,
-    assert_fits_and_is_accessible,
-    both_themes,
-    started,
-)
+from tests.book import living_figures as living
 from tests.book.living_model import drawn_sources, rebuilt
 from tests.book.watched_page import depends_on_page, expect
 
@@ -41,7 +34,7 @@ SEARCH = """([ids, width, alpha]) => {
 @pytest.fixture(scope="module")
 def figure(chromium, site):
     """The figure, opened from a folder, its first search done."""
-    with started(chromium, site.as_uri(), NAME, **DESKTOP) as figure:
+    with living.started(chromium, site.as_uri(), NAME, **living.DESKTOP) as figure:
         yield figure
 
 
@@ -64,8 +57,8 @@ def test_every_result_is_that_of_the_library_on_drawn_sentences(figure):
             [words["tgt"][token] for token in hypothesis.tokens] for hypothesis in there
         ]
         for found, hypothesis in zip(here, there, strict=True):
-            assert found["total"] == pytest.approx(hypothesis.log_probability, abs=CLOSE)
-            assert found["score"] == pytest.approx(hypothesis.score, abs=CLOSE)
+            assert found["total"] == pytest.approx(hypothesis.log_probability, abs=living.CLOSE)
+            assert found["score"] == pytest.approx(hypothesis.score, abs=living.CLOSE)
 
 
 def test_it_shows_the_search_of_a_typed_sentence_step_by_step(figure):
@@ -82,14 +75,14 @@ def test_it_shows_the_search_of_a_typed_sentence_step_by_step(figure):
     expect(rows).to_have_count(len(there))
     expect(figure.locator(".course-summary")).to_contain_text("of 8 finished sentences")
     totals = rows.evaluate_all("cells => cells.map(cell => Number(cell.dataset.total))")
-    assert totals == pytest.approx([found.log_probability for found in there], abs=CLOSE)
+    assert totals == pytest.approx([found.log_probability for found in there], abs=living.CLOSE)
     step = figure.get_by_label("Step", exact=True)
     step.press("Home")
     expect(figure.locator("svg.beam-tree rect")).to_have_count(16)
     expect(rows).to_have_count(0)
 
 
-@both_themes
+@living.both_themes
 def test_it_is_accessible_and_fits_a_phone(chromium, served, theme):
-    with started(chromium, served, NAME, color_scheme=theme, **PHONE) as figure:
-        assert_fits_and_is_accessible(figure)
+    with living.started(chromium, served, NAME, color_scheme=theme, **living.PHONE) as figure:
+        living.assert_fits_and_is_accessible(figure)

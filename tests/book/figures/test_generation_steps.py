@@ -10,15 +10,8 @@ from course_lib.analysis.recorders import recorded_attention
 from course_lib.generation.sampling import keep_top_k, keep_top_p
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.training.export_language_models import language_model_data
+from tests.book import living_figures as living
 from tests.book.figures.test_figure_arithmetic import run_script
-from tests.book.living_figures import (
-    CLOSE,
-    DESKTOP,
-    PHONE,
-    assert_fits_and_is_accessible,
-    start,
-    started,
-)
 from tests.book.living_model import decoder_from_export, write_in_page
 from tests.book.watched_page import depends_on_page, opened
 
@@ -126,7 +119,7 @@ def test_tokens_are_drawn_with_the_librarys_probabilities(temperature, top_k, to
 @pytest.fixture(scope="module")
 def awake(chromium, site):
     """The figure, opened from a folder, its model started."""
-    with started(chromium, site.as_uri(), NAME, **DESKTOP) as figure:
+    with living.started(chromium, site.as_uri(), NAME, **living.DESKTOP) as figure:
         yield figure
 
 
@@ -152,13 +145,13 @@ def figure(awake):
     ],
 )
 def test_each_page_loads_the_same_weights_and_only_when_asked(chromium, served, page):
-    with opened(chromium, f"{served}/book/{page}.html", **PHONE) as watched:
+    with opened(chromium, f"{served}/book/{page}.html", **living.PHONE) as watched:
         assert not [url for url in watched.weights if "/engine/d" in url or "/models/" in url]
-        figure = start(watched.page, NAME)
+        figure = living.start(watched.page, NAME)
         assert [
             url.split("/models/")[1].split("?")[0] for url in watched.weights if "/models/" in url
         ] == ["small-writer-model.js"]
-        assert_fits_and_is_accessible(figure)
+        living.assert_fits_and_is_accessible(figure)
     assert watched.problems == []
 
 
@@ -181,7 +174,7 @@ def test_the_likeliest_words_are_those_of_pytorch_at_each_step(figure):
             words[token] for token in best.indices.tolist()
         ]
         assert [float(word.get_attribute("data-probability")) for word in shown] == pytest.approx(
-            best.values.tolist(), abs=CLOSE
+            best.values.tolist(), abs=living.CLOSE
         )
         tokens.append(int(best.indices[0]))
         figure.get_by_role("button", name="Take the likeliest").click()
@@ -206,7 +199,7 @@ def test_logits_are_those_of_pytorch_on_drawn_texts(figure, texts):
     drawn = torch.randint(size, (texts, exported["config"]["max_length"]))
     found = torch.tensor(write_in_page(figure.page, drawn.tolist()))
     with torch.no_grad():
-        assert (found - model(drawn)).abs().max() < CLOSE
+        assert (found - model(drawn)).abs().max() < living.CLOSE
 
 
 @pytest.mark.browser

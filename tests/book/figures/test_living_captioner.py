@@ -6,17 +6,7 @@ import pytest
 import torch
 
 from course_lib.data.shape_pictures import COLORS, KINDS, SIDE, SIZES, Shape, render
-from tests.book.living_figures import (
-    CLOSE,
-    DESKTOP,
-    PHONE,
-    assert_fits_and_is_accessible,
-    assert_little_is_loaded,
-    both_themes,
-    opened_for,
-    start,
-    started,
-)
+from tests.book import living_figures as living
 from tests.book.living_looks import (
     exported_captioner,
     largest_difference,
@@ -78,18 +68,15 @@ RENDER = """(shapes) => {
 
 @pytest.fixture(scope="module")
 def awake(chromium, served):
-    with opened_for(chromium, served, NAME, **DESKTOP) as watched:
-        assert_little_is_loaded(watched, "/figures/living", "/engine/")
-        yield start(watched.page, NAME)
+    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
+        living.assert_little_is_loaded(watched, "/figures/living", "/engine/")
+        yield living.start(watched.page, NAME)
 
 
 @pytest.fixture
 def figure(awake):
     """The figure, without a truth laid over it."""
-    truth = awake.get_by_role("button", name="Show the truth")
-    if truth.get_attribute("aria-pressed") == "true":
-        truth.click()
-    return awake
+    return living.without_truth(awake)
 
 
 def drawn_scenes(count):
@@ -126,12 +113,12 @@ def test_every_pixel_and_every_number_is_that_of_course_lib(figure, pictures):
         with torch.no_grad():
             encoded = model.encoder(picture[None])
         alone = run_in_page(page, None, painted)
-        assert largest_difference(alone, model.decoder, encoded) < CLOSE
+        assert largest_difference(alone, model.decoder, encoded) < living.CLOSE
         spot = [float(place in (number % 64, 63)) / 2 for place in range(64)]
         spot = spot if sum(spot) == 1 else [2 * share for share in spot]
         moved = run_in_page(page, None, painted, {0: spot})
         assert moved["steps"][0]["weights"] != moved["steps"][0]["own"]
-        assert largest_difference(moved, model.decoder, encoded) < CLOSE
+        assert largest_difference(moved, model.decoder, encoded) < living.CLOSE
 
 
 def said(figure):
@@ -176,7 +163,7 @@ def test_a_picture_is_made_described_and_looked_at_otherwise(figure):
     moved = run_in_page(page, None, painted, {2: spot})["steps"]
     top = figure.locator(".looks-next tbody tr").first.locator("td").first
     assert float(top.get_attribute("data-probability")) == pytest.approx(
-        max(moved[2]["probabilities"]), abs=CLOSE
+        max(moved[2]["probabilities"]), abs=living.CLOSE
     )
     figure.get_by_role("button", name="Give its own look back").click()
     assert said(figure) == " ".join(word for word in expected if word != "<end>")
@@ -195,13 +182,15 @@ def test_the_pictures_to_begin_with_are_read_as_when_the_book_was_built(figure):
 
 
 @pytest.mark.browser
-@both_themes
+@living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
-    with started(chromium, site.as_uri(), NAME, color_scheme=theme, **PHONE) as figure:
+    with living.started(
+        chromium, site.as_uri(), NAME, color_scheme=theme, **living.PHONE
+    ) as figure:
         figure.get_by_role("button", name="Show the truth").click()
         figure.get_by_role("button", name="Play").press("Enter")
         expect(figure.get_by_label("Word", exact=True)).not_to_have_value("0")
         figure.get_by_role("button", name="Pause").press("Enter")
         figure.locator(".living-folded summary").first.click()
         expect(figure.get_by_role("region", name="Weights for")).to_be_visible()
-        assert_fits_and_is_accessible(figure)
+        living.assert_fits_and_is_accessible(figure)

@@ -3,17 +3,7 @@
 import pytest
 import torch
 
-from tests.book.living_figures import (
-    CLOSE,
-    DESKTOP,
-    PHONE,
-    assert_fits_and_is_accessible,
-    assert_little_is_loaded,
-    both_themes,
-    opened_for,
-    start,
-    started,
-)
+from tests.book import living_figures as living
 from tests.book.living_looks import (
     exported_decoder,
     largest_difference,
@@ -66,9 +56,9 @@ def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
 
 @pytest.fixture(scope="module")
 def awake(chromium, served):
-    with opened_for(chromium, served, NAME, **DESKTOP) as watched:
-        assert_little_is_loaded(watched, "/figures/living", "/engine/")
-        yield start(watched.page, NAME)
+    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
+        living.assert_little_is_loaded(watched, "/figures/living", "/engine/")
+        yield living.start(watched.page, NAME)
 
 
 @pytest.fixture
@@ -76,10 +66,7 @@ def figure(awake):
     """The figure before its first translation, without a truth laid over it."""
     awake.get_by_label("reverse").check()
     awake.get_by_label("translate").check()
-    truth = awake.get_by_role("button", name="Show the truth")
-    if truth.get_attribute("aria-pressed") == "true":
-        truth.click()
-    return awake
+    return living.without_truth(awake)
 
 
 def drawn_letters(count):
@@ -109,11 +96,11 @@ def test_every_number_is_that_of_pytorch_on_drawn_sources(figure, sources):
             with torch.no_grad():
                 encoded = model.encoder(torch.tensor([ids]))
             alone = run_in_page(page, task, ids)
-            assert largest_difference(alone, model.decoder, encoded) < CLOSE
+            assert largest_difference(alone, model.decoder, encoded) < living.CLOSE
             step = number % len(alone["steps"])
             moved = run_in_page(page, task, ids, {step: put_at(number % len(ids), len(ids))})
             assert moved["steps"][step]["weights"] != moved["steps"][step]["own"] or len(ids) == 1
-            assert largest_difference(moved, model.decoder, encoded) < CLOSE
+            assert largest_difference(moved, model.decoder, encoded) < living.CLOSE
 
 
 def shown(cells, name):
@@ -136,7 +123,7 @@ def test_the_look_is_moved_by_hand_and_the_next_word_changes(figure):
     figure.get_by_role("button", name="Next word").press("Enter")
     expect(weights).to_have_count(2 * len(ids))
     expected = alone[0]["weights"] + alone[1]["weights"]
-    assert shown(weights, "weight") == pytest.approx(expected, abs=CLOSE)
+    assert shown(weights, "weight") == pytest.approx(expected, abs=living.CLOSE)
 
     figure.get_by_role("button", name="Look at \u201cdog\u201d alone").press("Enter")
     there = put_at(sentence.index("dog"), len(ids))
@@ -159,12 +146,12 @@ def test_the_look_is_moved_by_hand_and_the_next_word_changes(figure):
     assert shares[1] == pytest.approx(0.99)
     figure.get_by_role("button", name="Give its own look back").click()
     expect(lines).to_have_count(1)
-    assert shown(weights, "weight") == pytest.approx(expected, abs=CLOSE)
+    assert shown(weights, "weight") == pytest.approx(expected, abs=living.CLOSE)
 
     weights.nth(len(ids)).press("ArrowRight")
     page.keyboard.press("Enter")  # the score of "old", for the second word
     total = float(figure.locator("[data-sum]").get_attribute("data-sum"))
-    assert total == pytest.approx(alone[1]["scores"][1], abs=CLOSE)
+    assert total == pytest.approx(alone[1]["scores"][1], abs=living.CLOSE)
     assert figure.locator(".looks-score[aria-pressed=true]").get_attribute("data-score")
 
 
@@ -189,13 +176,15 @@ def test_the_truth_is_the_grammars_and_unknown_words_are_named(figure):
 
 
 @pytest.mark.browser
-@both_themes
+@living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
-    with started(chromium, site.as_uri(), NAME, color_scheme=theme, **PHONE) as figure:
+    with living.started(
+        chromium, site.as_uri(), NAME, color_scheme=theme, **living.PHONE
+    ) as figure:
         figure.get_by_role("button", name="Show the truth").click()
         figure.get_by_role("button", name="Play").press("Enter")
         expect(figure.get_by_label("Word", exact=True)).not_to_have_value("0")
         figure.get_by_role("button", name="Pause").press("Enter")
         figure.locator(".looks-row .course-word").last.click()
         figure.locator(".looks-score").first.click()
-        assert_fits_and_is_accessible(figure)
+        living.assert_fits_and_is_accessible(figure)

@@ -11,17 +11,7 @@ import torch
 from torch import nn
 
 from course_lib.models.transformer import Transformer
-from tests.book.living_figures import (
-    CLOSE,
-    DESKTOP,
-    PHONE,
-    assert_fits_and_is_accessible,
-    assert_little_is_loaded,
-    both_themes,
-    opened_for,
-    start,
-    started,
-)
+from tests.book import living_figures as living
 from tests.book.living_model import (
     computed,
     drawn_sources,
@@ -73,7 +63,7 @@ def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
 @pytest.fixture(scope="module")
 def awake(chromium, served):
     """The figure, its model started."""
-    with started(chromium, served, NAME, **DESKTOP) as figure:
+    with living.started(chromium, served, NAME, **living.DESKTOP) as figure:
         yield figure
 
 
@@ -107,7 +97,7 @@ def test_every_number_is_that_of_pytorch_on_drawn_sentences(figure, sentences):
         expected = computed(model, src, found["read"])
         silent = {name for name in expected if name.split(".")[-1] == "dropout"}
         assert {*expected} - silent <= {*found["trace"]}  # every module is there
-        assert largest_difference(found["trace"], expected) < CLOSE
+        assert largest_difference(found["trace"], expected) < living.CLOSE
         chosen = expected["output_projection"].argmax(-1).tolist()
         assert found["chosen"] == chosen  # each word is the likeliest after what was read
 
@@ -162,7 +152,7 @@ def test_the_operated_model_is_pytorchs_without_that_part(figure, cut):
             logits = model(torch.tensor([src]), torch.tensor([found["read"]]))[0]
         here = torch.tensor(found["trace"]["output_projection"])
         scale = max(1.0, float(logits.abs().max()))  # without norms numbers grow
-        assert float((here - logits).abs().max()) < CLOSE * scale
+        assert float((here - logits).abs().max()) < living.CLOSE * scale
         whole = run_in_page(figure.page, src)["trace"]["output_projection"]
         assert torch.tensor(whole[0]).sub(here[0]).abs().max() > 1e-2  # the cut is felt
 
@@ -177,16 +167,16 @@ def test_without_the_causal_mask_words_look_ahead(figure):
 
 @pytest.mark.browser
 def test_nothing_is_loaded_before_it_is_asked_for_and_little_at_first(chromium, served):
-    with opened_for(chromium, served, NAME, **DESKTOP) as watched:
+    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
         own = (
             "living-transformer.js",
             "living-transformer.css",
             "/living-transformer/",
             "/engine/",
         )
-        assert_little_is_loaded(watched, *own)
+        living.assert_little_is_loaded(watched, *own)
         before = set(watched.weights)
-        start(watched.page, NAME)
+        living.start(watched.page, NAME)
         names = "performance.getEntriesByType('resource').map(entry => entry.name)"
         loaded = watched.page.evaluate(names)
         assert [url for url in set(loaded) - before if "/models/translator.js" in url]
@@ -237,12 +227,12 @@ def test_from_the_whole_to_one_dot_product_and_back_by_keyboard(figure):
     shown = figure.locator(".living-scores [data-weight]").evaluate_all(
         "cells => cells.map(cell => Number(cell.dataset.weight))"
     )
-    assert shown == pytest.approx(weights.tolist(), abs=CLOSE)
+    assert shown == pytest.approx(weights.tolist(), abs=living.CLOSE)
     figure.locator(".living-scores").get_by_role("button", name="dog").press("Enter")
     dot = float(figure.locator("[data-dot]").get_attribute("data-dot"))
     score = expected[f"{name}.scores"][2, 1, 4]
     head_dim = model.config.d_model / model.config.num_heads
-    assert dot == pytest.approx(float(score) * math.sqrt(head_dim), abs=CLOSE)
+    assert dot == pytest.approx(float(score) * math.sqrt(head_dim), abs=living.CLOSE)
     assert page.evaluate("document.activeElement.textContent") == "\u201cdog\u201d answers"
     figure.locator(".living-path").get_by_role("button").first.press("Enter")
     assert figure.locator(".living-head").count() == 4
@@ -323,7 +313,7 @@ def test_what_one_does_and_what_one_sees_fit_the_window(figure):
     header = figure.page.locator(".bd-header-article").bounding_box()["height"]
     for name in ("drawing", "head"):
         low = box[name]["y"] + box[name]["height"]
-        assert low - box["results"]["y"] < DESKTOP["viewport"]["height"] - header
+        assert low - box["results"]["y"] < living.DESKTOP["viewport"]["height"] - header
     assert box["results"]["y"] < box["surgery"]["y"] < box["player"]["y"] < box["drawing"]["y"]
     assert box["lens"]["x"] > box["drawing"]["x"] + box["drawing"]["width"]  # beside it
     assert box["lens"]["y"] == box["drawing"]["y"]
@@ -338,9 +328,11 @@ def test_what_follows_the_prediction_answers_it(figure):
 
 
 @pytest.mark.browser
-@both_themes
+@living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
-    with started(chromium, site.as_uri(), NAME, color_scheme=theme, **PHONE) as figure:
+    with living.started(
+        chromium, site.as_uri(), NAME, color_scheme=theme, **living.PHONE
+    ) as figure:
         assert written(figure).endswith(".")
         choose_question(figure, 1)
         figure.get_by_role("button", name="positions", exact=True).click()
@@ -349,4 +341,4 @@ def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, them
         tops = [part.bounding_box()["y"] for part in (figure.locator(".living-player"), now)]
         assert 0 < tops[0] < tops[1] < 800 - 20  # what moves, and what moved, are both in view
         figure.locator("[data-head='0']").click()
-        assert_fits_and_is_accessible(figure)
+        living.assert_fits_and_is_accessible(figure)

@@ -6,17 +6,7 @@ import pytest
 import torch
 
 from course_lib.analysis.recorders import recorded_attention
-from tests.book.living_figures import (
-    CLOSE,
-    DESKTOP,
-    PHONE,
-    assert_fits_and_is_accessible,
-    assert_little_is_loaded,
-    both_themes,
-    opened_for,
-    start,
-    started,
-)
+from tests.book import living_figures as living
 from tests.book.living_model import BlankFiller, drawn_gaps, fill_in_page, largest_gap
 from tests.book.watched_page import depends_on_page, expect
 
@@ -69,7 +59,7 @@ def test_the_table_gives_the_first_guess_of_each_model():
 @pytest.fixture(scope="module")
 def awake(chromium, site):
     """The figure, opened from a folder, its models started."""
-    with started(chromium, site.as_uri(), NAME, **DESKTOP) as figure:
+    with living.started(chromium, site.as_uri(), NAME, **living.DESKTOP) as figure:
         yield figure
 
 
@@ -96,7 +86,7 @@ def test_logits_and_weights_are_those_of_pytorch_on_drawn_sentences(awake, model
     texts = drawn_gaps(words, count)
     for model, found in zip(both, fill_in_page(awake.page, texts), strict=True):
         for ids, run in zip(texts, found, strict=True):
-            assert largest_gap(model, ids, run) < CLOSE
+            assert largest_gap(model, ids, run) < living.CLOSE
 
 
 def shown(figure, half):
@@ -127,13 +117,13 @@ def test_bars_weights_and_what_a_clue_moves_are_the_models(figure, models):
         names, probabilities = shown(figure, half)
         best = expected[4:].topk(6)
         assert names == [words[4 + i] for i in best.indices]
-        assert probabilities == pytest.approx(best.values.tolist(), abs=CLOSE)
+        assert probabilities == pytest.approx(best.values.tolist(), abs=living.CLOSE)
     hidden = ["[MASK]" if word == "is" else word for word in text]
     after = guessed(both, words, hidden, gap)
     table = figure.locator(".guesser-looks tbody")
     worth = table.locator(".guesser-worth td").nth(len(text)).get_attribute("data-value")
     moved = (before[0] - after[0]).abs().sum() / 2
-    assert float(worth) == pytest.approx(float(moved), abs=CLOSE)
+    assert float(worth) == pytest.approx(float(moved), abs=living.CLOSE)
     ids = [words.index(w) for w in ("[CLS]", *text, "[SEP]")]
     ids[gap] = words.index("[MASK]")
     with torch.no_grad(), recorded_attention(both[0]) as weights:
@@ -141,7 +131,7 @@ def test_bars_weights_and_what_a_clue_moves_are_the_models(figure, models):
     row = table.locator("tr").nth(5).locator("td")  # layer 2, head 2
     cells = row.evaluate_all("cells => cells.map(cell => Number(cell.dataset.value))")
     there = weights["encoder.layers.1.self_attention"][0, 1, gap]
-    assert cells == pytest.approx(there.tolist(), abs=CLOSE)
+    assert cells == pytest.approx(there.tolist(), abs=living.CLOSE)
     figure.get_by_role("button", name="Hide the clue too").click()
     assert (
         figure.get_by_role("button", name="is", exact=True).get_attribute("aria-pressed") == "true"
@@ -149,7 +139,7 @@ def test_bars_weights_and_what_a_clue_moves_are_the_models(figure, models):
     for half, expected in enumerate(after):
         names, probabilities = shown(figure, half)
         assert probabilities == pytest.approx(
-            [float(expected[words.index(w)]) for w in names], abs=CLOSE
+            [float(expected[words.index(w)]) for w in names], abs=living.CLOSE
         )
     assert figure.locator(".guesser-tick").count() == 12
 
@@ -164,7 +154,7 @@ def test_a_typed_sentence_is_read_or_told_what_is_wrong_with_it(figure, models):
     _, probabilities = shown(figure, 0)
     text = ["the", "tall", "apples", "near", "the", "[MASK]", "are"]
     expected = guessed(both, words, text, 6)[0][4:].topk(6).values.tolist()
-    assert probabilities == pytest.approx(expected, abs=CLOSE)
+    assert probabilities == pytest.approx(expected, abs=living.CLOSE)
     problem = figure.locator(".living-problem")
     for typed, said in (
         ("the old wryter is", "near it: writer"),
@@ -195,11 +185,11 @@ def test_words_are_hidden_by_keyboard_one_or_several(figure):
 
 
 @pytest.mark.browser
-@both_themes
+@living.both_themes
 def test_it_loads_on_demand_is_accessible_and_fits_a_phone(chromium, served, theme):
-    with opened_for(chromium, served, NAME, color_scheme=theme, **PHONE) as watched:
+    with living.opened_for(chromium, served, NAME, color_scheme=theme, **living.PHONE) as watched:
         parts = ("mlm-guesser", "living-transformer", "/engine/")
-        assert_little_is_loaded(watched, *parts, data="mlm-guesses")
-        figure = start(watched.page, NAME)
+        living.assert_little_is_loaded(watched, *parts, data="mlm-guesses")
+        figure = living.start(watched.page, NAME)
         figure.get_by_role("button", name="Hide the clue too").click()
-        assert_fits_and_is_accessible(figure)
+        living.assert_fits_and_is_accessible(figure)

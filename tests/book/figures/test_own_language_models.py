@@ -6,20 +6,10 @@ import math
 import pytest
 import torch
 
-from tests.book.living_figures import CLOSE, DESKTOP, opened_for
+from tests.book import living_figures as living
+from tests.book import own_models
 from tests.book.living_model import BlankFiller, decoder_from_export
-from tests.book.own_models import (
-    HOSTILE,
-    assert_damaged_files_are_refused,
-    assert_is_told_apart,
-    broken,
-    choose,
-    load_engine,
-    refused,
-    with_forgotten_scale,
-    with_number,
-    written_by,
-)
+from tests.book.own_models import HOSTILE, broken, choose, refused, with_number
 from tests.book.watched_page import depends_on_page, expect
 from tests.homework.tables import load_homework
 
@@ -50,7 +40,7 @@ def storyteller(tmp_path_factory):
     """What homework 6 knows in the end, and the file that it writes."""
     file = tmp_path_factory.mktemp("hw06") / "my-language-model.json"
     train = shortened("def tell", {"range(121)": "range(4)"})
-    return written_by("hw06-kv-cache", demo="jack", train=train, file=file), file
+    return own_models.written_by("hw06-kv-cache", demo="jack", train=train, file=file), file
 
 
 @pytest.fixture(scope="module")
@@ -58,22 +48,26 @@ def blanks(tmp_path_factory):
     """What homework 8 knows in the end, and the file that it writes."""
     file = tmp_path_factory.mktemp("hw08") / "my-bert.json"
     train = shortened("def fill_in", {"range(401)": "range(4)", "range(2000)": "range(60)"})
-    return written_by("hw08-bert", demo="fill-in-the-blank", train=train, file=file), file
+    return own_models.written_by(
+        "hw08-bert", demo="fill-in-the-blank", train=train, file=file
+    ), file
 
 
 @pytest.fixture(scope="module")
 def writer_page(chromium, site):
     """The page with the language model, opened from a folder, with the engine."""
-    with opened_for(chromium, site.as_uri(), "generation-steps", **DESKTOP) as watched:
-        load_engine(watched.page, "generation-steps")
+    with living.opened_for(
+        chromium, site.as_uri(), "generation-steps", **living.DESKTOP
+    ) as watched:
+        own_models.load_engine(watched.page, "generation-steps")
         yield watched.page
 
 
 @pytest.fixture(scope="module")
 def bert_page(chromium, site):
     """The page with the BERT, likewise."""
-    with opened_for(chromium, site.as_uri(), "mlm-guesser", **DESKTOP) as watched:
-        load_engine(watched.page, "mlm-guesser")
+    with living.opened_for(chromium, site.as_uri(), "mlm-guesser", **living.DESKTOP) as watched:
+        own_models.load_engine(watched.page, "mlm-guesser")
         yield watched.page
 
 
@@ -82,7 +76,7 @@ def test_the_storyteller_of_homework_6_writes_in_the_page(storyteller, writer_pa
     figure = choose(writer_page, "generation-steps", file)
     gap = figure.locator("[data-gap]")
     expect(gap).to_contain_text("it is the same model")
-    assert float(gap.get_attribute("data-gap")) < CLOSE
+    assert float(gap.get_attribute("data-gap")) < living.CLOSE
     figure.get_by_role("button", name="Start again").click()
     figure.get_by_label("Any word").select_option(
         label=None, value=str(solved["vocabulary"].index("is"))
@@ -97,8 +91,8 @@ def test_the_storyteller_of_homework_6_writes_in_the_page(storyteller, writer_pa
     names = shown.locator(".steps-name").all_inner_texts()
     assert names == [solved["vocabulary"][i] for i in best.indices]
     probabilities = [float(word.get_attribute("data-probability")) for word in shown.all()]
-    assert probabilities == pytest.approx(best.values.tolist(), abs=CLOSE)
-    assert (own - again).abs().max() < CLOSE
+    assert probabilities == pytest.approx(best.values.tolist(), abs=living.CLOSE)
+    assert (own - again).abs().max() < living.CLOSE
     figure.get_by_role("button", name="Write to the end").click()
     assert figure.locator(".steps-table tbody tr").count() <= 12
     figure.get_by_role("button", name="Back to the course").click()
@@ -111,7 +105,7 @@ def test_the_bert_of_homework_8_fills_gaps_in_the_page_with_its_pieces_of_words(
     figure = choose(bert_page, "mlm-guesser", file)
     gap = figure.locator("[data-gap]")
     expect(gap).to_contain_text("it is the same model")
-    assert float(gap.get_attribute("data-gap")) < CLOSE
+    assert float(gap.get_attribute("data-gap")) < living.CLOSE
     tokens = solved["vocabulary"].tokens
     reference = BlankFiller.from_export(json.loads(file.read_text()))
     offered = figure.get_by_label("or pick one").locator("option").all_text_contents()
@@ -123,12 +117,12 @@ def test_the_bert_of_homework_8_fills_gaps_in_the_page_with_its_pieces_of_words(
             own = solved["bert"](ids)[ids == solved["MASK"]][0].softmax(-1)
             text = ids[ids != solved["PAD"]][None]
             again = reference(text)[text == solved["MASK"]][0].softmax(-1)
-        assert (own - again).abs().max() < CLOSE
+        assert (own - again).abs().max() < living.CLOSE
         bars = figure.locator("[data-reader='0'] li")
         for bar in bars.all():
             word = bar.locator(".guesser-guess").inner_text().removeprefix("\N{CHECK MARK} ")
             shown = float(bar.get_attribute("data-probability"))
-            assert shown == pytest.approx(float(own[tokens.index(word)]), abs=CLOSE)
+            assert shown == pytest.approx(float(own[tokens.index(word)]), abs=living.CLOSE)
     assert "##s" in figure.locator(".guesser-words").inner_text()
     figure.get_by_role("button", name="Back to the course").click()
     expect(figure.locator(".guesser-name").last).to_have_text("Left side only")
@@ -136,7 +130,9 @@ def test_the_bert_of_homework_8_fills_gaps_in_the_page_with_its_pieces_of_words(
 
 def test_code_that_computes_something_else_is_told_so(blanks, bert_page):
     solved, file = blanks
-    assert_is_told_apart(bert_page, "mlm-guesser", file, with_forgotten_scale(solved["bert"], 30))
+    own_models.assert_is_told_apart(
+        bert_page, "mlm-guesser", file, own_models.with_forgotten_scale(solved["bert"], 30)
+    )
     bert_page.get_by_role("button", name="Back to the course").click()
 
 
@@ -218,7 +214,7 @@ def test_a_berts_file_that_is_wrong_is_refused_in_plain_words(blanks, bert_page,
     ("name", "where"), [("generation-steps", "writer_page"), ("mlm-guesser", "bert_page")]
 )
 def test_a_file_that_is_cut_off_or_too_large_is_refused(request, name, where, tmp_path):
-    assert_damaged_files_are_refused(request.getfixturevalue(where), name, tmp_path)
+    own_models.assert_damaged_files_are_refused(request.getfixturevalue(where), name, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,10 @@ import torch
 
 from course_lib.models.transformer import Transformer, TransformerConfig
 from course_lib.training.export import export_translator
-from tests.book.living_figures import CLOSE, DESKTOP, opened_for
+from tests.book import living_figures as living
+from tests.book import own_models
 from tests.book.living_model import computed, from_export, largest_difference, run_in_page
-from tests.book.own_models import (
-    HOSTILE,
-    assert_damaged_files_are_refused,
-    assert_is_told_apart,
-    broken,
-    choose,
-    load_engine,
-    refused,
-    with_forgotten_scale,
-    with_number,
-    written_by,
-)
+from tests.book.own_models import HOSTILE, broken, choose, refused, with_number
 from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = [
@@ -49,7 +39,9 @@ def notebook(tmp_path_factory):
     """Homework 5, solved, its model trained for a moment, and the file of its last cell."""
     file = tmp_path_factory.mktemp("hw05") / "my-model.json"
     torch.manual_seed(1)
-    return written_by("hw05-transformer", demo="", train=lambda _: TRAINING, file=file), file
+    return own_models.written_by(
+        "hw05-transformer", demo="", train=lambda _: TRAINING, file=file
+    ), file
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +63,8 @@ def text(small, tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(chromium, site):
     """The page, opened from a folder, with the engine."""
-    with opened_for(chromium, site.as_uri(), NAME, **DESKTOP) as watched:
-        load_engine(watched.page, NAME)
+    with living.opened_for(chromium, site.as_uri(), NAME, **living.DESKTOP) as watched:
+        own_models.load_engine(watched.page, NAME)
         yield watched.page
 
 
@@ -82,16 +74,16 @@ def test_what_homework_5_writes_runs_in_the_page_with_the_numbers_of_its_own_lay
     figure = choose(page, NAME, file)
     gap = figure.locator("[data-gap]")
     expect(gap).to_contain_text("it is the same model")
-    assert float(gap.get_attribute("data-gap")) < CLOSE
+    assert float(gap.get_attribute("data-gap")) < living.CLOSE
     offered = figure.get_by_label("or pick one").locator("option")
     for sentence in offered.all_text_contents():
         figure.get_by_label("or pick one").select_option(sentence)
         src = solved["token_ids"]([sentence.split()], solved["ENGLISH"])
         run = run_in_page(page, src[0].tolist(), file=file.read_text())
         own = solved["translator"](src, torch.tensor([run["read"]]))[0]
-        assert (torch.tensor(run["trace"]["output_projection"]) - own).abs().max() < CLOSE
+        assert (torch.tensor(run["trace"]["output_projection"]) - own).abs().max() < living.CLOSE
         expected = computed(reference, src[0].tolist(), run["read"])
-        assert largest_difference(run["trace"], expected) < CLOSE
+        assert largest_difference(run["trace"], expected) < living.CLOSE
         words = [solved["FRENCH"][i] for i in solved["translate"](solved["translator"], src, 21)[0]]
         line = figure.locator(".living-result", has_text="French")
         expect(line).to_have_attribute("data-written", " ".join(w for w in words if "<" not in w))
@@ -101,8 +93,10 @@ def test_what_homework_5_writes_runs_in_the_page_with_the_numbers_of_its_own_lay
 
 
 def test_code_that_computes_something_else_is_told_so(page, small, tmp_path):
-    file = export_translator(with_forgotten_scale(small, 2), tmp_path / "m.json", **GIVEN)
-    assert_is_told_apart(page, NAME, file, small)
+    file = export_translator(
+        own_models.with_forgotten_scale(small, 2), tmp_path / "m.json", **GIVEN
+    )
+    own_models.assert_is_told_apart(page, NAME, file, small)
 
 
 def test_words_of_a_file_are_text_and_nothing_else(page, small, tmp_path):
@@ -159,7 +153,7 @@ def test_a_file_of_too_many_numbers_is_refused_before_they_are_read(page, text):
 
 def test_a_file_that_is_cut_off_or_too_large_leaves_what_is_open_as_it_is(page, tmp_path):
     before = page.locator(".living-bench").inner_text()
-    assert_damaged_files_are_refused(page, NAME, tmp_path)
+    own_models.assert_damaged_files_are_refused(page, NAME, tmp_path)
     assert page.locator(".living-bench").inner_text() == before
 
 

@@ -9,17 +9,7 @@ import pytest
 import torch
 
 from course_lib.analysis.attention_reader import AttentionReader, AttentionReaderConfig
-from tests.book.living_figures import (
-    CLOSE,
-    DESKTOP,
-    PHONE,
-    assert_fits_and_is_accessible,
-    assert_little_is_loaded,
-    both_themes,
-    opened_for,
-    start,
-    started,
-)
+from tests.book import living_figures as living
 from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = depends_on_page("intro", "course_lib", "tests/book/figures")
@@ -75,11 +65,11 @@ def rebuilt(exported):
 
 @pytest.mark.browser
 def test_it_is_pytorchs_reader_at_each_step_and_in_the_end_it_reads_backwards(chromium, served):
-    with opened_for(chromium, served, NAME, **DESKTOP) as watched:
+    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
         page = watched.page
-        assert_little_is_loaded(watched, "/figures/", "/engine/")
+        living.assert_little_is_loaded(watched, "/figures/", "/engine/")
         inline = page.locator("script[type='application/json']").all_text_contents()
-        figure = start(page, NAME)
+        figure = living.start(page, NAME)
         data = next(json.loads(text) for text in inline if "letters" in text)
         figure.get_by_label("8 letters of your own").fill("Zeppelin")
         tokens = torch.tensor([[data["letters"].index(x) + data["first"] for x in "zeppelin"]])
@@ -91,13 +81,13 @@ def test_it_is_pytorchs_reader_at_each_step_and_in_the_end_it_reads_backwards(ch
             shown = figure.locator("tbody [data-weight]").evaluate_all(
                 "cells => cells.map(cell => Number(cell.dataset.weight))"
             )
-            assert shown == pytest.approx(weights.flatten().tolist(), abs=CLOSE)
+            assert shown == pytest.approx(weights.flatten().tolist(), abs=living.CLOSE)
             said = page.evaluate(
                 "([step, tokens]) => courseEngine.readThrough(courseEngine.unpack("
                 "courseModels.reversal[step]), tokens, 1).logits.map((row) => [...row])",
                 [step, tokens[0].tolist()],
             )
-            assert (torch.tensor(said) - logits[0]).abs().max() < CLOSE
+            assert (torch.tensor(said) - logits[0]).abs().max() < living.CLOSE
             slider.press("ArrowRight")
         heads = figure.locator("tbody th").all_text_contents()
         assert "".join(heads) == "nileppez"
@@ -105,12 +95,14 @@ def test_it_is_pytorchs_reader_at_each_step_and_in_the_end_it_reads_backwards(ch
 
 
 @pytest.mark.browser
-@both_themes
+@living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
-    with started(chromium, site.as_uri(), NAME, color_scheme=theme, **PHONE) as figure:
+    with living.started(
+        chromium, site.as_uri(), NAME, color_scheme=theme, **living.PHONE
+    ) as figure:
         figure.get_by_label("8 letters").fill("ab1")
         expect(figure.locator("thead")).to_have_text("ab\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7")
         figure.get_by_role("button", name="Train").press("Enter")
         expect(figure.locator("output")).not_to_have_text("1")
         figure.get_by_role("button", name="Pause").press("Enter")
-        assert_fits_and_is_accessible(figure)
+        living.assert_fits_and_is_accessible(figure)
