@@ -15,6 +15,8 @@ import os
 import statistics
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from playwright.sync_api import sync_playwright
 from course_lib.data.shape_captions import draw_captioned_pictures
 from scripts.chromium import chromium_path
 from tests.book import living_looks
+from tests.book.living_figures import DESKTOP, figure_of, opened_for, start
 from tests.book.living_model import (
     BlankFiller,
     computed,
@@ -39,6 +42,9 @@ from tests.book.living_model import (
     write_in_page,
 )
 from tests.book.watched_page import Watched, opened
+
+Figures = dict[str, Any]
+"""Bytes, milliseconds and differences, by what they are of."""
 
 SITE = Path(__file__).parents[1] / "build" / "book" / "_build" / "html"
 WORDS_IN_PAGE = """(sources) => {
@@ -130,89 +136,56 @@ def figure_bytes(watched: Watched, *parts: str) -> int:
     return sum(n for url, n in watched.weights.items() if any(part in url for part in parts))
 
 
-def first_load(watched: Watched, *parts: str, data: str = "") -> int:
-    """Return by how many bytes figures of these names make a page larger, before they are asked.
+def first_load(watched: Watched, name: str) -> int:
+    """Return by how many bytes a figure makes a page larger, before its model is asked for.
 
     Args:
         watched: The page, as it was loaded.
-        parts: The figures, and scripts that they share.
-        data: The id of the figure's data; empty where the page has no other figure.
+        name: A key of ``BENCHMARKS``.
 
     Returns:
         Bytes of scripts, styles and of what stands in the page.
     """
-    scripts = watched.page.locator(f"script[type='application/json']{data and f'#{data}'}")
-    inline = scripts.evaluate_all(
-        "all => all.reduce((sum, script) => sum + script.textContent.length, 0)"
-    )
-    return figure_bytes(
-        watched, *(f"{part}.{kind}" for part in parts for kind in ("js", "css")), "/engine/"
-    ) + int(inline)
+    benchmark = BENCHMARKS[name]
+    of_data = f"#{benchmark.data}" if benchmark.data else ""
+    inline = watched.page.locator(f"script[type='application/json']{of_data}")
+    parts = (f"/{name}.js", f"/{name}.css", f"/{name}/", *_WAYS_IN, *benchmark.first)
+    return figure_bytes(watched, *parts) + len("".join(inline.all_text_contents()))
 
 
-def measure(watched: Watched, sentences: int) -> dict[str, Any]:
-    """Start the model in an open page, and take its figures.
+# ---- what is measured of each figure, once its model runs ----
 
-    Args:
-        watched: The page, as it was loaded.
-        sentences: How many to translate.
 
-    Returns:
-        The figures by name: bytes, milliseconds, the largest difference.
-    """
+def translator(watched: Watched, sentences: int) -> Figures:
+    """The Transformer: a word's time, a frame's, and how far each number is from PyTorch's."""
     page = watched.page
-    names = ("living-transformer", "own-model", "beam-translator", "beam-search", "search", "tree")
-    first = first_load(watched, *names)
-    begin = time.perf_counter()
-    page.get_by_role("button", name="Start the model").click()
-    page.locator(".living-result").first.wait_for()
-    woken = time.perf_counter() - begin
     model, words = rebuilt(page)
     sources = drawn_sources(words, sentences)
     times = page.evaluate(WORDS_IN_PAGE, sources)
     frames = [t for _ in range(10) for t in page.evaluate(FRAMES_IN_PAGE)]
     runs = [(source, run_in_page(page, source)) for source in sources]
-    differences = [
+    gaps = [
         largest_difference(run["trace"], computed(model, source, run["read"]))
         for source, run in runs
     ]
-    page.get_by_role("button", name="Search (loads").click()
-    page.locator("[aria-busy=false]").wait_for()
-    searches = {width: page.evaluate(SEARCHES_IN_PAGE, [sources[:20], width]) for width in (4, 8)}
+    return _words(times, gaps) | {"a frame while zooming, ms": round(statistics.median(frames), 2)}
+
+
+def search(watched: Watched, sentences: int) -> Figures:
+    """Beam search over the same translator."""
+    _, words = rebuilt(watched.page)
+    sources = drawn_sources(words, min(sentences, 20))
     return {
-        "first load, bytes": first,
-        "model, bytes": figure_bytes(watched, "/models/"),
-        "engine and workbench, bytes": figure_bytes(watched, "/engine/", "/living-transformer/"),
-        "from the click to the first translation, ms": round(1000 * woken),
-        "a word, ms": round(statistics.median(times), 2),
-        "the slowest sentence, ms a word": round(max(times), 2),
-        "a frame while zooming, ms": round(statistics.median(frames), 2),
-        "largest difference from PyTorch": float(f"{max(differences):.2g}"),
-        "sentences": sentences,
-        "beam search, width 4, ms a sentence": round(statistics.median(searches[4])),
-        "beam search, width 8, ms a sentence": round(statistics.median(searches[8])),
+        f"width {width}, ms a sentence": round(
+            statistics.median(watched.page.evaluate(SEARCHES_IN_PAGE, [sources, width]))
+        )
+        for width in (4, 8)
     }
 
 
-def measure_writer(watched: Watched, texts: int) -> dict[str, Any]:
-    """Start the small language model, let it write until it ends, and take its figures.
-
-    Args:
-        watched: The page, as it was loaded.
-        texts: How many to compare with PyTorch.
-
-    Returns:
-        The figures by name.
-    """
-    page = watched.page
-    first = first_load(
-        watched, "generation-steps", "living-transformer", "own-model", data="small-writer"
-    )
-    figure = page.locator("[data-course-figure=generation-steps]").first
-    begin = time.perf_counter()
-    figure.get_by_role("button", name="Start the model").click()
-    figure.locator(".steps-bars").wait_for()
-    woken = time.perf_counter() - begin
+def writer(watched: Watched, texts: int) -> Figures:
+    """The small language model, which writes until it ends."""
+    page, figure = watched.page, figure_of(watched.page, "generation-steps")
     figure.get_by_label("Top k").press("Home")
     figure.get_by_role("button", name="Write to the end").click()
     counts = {
@@ -225,129 +198,144 @@ def measure_writer(watched: Watched, texts: int) -> dict[str, Any]:
     with torch.no_grad():
         gap = (torch.tensor(write_in_page(page, drawn.tolist())) - model(drawn)).abs().max()
     return {
-        "language model: first load, bytes": first,
-        "language model: its file, bytes": figure_bytes(watched, "/models/"),
-        "language model: engine and bench, bytes": figure_bytes(
-            watched, "/engine/", "/generation-steps/"
-        ),
-        "language model: from the click to the first word, ms": round(1000 * woken),
-        "language model: tokens read in the last step": int(counts["now"]),
-        "language model: its cache, bytes": int(counts["bytes"].replace(",", "")),
-        "language model: the step on the cache, ms": float(counts["cached"]),
-        "language model: the step anew, ms": float(counts["anew"]),
-        "language model: largest difference from PyTorch": float(f"{float(gap):.2g}"),
-        "language model: texts": texts,
+        "tokens read in the last step": int(counts["now"]),
+        "its cache, bytes": int(counts["bytes"].replace(",", "")),
+        "the step on the cache, ms": float(counts["cached"]),
+        "the step anew, ms": float(counts["anew"]),
+        **_gap([float(gap)]),
     }
 
 
-def measure_blanks(watched: Watched, sentences: int) -> dict[str, Any]:
-    """Start the two models that fill gaps, and take their figures.
-
-    Args:
-        watched: The page, as it was loaded.
-        sentences: How many to compare with PyTorch.
-
-    Returns:
-        The figures by name.
-    """
+def blanks(watched: Watched, sentences: int) -> Figures:
+    """The two models that fill gaps."""
     page = watched.page
-    first = first_load(
-        watched, "mlm-guesser", "living-transformer", "own-model", data="mlm-guesses"
-    )
-    begin = time.perf_counter()
-    page.get_by_role("button", name="Start both models").click()
-    page.locator(".guesser-bars").first.wait_for()
-    woken = time.perf_counter() - begin
     pair = json.loads(page.evaluate("JSON.stringify(courseModels['blank-fillers'])"))
     texts = drawn_gaps(pair[0]["words"], sentences)
-    found = fill_in_page(page, texts)
     gaps = [
         largest_gap(BlankFiller.from_export(model), ids, run)
-        for model, runs in zip(pair, found, strict=True)
+        for model, runs in zip(pair, fill_in_page(page, texts), strict=True)
         for ids, run in zip(texts, runs, strict=True)
     ]
-    clicks = page.evaluate(CLICKS_IN_PAGE, 20)
     return {
-        "gaps: first load, bytes": first,
-        "gaps: the file of both models, bytes": figure_bytes(watched, "/models/"),
-        "gaps: engine and bench, bytes": figure_bytes(watched, "/engine/", "/mlm-guesser/"),
-        "gaps: from the click to the first guess, ms": round(1000 * woken),
-        "gaps: a sentence read, ms": round(page.evaluate(GUESSES_IN_PAGE, texts), 2),
-        "gaps: a click, all words hidden in turn and drawn, ms": round(clicks, 1),
-        "gaps: largest difference from PyTorch": float(f"{max(gaps):.2g}"),
-        "gaps: sentences": sentences,
+        "a sentence read, ms": round(page.evaluate(GUESSES_IN_PAGE, texts), 2),
+        "a click, all words hidden in turn and drawn, ms": round(
+            page.evaluate(CLICKS_IN_PAGE, 20), 1
+        ),
+        **_gap(gaps),
     }
 
 
-def measure_learner(watched: Watched) -> dict[str, Any]:
-    """Start the reader that learns, and take its figures."""
-    first = first_load(watched, "training-scrubber")
-    begin = time.perf_counter()
-    watched.page.get_by_role("button", name="Watch it learn").click()
-    watched.page.locator(".scrubber tbody tr").first.wait_for()
-    woken = time.perf_counter() - begin
-    return {
-        "landing page, first load, bytes": first,
-        "13 steps of its training, bytes": figure_bytes(watched, "/models/"),
-        "from the click to its first step, ms": round(1000 * woken),
-        "a reading of 8 letters, ms": round(watched.page.evaluate(READINGS_IN_PAGE, 500), 3),
-    }
+def learner(watched: Watched, _: int) -> Figures:
+    """The reader that learns."""
+    readings = watched.page.evaluate(READINGS_IN_PAGE, 500)
+    return {"a reading of 8 letters, ms": round(readings, 3)}
 
 
-def measure_decoder(watched: Watched, sentences: int) -> dict[str, Any]:
-    """Start Bahdanau's decoder, and take the figures of its translator."""
-    figures = _woken(watched, "living-decoder", "living-decoder", "living-transformer")
+def decoder(watched: Watched, sentences: int) -> Figures:
+    """Bahdanau's decoder, which translates."""
     exported = living_looks.exported_decoder(watched.page, 0)
     model = living_looks.rebuilt_decoder(exported)
     sources = drawn_sources(exported["words"], sentences)
-    with torch.no_grad():
-        encoded = [model.encoder(torch.tensor([source])) for source in sources]
-    return figures | _written(watched, 0, model.decoder, sources, encoded)
+    read = [torch.tensor([source]) for source in sources]
+    return _looks(watched, 0, model, sources, read)
 
 
-def measure_captioner(watched: Watched, pictures: int) -> dict[str, Any]:
-    """Start the captioner, and take its figures."""
-    styles = ("living-transformer", "living-decoder")
-    figures = _woken(watched, "living-captioner", "living-captioner", "picture", "board", *styles)
+def captioner(watched: Watched, pictures: int) -> Figures:
+    """The captioner."""
     model = living_looks.rebuilt_captioner(living_looks.exported_captioner(watched.page))
     drawn = draw_captioned_pictures(pictures, generator=torch.Generator().manual_seed(9)).pictures
     sources = [picture.flatten(1).tolist() for picture in drawn]
-    with torch.no_grad():
-        encoded = [model.encoder(picture[None]) for picture in drawn]
-    return figures | _written(watched, None, model.decoder, sources, encoded)
+    return _looks(watched, None, model, sources, [picture[None] for picture in drawn])
 
 
-def _woken(watched: Watched, figure: str, *parts: str) -> dict[str, Any]:
-    """Start a figure whose decoder looks before each word; what that took."""
-    first = first_load(watched, *parts)
-    begin = time.perf_counter()
-    watched.page.get_by_role("button", name=living_looks.START[figure]).click()
-    watched.page.locator(f"[data-course-figure={figure}] .living-result").first.wait_for()
-    woken = time.perf_counter() - begin
-    folders = ("/engine/", "/living-transformer/", "/living-decoder/", "/living-captioner/")
+@torch.no_grad()
+def _looks(
+    watched: Watched, task: int | None, model: Any, sources: list[Any], read: list[torch.Tensor]
+) -> Figures:
+    """A decoder that looks before each word: of what the page reads, and the model in PyTorch."""
+    gaps = [
+        living_looks.largest_difference(
+            living_looks.run_in_page(watched.page, task, source), model.decoder, model.encoder(x)
+        )
+        for source, x in zip(sources, read, strict=True)
+    ]
+    return _words(watched.page.evaluate(LOOKS_IN_PAGE, [task, sources]), gaps)
+
+
+def _words(times: list[float], gaps: list[float]) -> Figures:
     return {
-        f"{figure}, first load of its page, bytes": first,
-        f"{figure}, model, bytes": figure_bytes(watched, "/models/"),
-        f"{figure}, engine and desk, bytes": figure_bytes(watched, *folders, "/gru-gates/"),
-        f"{figure}, from the click to the first words, ms": round(1000 * woken),
+        "a word, ms": round(statistics.median(times), 2),
+        "the slowest, ms a word": round(max(times), 2),
+        **_gap(gaps),
     }
 
 
-def _written(
-    watched: Watched, task: int | None, decoder: Any, sources: list[Any], encoded: list[Any]
-) -> dict[str, Any]:
-    """Milliseconds a word, and the largest difference from PyTorch."""
-    figure = "living-captioner" if task is None else "living-decoder"
-    times = watched.page.evaluate(LOOKS_IN_PAGE, [task, sources])
-    differences = [
-        living_looks.largest_difference(
-            living_looks.run_in_page(watched.page, task, source), decoder, read
-        )
-        for source, read in zip(sources, encoded, strict=True)
-    ]
+def _gap(gaps: list[float]) -> Figures:
+    return {"largest difference from PyTorch": float(f"{max(gaps):.2g}")}
+
+
+_STYLES = ("living-transformer.css", "living-decoder.css")
+_WAYS_IN = ("/engine/", "sentence-form", "own-model")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """How a figure is measured.
+
+    Attributes:
+        further: What is measured once the model runs; it is given how many sources to draw.
+        first: Parts of the addresses of what a page loads at once for it, besides its own.
+        later: Of what it loads once it is started, besides the engine and its own.
+        data: Id of its data; empty where the page has no other figure.
+    """
+
+    further: Callable[[Watched, int], Figures]
+    first: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
+    data: str = ""
+
+
+BENCHMARKS = {
+    "living-transformer": Benchmark(translator, ("beam-",)),  # which stands in the same page
+    "beam-translator": Benchmark(search, _STYLES),
+    "generation-steps": Benchmark(writer, _STYLES, data="small-writer"),
+    "mlm-guesser": Benchmark(blanks, _STYLES, ("/living-transformer/",), data="mlm-guesses"),
+    "training-scrubber": Benchmark(learner),
+    "living-decoder": Benchmark(decoder, _STYLES, ("/living-transformer/", "/gru-gates/")),
+    "living-captioner": Benchmark(
+        captioner, _STYLES, ("/living-transformer/", "/living-decoder/", "/gru-gates/")
+    ),
+}
+OTHER_PAGES = {
+    "transformer": "living-transformer",
+    "kv-caching": "generation-steps",
+    "decoding": "generation-steps",
+}
+"""Pages that show a figure as well, and which."""
+
+
+def measure(watched: Watched, name: str, sources: int) -> Figures:
+    """Start a figure's model in an open page, and take its figures.
+
+    Args:
+        watched: The page, as it was loaded.
+        name: A key of ``BENCHMARKS``.
+        sources: How many sentences, texts or pictures to draw.
+
+    Returns:
+        Bytes, milliseconds and the largest difference, by name.
+    """
+    benchmark = BENCHMARKS[name]
+    first = first_load(watched, name)
+    begin = time.perf_counter()
+    start(watched.page, name)
+    woken = time.perf_counter() - begin
     return {
-        f"{figure}, a word, ms": round(statistics.median(times), 2),
-        f"{figure}, largest difference from PyTorch": float(f"{max(differences):.2g}"),
+        "first load, bytes": first,
+        "model, bytes": figure_bytes(watched, "/models/"),
+        "engine and bench, bytes": figure_bytes(watched, "/engine/", f"/{name}/", *benchmark.later),
+        "from the click to the first result, ms": round(1000 * woken),
+        **benchmark.further(watched, sources),
     }
 
 
@@ -356,46 +344,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.living_transformer", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--sentences", type=int, default=100, help="how many to translate")
+    parser.add_argument("--sentences", type=int, default=100, help="how many to draw")
     arguments = parser.parse_args()
     handler = functools.partial(_Quiet, directory=SITE)
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    book = f"http://127.0.0.1:{server.server_port}/book"
-    window = {"viewport": {"width": 1280, "height": 900}}
+    book = f"http://127.0.0.1:{server.server_port}"
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    figures: Figures = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=options)
-        figures: dict[str, Any] = {}
-        with opened(browser, f"{book}/living-transformer.html", **window) as watched:
-            figures |= measure(watched, arguments.sentences)
-        with opened(browser, f"{book}/transformer.html", **window) as watched:
-            grown = first_load(watched, "living-transformer", "own-model")
-            flow = watched.page.locator("#transformer-flow").text_content() or ""
-            figures["The Transformer, first load, bytes"] = grown - len(flow)
-        with opened(browser, f"{book}/transformer-families.html", **window) as watched:
-            figures |= measure_writer(watched, arguments.sentences)
-        for name in ("kv-caching", "decoding"):
-            with opened(browser, f"{book}/{name}.html", **window) as watched:
-                grown = first_load(
-                    watched,
-                    "generation-steps",
-                    "living-transformer",
-                    "own-model",
-                    data="small-writer",
-                )
-                figures[f"{name}: first load with the language model, bytes"] = grown
-        with opened(browser, f"{book}/bert.html", **window) as watched:
-            figures |= measure_blanks(watched, arguments.sentences)
-        with opened(browser, f"{book}/intro.html", **window) as watched:
-            figures |= measure_learner(watched)
-        with opened(browser, f"{book}/bahdanau-attention.html", **window) as watched:
-            figures |= measure_decoder(watched, arguments.sentences)
-        with opened(browser, f"{book}/image-captioning.html", **window) as watched:
-            figures |= measure_captioner(watched, arguments.sentences)
-        print(json.dumps(figures, indent=2))
+        for name in BENCHMARKS:
+            with opened_for(browser, book, name, **DESKTOP) as watched:
+                figures[name] = measure(watched, name, arguments.sentences)
+        for page, name in OTHER_PAGES.items():
+            with opened(browser, f"{book}/book/{page}.html", **DESKTOP) as watched:
+                figures[f"{page}, first load with {name}, bytes"] = first_load(watched, name)
         browser.close()
     server.shutdown()
+    print(json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":

@@ -13,9 +13,6 @@ from course_lib.models.captioning import CaptionModel, ConvEncoder
 from course_lib.models.seq2seq import Encoded, RecurrentEncoder, Seq2Seq
 from tests.book.living_model import exported_state
 
-START = {"living-decoder": "Start the decoder", "living-captioner": "Describe it (loads"}
-"""The button that loads each figure's model."""
-
 
 def exported_decoder(page: Page, task: int) -> dict[str, Any]:
     """What the page has loaded of Bahdanau's decoder: words, closed, parameters."""

@@ -79,11 +79,19 @@ def take_model(browser: Browser, folder: Path) -> Path:
     for name in ["Next word"] * 6 + ["Show the truth"]:
         press.filter(has_text=name).first.click()
         page.wait_for_timeout(1200)
-    page.locator(".living-player").evaluate("part => part.scrollIntoView()")
+    page.locator(".living-results").evaluate(
+        "part => scrollBy(0, part.getBoundingClientRect().y - 72)"
+    )
     page.mouse.move(0, 0)
     page.wait_for_timeout(1000)
+    stage = page.locator("[data-course-figure=living-transformer] .course-interactive__stage")
+    frame, drawing = stage.bounding_box(), page.locator(".living-drawing").bounding_box()
+    assert frame
+    assert drawing
     file = folder / "model-light.png"
-    page.screenshot(path=file, clip={"x": 322, "y": 54, "width": 816, "height": 724})
+    height = drawing["y"] + drawing["height"] - 56
+    clip = {"x": frame["x"] - 12, "y": 56, "width": frame["width"] + 24, "height": height}
+    page.screenshot(path=file, clip=clip)
     return file
 
 

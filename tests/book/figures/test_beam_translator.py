@@ -4,20 +4,20 @@ import json
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 
 from course_lib.generation.beam_search import beam_search
 from course_lib.generation.cached import CachedTransformer
 from course_lib.generation.length_penalty import PowerPenalty
+from tests.book import living_figures as living
 from tests.book.living_model import drawn_sources, rebuilt
-from tests.book.watched_page import depends_on_page, expect, opened, scrolls_sideways
+from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = [
     pytest.mark.browser,
     depends_on_page("living-transformer", "course_lib", "tests/book/figures"),
 ]
 
-CLOSE = 1e-4
+NAME = "beam-translator"
 LONGEST = 20
 SEARCH = """([ids, width, alpha]) => {
   const { config, words, parameters } = courseModels.translator;
@@ -31,16 +31,11 @@ SEARCH = """([ids, width, alpha]) => {
 }"""
 
 
-def open_page(chromium, address, **options):
-    """Open the page of the figure."""
-    return opened(chromium, address, reduced_motion="reduce", **options)
-
-
-def wake(page):
-    figure = page.locator("[data-course-figure=beam-translator]")
-    figure.get_by_role("button", name="Search (loads").click()
-    expect(figure.locator("[aria-busy=false] tbody tr").first).to_be_visible()
-    return figure
+@pytest.fixture(scope="module")
+def figure(chromium, site):
+    """The figure, opened from a folder, its first search done."""
+    with living.started(chromium, site.as_uri(), NAME, **living.DESKTOP) as figure:
+        yield figure
 
 
 def found_by_library(model, ids, width, alpha):
@@ -52,59 +47,42 @@ def found_by_library(model, ids, width, alpha):
     )[0]
 
 
-def test_every_result_is_that_of_the_library_on_drawn_sentences(chromium, served):
-    with open_page(chromium, f"{served}/book/living-transformer.html") as watched:
-        page = watched.page
-        wake(page)
-        model, words = rebuilt(page)
-        settings = [(1, 1.0), (3, 1.0), (8, 1.0), (4, 0.0), (5, 0.6), (2, 1.5)]
-        for ids, (width, alpha) in zip(drawn_sources(words, 6), settings, strict=True):
-            here = json.loads(page.evaluate(SEARCH, [ids, width, alpha]))
-            there = found_by_library(model, ids, width, alpha)
-            assert [found["words"] for found in here] == [
-                [words["tgt"][token] for token in hypothesis.tokens] for hypothesis in there
-            ]
-            for found, hypothesis in zip(here, there, strict=True):
-                assert found["total"] == pytest.approx(hypothesis.log_probability, abs=CLOSE)
-                assert found["score"] == pytest.approx(hypothesis.score, abs=CLOSE)
-    assert watched.problems == []
+def test_every_result_is_that_of_the_library_on_drawn_sentences(figure):
+    model, words = rebuilt(figure.page)
+    settings = [(1, 1.0), (3, 1.0), (8, 1.0), (4, 0.0), (5, 0.6), (2, 1.5)]
+    for ids, (width, alpha) in zip(drawn_sources(words, 6), settings, strict=True):
+        here = json.loads(figure.page.evaluate(SEARCH, [ids, width, alpha]))
+        there = found_by_library(model, ids, width, alpha)
+        assert [found["words"] for found in here] == [
+            [words["tgt"][token] for token in hypothesis.tokens] for hypothesis in there
+        ]
+        for found, hypothesis in zip(here, there, strict=True):
+            assert found["total"] == pytest.approx(hypothesis.log_probability, abs=living.CLOSE)
+            assert found["score"] == pytest.approx(hypothesis.score, abs=living.CLOSE)
 
 
-def test_it_shows_the_search_of_a_typed_sentence_step_by_step(chromium, site):
-    address = (site / "book/living-transformer.html").as_uri()
-    with open_page(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        figure = wake(watched.page)
-        figure.get_by_label("An English sentence").fill("the dog sees the mam")
-        figure.get_by_role("button", name="Search", exact=True).click()
-        expect(figure.locator(".living-problem")).to_contain_text("near it")
-        figure.get_by_label("An English sentence").fill("the dog sees the man")
-        figure.get_by_label("Beam width").press("End")
-        figure.get_by_role("button", name="Search", exact=True).press("Enter")
-        model, words = rebuilt(watched.page)
-        ids = [words["src"].index(w) for w in ("the", "dog", "sees", "the", "man", ".", "<end>")]
-        there = found_by_library(model, ids, 8, 1.0)
-        rows = figure.locator("tbody [data-total]")
-        expect(rows).to_have_count(len(there))
-        expect(figure.locator(".course-summary")).to_contain_text("of 8 finished sentences")
-        totals = rows.evaluate_all("cells => cells.map(cell => Number(cell.dataset.total))")
-        assert totals == pytest.approx([found.log_probability for found in there], abs=CLOSE)
-        step = figure.get_by_label("Step", exact=True)
-        step.press("Home")
-        expect(figure.locator("svg.beam-tree rect")).to_have_count(16)
-        expect(rows).to_have_count(0)
-    assert watched.problems == []
+def test_it_shows_the_search_of_a_typed_sentence_step_by_step(figure):
+    figure.get_by_label("An English sentence").fill("the dog sees the mam")
+    figure.get_by_role("button", name="Search", exact=True).click()
+    expect(figure.locator(".living-problem")).to_contain_text("near it")
+    figure.get_by_label("An English sentence").fill("the dog sees the man")
+    figure.get_by_label("Beam width").press("End")
+    figure.get_by_role("button", name="Search", exact=True).press("Enter")
+    model, words = rebuilt(figure.page)
+    ids = [words["src"].index(w) for w in ("the", "dog", "sees", "the", "man", ".", "<end>")]
+    there = found_by_library(model, ids, 8, 1.0)
+    rows = figure.locator("tbody [data-total]")
+    expect(rows).to_have_count(len(there))
+    expect(figure.locator(".course-summary")).to_contain_text("of 8 finished sentences")
+    totals = rows.evaluate_all("cells => cells.map(cell => Number(cell.dataset.total))")
+    assert totals == pytest.approx([found.log_probability for found in there], abs=living.CLOSE)
+    step = figure.get_by_label("Step", exact=True)
+    step.press("Home")
+    expect(figure.locator("svg.beam-tree rect")).to_have_count(16)
+    expect(rows).to_have_count(0)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@living.both_themes
 def test_it_is_accessible_and_fits_a_phone(chromium, served, theme):
-    address = f"{served}/book/living-transformer.html"
-    phone = {"viewport": {"width": 320, "height": 800}, "color_scheme": theme}
-    with open_page(chromium, address, **phone) as watched:
-        wake(watched.page)
-        assert scrolls_sideways(watched.page) <= 0
-        lean = {"preload": False, "resultTypes": ["violations"]}
-        context = "[data-course-figure=beam-translator]"
-        found = Axe().run(watched.page, context=context, options=lean).response
-        assert found["passes"]
-        assert found["violations"] == []
-    assert watched.problems == []
+    with living.started(chromium, served, NAME, color_scheme=theme, **living.PHONE) as figure:
+        living.assert_fits_and_is_accessible(figure)

@@ -4,16 +4,16 @@ import json
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 
 from course_lib.analysis.complexity import kv_cache_bytes
 from course_lib.analysis.recorders import recorded_attention
 from course_lib.generation.sampling import keep_top_k, keep_top_p
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.training.export_language_models import language_model_data
+from tests.book import living_figures as living
 from tests.book.figures.test_figure_arithmetic import run_script
 from tests.book.living_model import decoder_from_export, write_in_page
-from tests.book.watched_page import depends_on_page, opened, scrolls_sideways
+from tests.book.watched_page import depends_on_page, opened
 
 pytestmark = depends_on_page(
     "transformer-families",
@@ -21,7 +21,7 @@ pytestmark = depends_on_page(
     *("course_lib", "tests/book/figures"),
 )
 
-CLOSE = 1e-4
+NAME = "generation-steps"
 
 
 DATA = {
@@ -116,43 +116,42 @@ def test_tokens_are_drawn_with_the_librarys_probabilities(temperature, top_k, to
     assert found == pytest.approx(kept.softmax(-1).tolist(), abs=1e-6)
 
 
-PAGES = ("transformer-families", "kv-caching", "decoding")  # where the figure stands
-DESKTOP = {"width": 1280, "height": 900}
-
-
-def start(page):
-    """Start the model, and wait until it has written a word."""
-    figure = page.locator("[data-course-figure=generation-steps]")
-    figure.get_by_role("button", name="Start the model").click()
-    figure.locator(".steps-bars").wait_for()
-    return figure
+@pytest.fixture(scope="module")
+def awake(chromium, site):
+    """The figure, opened from a folder, its model started."""
+    with living.started(chromium, site.as_uri(), NAME, **living.DESKTOP) as figure:
+        yield figure
 
 
 @pytest.fixture
-def figure(chromium, site):
-    """The figure, opened from a folder."""
-    address = (site / "book/transformer-families.html").as_uri()
-    with opened(chromium, address, viewport=DESKTOP) as watched:
-        yield start(watched.page)
-    assert watched.problems == []
+def figure(awake):
+    """The figure with nothing written yet, and nothing kept from being drawn."""
+    again = awake.get_by_role("button", name="Start again")
+    if again.is_enabled():
+        again.click()
+    awake.get_by_label("Top k").press("End")
+    return awake
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", PAGES)
-def test_each_page_loads_the_same_weights_and_only_when_asked(chromium, served, name):
-    phone = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
-    with opened(chromium, f"{served}/book/{name}.html", **phone) as watched:
-        page = watched.page
+@pytest.mark.parametrize(
+    "page",
+    [
+        "kv-caching",  # which takes the model from another page
+        *(
+            pytest.param(name, marks=pytest.mark.proof)
+            for name in ("transformer-families", "decoding")
+        ),
+    ],
+)
+def test_each_page_loads_the_same_weights_and_only_when_asked(chromium, served, page):
+    with opened(chromium, f"{served}/book/{page}.html", **living.PHONE) as watched:
         assert not [url for url in watched.weights if "/engine/d" in url or "/models/" in url]
-        start(page)
+        figure = living.start(watched.page, NAME)
         assert [
             url.split("/models/")[1].split("?")[0] for url in watched.weights if "/models/" in url
         ] == ["small-writer-model.js"]
-        assert scrolls_sideways(page) <= 0
-        lean = {"preload": False, "resultTypes": ["violations"]}
-        found = Axe().run(page, context="[data-course-figure=generation-steps]", options=lean)
-        assert found.response["passes"]
-        assert found.response["violations"] == []
+        living.assert_fits_and_is_accessible(figure)
     assert watched.problems == []
 
 
@@ -167,7 +166,6 @@ def test_the_likeliest_words_are_those_of_pytorch_at_each_step(figure):
     )
     model, config, words = decoder_from_export(exported), exported["config"], exported["words"]
     tokens = [config["start"]]
-    figure.get_by_role("button", name="Start again").click()
     while tokens[-1] != config["end"]:
         with torch.no_grad():
             best = model(torch.tensor([tokens]))[0, -1].softmax(-1).topk(6)
@@ -176,7 +174,7 @@ def test_the_likeliest_words_are_those_of_pytorch_at_each_step(figure):
             words[token] for token in best.indices.tolist()
         ]
         assert [float(word.get_attribute("data-probability")) for word in shown] == pytest.approx(
-            best.values.tolist(), abs=CLOSE
+            best.values.tolist(), abs=living.CLOSE
         )
         tokens.append(int(best.indices[0]))
         figure.get_by_role("button", name="Take the likeliest").click()
@@ -201,7 +199,7 @@ def test_logits_are_those_of_pytorch_on_drawn_texts(figure, texts):
     drawn = torch.randint(size, (texts, exported["config"]["max_length"]))
     found = torch.tensor(write_in_page(figure.page, drawn.tolist()))
     with torch.no_grad():
-        assert (found - model(drawn)).abs().max() < CLOSE
+        assert (found - model(drawn)).abs().max() < living.CLOSE
 
 
 @pytest.mark.browser
@@ -221,7 +219,6 @@ def test_words_are_chosen_and_taken_back_by_keyboard(figure):
 
 @pytest.mark.browser
 def test_sliders_change_what_is_drawn_and_the_cache_fills_token_by_token(figure):
-    figure.get_by_role("button", name="Start again").click()
     rows = figure.locator(".steps-cache tbody tr")
     assert rows.count() == 4  # keys and values of two layers
     before = count(figure, "bytes")

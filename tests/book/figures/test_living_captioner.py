@@ -4,22 +4,20 @@ import json
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 
 from course_lib.data.shape_pictures import COLORS, KINDS, SIDE, SIZES, Shape, render
+from tests.book import living_figures as living
 from tests.book.living_looks import (
-    START,
     exported_captioner,
     largest_difference,
     rebuilt_captioner,
     run_in_page,
 )
-from tests.book.watched_page import depends_on_page, expect, opened, scrolls_sideways
+from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = depends_on_page("image-captioning", "course_lib", "tests/book/figures")
 
-CLOSE = 1e-4
-MOST_BYTES = 60_000  # by which the page's first load may grow
+NAME = "living-captioner"
 A_SHAPE = {"kind": "circle", "color": "red", "size": "small", "row": 4, "column": 4}
 A_SCENE = {"name": "one", "shapes": [A_SHAPE], "truth": ["red", "circle"], "written": ["red"]}
 DATA = {
@@ -68,25 +66,17 @@ RENDER = """(shapes) => {
 }"""
 
 
-def start(page):
-    figure = page.locator("[data-course-figure=living-captioner]")
-    figure.get_by_role("button", name=START["living-captioner"]).click()
-    figure.locator(".caption-thumb").first.wait_for()
-    return figure
+@pytest.fixture(scope="module")
+def awake(chromium, served):
+    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
+        living.assert_little_is_loaded(watched, "/figures/living", "/engine/")
+        yield living.start(watched.page, NAME)
 
 
 @pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/image-captioning.html"
-    desktop = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
-    with opened(chromium, address, **desktop) as watched:
-        own = ("/figures/living", "/engine/")
-        first = sum(n for url, n in watched.weights.items() if any(part in url for part in own))
-        inline = watched.page.locator("script[type='application/json']").all_text_contents()
-        assert 0 < first + len("".join(inline)) < MOST_BYTES
-        assert not [url for url in watched.weights if "/models/" in url or "/engine/m" in url]
-        yield start(watched.page)
-    assert watched.problems == []
+def figure(awake):
+    """The figure, without a truth laid over it."""
+    return living.without_truth(awake)
 
 
 def drawn_scenes(count):
@@ -123,12 +113,12 @@ def test_every_pixel_and_every_number_is_that_of_course_lib(figure, pictures):
         with torch.no_grad():
             encoded = model.encoder(picture[None])
         alone = run_in_page(page, None, painted)
-        assert largest_difference(alone, model.decoder, encoded) < CLOSE
+        assert largest_difference(alone, model.decoder, encoded) < living.CLOSE
         spot = [float(place in (number % 64, 63)) / 2 for place in range(64)]
         spot = spot if sum(spot) == 1 else [2 * share for share in spot]
         moved = run_in_page(page, None, painted, {0: spot})
         assert moved["steps"][0]["weights"] != moved["steps"][0]["own"]
-        assert largest_difference(moved, model.decoder, encoded) < CLOSE
+        assert largest_difference(moved, model.decoder, encoded) < living.CLOSE
 
 
 def said(figure):
@@ -173,7 +163,7 @@ def test_a_picture_is_made_described_and_looked_at_otherwise(figure):
     moved = run_in_page(page, None, painted, {2: spot})["steps"]
     top = figure.locator(".looks-next tbody tr").first.locator("td").first
     assert float(top.get_attribute("data-probability")) == pytest.approx(
-        max(moved[2]["probabilities"]), abs=CLOSE
+        max(moved[2]["probabilities"]), abs=living.CLOSE
     )
     figure.get_by_role("button", name="Give its own look back").click()
     assert said(figure) == " ".join(word for word in expected if word != "<end>")
@@ -192,22 +182,15 @@ def test_the_pictures_to_begin_with_are_read_as_when_the_book_was_built(figure):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.proof)])
+@living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
-    options = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
-    address = (site / "book/image-captioning.html").as_uri()
-    with opened(chromium, address, color_scheme=theme, **options) as watched:
-        figure = start(watched.page)
+    with living.started(
+        chromium, site.as_uri(), NAME, color_scheme=theme, **living.PHONE
+    ) as figure:
         figure.get_by_role("button", name="Show the truth").click()
         figure.get_by_role("button", name="Play").press("Enter")
         expect(figure.get_by_label("Word", exact=True)).not_to_have_value("0")
         figure.get_by_role("button", name="Pause").press("Enter")
         figure.locator(".living-folded summary").first.click()
         expect(figure.get_by_role("region", name="Weights for")).to_be_visible()
-        assert scrolls_sideways(watched.page) <= 0
-        lean = {"preload": False, "resultTypes": ["violations"]}
-        context = "[data-course-figure=living-captioner]"
-        found = Axe().run(watched.page, context=context, options=lean).response
-        assert found["passes"]
-        assert found["violations"] == []
-    assert watched.problems == []
+        living.assert_fits_and_is_accessible(figure)

@@ -2,22 +2,20 @@
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 
+from tests.book import living_figures as living
 from tests.book.living_looks import (
-    START,
     exported_decoder,
     largest_difference,
     rebuilt_decoder,
     run_in_page,
 )
 from tests.book.living_model import drawn_sources
-from tests.book.watched_page import depends_on_page, expect, opened, scrolls_sideways
+from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = depends_on_page("bahdanau-attention", "course_lib", "tests/book/figures")
 
-CLOSE = 1e-4
-MOST_BYTES = 60_000  # by which the page's first load may grow
+NAME = "living-decoder"
 TRANSLATE, REVERSE = 0, 1
 LETTERS = 12
 AN_EXAMPLE = {"src": ["a", "."], "tgt": ["un", "."], "written": ["un"], "alignment": [[0, 0]]}
@@ -56,25 +54,19 @@ def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
 # ---- in the browser ----
 
 
-def start(page):
-    figure = page.locator("[data-course-figure=living-decoder]")
-    figure.get_by_role("button", name=START["living-decoder"]).click()
-    figure.locator(".looks-alignment tbody tr").first.wait_for()
-    return figure
+@pytest.fixture(scope="module")
+def awake(chromium, served):
+    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
+        living.assert_little_is_loaded(watched, "/figures/living", "/engine/")
+        yield living.start(watched.page, NAME)
 
 
 @pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/bahdanau-attention.html"
-    desktop = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
-    with opened(chromium, address, **desktop) as watched:
-        own = ("/figures/living", "/engine/")
-        first = sum(n for url, n in watched.weights.items() if any(part in url for part in own))
-        inline = watched.page.locator("script[type='application/json']").all_text_contents()
-        assert 0 < first + len("".join(inline)) < MOST_BYTES
-        assert not [url for url in watched.weights if "/models/" in url or "/engine/m" in url]
-        yield start(watched.page)
-    assert watched.problems == []
+def figure(awake):
+    """The figure before its first translation, without a truth laid over it."""
+    awake.get_by_label("reverse").check()
+    awake.get_by_label("translate").check()
+    return living.without_truth(awake)
 
 
 def drawn_letters(count):
@@ -104,11 +96,11 @@ def test_every_number_is_that_of_pytorch_on_drawn_sources(figure, sources):
             with torch.no_grad():
                 encoded = model.encoder(torch.tensor([ids]))
             alone = run_in_page(page, task, ids)
-            assert largest_difference(alone, model.decoder, encoded) < CLOSE
+            assert largest_difference(alone, model.decoder, encoded) < living.CLOSE
             step = number % len(alone["steps"])
             moved = run_in_page(page, task, ids, {step: put_at(number % len(ids), len(ids))})
             assert moved["steps"][step]["weights"] != moved["steps"][step]["own"] or len(ids) == 1
-            assert largest_difference(moved, model.decoder, encoded) < CLOSE
+            assert largest_difference(moved, model.decoder, encoded) < living.CLOSE
 
 
 def shown(cells, name):
@@ -131,7 +123,7 @@ def test_the_look_is_moved_by_hand_and_the_next_word_changes(figure):
     figure.get_by_role("button", name="Next word").press("Enter")
     expect(weights).to_have_count(2 * len(ids))
     expected = alone[0]["weights"] + alone[1]["weights"]
-    assert shown(weights, "weight") == pytest.approx(expected, abs=CLOSE)
+    assert shown(weights, "weight") == pytest.approx(expected, abs=living.CLOSE)
 
     figure.get_by_role("button", name="Look at \u201cdog\u201d alone").press("Enter")
     there = put_at(sentence.index("dog"), len(ids))
@@ -154,12 +146,12 @@ def test_the_look_is_moved_by_hand_and_the_next_word_changes(figure):
     assert shares[1] == pytest.approx(0.99)
     figure.get_by_role("button", name="Give its own look back").click()
     expect(lines).to_have_count(1)
-    assert shown(weights, "weight") == pytest.approx(expected, abs=CLOSE)
+    assert shown(weights, "weight") == pytest.approx(expected, abs=living.CLOSE)
 
     weights.nth(len(ids)).press("ArrowRight")
     page.keyboard.press("Enter")  # the score of "old", for the second word
     total = float(figure.locator("[data-sum]").get_attribute("data-sum"))
-    assert total == pytest.approx(alone[1]["scores"][1], abs=CLOSE)
+    assert total == pytest.approx(alone[1]["scores"][1], abs=living.CLOSE)
     assert figure.locator(".looks-score[aria-pressed=true]").get_attribute("data-score")
 
 
@@ -184,22 +176,15 @@ def test_the_truth_is_the_grammars_and_unknown_words_are_named(figure):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.proof)])
+@living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
-    options = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
-    address = (site / "book/bahdanau-attention.html").as_uri()
-    with opened(chromium, address, color_scheme=theme, **options) as watched:
-        figure = start(watched.page)
+    with living.started(
+        chromium, site.as_uri(), NAME, color_scheme=theme, **living.PHONE
+    ) as figure:
         figure.get_by_role("button", name="Show the truth").click()
         figure.get_by_role("button", name="Play").press("Enter")
         expect(figure.get_by_label("Word", exact=True)).not_to_have_value("0")
         figure.get_by_role("button", name="Pause").press("Enter")
         figure.locator(".looks-row .course-word").last.click()
         figure.locator(".looks-score").first.click()
-        assert scrolls_sideways(watched.page) <= 0
-        lean = {"preload": False, "resultTypes": ["violations"]}
-        context = "[data-course-figure=living-decoder]"
-        found = Axe().run(watched.page, context=context, options=lean).response
-        assert found["passes"]
-        assert found["violations"] == []
-    assert watched.problems == []
+        living.assert_fits_and_is_accessible(figure)

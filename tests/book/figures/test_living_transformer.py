@@ -3,14 +3,15 @@
 The page's own model is rebuilt in PyTorch from the file that the page loads.
 """
 
+import json
 import math
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 from torch import nn
 
 from course_lib.models.transformer import Transformer
+from tests.book import living_figures as living
 from tests.book.living_model import (
     computed,
     drawn_sources,
@@ -18,12 +19,11 @@ from tests.book.living_model import (
     rebuilt,
     run_in_page,
 )
-from tests.book.watched_page import depends_on_page, expect, opened, scrolls_sideways
+from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = depends_on_page("living-transformer", "course_lib", "tests/book/figures")
 
-MOST_BYTES = 60_000  # by which the page's first load may grow
-CLOSE = 1e-4
+NAME = "living-transformer"
 AN_EXAMPLE = {
     "src": ["a", "."], "tgt": ["un", "."], "written": ["un"], "alignment": [[0, 0], [1, 1]],
     "src_agreements": [], "tgt_agreements": [[1, 0]],
@@ -59,24 +59,23 @@ def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
 
 # ---- in the browser ----
 
-DESKTOP = {"width": 1280, "height": 900}
-START = "Start the model"
 
-
-def start(page):
-    """Start the model and wait until it has written something."""
-    figure = page.locator("[data-course-figure=living-transformer]")
-    figure.get_by_role("button", name=START).click()
-    figure.locator(".living-result").first.wait_for()
-    return figure
+@pytest.fixture(scope="module")
+def awake(chromium, served):
+    """The figure, its model started."""
+    with living.started(chromium, served, NAME, **living.DESKTOP) as figure:
+        yield figure
 
 
 @pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/living-transformer.html"
-    with opened(chromium, address, viewport=DESKTOP, reduced_motion="reduce") as watched:
-        yield start(watched.page)
-    assert watched.problems == []
+def figure(awake):
+    """The figure as it is when its model has just been started."""
+    choose_question(awake, 0)
+    return awake
+
+
+def choose_question(figure, place):
+    figure.locator(".living-questions").get_by_role("button").nth(place).click()
 
 
 def translate(figure, sentence):
@@ -98,7 +97,7 @@ def test_every_number_is_that_of_pytorch_on_drawn_sentences(figure, sentences):
         expected = computed(model, src, found["read"])
         silent = {name for name in expected if name.split(".")[-1] == "dropout"}
         assert {*expected} - silent <= {*found["trace"]}  # every module is there
-        assert largest_difference(found["trace"], expected) < CLOSE
+        assert largest_difference(found["trace"], expected) < living.CLOSE
         chosen = expected["output_projection"].argmax(-1).tolist()
         assert found["chosen"] == chosen  # each word is the likeliest after what was read
 
@@ -153,7 +152,7 @@ def test_the_operated_model_is_pytorchs_without_that_part(figure, cut):
             logits = model(torch.tensor([src]), torch.tensor([found["read"]]))[0]
         here = torch.tensor(found["trace"]["output_projection"])
         scale = max(1.0, float(logits.abs().max()))  # without norms numbers grow
-        assert float((here - logits).abs().max()) < CLOSE * scale
+        assert float((here - logits).abs().max()) < living.CLOSE * scale
         whole = run_in_page(figure.page, src)["trace"]["output_projection"]
         assert torch.tensor(whole[0]).sub(here[0]).abs().max() > 1e-2  # the cut is felt
 
@@ -168,41 +167,34 @@ def test_without_the_causal_mask_words_look_ahead(figure):
 
 @pytest.mark.browser
 def test_nothing_is_loaded_before_it_is_asked_for_and_little_at_first(chromium, served):
-    with opened(chromium, f"{served}/book/living-transformer.html", viewport=DESKTOP) as watched:
-        own = ("living-transformer.js", "living-transformer.css", "/engine/")
-        first = sum(n for url, n in watched.weights.items() if any(part in url for part in own))
-        page = watched.page
-        scripts = "script[type='application/json']"
-        inline = page.locator(scripts).evaluate_all("all => all.map(e => e.textContent.length)")
-        assert 0 < first + sum(inline) < MOST_BYTES
+    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
+        own = (
+            "living-transformer.js",
+            "living-transformer.css",
+            "/living-transformer/",
+            "/engine/",
+        )
+        living.assert_little_is_loaded(watched, *own)
         before = set(watched.weights)
-        assert not [url for url in before if "/models/" in url]
-        start(page)
-        loaded = page.evaluate("performance.getEntriesByType('resource').map(entry => entry.name)")
+        living.start(watched.page, NAME)
+        names = "performance.getEntriesByType('resource').map(entry => entry.name)"
+        loaded = watched.page.evaluate(names)
         assert [url for url in set(loaded) - before if "/models/translator.js" in url]
-    assert watched.problems == []
-
-
-@pytest.mark.browser
-def test_it_runs_from_a_folder(chromium, site):
-    page = (site / "book/living-transformer.html").as_uri()
-    with opened(chromium, page, viewport=DESKTOP) as watched:
-        figure = start(watched.page)
-        assert written(figure).endswith(".")
-    assert watched.problems == []
 
 
 @pytest.mark.browser
 def test_without_cross_attention_it_writes_the_same_whatever_it_reads(figure):
-    figure.get_by_role("button", name="cross-attention", exact=True).first.click()
+    figure.locator("[data-cut=cross_attention]").click()
     translate(figure, "the man sees the dog.")
-    first, whole = written(figure, "operated"), written(figure, "whole")
+    first, whole = written(figure, "broken"), written(figure, "whole")
     expect(figure.locator(".living-why")).to_contain_text("The Transformer explains why")
+    expect(figure.locator(".living-why")).not_to_contain_text("same")  # it is for readers to find
+    assert figure.locator(".living-lines path").count() == 0  # nothing comes from the English
     translate(figure, "my hen is small.")
     expect(figure.locator(".living-result", has_text="whole")).not_to_have_attribute(
         "data-written", whole
     )
-    assert written(figure, "operated") == first != whole
+    assert written(figure, "broken") == first != whole
     figure.get_by_role("button", name="Put all back").click()
     assert figure.locator(".living-result").count() == 1
 
@@ -235,12 +227,12 @@ def test_from_the_whole_to_one_dot_product_and_back_by_keyboard(figure):
     shown = figure.locator(".living-scores [data-weight]").evaluate_all(
         "cells => cells.map(cell => Number(cell.dataset.weight))"
     )
-    assert shown == pytest.approx(weights.tolist(), abs=CLOSE)
+    assert shown == pytest.approx(weights.tolist(), abs=living.CLOSE)
     figure.locator(".living-scores").get_by_role("button", name="dog").press("Enter")
     dot = float(figure.locator("[data-dot]").get_attribute("data-dot"))
     score = expected[f"{name}.scores"][2, 1, 4]
     head_dim = model.config.d_model / model.config.num_heads
-    assert dot == pytest.approx(float(score) * math.sqrt(head_dim), abs=CLOSE)
+    assert dot == pytest.approx(float(score) * math.sqrt(head_dim), abs=living.CLOSE)
     assert page.evaluate("document.activeElement.textContent") == "\u201cdog\u201d answers"
     figure.locator(".living-path").get_by_role("button").first.press("Enter")
     assert figure.locator(".living-head").count() == 4
@@ -251,21 +243,22 @@ def test_it_steps_forward_back_and_plays_to_the_end(figure):
     page = figure.page
     translate(figure, "the man sees the dog.")
     moment = figure.locator(".living-player output")
-    slider = figure.get_by_label("Moment")
+    slider = figure.get_by_label("Where it is")
+    assert slider.get_attribute("max") == "61"  # 6 stages of reading, 8 for each of 7 words
     slider.press("Home")
-    expect(moment).to_have_text("1 of 62")  # 6 stages of reading, 8 for each of 7 words
+    expect(moment).to_have_text("reading, stage 1 of 6")
     figure.get_by_role("button", name="Step", exact=True).press("Enter")
-    expect(moment).to_have_text("2 of 62")
+    expect(moment).to_have_text("reading, stage 2 of 6")
     figure.get_by_role("button", name="Back", exact=True).press("Enter")
-    expect(moment).to_have_text("1 of 62")
+    expect(moment).to_have_text("reading, stage 1 of 6")
     assert figure.locator(".living-panel--decoder .living-word").count() == 0
     figure.get_by_role("button", name="Next word", exact=True).press("Enter")
-    expect(moment).to_have_text("12 of 62")  # where it looks at the source
+    expect(moment).to_have_text("word 1 of 7, stage 6 of 8")  # where it looks at the source
     assert figure.locator(".living-lines path").count() > 0
     slider.press("End")
     page.keyboard.press("ArrowLeft")
     figure.get_by_role("button", name="Play").press("Enter")
-    expect(moment).to_have_text("62 of 62")
+    expect(moment).to_have_text("word 7 of 7, stage 8 of 8")
     expect(figure.get_by_role("button", name="Play")).to_be_visible()
 
 
@@ -284,18 +277,68 @@ def test_the_truth_frames_the_noun_that_decides_the_adjective(figure):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_it_is_accessible_while_it_runs_and_fits_a_phone(chromium, served, theme):
-    options = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
-    address = f"{served}/book/living-transformer.html"
-    with opened(chromium, address, color_scheme=theme, **options) as watched:
-        figure = start(watched.page)
-        figure.get_by_role("button", name="Show the truth").click()
+def test_the_head_that_follows_agreement_is_found_without_being_told(figure):
+    page = figure.page
+    seen = page.locator("article").inner_text()
+    assert "of the encoder\u2019s self-attention in layer" not in seen  # folded, wherever it stands
+    choose_question(figure, 1)
+    asks = figure.locator(".living-panel--encoder .living-word[aria-pressed=true]")
+    expect(asks).to_have_text("old")
+    assert figure.locator(".living-look--agreement").count() == 1
+    questions = json.loads(page.locator("#living-questions").text_content())
+    shares = questions[1]["heads"]["shares"]
+    best = max(
+        (share, name, head) for name, all in shares.items() for head, share in enumerate(all)
+    )
+    verdict = figure.locator(".living-verdict")
+    this = figure.get_by_role("button", name="It is this one")
+    this.first.press("Enter")
+    expect(verdict).to_contain_text("Another one puts more")
+    assert page.evaluate("document.activeElement.textContent") == "It is this one"
+    stage = best[1].replace("self_attention", "attention_residual")
+    figure.locator(f"[data-stage='{stage}']").press("Enter")
+    expect(verdict).to_be_empty()
+    this.nth(best[2]).press("Enter")
+    expect(verdict).to_contain_text(f"That is the one! Over 200 sentences, head {best[2] + 1}")
+    choose_question(figure, 0)
+    expect(this).to_have_count(0)
+
+
+@pytest.mark.browser
+def test_what_one_does_and_what_one_sees_fit_the_window(figure):
+    box = {
+        name: figure.locator(f".living-{name}").first.bounding_box()
+        for name in ("results", "surgery", "player", "drawing", "lens", "head")
+    }
+    header = figure.page.locator(".bd-header-article").bounding_box()["height"]
+    for name in ("drawing", "head"):
+        low = box[name]["y"] + box[name]["height"]
+        assert low - box["results"]["y"] < living.DESKTOP["viewport"]["height"] - header
+    assert box["results"]["y"] < box["surgery"]["y"] < box["player"]["y"] < box["drawing"]["y"]
+    assert box["lens"]["x"] > box["drawing"]["x"] + box["drawing"]["width"]  # beside it
+    assert box["lens"]["y"] == box["drawing"]["y"]
+
+
+@pytest.mark.browser
+def test_what_follows_the_prediction_answers_it(figure):
+    veil = figure.page.locator(".course-veil").first
+    expect(veil).not_to_have_class("is-lifted")
+    veil.get_by_role("button", name="Show anyway").click()
+    expect(veil.locator(".course-veil__content")).to_contain_text("became this same text")
+
+
+@pytest.mark.browser
+@living.both_themes
+def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
+    with living.started(
+        chromium, site.as_uri(), NAME, color_scheme=theme, **living.PHONE
+    ) as figure:
+        assert written(figure).endswith(".")
+        choose_question(figure, 1)
         figure.get_by_role("button", name="positions", exact=True).click()
+        figure.get_by_role("button", name="Next word", exact=True).click()
+        now = figure.locator(".living-label[aria-pressed=true]")
+        tops = [part.bounding_box()["y"] for part in (figure.locator(".living-player"), now)]
+        assert 0 < tops[0] < tops[1] < 800 - 20  # what moves, and what moved, are both in view
         figure.locator("[data-head='0']").click()
-        assert scrolls_sideways(watched.page) <= 0
-        lean = {"preload": False, "resultTypes": ["violations"]}
-        found = Axe().run(watched.page, context="[data-course-figure]", options=lean).response
-        assert found["passes"]
-        assert found["violations"] == []
-    assert watched.problems == []
+        living.assert_fits_and_is_accessible(figure)

@@ -4,14 +4,15 @@ import json
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 
 from course_lib.analysis.recorders import recorded_attention
+from tests.book import living_figures as living
 from tests.book.living_model import BlankFiller, drawn_gaps, fill_in_page, largest_gap
-from tests.book.watched_page import depends_on_page, expect, opened, scrolls_sideways
+from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = depends_on_page("bert", "course_lib", "tests/book/figures")
 
+NAME = "mlm-guesser"
 GUESSES = [[["the", 0.9], ["a", 0.1]], [["dog", 0.6], ["dogs", 0.4]]]
 SENTENCE = {"words": ["the", "dog"], "clues": [[1, 0]], "guesses": [GUESSES, GUESSES]}
 DATA = {
@@ -54,54 +55,38 @@ def test_the_table_gives_the_first_guess_of_each_model():
 
 # ---- in the browser ----
 
-CLOSE = 1e-4
-MOST_BYTES = 60_000  # by which the page's first load may grow
-DESKTOP = {"width": 1280, "height": 900}
-
-
-def start(page):
-    """Start the models, and wait until they have guessed."""
-    figure = page.locator("[data-course-figure=mlm-guesser]")
-    figure.get_by_role("button", name="Start both models").click()
-    figure.locator(".guesser-bars").first.wait_for()
-    return figure
-
 
 @pytest.fixture(scope="module")
-def watched(chromium, site):
-    """The page from a folder, its figure started."""
-    address = (site / "book/bert.html").as_uri()
-    with opened(chromium, address, viewport=DESKTOP, reduced_motion="reduce") as watched:
-        start(watched.page)
-        yield watched
-    assert watched.problems == []
+def awake(chromium, site):
+    """The figure, opened from a folder, its models started."""
+    with living.started(chromium, site.as_uri(), NAME, **living.DESKTOP) as figure:
+        yield figure
 
 
 @pytest.fixture
-def figure(watched):
+def figure(awake):
     """The figure with the first sentence, its subject hidden."""
-    figure = watched.page.locator("[data-course-figure=mlm-guesser]")
-    figure.get_by_label("one word").check()
-    figure.get_by_label("or pick one").select_option(index=1)
-    figure.get_by_label("or pick one").select_option(index=0)
-    return figure
+    awake.get_by_label("one word").check()
+    awake.get_by_label("or pick one").select_option(index=1)
+    awake.get_by_label("or pick one").select_option(index=0)
+    return awake
 
 
 @pytest.fixture
-def models(watched):
+def models(awake):
     """What the page has loaded, in PyTorch, and the words."""
-    loaded = json.loads(watched.page.evaluate("JSON.stringify(courseModels['blank-fillers'])"))
+    loaded = json.loads(awake.page.evaluate("JSON.stringify(courseModels['blank-fillers'])"))
     return [BlankFiller.from_export(model) for model in loaded], loaded[0]["words"]
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("count", [12, pytest.param(100, marks=pytest.mark.proof)])
-def test_logits_and_weights_are_those_of_pytorch_on_drawn_sentences(watched, models, count):
+def test_logits_and_weights_are_those_of_pytorch_on_drawn_sentences(awake, models, count):
     both, words = models
     texts = drawn_gaps(words, count)
-    for model, found in zip(both, fill_in_page(watched.page, texts), strict=True):
+    for model, found in zip(both, fill_in_page(awake.page, texts), strict=True):
         for ids, run in zip(texts, found, strict=True):
-            assert largest_gap(model, ids, run) < CLOSE
+            assert largest_gap(model, ids, run) < living.CLOSE
 
 
 def shown(figure, half):
@@ -132,13 +117,13 @@ def test_bars_weights_and_what_a_clue_moves_are_the_models(figure, models):
         names, probabilities = shown(figure, half)
         best = expected[4:].topk(6)
         assert names == [words[4 + i] for i in best.indices]
-        assert probabilities == pytest.approx(best.values.tolist(), abs=CLOSE)
+        assert probabilities == pytest.approx(best.values.tolist(), abs=living.CLOSE)
     hidden = ["[MASK]" if word == "is" else word for word in text]
     after = guessed(both, words, hidden, gap)
     table = figure.locator(".guesser-looks tbody")
     worth = table.locator(".guesser-worth td").nth(len(text)).get_attribute("data-value")
     moved = (before[0] - after[0]).abs().sum() / 2
-    assert float(worth) == pytest.approx(float(moved), abs=CLOSE)
+    assert float(worth) == pytest.approx(float(moved), abs=living.CLOSE)
     ids = [words.index(w) for w in ("[CLS]", *text, "[SEP]")]
     ids[gap] = words.index("[MASK]")
     with torch.no_grad(), recorded_attention(both[0]) as weights:
@@ -146,7 +131,7 @@ def test_bars_weights_and_what_a_clue_moves_are_the_models(figure, models):
     row = table.locator("tr").nth(5).locator("td")  # layer 2, head 2
     cells = row.evaluate_all("cells => cells.map(cell => Number(cell.dataset.value))")
     there = weights["encoder.layers.1.self_attention"][0, 1, gap]
-    assert cells == pytest.approx(there.tolist(), abs=CLOSE)
+    assert cells == pytest.approx(there.tolist(), abs=living.CLOSE)
     figure.get_by_role("button", name="Hide the clue too").click()
     assert (
         figure.get_by_role("button", name="is", exact=True).get_attribute("aria-pressed") == "true"
@@ -154,7 +139,7 @@ def test_bars_weights_and_what_a_clue_moves_are_the_models(figure, models):
     for half, expected in enumerate(after):
         names, probabilities = shown(figure, half)
         assert probabilities == pytest.approx(
-            [float(expected[words.index(w)]) for w in names], abs=CLOSE
+            [float(expected[words.index(w)]) for w in names], abs=living.CLOSE
         )
     assert figure.locator(".guesser-tick").count() == 12
 
@@ -169,7 +154,7 @@ def test_a_typed_sentence_is_read_or_told_what_is_wrong_with_it(figure, models):
     _, probabilities = shown(figure, 0)
     text = ["the", "tall", "apples", "near", "the", "[MASK]", "are"]
     expected = guessed(both, words, text, 6)[0][4:].topk(6).values.tolist()
-    assert probabilities == pytest.approx(expected, abs=CLOSE)
+    assert probabilities == pytest.approx(expected, abs=living.CLOSE)
     problem = figure.locator(".living-problem")
     for typed, said in (
         ("the old wryter is", "near it: writer"),
@@ -200,21 +185,11 @@ def test_words_are_hidden_by_keyboard_one_or_several(figure):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@living.both_themes
 def test_it_loads_on_demand_is_accessible_and_fits_a_phone(chromium, served, theme):
-    options = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
-    with opened(chromium, f"{served}/book/bert.html", color_scheme=theme, **options) as watched:
-        page = watched.page
-        assert not [url for url in watched.weights if "/engine/m" in url or "/models/" in url]
+    with living.opened_for(chromium, served, NAME, color_scheme=theme, **living.PHONE) as watched:
         parts = ("mlm-guesser", "living-transformer", "/engine/")
-        first = sum(n for url, n in watched.weights.items() if any(part in url for part in parts))
-        first += len(page.locator("#mlm-guesses").text_content())
-        assert first < MOST_BYTES
-        figure = start(page)
+        living.assert_little_is_loaded(watched, *parts, data="mlm-guesses")
+        figure = living.start(watched.page, NAME)
         figure.get_by_role("button", name="Hide the clue too").click()
-        assert scrolls_sideways(page) <= 0
-        lean = {"preload": False, "resultTypes": ["violations"]}
-        found = Axe().run(page, context="[data-course-figure=mlm-guesser]", options=lean).response
-        assert found["passes"]
-        assert found["violations"] == []
-    assert watched.problems == []
+        living.assert_fits_and_is_accessible(figure)

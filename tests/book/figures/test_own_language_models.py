@@ -1,18 +1,16 @@
 """Models of the reader's own: what homework 6 and 8 write in the end runs in the pages."""
 
-import base64
-import copy
 import json
 import math
-import struct
 
 import pytest
 import torch
 
-from autograder.homework_source.homework import CellKind
-from course_lib.training.export import export_parameters
+from tests.book import living_figures as living
+from tests.book import own_models
 from tests.book.living_model import BlankFiller, decoder_from_export
-from tests.book.watched_page import depends_on_page, expect, opened
+from tests.book.own_models import HOSTILE, broken, choose, refused, with_number
+from tests.book.watched_page import depends_on_page, expect
 from tests.homework.tables import load_homework
 
 pytestmark = [
@@ -23,76 +21,54 @@ pytestmark = [
     ),
 ]
 
-CLOSE = 1e-4
-DESKTOP = {"width": 1280, "height": 900}
-HOSTILE = "<img/src=x/onerror=hacked=1>"
 
+def shortened(until, fewer):
+    """Make of a demo what trains its model for a moment."""
 
-def written_by(homework, *, demo, until, fewer, cell, file):
-    """Solve a homework, train its model for a moment, and let its last cell write a file."""
-    namespace: dict[str, object] = {"__name__": "__main__"}
-    cells = load_homework(homework).cells
-    for one in cells:
-        if one.kind in (CellKind.SETUP, CellKind.SOLUTION):
-            exec(compile(one.source, f"<{one.grade_id}>", "exec"), namespace)
-    sources = {one.grade_id: one.source for one in cells if one.kind is CellKind.DEMO}
-    training = sources[demo].split(until)[0]
-    for many, few in fewer.items():
-        assert many in training
-        training = training.replace(many, few)
-    exec(training, namespace)
-    exec(sources[cell].replace(f'"{file.name}"', repr(str(file))), namespace)
-    return namespace
+    def train(source):
+        training = source.split(until)[0]
+        for many, few in fewer.items():
+            assert many in training
+            training = training.replace(many, few)
+        return training
+
+    return train
 
 
 @pytest.fixture(scope="module")
 def storyteller(tmp_path_factory):
     """What homework 6 knows in the end, and the file that it writes."""
     file = tmp_path_factory.mktemp("hw06") / "my-language-model.json"
-    fewer = {"range(121)": "range(4)"}
-    return written_by(
-        "hw06-kv-cache", demo="jack", until="def tell", fewer=fewer,
-        cell="my-language-model", file=file,
-    ), file  # fmt: skip
+    train = shortened("def tell", {"range(121)": "range(4)"})
+    return own_models.written_by("hw06-kv-cache", demo="jack", train=train, file=file), file
 
 
 @pytest.fixture(scope="module")
 def blanks(tmp_path_factory):
     """What homework 8 knows in the end, and the file that it writes."""
     file = tmp_path_factory.mktemp("hw08") / "my-bert.json"
-    fewer = {"range(401)": "range(4)", "range(2000)": "range(60)"}
-    return written_by(
-        "hw08-bert", demo="fill-in-the-blank", until="def fill_in", fewer=fewer,
-        cell="my-bert", file=file,
-    ), file  # fmt: skip
+    train = shortened("def fill_in", {"range(401)": "range(4)", "range(2000)": "range(60)"})
+    return own_models.written_by(
+        "hw08-bert", demo="fill-in-the-blank", train=train, file=file
+    ), file
 
 
 @pytest.fixture(scope="module")
 def writer_page(chromium, site):
     """The page with the language model, opened from a folder, with the engine."""
-    address = (site / "book/transformer-families.html").as_uri()
-    with opened(chromium, address, viewport=DESKTOP, reduced_motion="reduce") as watched:
-        watched.page.evaluate("courseLoad(courseDeferred['generation-steps'])")
+    with living.opened_for(
+        chromium, site.as_uri(), "generation-steps", **living.DESKTOP
+    ) as watched:
+        own_models.load_engine(watched.page, "generation-steps")
         yield watched.page
-    assert watched.problems == []
 
 
 @pytest.fixture(scope="module")
 def bert_page(chromium, site):
     """The page with the BERT, likewise."""
-    address = (site / "book/bert.html").as_uri()
-    with opened(chromium, address, viewport=DESKTOP, reduced_motion="reduce") as watched:
-        watched.page.evaluate("courseLoad(courseDeferred['mlm-guesser'])")
+    with living.opened_for(chromium, site.as_uri(), "mlm-guesser", **living.DESKTOP) as watched:
+        own_models.load_engine(watched.page, "mlm-guesser")
         yield watched.page
-    assert watched.problems == []
-
-
-def choose(page, name, file):
-    figure = page.locator(f"[data-course-figure={name}]")
-    if not figure.locator(".living-own").evaluate("own => own.open"):
-        figure.get_by_text("Open a model of your own").click()
-    figure.get_by_label("Your model").set_input_files(file)
-    return figure
 
 
 def test_the_storyteller_of_homework_6_writes_in_the_page(storyteller, writer_page):
@@ -100,7 +76,7 @@ def test_the_storyteller_of_homework_6_writes_in_the_page(storyteller, writer_pa
     figure = choose(writer_page, "generation-steps", file)
     gap = figure.locator("[data-gap]")
     expect(gap).to_contain_text("it is the same model")
-    assert float(gap.get_attribute("data-gap")) < CLOSE
+    assert float(gap.get_attribute("data-gap")) < living.CLOSE
     figure.get_by_role("button", name="Start again").click()
     figure.get_by_label("Any word").select_option(
         label=None, value=str(solved["vocabulary"].index("is"))
@@ -115,8 +91,8 @@ def test_the_storyteller_of_homework_6_writes_in_the_page(storyteller, writer_pa
     names = shown.locator(".steps-name").all_inner_texts()
     assert names == [solved["vocabulary"][i] for i in best.indices]
     probabilities = [float(word.get_attribute("data-probability")) for word in shown.all()]
-    assert probabilities == pytest.approx(best.values.tolist(), abs=CLOSE)
-    assert (own - again).abs().max() < CLOSE
+    assert probabilities == pytest.approx(best.values.tolist(), abs=living.CLOSE)
+    assert (own - again).abs().max() < living.CLOSE
     figure.get_by_role("button", name="Write to the end").click()
     assert figure.locator(".steps-table tbody tr").count() <= 12
     figure.get_by_role("button", name="Back to the course").click()
@@ -129,7 +105,7 @@ def test_the_bert_of_homework_8_fills_gaps_in_the_page_with_its_pieces_of_words(
     figure = choose(bert_page, "mlm-guesser", file)
     gap = figure.locator("[data-gap]")
     expect(gap).to_contain_text("it is the same model")
-    assert float(gap.get_attribute("data-gap")) < CLOSE
+    assert float(gap.get_attribute("data-gap")) < living.CLOSE
     tokens = solved["vocabulary"].tokens
     reference = BlankFiller.from_export(json.loads(file.read_text()))
     offered = figure.get_by_label("or pick one").locator("option").all_text_contents()
@@ -141,29 +117,23 @@ def test_the_bert_of_homework_8_fills_gaps_in_the_page_with_its_pieces_of_words(
             own = solved["bert"](ids)[ids == solved["MASK"]][0].softmax(-1)
             text = ids[ids != solved["PAD"]][None]
             again = reference(text)[text == solved["MASK"]][0].softmax(-1)
-        assert (own - again).abs().max() < CLOSE
+        assert (own - again).abs().max() < living.CLOSE
         bars = figure.locator("[data-reader='0'] li")
         for bar in bars.all():
             word = bar.locator(".guesser-guess").inner_text().removeprefix("\N{CHECK MARK} ")
             shown = float(bar.get_attribute("data-probability"))
-            assert shown == pytest.approx(float(own[tokens.index(word)]), abs=CLOSE)
+            assert shown == pytest.approx(float(own[tokens.index(word)]), abs=living.CLOSE)
     assert "##s" in figure.locator(".guesser-words").inner_text()
     figure.get_by_role("button", name="Back to the course").click()
     expect(figure.locator(".guesser-name").last).to_have_text("Left side only")
 
 
-def test_code_that_computes_something_else_is_told_so(blanks, bert_page, tmp_path):
+def test_code_that_computes_something_else_is_told_so(blanks, bert_page):
     solved, file = blanks
-    written = json.loads(file.read_text())
-    other = copy.deepcopy(solved["bert"])
-    for layer in other.encoder.layers:  # a scale that was forgotten
-        layer.self_attention.query_projection.weight.data *= 30
-    written["parameters"] = export_parameters(other)
-    changed = tmp_path / "my-bert.json"
-    changed.write_text(json.dumps(written))
-    figure = choose(bert_page, "mlm-guesser", changed)
-    expect(figure.locator("[data-gap]")).to_contain_text("computed other numbers")
-    figure.get_by_role("button", name="Back to the course").click()
+    own_models.assert_is_told_apart(
+        bert_page, "mlm-guesser", file, own_models.with_forgotten_scale(solved["bert"], 30)
+    )
+    bert_page.get_by_role("button", name="Back to the course").click()
 
 
 @pytest.mark.parametrize(
@@ -188,23 +158,6 @@ def test_words_of_a_file_are_text_and_nothing_else(request, name, made, where, w
     figure.get_by_role("button", name="Back to the course").click()
 
 
-def broken(path, value):
-    """A change of one place of a file."""
-
-    def change(written):
-        *outer, last = (int(name) if name.isdigit() else name for name in path.split("/"))
-        for name in outer:
-            written = written[name]
-        written[last] = value
-
-    return change
-
-
-def not_a_number(written):
-    letters = base64.b64encode(struct.pack("<f", math.nan)).decode()[:5]
-    written["parameters"]["float32"] = letters + written["parameters"]["float32"][5:]
-
-
 BOTH = [
     (broken("format", "course translator, version 1"), "Open the file that the last cell of"),
     (broken("config", None), "does not say how large"),
@@ -217,7 +170,7 @@ BOTH = [
     (broken("parameters", []), "parameters are missing"),
     (broken("parameters/shapes/__proto__", [1]), "holds a parameter that this Transformer"),
     (broken("parameters/float32", "AAAA"), "cut off or damaged"),
-    (not_a_number, "infinite, undefined or far too large"),
+    (with_number(math.nan), "infinite, undefined or far too large"),
     (broken("sentences", []), "are damaged"),
     (broken("sentences/0/read", [99999]), "are damaged"),
     (broken("sentences/0/logits", ["0"]), "are damaged"),
@@ -239,7 +192,7 @@ BOTH = [
 def test_a_language_models_file_that_is_wrong_is_refused_in_plain_words(
     storyteller, writer_page, change, message
 ):
-    assert message in refused(writer_page, "readDecoderLM", storyteller[1], change)
+    assert message in refused(writer_page, "readDecoderLM", storyteller[1].read_text(), change)
 
 
 @pytest.mark.parametrize(
@@ -254,31 +207,14 @@ def test_a_language_models_file_that_is_wrong_is_refused_in_plain_words(
     ],
 )
 def test_a_berts_file_that_is_wrong_is_refused_in_plain_words(blanks, bert_page, change, message):
-    assert message in refused(bert_page, "readMaskedLM", blanks[1], change)
+    assert message in refused(bert_page, "readMaskedLM", blanks[1].read_text(), change)
 
 
-def refused(page, reader, file, change):
-    """What the page says of a file that was changed."""
-    written = json.loads(file.read_text())
-    change(written)
-    read = f"""(text) => {{
-      try {{ courseEngine.{reader}(text); }} catch (error) {{ return error.message; }}
-      return "nothing";
-    }}"""
-    return page.evaluate(read, json.dumps(written))
-
-
-@pytest.mark.parametrize("name", ["generation-steps", "mlm-guesser"])
-def test_a_file_that_is_cut_off_or_too_large_is_refused(request, name, tmp_path):
-    page = request.getfixturevalue("writer_page" if name == "generation-steps" else "bert_page")
-    cut, large = tmp_path / "cut.json", tmp_path / "large.json"
-    cut.write_text('{"format": "course')
-    with large.open("wb") as hole:
-        hole.truncate(16_000_001)
-    problem = choose(page, name, cut).locator(".living-refused")
-    expect(problem).to_contain_text("its end is missing")
-    choose(page, name, large)
-    expect(problem).to_contain_text("16 are the most that this page takes")
+@pytest.mark.parametrize(
+    ("name", "where"), [("generation-steps", "writer_page"), ("mlm-guesser", "bert_page")]
+)
+def test_a_file_that_is_cut_off_or_too_large_is_refused(request, name, where, tmp_path):
+    own_models.assert_damaged_files_are_refused(request.getfixturevalue(where), name, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,18 @@
 """A model of the reader's own in the living figure: from homework 5's last cell into the page."""
 
-import base64
-import copy
 import json
 import math
-import struct
 
 import pytest
 import torch
 
-from autograder.homework_source.homework import CellKind
 from course_lib.models.transformer import Transformer, TransformerConfig
-from course_lib.training.export import export_parameters, export_translator
+from course_lib.training.export import export_translator
+from tests.book import living_figures as living
+from tests.book import own_models
 from tests.book.living_model import computed, from_export, largest_difference, run_in_page
-from tests.book.watched_page import depends_on_page, expect, opened
-from tests.homework.tables import load_homework
+from tests.book.own_models import HOSTILE, broken, choose, refused, with_number
+from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = [
     pytest.mark.browser,
@@ -23,36 +21,27 @@ pytestmark = [
     ),
 ]
 
-CLOSE = 1e-4
-DESKTOP = {"width": 1280, "height": 900}
-LOAD = "courseLoad(courseDeferred['living-transformer'])"
-READ = """(text) => {
-  try { courseEngine.readTranslator(text); } catch (error) { return error.message; }
-}"""
-HOSTILE = "<img/src=x/onerror=hacked=1>"
+NAME = "living-transformer"
 WORDS = ["<pad>", "<start>", "<end>", HOSTILE, "cat"]
 GIVEN = {"src_words": WORDS, "tgt_words": WORDS, "sentences": ["cat cat"], "num_heads": 2}
+
+
+TRAINING = """
+translator = Transformer(len(ENGLISH), len(FRENCH), d_model=32, num_heads=2, d_ff=64, num_layers=1)
+optimizer = torch.optim.Adam(translator.parameters(), lr=0.01)
+for _ in range(10):
+    training_step(translator, optimizer, *draw_batch(16))
+"""
 
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory):
     """Homework 5, solved, its model trained for a moment, and the file of its last cell."""
-    solved: dict[str, object] = {"__name__": "__main__"}
-    cells = load_homework("hw05-transformer").cells
-    for cell in cells:
-        if cell.kind in (CellKind.SETUP, CellKind.SOLUTION):
-            exec(compile(cell.source, f"<{cell.grade_id}>", "exec"), solved)
+    file = tmp_path_factory.mktemp("hw05") / "my-model.json"
     torch.manual_seed(1)
-    exec(
-        "translator = Transformer(len(ENGLISH), len(FRENCH), d_model=32, num_heads=2, d_ff=64,"
-        " num_layers=1)\noptimizer = torch.optim.Adam(translator.parameters(), lr=0.01)\n"
-        "for _ in range(40):\n    training_step(translator, optimizer, *draw_batch(16))\n",
-        solved,
-    )
-    file = tmp_path_factory.mktemp("notebook") / "my-model.json"
-    last = next(cell for cell in cells if cell.grade_id == "my-model")
-    exec(last.source.replace('"my-model.json"', repr(str(file))), solved)
-    return solved, file
+    return own_models.written_by(
+        "hw05-transformer", demo="", train=lambda _: TRAINING, file=file
+    ), file
 
 
 @pytest.fixture(scope="module")
@@ -74,37 +63,27 @@ def text(small, tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(chromium, site):
     """The page, opened from a folder, with the engine."""
-    address = (site / "book/living-transformer.html").as_uri()
-    with opened(chromium, address, viewport=DESKTOP, reduced_motion="reduce") as watched:
-        watched.page.evaluate(LOAD)
+    with living.opened_for(chromium, site.as_uri(), NAME, **living.DESKTOP) as watched:
+        own_models.load_engine(watched.page, NAME)
         yield watched.page
-    assert watched.problems == []
-
-
-def choose(page, file):
-    figure = page.locator("[data-course-figure=living-transformer]")
-    if not figure.locator(".living-own").evaluate("own => own.open"):
-        figure.get_by_text("Open a model of your own").click()
-    figure.get_by_label("Your model").set_input_files(file)
-    return figure
 
 
 def test_what_homework_5_writes_runs_in_the_page_with_the_numbers_of_its_own_layers(notebook, page):
     solved, file = notebook
     reference, _ = from_export(json.loads(file.read_text()))
-    figure = choose(page, file)
+    figure = choose(page, NAME, file)
     gap = figure.locator("[data-gap]")
     expect(gap).to_contain_text("it is the same model")
-    assert float(gap.get_attribute("data-gap")) < CLOSE
+    assert float(gap.get_attribute("data-gap")) < living.CLOSE
     offered = figure.get_by_label("or pick one").locator("option")
     for sentence in offered.all_text_contents():
         figure.get_by_label("or pick one").select_option(sentence)
         src = solved["token_ids"]([sentence.split()], solved["ENGLISH"])
         run = run_in_page(page, src[0].tolist(), file=file.read_text())
         own = solved["translator"](src, torch.tensor([run["read"]]))[0]
-        assert (torch.tensor(run["trace"]["output_projection"]) - own).abs().max() < CLOSE
+        assert (torch.tensor(run["trace"]["output_projection"]) - own).abs().max() < living.CLOSE
         expected = computed(reference, src[0].tolist(), run["read"])
-        assert largest_difference(run["trace"], expected) < CLOSE
+        assert largest_difference(run["trace"], expected) < living.CLOSE
         words = [solved["FRENCH"][i] for i in solved["translate"](solved["translator"], src, 21)[0]]
         line = figure.locator(".living-result", has_text="French")
         expect(line).to_have_attribute("data-written", " ".join(w for w in words if "<" not in w))
@@ -114,42 +93,21 @@ def test_what_homework_5_writes_runs_in_the_page_with_the_numbers_of_its_own_lay
 
 
 def test_code_that_computes_something_else_is_told_so(page, small, tmp_path):
-    half = copy.deepcopy(small)
-    for layer in half.encoder.layers:  # a scale that was forgotten
-        layer.self_attention.query_projection.weight.data *= 2
-    file = export_translator(half, tmp_path / "m.json", **GIVEN)
-    written = json.loads(file.read_text())
-    written["parameters"] = export_parameters(small)
-    file.write_text(json.dumps(written))
-    expect(choose(page, file).locator("[data-gap]")).to_contain_text("computed other numbers")
+    file = export_translator(
+        own_models.with_forgotten_scale(small, 2), tmp_path / "m.json", **GIVEN
+    )
+    own_models.assert_is_told_apart(page, NAME, file, small)
 
 
 def test_words_of_a_file_are_text_and_nothing_else(page, small, tmp_path):
     file = export_translator(small, tmp_path / "m.json", **GIVEN | {"sentences": [HOSTILE]})
-    figure = choose(page, file)
+    figure = choose(page, NAME, file)
     expect(figure.locator("[data-gap]")).to_contain_text("it is the same model")
     figure.locator("[data-stage=decoder]").click()
     assert HOSTILE in figure.locator(".living-lens").inner_text()
     assert HOSTILE in figure.locator(".living-words").first.inner_text()
     assert figure.locator("img").count() == 0
     assert page.evaluate("window.hacked") is None
-
-
-def broken(path, value):
-    """A change of one place of a file."""
-
-    def change(written):
-        *outer, last = path.split("/")
-        for name in outer:
-            written = written[name]
-        written[last] = value
-
-    return change
-
-
-def infinite(written):
-    letters = base64.b64encode(struct.pack("<f", math.inf)).decode()[:5]
-    written["parameters"]["float32"] = letters + written["parameters"]["float32"][5:]
 
 
 def doubled(written):
@@ -174,36 +132,28 @@ def doubled(written):
         (broken("parameters/shapes/encoder.layers.0.feed_forward.up_projection.bias", [7]), "6"),
         (lambda w: w["parameters"]["shapes"].pop("tgt_embedding.weight"), "is missing"),
         (broken("parameters/float32", "AAAA"), "cut off or damaged"),
-        (infinite, "infinite, undefined or far too large"),
+        (with_number(math.inf), "infinite, undefined or far too large"),
         (broken("sentences", []), "sentences, or what the model made of them"),
         (broken("sentences", [{"src": [99], "read": [1], "logits": [[0] * 5]}]), "sentences"),
         (broken("sentences", [{"src": [1], "read": [1], "logits": [["0"] * 5]}]), "sentences"),
     ],
 )
 def test_a_file_that_is_wrong_or_hostile_is_refused_in_plain_words(page, text, change, message):
-    written = json.loads(text)
-    change(written)
-    assert message in page.evaluate(READ, json.dumps(written))
+    assert message in refused(page, "readTranslator", text, change)
 
 
 def test_a_file_of_too_many_numbers_is_refused_before_they_are_read(page, text):
-    written = json.loads(text)
-    written["config"] |= {"d_model": 512, "d_ff": 4096, "num_encoder_layers": 12}
-    shapes = page.evaluate("(config) => courseEngine.shapesOf(config)", written["config"])
-    written["parameters"]["shapes"] = shapes
-    assert "2,000,000 are the most" in page.evaluate(READ, json.dumps(written))
+    def grown(written):
+        written["config"] |= {"d_model": 512, "d_ff": 4096, "num_encoder_layers": 12}
+        shapes = page.evaluate("(config) => courseEngine.shapesOf(config)", written["config"])
+        written["parameters"]["shapes"] = shapes
+
+    assert "2,000,000 are the most" in refused(page, "readTranslator", text, grown)
 
 
-def test_a_file_that_is_cut_off_or_too_large_leaves_what_is_open_as_it_is(page, text, tmp_path):
-    cut, large = tmp_path / "cut.json", tmp_path / "large.json"
-    cut.write_text(text[:-20])
-    with large.open("wb") as hole:
-        hole.truncate(16_000_001)
+def test_a_file_that_is_cut_off_or_too_large_leaves_what_is_open_as_it_is(page, tmp_path):
     before = page.locator(".living-bench").inner_text()
-    problem = choose(page, cut).locator(".living-refused")
-    expect(problem).to_contain_text("its end is missing")
-    choose(page, large)
-    expect(problem).to_contain_text("16 are the most that this page takes")
+    own_models.assert_damaged_files_are_refused(page, NAME, tmp_path)
     assert page.locator(".living-bench").inner_text() == before
 
 
@@ -212,7 +162,7 @@ def test_a_model_whose_first_sentence_is_too_long_for_the_drawing_waits_for_anot
 ):
     long = " ".join(["cat"] * 15)
     file = export_translator(small, tmp_path / "m.json", **GIVEN | {"sentences": [long]})
-    figure = choose(page, file)
+    figure = choose(page, NAME, file)
     expect(figure.locator(".living-problem")).to_contain_text("That is 15 words")
     expect(figure.locator(".living-bench")).to_be_hidden()
     figure.get_by_label("An English sentence").fill("cat")

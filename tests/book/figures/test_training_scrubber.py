@@ -7,15 +7,14 @@ import math
 import numpy as np
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 
 from course_lib.analysis.attention_reader import AttentionReader, AttentionReaderConfig
-from tests.book.watched_page import depends_on_page, expect, opened, scrolls_sideways
+from tests.book import living_figures as living
+from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = depends_on_page("intro", "course_lib", "tests/book/figures")
 
-CLOSE = 1e-4
-MOST_BYTES = 60_000  # by which the page's first load may grow
+NAME = "training-scrubber"
 DATA = {
     "model": "m", "steps": [1, 3], "letters": ["a", "b"], "first": 2, "sample": "ab",
     "written": ["aa", "ba"], "note": "",
@@ -48,13 +47,6 @@ def test_the_table_shows_what_is_written_at_each_step():
     assert '<th scope="row">3</th><td>ba</td>' in table
 
 
-def wake(page):
-    figure = page.locator("[data-course-figure=training-scrubber]")
-    figure.get_by_role("button", name="Watch it learn").click()
-    figure.locator("tbody tr").first.wait_for()
-    return figure
-
-
 def rebuilt(exported):
     """A reader in PyTorch, from what the page loads."""
     numbers = np.frombuffer(base64.b64decode(exported["float16"]), "<f2").astype("f4")
@@ -73,14 +65,11 @@ def rebuilt(exported):
 
 @pytest.mark.browser
 def test_it_is_pytorchs_reader_at_each_step_and_in_the_end_it_reads_backwards(chromium, served):
-    with opened(chromium, f"{served}/book/intro.html", reduced_motion="reduce") as watched:
+    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
         page = watched.page
-        own = ("/figures/", "/engine/")
-        first = sum(n for url, n in watched.weights.items() if any(part in url for part in own))
+        living.assert_little_is_loaded(watched, "/figures/", "/engine/")
         inline = page.locator("script[type='application/json']").all_text_contents()
-        assert 0 < first + len("".join(inline)) < MOST_BYTES
-        assert not [url for url in watched.weights if "/models/" in url or "/engine/m" in url]
-        figure = wake(page)
+        figure = living.start(page, NAME)
         data = next(json.loads(text) for text in inline if "letters" in text)
         figure.get_by_label("8 letters of your own").fill("Zeppelin")
         tokens = torch.tensor([[data["letters"].index(x) + data["first"] for x in "zeppelin"]])
@@ -92,35 +81,28 @@ def test_it_is_pytorchs_reader_at_each_step_and_in_the_end_it_reads_backwards(ch
             shown = figure.locator("tbody [data-weight]").evaluate_all(
                 "cells => cells.map(cell => Number(cell.dataset.weight))"
             )
-            assert shown == pytest.approx(weights.flatten().tolist(), abs=CLOSE)
+            assert shown == pytest.approx(weights.flatten().tolist(), abs=living.CLOSE)
             said = page.evaluate(
                 "([step, tokens]) => courseEngine.readThrough(courseEngine.unpack("
                 "courseModels.reversal[step]), tokens, 1).logits.map((row) => [...row])",
                 [step, tokens[0].tolist()],
             )
-            assert (torch.tensor(said) - logits[0]).abs().max() < CLOSE
+            assert (torch.tensor(said) - logits[0]).abs().max() < living.CLOSE
             slider.press("ArrowRight")
         heads = figure.locator("tbody th").all_text_contents()
         assert "".join(heads) == "nileppez"
         expect(figure.locator(".course-summary")).to_contain_text("8 of 8 letters are right")
-    assert watched.problems == []
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
-    options = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
-    address = (site / "book/intro.html").as_uri()
-    with opened(chromium, address, color_scheme=theme, **options) as watched:
-        figure = wake(watched.page)
+    with living.started(
+        chromium, site.as_uri(), NAME, color_scheme=theme, **living.PHONE
+    ) as figure:
         figure.get_by_label("8 letters").fill("ab1")
-        expect(figure.locator("thead")).to_have_text("ab······")
+        expect(figure.locator("thead")).to_have_text("ab\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7")
         figure.get_by_role("button", name="Train").press("Enter")
         expect(figure.locator("output")).not_to_have_text("1")
         figure.get_by_role("button", name="Pause").press("Enter")
-        assert scrolls_sideways(watched.page) <= 0
-        lean = {"preload": False, "resultTypes": ["violations"]}
-        found = Axe().run(watched.page, context="[data-course-figure]", options=lean).response
-        assert found["passes"]
-        assert found["violations"] == []
-    assert watched.problems == []
+        living.assert_fits_and_is_accessible(figure)

@@ -147,6 +147,8 @@ class FillFigures(SphinxPostTransform):
 
 def _visit(self: HTML5Translator, node: interactive_figure) -> None:
     name, fallback = node["figure"], nodes.make_id(node["fallback"])
+    # over the margin, from which the theme then takes the page's contents
+    wide = " full-width" if FIGURES[name].wide else ""
     identity = f' id="{escape(node["ids"][0])}"' if node["ids"] else ""
     see = (
         f'<p class="course-interactive__off">Scripts are off: <a href="#{fallback}">a still '
@@ -158,7 +160,7 @@ def _visit(self: HTML5Translator, node: interactive_figure) -> None:
     first = escape(node["first"])
     first = f'<p class="course-interactive__try"><strong>Try this:</strong> {first}</p>\n'
     self.body.append(
-        f'<figure class="course-interactive"{identity} data-course-figure="{name}"'
+        f'<figure class="course-interactive{wide}"{identity} data-course-figure="{name}"'
         f' data-course-data="{escape(node["data"])}" data-course-fallback="{fallback}">\n'
         f"{first if node['first'] else ''}"
         f'<div class="course-interactive__stage">{see}{node["table"]}{note}</div>\n'

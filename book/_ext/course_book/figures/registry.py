@@ -40,6 +40,11 @@ TRANSFORMER_ENGINE = tuple(
 )
 """What runs a Transformer in the page, in the order in which it is loaded."""
 
+_SENTENCE_FORM = ("engine/loading.js", "living-transformer/sentence-form.js")
+"""What begins with a sentence, and loads a model for it."""
+
+_OWN_MODEL = "living-transformer/own-model.js"
+
 _DRAGGING = ("dragging/handle.js", "dragging/plane.js")
 
 _WORKBENCH = tuple(
@@ -72,6 +77,7 @@ class Figure:
         styles: Figures whose style it has besides its own.
         deferred: Scripts that the figure itself loads when they are wanted, likewise; the page
             tells it where they lie.
+        wide: Whether it takes the margin as well, where a page has one.
     """
 
     model: type[FigureData]
@@ -79,6 +85,7 @@ class Figure:
     shared: tuple[str, ...] = ()
     styles: tuple[str, ...] = ()
     deferred: tuple[str, ...] = ()
+    wide: bool = False
 
 
 FIGURES: dict[str, Figure] = {
@@ -88,7 +95,7 @@ FIGURES: dict[str, Figure] = {
     "beam-translator": Figure(
         model=BeamTranslator,
         shared=(
-            *("engine/loading.js", "beam-search/search.js", "beam-search/tree.js"),
+            *(*_SENTENCE_FORM, "beam-search/search.js", "beam-search/tree.js"),
             "beam-search/drawing.js",
         ),
         styles=("beam-search", "living-transformer"),
@@ -102,7 +109,7 @@ FIGURES: dict[str, Figure] = {
     "four-norms": Figure(model=FourNorms),
     "generation-steps": Figure(
         model=GenerationSteps,
-        shared=("engine/loading.js", "living-transformer/own-model.js"),
+        shared=("engine/loading.js", _OWN_MODEL),
         styles=("living-transformer",),
         deferred=(
             *(f"engine/{part}.js" for part in ("matrices", "attention", "weights", "decoder-lm")),
@@ -125,7 +132,7 @@ FIGURES: dict[str, Figure] = {
     ),
     "living-decoder": Figure(
         model=LivingDecoder,
-        shared=("engine/loading.js",),
+        shared=_SENTENCE_FORM,
         styles=("living-transformer",),
         deferred=(
             *(*_ATTENTION_DECODER, "engine/recurrent-encoder.js"),
@@ -134,8 +141,9 @@ FIGURES: dict[str, Figure] = {
     ),
     "living-transformer": Figure(
         model=LivingTransformer,
-        parts=("own-model.js",),
-        shared=("engine/loading.js",),
+        parts=("questions.js",),
+        shared=(*_SENTENCE_FORM, _OWN_MODEL),
+        wide=True,
         deferred=(
             *(*TRANSFORMER_ENGINE, "engine/file-checks.js", "engine/translator-file.js"),
             *_WORKBENCH,
@@ -144,7 +152,7 @@ FIGURES: dict[str, Figure] = {
     "mask-builder": Figure(model=MaskBuilder, parts=("leak.js",)),
     "mlm-guesser": Figure(
         model=MLMGuesser,
-        shared=("engine/loading.js", "living-transformer/own-model.js"),
+        shared=(*_SENTENCE_FORM, _OWN_MODEL),
         styles=("living-transformer",),
         deferred=(
             *(f"engine/{part}.js" for part in ("matrices", "attention", "weights", "masked-lm")),

@@ -6,7 +6,7 @@
   "use strict";
 
   const { make } = window.courseElements;
-  const { Slider, Summary, makeButton, makeSelect } = window.courseControls;
+  const { Slider, Summary, makeButton } = window.courseControls;
   const { grow } = window.courseBeamSearch;
   const { BeamDrawing } = window.courseBeamTree;
   const [WIDEST, LONGEST] = [8, 20];
@@ -18,7 +18,9 @@
   class BeamTranslator {
     constructor(model, el) {
       this.model = model;
-      this.file = JSON.parse(document.getElementById(model.model).textContent);
+      this.file = window.courseModelFile(model.model);
+      this.form = new window.courseSentenceForm({ ask: "An English sentence", send: "Search" }, () => this.read());
+      this.form.offer(model.examples.map(({ src }) => join(src)));
       this.width = new Slider("Beam width", () => this.search(), { min: 1, max: WIDEST, value: 3 });
       this.alpha = new Slider("Length penalty \u03b1", () => this.search(), { max: 1.5, step: 0.1, value: 1 });
       this.shown = new Slider("Step", () => this.draw(this.shown.get()), { min: 1, max: 1, value: 1 });
@@ -28,29 +30,10 @@
       this.stage = make("div", {}, this.drawing.scroller, this.summary.element, this.drawing.results);
       this.stage.hidden = true;
       el.className = "beam beam-any living";
-      el.append(this.makeForm(),
+      el.append(this.form.element,
         make("div", { class: "beam-controls" }, this.width.element, this.alpha.element, this.shown.element),
         make("div", { class: "course-pills" }, this.go), this.stage);
       this.showSliders();
-    }
-
-    makeForm() {
-      const id = "beam-sentence";
-      const texts = this.model.examples.map(({ src }) => join(src));
-      this.input = make("input", { id, class: "course-field living-input", autocomplete: "off", spellcheck: "false", value: texts[0] });
-      this.pick = makeSelect("or pick one", texts.map((text) => [text, text]), () => {
-        this.input.value = this.pick.select.value;
-        this.read();
-      });
-      this.problem = make("p", { class: "living-problem", role: "status" });
-      const form = make("form", { class: "living-form" },
-        make("label", { class: "course-label", for: id }, "An English sentence"), this.input,
-        make("button", { class: "course-pill", type: "submit" }, "Search"), this.pick.label, this.pick.select);
-      form.addEventListener("submit", (event) => {
-        event.preventDefault();
-        this.read();
-      });
-      return make("div", {}, form, this.problem);
     }
 
     showSliders() {
@@ -71,9 +54,10 @@
     async read() {
       await this.wake();
       const { split, complaint } = window.courseLiving;
-      const words = split(this.input.value, this.words.src);
-      this.problem.textContent = complaint(words, this.words.src);
-      if (this.problem.textContent) return;
+      const words = split(this.form.text, this.words.src);
+      const problem = complaint(words, this.words.src);
+      this.form.say(problem);
+      if (problem) return;
       const ids = [...words, END].map((word) => this.words.src.indexOf(word));
       const example = this.model.examples.find(({ src }) => join(src) === join(words));
       this.truth = example ? join(example.tgt) : null;

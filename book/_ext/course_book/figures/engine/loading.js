@@ -1,7 +1,9 @@
-/* Scripts that are loaded when they are asked for, from a folder as from a server. */
+/* Scripts that are loaded when they are asked for, from a folder as from a server; and what asks for a model. */
 (function () {
   "use strict";
 
+  const { make } = window.courseElements;
+  const { makeButton } = window.courseControls;
   const loaded = new Map(); // promises by address: figures of a page share what they load
 
   function load(address) {
@@ -25,4 +27,12 @@
 
   /** Load scripts, given by their addresses from the root of the site. */
   window.courseLoad = (addresses) => Promise.all(addresses.map(loadOnce));
+
+  /** Where a model lies: { file, bytes }. */
+  window.courseModelFile = (id) => JSON.parse(document.getElementById(id).textContent);
+
+  /** What stands in a model's place until it is started: a sentence, and the button, with what it loads. */
+  window.courseMakeStart = ({ bytes }, { says, name }, onStart) =>
+    make("div", { class: "living-start" }, make("p", {}, says),
+      makeButton(`${name} (${Math.round(bytes / 1000)}\u00A0kB)`, onStart, "course-pill living-go"));
 })();

@@ -7,25 +7,19 @@
   "use strict";
 
   const { make, grouped } = window.courseElements;
-  const { makeButton } = window.courseControls;
 
   class GenerationSteps {
     constructor(model, el) {
       this.model = model;
-      this.file = JSON.parse(document.getElementById(model.model).textContent);
+      this.file = window.courseModelFile(model.model);
       this.own = new window.courseOwnModel((text) => this.open(text), { homework: 6, file: "my-language-model.json" });
-      this.mine = make("div", { class: "living-mine", "aria-live": "polite" });
       this.bench = make("div", { class: "steps" });
       el.className = "steps";
-      el.append(this.mine, this.bench, this.own.element);
-      this.bench.append(this.makeStart());
-    }
-
-    makeStart() {
-      const size = Math.round(this.file.bytes / 1000);
-      return make("div", { class: "living-start" },
-        make("p", {}, "Nothing has been loaded yet. Start it, and the model runs here, in your browser."),
-        makeButton(`Start the model (${size}\u00A0kB)`, () => this.wake(), "course-pill living-go"));
+      el.append(this.own.mine, this.bench, this.own.element);
+      this.bench.append(window.courseMakeStart(this.file, {
+        says: "Nothing has been loaded yet. Start it, and the model runs here, in your browser.",
+        name: "Start the model",
+      }, () => this.wake()));
     }
 
     /** Load what runs and shows a model, and further files, the first time that they are asked for. */
@@ -52,15 +46,7 @@
       new window.courseWriter(file, this.bench);
       const { num_layers: layers, d_model: wide, num_heads: heads } = file.config;
       const sizes = `${layers} ${layers === 1 ? "layer" : "layers"}, width ${wide}, ${heads} heads, ${grouped(file.count)} numbers`;
-      this.mine.replaceChildren(...window.courseOwnModel.describe(sizes, gap, () => this.leave()));
-      this.own.element.open = false;
-      this.mine.scrollIntoView({ block: "nearest" });
-    }
-
-    /** Put the course's model back in its place. */
-    async leave() {
-      this.mine.replaceChildren();
-      await this.wake();
+      this.own.announce(sizes, gap, () => this.wake());
     }
   }
 

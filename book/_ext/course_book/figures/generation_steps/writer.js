@@ -80,7 +80,7 @@
 
     views() {
       const { weights } = this.decoder.read(this.tokens);
-      const heads = weights.flatMap((layer, l) => layer.map((_, h) => `weights: layer ${l}, head ${h}`));
+      const heads = weights.flatMap((layer, l) => layer.map((_, h) => `weights: layer ${l + 1}, head ${h + 1}`));
       return ["the mask", ...heads];
     }
 

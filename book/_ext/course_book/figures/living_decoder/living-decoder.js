@@ -7,7 +7,7 @@
   "use strict";
 
   const { make } = window.courseElements;
-  const { Radios, makeButton, makeSelect } = window.courseControls;
+  const { Radios } = window.courseControls;
 
   /** Words as a text: nothing before a full stop. */
   const join = (words) => words.join(" ").replaceAll(" .", ".");
@@ -15,46 +15,27 @@
   class LivingDecoder {
     constructor(model, el) {
       this.model = model;
-      this.file = JSON.parse(document.getElementById(model.model).textContent);
+      this.file = window.courseModelFile(model.model);
+      this.form = new window.courseSentenceForm({ ask: "", send: "Read it" }, () => this.read());
       this.bench = make("div", { class: "living-bench" });
       this.tasks = new Radios("It has learnt to", model.tasks.map(({ name }) => name), 0, () => this.change());
       el.className = "living looks";
-      el.append(this.tasks.element, this.makeForm(), this.bench);
+      el.append(this.tasks.element, this.form.element, this.bench);
       this.offer();
-      this.bench.append(make("div", { class: "living-start" },
-        make("p", {}, "Nothing has been loaded yet. Start it, and every number is computed here, in your browser."),
-        makeButton(`Start the decoder (${Math.round(this.file.bytes / 1000)} kB)`, () => this.read(), "course-pill living-go")));
+      this.bench.append(window.courseMakeStart(this.file, {
+        says: "Nothing has been loaded yet. Start it, and every number is computed here, in your browser.",
+        name: "Start the decoder",
+      }, () => this.read()));
     }
 
     get task() {
       return this.model.tasks[this.tasks.get()];
     }
 
-    makeForm() {
-      const id = "looks-source";
-      this.ask = make("label", { class: "course-label", for: id });
-      this.input = make("input", { id, class: "course-field living-input", autocomplete: "off", spellcheck: "false" });
-      this.pick = makeSelect("or pick one", [], () => {
-        this.input.value = this.pick.select.value;
-        this.read();
-      });
-      this.problem = make("p", { class: "living-problem", role: "status" });
-      const form = make("form", { class: "living-form" }, this.ask, this.input,
-        make("button", { class: "course-pill", type: "submit" }, "Read it"), this.pick.label, this.pick.select);
-      form.addEventListener("submit", (event) => {
-        event.preventDefault();
-        this.read();
-      });
-      return make("div", {}, form, this.problem);
-    }
-
     /** Sources of this task to pick from; the first one stands ready. */
     offer() {
-      const texts = this.task.examples.map(({ src }) => join(src));
-      this.ask.textContent = this.task.ask;
-      this.pick.select.replaceChildren(...texts.map((text) => make("option", { value: text }, text)));
-      this.input.value = texts[0];
-      this.problem.textContent = "";
+      this.form.ask.textContent = this.task.ask;
+      this.form.offer(this.task.examples.map(({ src }) => join(src)));
     }
 
     async change() {
@@ -72,7 +53,7 @@
 
     async read() {
       await this.wake();
-      this.problem.textContent = this.desk.read(this.tasks.get(), this.task, this.input.value);
+      this.form.say(this.desk.read(this.tasks.get(), this.task, this.form.text));
     }
   }
 

@@ -9,8 +9,8 @@
 
   const { make, makeSvg } = window.courseElements;
   const { color, paint, sharpen } = window.courseLiving;
-  const HEAD = 84;
-  const ROW = 46;
+  const HEAD = 76;
+  const ROW = 32;
   const LABEL = 112;
   const WIDEST = 34; // of a lane
   const GAP = 5;
@@ -34,7 +34,7 @@
 
     label(stage) {
       const button = make("button", { type: "button", class: "living-label", "data-stage": stage.id }, stage.label,
-        ...(stage.layer ? [make("small", {}, `layer ${stage.layer}`)] : []));
+        ...(stage.detail ? [make("small", {}, stage.detail)] : []));
       button.addEventListener("click", () => this.onStage(stage));
       return button;
     }
@@ -118,6 +118,12 @@
       this.decoder.draw(view.sides.decoder, view.stage, view.query);
       this.lines.replaceChildren();
       if (view.stage.kind === "attention") view.looks.forEach((look) => this.look(view, look));
+    }
+
+    /** Bring a stage into view, where the drawing is higher than the window. */
+    follow(stage) {
+      const panel = this[stage.side];
+      panel.labels[panel.stages.indexOf(stage)].scrollIntoView({ block: "nearest" });
     }
 
     point(panel, row, word) {

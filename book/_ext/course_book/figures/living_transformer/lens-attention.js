@@ -5,11 +5,12 @@
 (function () {
   "use strict";
 
-  const { make, makeScroller, signed } = window.courseElements;
+  const { make, signed } = window.courseElements;
   const { makeButton } = window.courseControls;
-  const { makeStrip, makeTable, makeVectors, color, sharpen } = window.courseLiving;
+  const { makeStrip, makeColumns, makeFolded, makeVectors, makeWide, color, sharpen } = window.courseLiving;
   const { dot } = window.courseEngine;
-  const CELL = 11;
+  const CELL = 9;
+  const TRUTHS = { partner: "alignment", agreement: "agreement" };
 
   const percent = (share) => `${Math.round(100 * share)}%`;
   const part = (view, name) => view.trace[`${view.stage.attention}.${name}`];
@@ -50,16 +51,19 @@
     const share = (keys) => percent([...keys].reduce((sum, key) => sum + weights[key], 0));
     return Object.entries(view.trueKeys(view.query))
       .filter(([, keys]) => keys.size)
-      .map(([kind, keys]) => `${kind} ${share(keys)}`).join(", ");
+      .map(([kind, keys]) => `${TRUTHS[kind]} ${share(keys)}`).join(", ");
   }
 
   function headCard(view, head) {
-    const off = view.cuts.has(`${view.stage.attention}.heads.${head}`);
+    const off = view.isOff(head);
     const says = off ? "switched off" : view.truth ? score(view, head) : "";
     const card = make("button", { type: "button", class: `living-head${off ? " is-off" : ""}`, "data-head": head },
       make("span", { class: "living-head-name" }, `head ${head + 1}`), makeMap(view, head), make("span", { class: "living-head-says" }, says));
     card.addEventListener("click", () => view.zoom({ head, level: "head" }));
-    return card;
+    if (!view.answer) return card;
+    const answer = makeButton("It is this one", () => view.answer(head), "living-answer");
+    answer.setAttribute("aria-label", `It is this one: head ${head + 1}`);
+    return make("div", { class: "living-answerable" }, card, answer);
   }
 
   function layer(view) {
@@ -70,8 +74,9 @@
     const read = trace[`${stage.id}.norm`].row(query);
     const heads = part(view, "weights").map((_, head) => headCard(view, head));
     return [
-      make("p", { class: "living-hint" }, "A row for each word that asks, a column for each that answers. Choose a head to go in."),
+      make("p", { class: "living-hint" }, "Rows ask, columns answer. Choose a head to go in."),
       make("div", { class: "living-heads" }, ...heads),
+      ...(view.answer ? [view.verdict] : []),
       makeStrip(norm === "pre" ? "normed, what the heads read" : "after the norm", read, stage.side),
       makeStrip("what the heads say together", said, stage.side),
       makeStrip("the residual stream, with that added", after, stage.side),
@@ -84,16 +89,16 @@
   function weightsTable(view, head) {
     const weights = part(view, "weights")[head];
     const table = make("table", { class: "living-weights" },
-      make("caption", {}, "Each row asks, each column answers. Choose a row to see how it comes about."),
+      make("caption", {}, make("span", {}, "Weights in percent: rows ask, columns answer. Choose a row to see how it comes about.")),
       make("thead", {}, make("tr", {}, make("td", {}), ...view.answering.map((word) => make("th", { scope: "col" }, make("span", {}, word))))),
       make("tbody", {}, ...weights.map((row, i) => weightsRow(view, row, i))));
-    return makeScroller(`Weights of head ${head + 1}`, table);
+    return makeWide(`Weights of head ${head + 1}`, table);
   }
 
   function weightsRow(view, row, i) {
     const { partner, agreement } = view.truth ? view.trueKeys(i) : { partner: new Set(), agreement: new Set() };
     const cells = Array.from(row, (weight, j) => {
-      const cell = make("td", { "data-weight": weight }, view.mayLook(i, j) ? weight.toFixed(2).replace(/^0/, "") : "");
+      const cell = make("td", { "data-weight": weight }, view.mayLook(i, j) ? String(Math.round(100 * weight)) : "");
       cell.style.setProperty("--weight", weight);
       cell.classList.toggle("is-hidden", !view.mayLook(i, j));
       cell.classList.toggle("is-partner", partner.has(j));
@@ -141,12 +146,12 @@
     const output = part(view, "outputs")[view.head].row(view.query);
     return [
       make("p", { class: "living-says" }, `\u201c${view.asking[view.query]}\u201d asks. Each word answers with a score; the softmax makes weights of the scores, which sum to 1; and the values are mixed by these weights. Choose a word to see its score come about.`),
-      makeScroller("Scores and weights", make("table", { class: "living-scores" },
+      makeWide("Scores and weights", make("table", { class: "living-scores" },
         make("caption", {}, `Head ${view.head + 1}, asked by \u201c${view.asking[view.query]}\u201d`),
         make("thead", {}, make("tr", {}, ...["who answers", "score", "weight", ""].map((name) => (name ? make("th", { scope: "col" }, name) : make("td", {}))))),
         make("tbody", {}, ...view.answering.map((_, key) => scoreRow(view, key, scores, weights))))),
       makeStrip("the values, mixed", output, "value"),
-      makeTable("The values, mixed", Array.from(output, (_, d) => String(d + 1)), [["mixed", output]]),
+      makeFolded("The values, mixed, as a table", () => makeColumns("The values, mixed", [["mixed", output]])),
     ];
   }
 
@@ -155,11 +160,11 @@
     const key = columns(view, "key_projection").row(view.key);
     const score = part(view, "scores")[view.head].row(view.query)[view.key];
     const weight = part(view, "weights")[view.head].row(view.query)[view.key];
-    const divided = view.cuts.has("scale") ? "The scale is switched off" : `Divided by \u221A${query.length}`;
+    const divided = view.cuts.has("scale") ? "The scaling is switched off" : `Divided by \u221A${query.length}`;
     const [asks, answers] = [view.asking[view.query], view.answering[view.key]];
     return [
       make("p", { class: "living-says" }, `The query of \u201c${asks}\u201d and the key of \u201c${answers}\u201d, number by number:`),
-      makeTable("One dot product", Array.from(query, (_, d) => String(d + 1)), [
+      makeColumns("One dot product", [
         [`query of ${asks}`, query], [`key of ${answers}`, key], ["product", query.map((value, d) => value * key[d])],
       ]),
       make("p", { class: "living-says", "data-dot": dot(query, key) },

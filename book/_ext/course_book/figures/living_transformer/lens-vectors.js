@@ -2,8 +2,8 @@
 (function () {
   "use strict";
 
-  const { make, makeScroller, signed } = window.courseElements;
-  const { makeStrip, makeVectors } = window.courseLiving;
+  const { make, signed } = window.courseElements;
+  const { makeStrip, makeVectors, makeWide, readable } = window.courseLiving;
   const { Matrix } = window.courseEngine;
   const LIKELIEST = 8;
 
@@ -49,7 +49,7 @@
   function candidate(view, probabilities, logits, id) {
     const bar = make("span", { class: "living-bar" }, make("span", {}));
     bar.firstChild.style.width = `${100 * probabilities[id]}%`;
-    return make("tr", {}, make("th", { scope: "row" }, view.words.tgt[id]),
+    return make("tr", {}, make("th", { scope: "row" }, readable(view.words.tgt[id])),
       make("td", { "data-logit": logits[id] }, signed(logits[id])),
       make("td", { "data-probability": probabilities[id] }, `${(100 * probabilities[id]).toFixed(1)}%`),
       make("td", {}, bar));
@@ -61,7 +61,7 @@
     const order = Array.from(row, (_, id) => id).sort((a, b) => row[b] - row[a]).slice(0, LIKELIEST);
     return [
       makeStrip("the end of the residual stream, normed", view.trace.decoder.row(view.query), "decoder"),
-      makeScroller("The likeliest words", make("table", { class: "living-scores" },
+      makeWide("The likeliest words", make("table", { class: "living-scores" },
         make("caption", {}, `The ${LIKELIEST} likeliest of ${row.length} words after \u201c${view.asking[view.query]}\u201d`),
         make("thead", {}, make("tr", {}, ...["word", "logit", "probability"].map((name) => make("th", { scope: "col" }, name)), make("td", {}))),
         make("tbody", {}, ...order.map((id) => candidate(view, probabilities, row, id))))),

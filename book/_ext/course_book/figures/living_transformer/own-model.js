@@ -18,6 +18,7 @@
       this.input = make("input", { id, type: "file", accept: ".json,application/json", class: "living-file" });
       this.input.addEventListener("change", () => this.take(this.input.files[0]));
       this.problem = make("p", { class: "living-refused", role: "status" });
+      this.mine = make("div", { class: "living-mine", "aria-live": "polite" }); // stands above the model
       this.element = make("details", { class: "living-own" },
         make("summary", {}, "Open a model of your own"),
         make("p", {}, `The last cell of homework ${homework} writes `, make("code", {}, file),
@@ -53,16 +54,21 @@
       this.input.value = ""; // the same file, mended, may be chosen again
     }
 
-    /** What is said of a model of the reader's own: its sizes, how far its code's logits are, and the way back. */
-    static describe(sizes, gap, leave) {
+    /** Say of the model that was opened: its sizes, how far its code's logits are, and the way back. */
+    announce(sizes, gap, onLeave) {
       const difference = gap === 0 ? "0" : scientific(gap);
       const verdict = gap <= CLOSE
         ? `What your own code computed for its sentences and what this page computes differ by ${difference} at most: it is the same model.`
         : `But your own code computed other numbers than this page, by up to ${difference}. Somewhere your layers do what the course\u2019s formulas don\u2019t; what you see is your weights in the course\u2019s formulas.`;
-      return [
+      this.mine.replaceChildren(
         make("p", {}, make("strong", {}, "This is your model: "), `${sizes}. `, make("span", { "data-gap": gap }, verdict)),
-        makeButton("Back to the course\u2019s model", leave),
-      ];
+        makeButton("Back to the course\u2019s model", () => {
+          this.mine.replaceChildren();
+          onLeave();
+        }),
+      );
+      this.element.open = false;
+      this.mine.scrollIntoView({ block: "nearest" });
     }
   }
 

@@ -6,10 +6,12 @@
   const { Slider, makeButton } = window.courseControls;
   const PACE = 750; // milliseconds a moment
 
-  /** The moments of a run: { stage, step }, in the order of computation. */
+  /** The moments of a run: { stage, step, where }, in the order of computation; where says it in words. */
   function moments(stages, steps) {
-    const reading = stages.encoder.map((stage) => ({ stage, step: 0 }));
-    const writing = Array.from({ length: steps }, (_, step) => stages.decoder.map((stage) => ({ stage, step })));
+    const stageOf = (side, i) => `stage ${i + 1} of ${stages[side].length}`;
+    const reading = stages.encoder.map((stage, i) => ({ stage, step: 0, where: `reading, ${stageOf("encoder", i)}` }));
+    const writing = Array.from({ length: steps }, (_, step) => stages.decoder.map((stage, i) => (
+      { stage, step, where: `word ${step + 1} of ${steps}, ${stageOf("decoder", i)}` })));
     return [...reading, ...writing.flat()];
   }
 
@@ -23,7 +25,7 @@
         makeButton("Step", () => this.go(this.now + 1)),
         makeButton("Next word", () => this.nextWord()),
       ];
-      this.slider = new Slider("Moment", () => this.go(this.slider.get()), { max: 1, value: 0 });
+      this.slider = new Slider("Where it is", () => this.go(this.slider.get()), { max: 1, value: 0 });
       this.pills = make("div", { class: "course-pills" }, ...this.buttons);
       this.element = make("div", { class: "living-player" }, this.pills, this.slider.element);
     }
@@ -39,7 +41,8 @@
     go(place) {
       this.now = Math.min(Math.max(place, 0), this.list.length - 1);
       this.slider.set(this.now);
-      this.slider.show(`${this.now + 1} of ${this.list.length}`, this.list[this.now].stage.name);
+      const { where, stage } = this.list[this.now];
+      this.slider.show(where, `${stage.name}: ${where}`);
       this.onMove(this.list[this.now]);
     }
 

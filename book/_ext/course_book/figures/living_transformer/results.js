@@ -1,9 +1,9 @@
-/* What was written: by the whole model, by the operated one, and what would be right. */
+/* What was written: by the whole model, by the broken one, and what would be right. */
 (function () {
   "use strict";
 
   const { make } = window.courseElements;
-  const { join } = window.courseLiving;
+  const { join, readable } = window.courseLiving;
 
   /** A word that was written: how sure the model was, and whether it is another than in `beside`. */
   function makeChip(word, probability, differs, onChoose) {
@@ -43,14 +43,16 @@
     const different = beside ? outsiders(words, beside) : new Set();
     const line = makeLine(name, ...run.steps.map(({ chosen, probabilities }, step) => {
       const word = words[step];
-      return makeChip(word.replace(/[<>]/g, ""), probabilities[chosen], different.has(step), () => onChoose(step));
+      return makeChip(readable(word), probabilities[chosen], different.has(step), () => onChoose(step));
     }));
+    const key = different.size ? "framed: differs" : "bar: how sure it is";
+    line.lastChild.append(make("small", { class: "living-key" }, key));
     line.dataset.written = join(words.filter((word) => !word.startsWith("<")));
     return line;
   }
 
   function makeRight(words) {
-    return makeLine("right", ...words.map((word) => make("span", { class: "living-chip" }, word)));
+    return makeLine("right", ...words.map((word) => make("span", { class: "living-chip" }, readable(word))));
   }
 
   Object.assign(window.courseLiving, { makeRun, makeRight });

@@ -10,7 +10,7 @@
 
   function embedding(side, name) {
     return {
-      id: `${side}_positions`, side: name, kind: "embedding", label: "embed, place", table: `${side}_embedding`,
+      id: `${side}_positions`, side: name, kind: "embedding", label: "embedding", detail: "and position", table: `${side}_embedding`,
       name: name === "encoder" ? "Source: embedding and positions" : "Target: embedding and positions",
       says: (word) => `${quoted(word)} is looked up in a table: its own row, the same wherever the word stands. A second vector, of sines and cosines, says where it stands. With their sum the word\u2019s residual stream begins.`,
     };
@@ -21,7 +21,7 @@
     const residual = side === "encoder" ? "attention_residual" : `${sublayer}_attention_residual`;
     return {
       id: `${side}.layers.${layer}.${residual}`, side, kind: "attention", attention: path,
-      cross: sublayer === "cross", label, layer: layer + 1, says,
+      cross: sublayer === "cross", label, detail: `layer ${layer + 1}`, says,
       name: `${side[0].toUpperCase()}${side.slice(1)}, layer ${layer + 1}: ${label}`,
     };
   }
@@ -29,7 +29,7 @@
   function feedForward(side, layer) {
     return {
       id: `${side}.layers.${layer}.feed_forward_residual`, side, kind: "feed-forward",
-      path: `${side}.layers.${layer}.feed_forward`, label: "feed-forward", layer: layer + 1,
+      path: `${side}.layers.${layer}.feed_forward`, label: "feed-forward", detail: `layer ${layer + 1}`,
       name: `${side[0].toUpperCase()}${side.slice(1)}, layer ${layer + 1}: feed-forward`,
       says: (word) => `Each word by itself: ${quoted(word)} is widened, whatever is negative becomes 0, and it is brought back and added to its residual stream.`,
     };
@@ -38,7 +38,7 @@
   const LOOKS = {
     read: (word) => `${quoted(word)} asks every word of the source, ahead too, and takes in what they answer.`,
     written: (word) => `${quoted(word)} asks the words written so far: itself and those before it. The mask hides the rest.`,
-    cross: (word) => `${quoted(word)}, the last word written, asks the source: what of you do I need now? Only here does French look at English.`,
+    cross: (word) => `${quoted(word)}, the last word written, asks every word of the source: what of you do I need now?`,
   };
 
   function encoderStages(config) {

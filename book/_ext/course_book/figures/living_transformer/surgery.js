@@ -6,7 +6,7 @@
 
   const OPERATIONS = [
     {
-      cut: "scale", name: "the scale", page: "self-attention", chapter: "Self-attention",
+      cut: "scale", name: "scaling of scores", page: "self-attention", chapter: "Self-attention",
       says: "Scores are no longer divided by the root of a head\u2019s width. They grow, the softmax nearly picks a single word, and what was a mixture becomes a choice.",
     },
     {
@@ -14,12 +14,12 @@
       says: "Without positions attention sees a bag of words: who sees whom, and which word comes next, can\u2019t be told.",
     },
     {
-      cut: "causal_mask", name: "the causal mask", page: "masking", chapter: "Masking",
+      cut: "causal_mask", name: "causal mask", page: "masking", chapter: "Masking",
       says: "Words already written now look at words written after them. The newest has nothing to see ahead, but what the earlier ones hand on to it was never so in training.",
     },
     {
       cut: "cross_attention", name: "cross-attention", page: "transformer", chapter: "The Transformer",
-      says: "The decoder no longer reads the English. What it writes has nothing to do with your sentence: whatever you type, it writes the same.",
+      says: "Now translate a sentence that has nothing in common with this one, and compare what is written. What did cross-attention bring to the decoder?",
     },
     {
       cut: "residuals", name: "residual paths", page: "residual-connections", chapter: "Residual connections",

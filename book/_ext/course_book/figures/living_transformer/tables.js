@@ -4,13 +4,29 @@
 
   const { make, makeScroller, signed } = window.courseElements;
 
+  /** A place that scrolls sideways, and says so as long as there is more to the right. */
+  function makeWide(name, ...children) {
+    const wide = makeScroller(name, ...children);
+    const look = () => wide.classList.toggle("has-more", wide.scrollWidth - wide.clientWidth - wide.scrollLeft > 1);
+    wide.addEventListener("scroll", look, { passive: true });
+    new ResizeObserver(look).observe(wide);
+    return wide;
+  }
+
   /** A table of a matrix: a row for each word. */
   function makeTable(caption, heads, rows, write = signed) {
-    return makeScroller(caption, make("table", { class: "living-numbers" },
-      make("caption", {}, caption),
+    return makeWide(caption, make("table", { class: "living-numbers" },
+      make("caption", {}, make("span", {}, caption)),
       make("thead", {}, make("tr", {}, make("td", {}), ...heads.map((head) => make("th", { scope: "col" }, head)))),
       make("tbody", {}, ...rows.map(([name, values]) => make("tr", {}, make("th", { scope: "row" }, name),
         ...Array.from(values, (value) => make("td", {}, write(value))))))));
+  }
+
+  /** A few vectors beside each other: a row for each of their numbers. */
+  function makeColumns(caption, vectors) {
+    const [[, first]] = vectors;
+    return makeTable(caption, vectors.map(([name]) => name),
+      Array.from(first, (_, d) => [String(d + 1), vectors.map(([, vector]) => vector[d])]));
   }
 
   /** A folded table, made when it is opened for the first time. */
@@ -27,5 +43,5 @@
       matrix.map((row, i) => [words[i], row])));
   }
 
-  Object.assign(window.courseLiving, { makeTable, makeFolded, makeVectors });
+  Object.assign(window.courseLiving, { makeWide, makeTable, makeColumns, makeFolded, makeVectors });
 })();

@@ -58,5 +58,10 @@
     return words.join(" ").replaceAll("' ", "'").replaceAll(" .", ".");
   }
 
-  window.courseLiving = { split, complaint, join };
+  /** A word as it is shown: the marks at both ends by their names, a curved apostrophe. */
+  function readable(word) {
+    return word.replace(/^<(start|end)>$/, "$1").replaceAll("'", "\u2019");
+  }
+
+  window.courseLiving = { split, complaint, join, readable };
 })();

@@ -9,14 +9,11 @@
   const { make } = window.courseElements;
   const { Summary, Radios, makeButton } = window.courseControls;
   const {
-    split, complaint, join, encoderStages, decoderStages, OPERATIONS, explain, trueKeys,
+    split, complaint, join, readable, encoderStages, decoderStages, OPERATIONS, explain, trueKeys,
     Drawing, Lens, Player, moments, makeRun, makeRight,
   } = window.courseLiving;
   const { Transformer, translate } = window.courseEngine;
   const LONGEST = 20; // words that are written at most
-  const NAMES = { "<start>": "start", "<end>": "end" };
-
-  const named = (word) => NAMES[word] ?? word;
 
   class Workbench {
     constructor({ config, words, parameters }, examples, el) {
@@ -24,6 +21,7 @@
       this.stages = { encoder: encoderStages(config), decoder: decoderStages(config) };
       this.cuts = new Set();
       this.truth = false;
+      this.judge = null; // what to say to a head that answers a question of the page
       this.look = { level: "layer", head: 0, query: 0, key: 0 };
       this.moment = { stage: this.stages.decoder.findLast(({ cross }) => cross), step: 0 };
       this.build();
@@ -38,15 +36,16 @@
         onWord: (stage, word) => this.choose(stage, word),
       });
       this.lens = new Lens();
-      this.shown = new Radios("The drawing shows", ["the operated model", "the whole one"], 0, () => this.reload());
+      this.shown = new Radios("The drawing shows", ["the broken model", "the whole one"], 0, () => this.reload());
       this.truthButton = makeButton("Show the truth", () => this.toggleTruth());
       this.truthButton.setAttribute("aria-pressed", "false");
       this.truthButton.hidden = this.examples.length === 0;
-      this.player.pills.append(this.truthButton);
+      this.player.element.append(this.truthButton);
       this.legend = make("p", { class: "living-legend" });
       this.summary = new Summary();
-      this.el.append(this.results, this.makeSurgery(), this.why, this.shown.element, this.player.element,
-        this.drawing.element, this.summary.element, this.legend, this.lens.element);
+      this.verdict = make("p", { class: "living-verdict", role: "status" });
+      this.el.append(this.results, this.makeSurgery(), this.why, this.player.element, this.drawing.element,
+        this.shown.element, this.summary.element, this.legend, this.lens.element);
       this.drawing.element.addEventListener("keydown", (event) => this.steer(event));
       this.watch();
       this.el.hidden = true; // until there is a sentence
@@ -71,9 +70,8 @@
       this.heal = makeButton("Put all back", () => {
         this.cuts.clear();
         this.operate();
-      });
-      return make("fieldset", { class: "living-surgery" }, make("legend", {}, "Switch off"),
-        make("div", { class: "course-pills" }, ...this.switches, this.heal));
+      }, "living-heal");
+      return make("fieldset", { class: "living-surgery" }, make("legend", {}, "Switch off:"), ...this.switches, this.heal);
     }
 
     /** A button that switches a part off and on again. */
@@ -114,7 +112,7 @@
     operate() {
       this.operated = this.cuts.size ? this.run(this.cuts) : null;
       this.switches.forEach((button) => button.setAttribute("aria-pressed", String(this.cuts.has(button.dataset.cut))));
-      this.heal.disabled = this.cuts.size === 0;
+      this.heal.hidden = this.cuts.size === 0;
       this.shown.element.hidden = !this.operated;
       this.why.replaceChildren(...explain(this.cuts));
       this.showResults();
@@ -122,17 +120,35 @@
     }
 
     showResults() {
-      const right = this.truth && this.example ? [...this.example.tgt, "<end>"] : null;
       const written = this.whole.steps.map(({ chosen }) => this.words.tgt[chosen]);
+      const due = this.truth && this.example ? [...this.example.tgt, "<end>"] : null;
+      const right = due && join(due) !== join(written) ? due : null;
       const go = (step) => this.visit(this.stages.decoder.at(-1), step);
       const lines = [makeRun(this.operated ? "whole" : "French", this.whole, this.words.tgt, right, go)];
-      if (this.operated) lines.push(makeRun("operated", this.operated, this.words.tgt, written, go));
+      if (this.operated) lines.push(makeRun("broken", this.operated, this.words.tgt, written, go));
       if (right) lines.push(makeRight(this.example.tgt));
+      if (due && !right) lines[0].lastChild.append(make("small", { class: "living-key" }, "all of it right"));
       this.results.replaceChildren(...lines);
     }
 
     get current() {
       return this.operated && this.shown.get() === 0 ? this.operated : this.whole;
+    }
+
+    /** A head is the answer to a question of the page: say whether it is right. */
+    answer(attention, head) {
+      const { right, words } = this.judge(attention, head);
+      this.verdict.dataset.right = right;
+      this.verdict.textContent = words;
+    }
+
+    /** Set the scene of a question: a sentence, where in the model, at which word, and with the truth or without. */
+    set({ sentence, stage, word, step = 0, truth = false }) {
+      this.cuts.clear();
+      this.showTruth(truth);
+      this.moment = { stage: Object.values(this.stages).flat().find(({ id }) => id === stage), step };
+      this.read(sentence);
+      if (word !== undefined) this.zoom({ query: word }, false);
     }
 
     reload() {
@@ -153,6 +169,8 @@
       this.moment = moment;
       if (moment.stage.side === "decoder") this.look.query = moment.step;
       else if (sides) this.look.query = 0;
+      if (changed && this.player.element.contains(document.activeElement)) this.drawing.follow(moment.stage);
+      if (changed) this.verdict.textContent = "";
       if (changed) Object.assign(this.look, { level: this.sameKind(moment) ? this.look.level : "layer", key: 0 });
       this.draw();
     }
@@ -190,9 +208,13 @@
       this.drawing.element.querySelector(ahead ? ".living-word[aria-pressed=true]" : ".living-label[aria-pressed=true]").focus();
     }
 
+    showTruth(truth) {
+      this.truth = truth;
+      this.truthButton.setAttribute("aria-pressed", String(truth));
+    }
+
     toggleTruth() {
-      this.truth = !this.truth;
-      this.truthButton.setAttribute("aria-pressed", String(this.truth));
+      this.showTruth(!this.truth);
       this.showResults();
       this.draw();
     }
@@ -201,7 +223,7 @@
 
     asking(side = this.moment.stage.side) {
       if (side === "encoder") return this.source;
-      return this.current.steps[this.moment.step].read.map((id) => named(this.words.tgt[id]));
+      return this.current.steps[this.moment.step].read.map((id) => readable(this.words.tgt[id]));
     }
 
     draw() {
@@ -222,6 +244,8 @@
         asking: this.asking(),
         answering: stage.cross ? this.source : this.asking(),
         mayLook: (i, j) => stage.side === "encoder" || stage.cross || j <= i || (this.current === this.operated && this.cuts.has("causal_mask")),
+        answer: this.judge && ((head) => this.answer(stage.attention, head)), verdict: this.verdict,
+        isOff: (head) => this.isOff(stage, head),
         trueKeys: (i) => trueKeys(this.example, written, stage, i),
         zoom: (change) => this.zoom(change),
         switchButton: (cut, name) => this.switchButton(cut, name),
@@ -236,7 +260,7 @@
       const row = this.stages[stage.side].indexOf(stage);
       const earlier = !reading && step > 0 ? steps[step - 1].trace : {};
       const ended = row === this.stages.decoder.length - 1;
-      const said = steps.slice(0, ended ? step + 1 : step).map(({ chosen }) => named(this.words.tgt[chosen]));
+      const said = steps.slice(0, ended ? step + 1 : step).map(({ chosen }) => readable(this.words.tgt[chosen]));
       return {
         encoder: {
           words: this.source, lanes: this.source.length, said: [],
@@ -249,15 +273,22 @@
       };
     }
 
-    /** Where the word that is looked at takes its attention from: the chosen head's, or all heads' mean. */
+    /** Whether a head of a stage is switched off in what is shown: alone, or as part of cross-attention. */
+    isOff(stage, head) {
+      const off = this.cuts.has(`${stage.attention}.heads.${head}`) || (stage.cross && this.cuts.has("cross_attention"));
+      return off && this.current === this.operated;
+    }
+
+    /** Where the word that is looked at takes its attention from: the chosen head's, or the mean of all that are on. */
     looks(view) {
       if (view.stage.kind !== "attention") return [];
       const heads = view.trace[`${view.stage.attention}.weights`];
-      const taken = view.level === "layer" ? heads : [heads[view.head]];
+      const chosen = view.level === "layer" ? heads.map((_, head) => head) : [view.head];
+      const taken = chosen.filter((head) => !this.isOff(view.stage, head)).map((head) => heads[head]);
       const { partner, agreement } = view.truth ? view.trueKeys(view.query) : { partner: new Set(), agreement: new Set() };
       return view.answering.map((_, key) => ({
         key,
-        weight: taken.reduce((sum, head) => sum + head.row(view.query)[key], 0) / taken.length,
+        weight: taken.reduce((sum, head) => sum + head.row(view.query)[key] / taken.length, 0),
         truth: partner.has(key) ? "partner" : agreement.has(key) ? "agreement" : "",
       }));
     }
@@ -265,14 +296,14 @@
     explainTruth() {
       if (!this.truth) return "";
       if (!this.example) return "The truth is known of the sentences in the list; of one that you type, only the model\u2019s word.";
-      return "Solid dark frames and lines: the word that is translated here. Dashed red ones: the word that decides this one\u2019s form. The percentages say how much of its weight a head lays there, for the word that asks.";
+      return "Solid dark: alignment, the word that is translated here. Dashed red: agreement, the word that decides this one\u2019s form. Percentages: how much of its weight a head puts there, for the word that you look at.";
     }
 
     sentence() {
       const { stage, step } = this.moment;
       const says = stage.says(this.asking()[this.look.query]);
       if (stage.side === "encoder") return `${stage.name}. ${says}`;
-      const next = named(this.words.tgt[this.current.steps[Math.min(this.look.query, step)].chosen]);
+      const next = readable(this.words.tgt[this.current.steps[Math.min(this.look.query, step)].chosen]);
       return `${stage.name}, on the way to \u201c${next}\u201d. ${says}`;
     }
   }

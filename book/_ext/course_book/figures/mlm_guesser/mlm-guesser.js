@@ -7,55 +7,29 @@
   "use strict";
 
   const { make, grouped } = window.courseElements;
-  const { makeButton, makeSelect } = window.courseControls;
 
   const join = (words) => words.join(" ").replaceAll(" ##", "").replaceAll(" .", ".").replaceAll("[MASK]", "___");
 
   class MLMGuesser {
     constructor(model, el) {
       this.model = model;
-      this.file = JSON.parse(document.getElementById(model.model).textContent);
+      this.file = window.courseModelFile(model.model);
+      this.form = new window.courseSentenceForm({ ask: "A sentence", send: "Read" }, () => this.read());
       this.own = new window.courseOwnModel((text) => this.open(text), { homework: 8, file: "my-bert.json" });
-      this.mine = make("div", { class: "living-mine", "aria-live": "polite" });
       this.known = make("details", { class: "guesser-known" });
       this.bench = make("div", { class: "guesser-bench" });
       el.className = "living guesser";
-      el.append(this.makeForm(), this.known, this.mine, this.bench, this.own.element);
-      this.offer(model.sentences.map(({ words }) => words));
+      el.append(this.form.element, this.known, this.own.mine, this.bench, this.own.element);
+      this.offer();
       this.known.hidden = true;
-      this.bench.append(this.makeStart());
+      this.bench.append(window.courseMakeStart(this.file, {
+        says: "Nothing has been loaded yet. Start them, and both models run here, in your browser.",
+        name: "Start both models",
+      }, () => this.read()));
     }
 
-    makeForm() {
-      const id = "guesser-sentence";
-      this.input = make("input", { id, class: "course-field living-input", autocomplete: "off", spellcheck: "false", autocapitalize: "none" });
-      this.pick = makeSelect("or pick one", [], () => {
-        this.input.value = this.pick.select.value;
-        this.read();
-      });
-      this.problem = make("p", { class: "living-problem", role: "status" });
-      const form = make("form", { class: "living-form" },
-        make("label", { class: "course-label", for: id }, "A sentence"), this.input,
-        make("button", { class: "course-pill", type: "submit" }, "Read"), this.pick.label, this.pick.select);
-      form.addEventListener("submit", (event) => {
-        event.preventDefault();
-        this.read();
-      });
-      return make("div", {}, form, this.problem);
-    }
-
-    /** Sentences to pick from; the first one stands ready. */
-    offer(sentences) {
-      const texts = sentences.map(join);
-      this.pick.select.replaceChildren(...texts.map((text) => make("option", { value: text }, text)));
-      this.input.value = texts[0];
-    }
-
-    makeStart() {
-      const size = Math.round(this.file.bytes / 1000);
-      return make("div", { class: "living-start" },
-        make("p", {}, "Nothing has been loaded yet. Start them, and both models run here, in your browser."),
-        makeButton(`Start both models (${size}\u00A0kB)`, () => this.read(), "course-pill living-go"));
+    offer() {
+      this.form.offer(this.model.sentences.map(({ words }) => join(words)));
     }
 
     /** Load what runs and shows a model, and further files, the first time that they are asked for. */
@@ -86,10 +60,10 @@
     async read() {
       await this.wake();
       const { words, longest, bench } = this.shown;
-      const { problem = "", ...sentence } = window.courseBlanks.toTokens(this.input.value, words, longest);
-      this.problem.textContent = problem;
+      const { problem = "", ...sentence } = window.courseBlanks.toTokens(this.form.text, words, longest);
+      this.form.say(problem);
       if (problem) return;
-      const example = this.examples.find((one) => join(one.words) === this.input.value);
+      const example = this.examples.find((one) => join(one.words) === this.form.text);
       const clues = (example?.clues ?? []).map((pair) => pair.map((word) => word + 1)); // after [CLS]
       bench.show(sentence, { clues, gap: clues[0]?.[0] ?? Math.min(3, sentence.ids.length - 2) });
     }
@@ -107,22 +81,19 @@
       this.examples = [];
       const mask = file.words.indexOf("[MASK]");
       this.show(file, [bothSides("Yours, both sides", model), rightHidden("Yours, the right side hidden", model, mask)]);
-      this.offer(file.sentences.map(({ read }) => read.slice(1, -1).map((id) => file.words[id])));
+      this.form.offer(file.sentences.map(({ read }) => join(read.slice(1, -1).map((id) => file.words[id]))));
       await this.read();
       const { num_layers: layers, d_model: wide, num_heads: heads } = file.config;
       const sizes = `${layers} ${layers === 1 ? "layer" : "layers"}, width ${wide}, ${heads} heads, ${grouped(file.count)} numbers`;
-      this.mine.replaceChildren(...window.courseOwnModel.describe(sizes, gap, () => this.leave()));
-      this.own.element.open = false;
-      this.mine.scrollIntoView({ block: "nearest" });
+      this.own.announce(sizes, gap, () => this.leave());
     }
 
     /** Put the course's models back in its place. */
     async leave() {
       this.shown = null;
-      this.mine.replaceChildren();
-      this.offer(this.model.sentences.map(({ words }) => words));
+      this.offer();
       await this.read();
-      this.input.focus();
+      this.form.input.focus();
     }
   }
 

@@ -1,0 +1,50 @@
+/* A form for a sentence: it is typed, or picked from a list. */
+(function () {
+  "use strict";
+
+  const { make } = window.courseElements;
+  const { makeSelect } = window.courseControls;
+  let count = 0;
+
+  class SentenceForm {
+    constructor({ ask, send }, onRead) {
+      const id = `living-sentence-${(count += 1)}`;
+      this.ask = make("label", { class: "course-label", for: id }, ask);
+      this.input = make("input", { id, class: "course-field living-input", autocomplete: "off", spellcheck: "false", autocapitalize: "none" });
+      this.pick = makeSelect("or pick one", [], () => {
+        this.input.value = this.pick.select.value;
+        onRead();
+      });
+      this.problem = make("p", { class: "living-problem", role: "status" });
+      const form = make("form", { class: "living-form" }, this.ask, this.input,
+        make("button", { class: "course-pill", type: "submit" }, send), this.pick.label, this.pick.select);
+      form.addEventListener("submit", (event) => {
+        event.preventDefault();
+        onRead();
+      });
+      this.element = make("div", {}, form, this.problem);
+    }
+
+    /** Sentences to pick from; the first one stands ready. */
+    offer(texts) {
+      this.pick.select.replaceChildren(...texts.map((text) => make("option", { value: text }, text)));
+      this.text = texts[0];
+      this.say("");
+    }
+
+    get text() {
+      return this.input.value;
+    }
+
+    set text(text) {
+      this.input.value = text;
+    }
+
+    /** Say what keeps the sentence from being read; nothing, if nothing does. */
+    say(problem) {
+      this.problem.textContent = problem;
+    }
+  }
+
+  window.courseSentenceForm = SentenceForm;
+})();

@@ -1,0 +1,116 @@
+"""The figures that run a model in the page: opened, started, and what holds of each."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page
+
+from tests.book.watched_page import Watched, opened, scrolls_sideways
+
+CLOSE = 1e-4
+"""How close the page's numbers are to PyTorch's."""
+
+MOST_BYTES = 60_000
+"""By how much a figure may make a page's first load larger."""
+
+DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
+PHONE: dict[str, Any] = {"viewport": {"width": 320, "height": 800}, "reduced_motion": "reduce"}
+
+both_themes = pytest.mark.parametrize(
+    "theme", ["dark", pytest.param("light", marks=pytest.mark.proof)]
+)
+
+
+@dataclass(frozen=True)
+class LivingFigure:
+    """A figure that runs a model.
+
+    Attributes:
+        page: The page that it is tested on.
+        start: What its button that loads the model is called, or begins with.
+        shown: What is there once the model has run.
+    """
+
+    page: str
+    start: str
+    shown: str
+
+
+FIGURES = {
+    "beam-translator": LivingFigure(
+        "living-transformer", "Search (loads", "[aria-busy=false] tbody tr"
+    ),
+    "generation-steps": LivingFigure("transformer-families", "Start the model", ".steps-bars"),
+    "living-captioner": LivingFigure("image-captioning", "Describe it (loads", ".caption-thumb"),
+    "living-decoder": LivingFigure(
+        "bahdanau-attention", "Start the decoder", ".looks-alignment tbody tr"
+    ),
+    "living-transformer": LivingFigure("living-transformer", "Start the model", ".living-result"),
+    "mlm-guesser": LivingFigure("bert", "Start both models", ".guesser-bars"),
+    "training-scrubber": LivingFigure("intro", "Watch it learn", "tbody tr"),
+}
+
+
+def figure_of(page: Page, name: str) -> Locator:
+    """The figure of this name in a page."""
+    return page.locator(f"[data-course-figure={name}]")
+
+
+def start(page: Page, name: str) -> Locator:
+    """Start the model of a figure in a page, wait until it has run, and return the figure."""
+    figure = figure_of(page, name)
+    figure.get_by_role("button", name=FIGURES[name].start).click()
+    figure.locator(FIGURES[name].shown).first.wait_for()
+    return figure
+
+
+@contextmanager
+def opened_for(browser: Browser, book: str, name: str, **options: Any) -> Iterator[Watched]:
+    """Open the page of a figure, at the address of a site; nothing may be wrong with the visit."""
+    with opened(browser, f"{book}/book/{FIGURES[name].page}.html", **options) as watched:
+        yield watched
+    assert watched.problems == []
+
+
+@contextmanager
+def started(browser: Browser, book: str, name: str, **options: Any) -> Iterator[Locator]:
+    """Open the page of a figure and start its model; see ``opened_for``."""
+    with opened_for(browser, book, name, **options) as watched:
+        yield start(watched.page, name)
+
+
+def without_truth(figure: Locator) -> Locator:
+    """The figure, what is known of its sentence or picture not shown."""
+    truth = figure.get_by_role("button", name="Show the truth")
+    if truth.get_attribute("aria-pressed") == "true":
+        truth.click()
+    return figure
+
+
+def assert_little_is_loaded(watched: Watched, *parts: str, data: str = "") -> None:
+    """What a figure adds to a page's first load is little, and no model is among it.
+
+    Args:
+        watched: A page, its models not started.
+        parts: Of the addresses of what belongs to the figure.
+        data: Id of its data; without one all JSON of the page is counted as the figure's.
+    """
+    own = sum(n for url, n in watched.weights.items() if any(part in url for part in parts))
+    scripts = watched.page.locator(f"script[type='application/json']{data and f'#{data}'}")
+    assert 0 < own + len("".join(scripts.all_text_contents())) < MOST_BYTES
+    assert not [url for url in watched.weights if "/models/" in url or "/engine/m" in url]
+
+
+def assert_fits_and_is_accessible(figure: Locator) -> None:
+    """The page does not scroll sideways, and axe finds nothing wrong with the figure."""
+    assert scrolls_sideways(figure.page) <= 0
+    name = figure.get_attribute("data-course-figure")
+    lean = {"preload": False, "resultTypes": ["violations"]}
+    context = f"[data-course-figure={name}]"
+    found = Axe().run(figure.page, context=context, options=lean).response
+    assert found["passes"]
+    assert found["violations"] == []
