@@ -50,9 +50,16 @@ OVERFLOWS = """() => {
   }
   return found;
 }"""
-RICH = "self-attention"  # figures that react, diagrams, long listings, all kinds of questions
-SMALL = "masking"
-CHAPTERS = chapters((ROOT / "_toc.yml").read_text("utf-8"))
+SMALL = "masking"  # and yet with a figure that reacts, diagrams, listings, all kinds of questions
+EVERY_CHAPTER = [
+    pytest.param(
+        name,
+        marks=[in_book(name), depends_on_page(name, "scripts/slides", "tests/test_slides.py")]
+        if name == SMALL
+        else pytest.mark.proof,
+    )
+    for name in chapters((ROOT / "_toc.yml").read_text("utf-8"))
+]
 
 
 def words(html):
@@ -138,23 +145,9 @@ def check_print(chromium, tmp_path, name, slides):
 
 
 @pytest.mark.browser
-@in_book(RICH)
-@depends_on_page(RICH, "scripts/slides", "tests/test_slides.py")
-def test_a_deck_stands_alone_and_nothing_runs_over_a_slide(chromium, site, tmp_path):  # noqa: F811
-    check_deck(chromium, site, tmp_path, RICH)
-
-
-@pytest.mark.browser
-@in_book(SMALL)
-@depends_on_page(SMALL, "scripts/slides", "tests/test_slides.py")
-def test_a_slide_is_a_page_of_the_pdf_and_notes_are_pages_between(chromium, site, tmp_path):  # noqa: F811
-    check_print(chromium, tmp_path, SMALL, check_deck(chromium, site, tmp_path, SMALL))
-
-
-@pytest.mark.proof
-@pytest.mark.browser
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_so_it_is_with_all_chapters(chromium, site, tmp_path, name):  # noqa: F811
+@pytest.mark.parametrize("name", EVERY_CHAPTER)
+def test_a_deck_stands_alone_and_a_slide_is_a_page_of_the_pdf(chromium, site, tmp_path, name):  # noqa: F811
+    """Nothing runs over a slide, and notes are pages between those of the slides."""
     check_print(chromium, tmp_path, name, check_deck(chromium, site, tmp_path, name))
 
 

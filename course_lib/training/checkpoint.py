@@ -95,6 +95,9 @@ def load_checkpoint(
         # and the optimizer put what they are given where their parameters are.
         state = torch.load(path, map_location="cpu", weights_only=True)
         model.load_state_dict(state["model"])
+        # By which kernel updates are made is a matter of this machine, not of the one before.
+        for group in state["optimizer"]["param_groups"]:
+            group["fused"] = optimizer.param_groups[0].get("fused")
         optimizer.load_state_dict(state["optimizer"])
         restore_random_state(state["random"])
         progress: dict[str, Any] = state["progress"]

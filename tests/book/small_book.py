@@ -1,11 +1,11 @@
 """A book of three pages with the real configuration, published at addresses that are given."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
+
+from tests.book import builds
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("_ext", "_static", "_templates", "references.bib")
@@ -70,17 +70,9 @@ def write_small_book(
         (folder / "book" / f"{name}.md").write_text(text)
 
 
-def run_jupyter_book(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Build a book as it lies there, warnings being errors."""
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-n"]
-    return subprocess.run(
-        [*command, *options],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=1800,
-        start_new_session=True,  # a group of processes that can be killed as one
-    )
+def run_jupyter_book(folder: Path, *options: str) -> tuple[int, str]:
+    """Build a book as it lies there, warnings being errors; return its status and its log."""
+    return builds.build("jupyter-book", "build", ".", "-W", "-n", *options, folder=folder)
 
 
 def build_small_book(folder: Path, **published: str) -> Path:
@@ -94,6 +86,6 @@ def build_small_book(folder: Path, **published: str) -> Path:
         The folder of the built pages.
     """
     write_small_book(folder, **published)
-    built = run_jupyter_book(folder)
-    assert built.returncode == 0, built.stderr[-5000:]
+    status, log = run_jupyter_book(folder)
+    assert status == 0, log[-5000:]
     return folder / "_build" / "html"

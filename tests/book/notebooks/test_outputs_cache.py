@@ -3,7 +3,6 @@
 import importlib.metadata
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +12,8 @@ import psutil
 import pytest
 from course_book.figures.assets import figure_assets
 from course_book.notebooks.outputs_cache import surroundings
+
+from tests.book.builds import Build
 
 ROOT = Path(__file__).parents[3]
 in_a_tiny_book = pytest.mark.depends_on("book/_ext")
@@ -42,7 +43,7 @@ def book(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(book: Path) -> subprocess.Popen[str]:
+def start(book: Path) -> Build:
     options = [
         "extensions=myst_nb,sphinxcontrib.katex,course_book",
         "html_math_renderer=katex",
@@ -52,24 +53,12 @@ def start(book: Path) -> subprocess.Popen[str]:
         "exclude_patterns=out",
     ]
     flags = [flag for option in options for flag in ("-D", option)]
-    script = (
-        "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-        "from sphinx.cmd.build import main; sys.exit(main(sys.argv[1:]))"
-    )
-    command = [sys.executable, "-c", script, str(ROOT / "book" / "_ext")]
-    return subprocess.Popen(
-        [*command, "-C", *flags, "-d", "out/doctrees", ".", "out/html"],
-        cwd=book,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    return Build("sphinx", "-C", *flags, "-d", "out/doctrees", ".", "out/html", folder=book)
 
 
 def build(book: Path) -> tuple[str, str]:
-    building = start(book)
-    log, _ = building.communicate(timeout=1800)
-    assert building.returncode == 0, log
+    status, log = start(book).wait()
+    assert status == 0, log
     return (book / "out" / "html" / "index.html").read_text(), log
 
 
@@ -153,9 +142,8 @@ time.sleep(3600)"""
 )
 def test_a_chapter_that_fails_is_named(book, code, reason):
     (book / "index.md").write_text(PAGE.replace("import sys", code))
-    building = start(book)
-    log, _ = building.communicate(timeout=1800)
-    assert building.returncode != 0
+    status, log = start(book).wait()
+    assert status != 0
     assert "index could not be run: " in log
     assert reason in log
 
@@ -167,9 +155,9 @@ def test_an_interrupted_build_leaves_no_kernel(book):
     building = start(book)
     until((book / "kernel").is_file)
     until(lambda: bool((book / "kernel").read_text()))
-    building.send_signal(signal.SIGINT)
-    building.communicate(timeout=600)
-    assert building.returncode != 0
+    os.kill(building.pid, signal.SIGINT)
+    status, _ = building.wait()
+    assert status != 0
     until(lambda: not is_running(int((book / "kernel").read_text())))
 
 

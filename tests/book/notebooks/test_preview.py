@@ -1,12 +1,11 @@
 """A preview runs and writes one chapter, whatever the others are like, and harms no built book."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from scripts.preview_chapter import find_chapter
+from tests.book import builds
 
 ROOT = Path(__file__).parents[3]
 PAGE = """---
@@ -44,18 +43,11 @@ def build(book: Path, *arguments: str) -> str:
         *("html_math_renderer=katex", "katex_prerender=1", "exclude_patterns=out,course_lib"),
     ]
     flags = [flag for option in options for flag in ("-D", option)]
-    script = (
-        f"import sys; sys.path.insert(0, {str(ROOT / 'book' / '_ext')!r}); "
-        "from sphinx.cmd.build import main; sys.exit(main(sys.argv[1:]))"
+    status, log = builds.build(
+        "sphinx", "-C", "-W", "--keep-going", *flags, *arguments, folder=book
     )
-    built = subprocess.run(
-        [sys.executable, "-c", script, "-C", "-W", "--keep-going", *flags, *arguments],
-        cwd=book,
-        capture_output=True,
-        text=True,
-    )
-    assert built.returncode == 0, built.stdout + built.stderr
-    return built.stdout
+    assert status == 0, log
+    return log
 
 
 @pytest.mark.depends_on("book/_ext")

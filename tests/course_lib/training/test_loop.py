@@ -31,7 +31,8 @@ def test_equals_a_loop_written_out_in_pytorch():
     model, expected = build(), build()
     history = train(model, draw, squared_error, config)
     spared = {"params": [expected.bias], "weight_decay": 0.0}
-    optimizer = torch.optim.AdamW([{"params": [expected.weight]}, spared], 0.05, weight_decay=0.1)
+    groups = [{"params": [expected.weight]}, spared]
+    optimizer = torch.optim.AdamW(groups, 0.05, weight_decay=0.1, fused=True)
     losses, norms = [], []
     for step in range(20):
         optimizer.zero_grad()
