@@ -13,18 +13,13 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.quick_imports import GRAMMAR
-
-# Each test process would compile it, and none asks what it tells.
-sys.modules.setdefault(GRAMMAR, None)  # type: ignore[arg-type]
-
 import pytest
 from hypothesis import HealthCheck, settings
 
 from autograder.quick_imports import GRAMMAR
 from scripts.chromium import chromium_path
 
-sys.modules.setdefault(GRAMMAR, None)  # it would take each process of the tests a second
+sys.modules.setdefault(GRAMMAR, None)  # type: ignore[arg-type]  # its making takes a second
 
 pytest_plugins = ["tests.unchanged", "pytester"]
 
