@@ -264,14 +264,14 @@ def test_a_cell_that_ends_the_process_is_not_run_again(grade):
 
 
 def test_cells_that_run_again_have_their_time_each(grade):
-    slow = "import time\ntime.sleep(0.35)"
+    slow = "import time\ntime.sleep(0.7)"
     ends_once = """
 def double(x):
     if not x.requires_grad:
         __import__("os")._exit(0)
     return 2 * x"""
-    # 1.2 s each by the clock: less than they take together.
-    result = grade(slow, slow, slow, slow, ("double", ends_once), seconds=0.3)
+    # 2.4 s each by the clock: less than they take together.
+    result = grade(slow, slow, slow, slow, ("double", ends_once), seconds=0.6)
     assert statuses(result) == ["crash", "pass", "manual"]
 
 
