@@ -1224,7 +1224,7 @@ def error_of(weights, *alignment):
 
 
 # So your function gives the same as for the first two queries alone: if that is right, one half.
-alone = error_of(weights[:, :2], [0, 0])
+alone = error_of(weights[:, :2], [1, 2])
 mistakes = {}
 if alone == 0.5:
     mistakes = {
@@ -1232,7 +1232,7 @@ if alone == 0.5:
         "what has no true key is counted as right": torch.tensor(0.25),
     }
 hint = "divide by how many queries have a true key"
-actual = error_of(weights, [0, 0, -1, -1])
+actual = error_of(weights, [1, 2, -1, -1])
 assert_close(actual, alone, what="alignment error", mistakes=mistakes, hint=hint)
 ### BEGIN HIDDEN TESTS
 # Two rows with different numbers of queries that count: 1 of 1, and 1 of 4.

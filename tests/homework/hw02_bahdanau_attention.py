@@ -585,7 +585,7 @@ ERROR_MISTAKES = (
           "float(((wrong & has_key).sum(1) / has_key.sum(1)).mean())", "uncounted",
           "this is the mean over sentences; each query counts alike"),
     error("key 0 does not count", "has_key = alignment >= 0", "has_key = alignment > 0",
-          "values uncounted", "key 0 is a key like any other"),
+          "values", "key 0 is a key like any other"),
     error("the misplaced weight", SHARE,
           "float(1 - weights.gather(-1, alignment.clamp(min=0)[..., None])[..., 0]"
           "[has_key].double().mean())", "values",
