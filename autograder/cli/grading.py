@@ -163,8 +163,7 @@ def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[Submission
     for result in results:
         if result.error:  # kept for the report, yet graded again by the next run
             plan.store.keep(result, made_from="")
-    released = ROOT / "assignments" / plan.homework_id / f"{plan.homework_id}.ipynb"
-    flagged = flag_similar(results, plan.submissions, plan.homework, released)
+    flagged = flag_similar(results, plan.submissions, plan.homework, plan.released)
     for result, was in zip(flagged, results, strict=True):
         if result != was:  # for ``report``, which reads what is kept
             plan.store.amend(result)

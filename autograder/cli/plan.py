@@ -56,9 +56,23 @@ class Plan:
         return load_homework(self.homework_id, ROOT)
 
     @property
+    def released(self) -> Path:
+        """The notebook that was handed out."""
+        return released_notebook(self.homework_id)
+
+    @property
     def store(self) -> ResultStore:
         """Where results are kept between runs."""
         return ResultStore(self.out / "results" / self.homework_id)
+
+
+def released_notebook(homework_id: str) -> Path:
+    """Return where the notebook of a homework lies that students get.
+
+    Args:
+        homework_id: Such as ``hw03-self-attention``.
+    """
+    return ROOT / "assignments" / homework_id / f"{homework_id}.ipynb"
 
 
 def make_plan(
@@ -90,6 +104,10 @@ def make_plan(
     """
     with told_in_one_line(HomeworkError):
         homework_id = resolve_homework(homework, ROOT)
+        if not released_notebook(homework_id).is_file():
+            number = homework_id.partition("-")[0]
+            words = f"{homework_id} was never released: first run make release HW={number}"
+            raise BadInputError(words)
         _check_places(submissions, out)
         try:
             check_book_url(book_url)

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,18 @@ def test_an_unknown_homework_is_refused_and_the_known_are_named(command, tmp_pat
     assert line.startswith("Error: no homework 'hw99'")
     assert HW in line
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_homework_that_was_never_released_is_refused_before_anybody_is_graded(
+    submissions, tmp_path, monkeypatch
+):
+    course = tmp_path / "course"
+    (course / "solutions").mkdir(parents=True)
+    shutil.copyfile(ROOT / "solutions" / f"{HW}.py", course / "solutions" / f"{HW}.py")
+    monkeypatch.setattr("autograder.cli.plan.ROOT", course)
+    line = refused(run("grade", "hw03", "--submissions", submissions, "--out", tmp_path / "out"))
+    assert line == f"Error: {HW} was never released: first run make release HW=hw03"
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_missing_folder_is_refused(tmp_path):
