@@ -89,8 +89,8 @@ def take_model(browser: Browser, folder: Path) -> Path:
     assert frame
     assert drawing
     file = folder / "model-light.png"
-    height = drawing["y"] + drawing["height"] - 56
-    clip = {"x": frame["x"] - 12, "y": 56, "width": frame["width"] + 24, "height": height}
+    height = drawing["y"] + drawing["height"] - 66
+    clip = {"x": frame["x"] - 12, "y": 66, "width": frame["width"] + 24, "height": height}
     page.screenshot(path=file, clip=clip)
     return file
 
