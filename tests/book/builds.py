@@ -4,8 +4,10 @@ To import Sphinx, MyST-NB and our extension takes as long as a build of two page
 did it starts no thread, and each build has standard streams, a folder and a session of its own.
 """
 
+import contextlib
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -49,6 +51,8 @@ class Build:
         self._process.join(timeout=1800)
         status = self._process.exitcode
         assert status is not None, "the build does not end"
+        with contextlib.suppress(ProcessLookupError):  # KaTeX's server, of a build that failed
+            os.killpg(self.pid, signal.SIGKILL)
         log = self._log.read_text("utf-8", errors="replace")
         self._log.unlink()
         return status, log
