@@ -29,6 +29,11 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "one of them 1: print both shapes; is a dimension missing, as x[:, None] makes one?",
     ),
     (
+        r"view size is not",
+        "transpose and permute turn a tensor and leave its numbers where they lie, and view() "
+        "can't join what lies apart: reshape(...) and flatten(...) can",
+    ),
+    (
         r"leaf Variable that requires grad is being used in an in-place operation",
         "operators that end in = and methods that end in _ change a tensor in place, which a "
         "parameter or an input with gradients does not allow: x = x + y makes a new one",

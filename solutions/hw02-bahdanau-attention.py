@@ -652,8 +652,8 @@ def go_on(decoder, tokens, state):
 
     Whether a step returns the new state is tested elsewhere.
     """
+    hidden, mask = state.hidden.clone(), state.mask[:, None]
     logits, new_state = take_step(decoder, tokens, state)
-    hidden, mask = state.hidden, state.mask[:, None]
     if not torch.equal(checked(new_state.hidden, hidden.shape, what="the new state"), hidden):
         return logits, new_state
     for y in decoder.embedding(tokens).unbind(dim=1):
