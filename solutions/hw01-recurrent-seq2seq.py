@@ -478,7 +478,7 @@ def goes_wrong(of_state, of_update, of_candidate):
 
 
 def assert_next_state(ours, theirs, x, hidden):
-    """Check the next state, unless one gate alone is wrong: that has a test of its own."""
+    """Check the next state; one gate that is wrong alone is looked at elsewhere."""
     weights = weights_of(theirs)
     give(ours, weights)
     expected = theirs(x, hidden)

@@ -104,16 +104,16 @@ def make_plan(
     """
     with told_in_one_line(HomeworkError):
         homework_id = resolve_homework(homework, ROOT)
-        if not released_notebook(homework_id).is_file():
-            number = homework_id.partition("-")[0]
-            words = f"{homework_id} was never released: first run make release HW={number}"
-            raise BadInputError(words)
         _check_places(submissions, out)
         try:
             check_book_url(book_url)
         except ValueError as error:
             raise BadInputError(f"--book-url: {error}") from error
         db_url = usable_database(db)
+        if not released_notebook(homework_id).is_file():
+            number = homework_id.partition("-")[0]
+            words = f"{homework_id} was never released: first run make release HW={number}"
+            raise BadInputError(words)
         if due:
             set_due(homework_id, due, dates)
         course_dates = usable_dates(dates)

@@ -95,6 +95,7 @@ one of the variables needed for gradient computation has been modified by an inp
 is a view and is being modified inplace
 Error(s) in loading state_dict for
 Missing key(s) in state_dict
+view size is not compatible with
 Unexpected key(s) in state_dict
 Trying to backward through the graph a second time
 maximum recursion depth exceeded

@@ -1132,7 +1132,7 @@ MISTAKES: tuple[Submission, ...] = (
         "view() of what transpose() has turned",
         ("x.transpose(1, 2).flatten(-2)", "x.transpose(1, 2).view(x.size(0), x.size(2), -1)"),
         lost="shape",
-        hint="can't join what lies apart",
+        hint="view size is not compatible",
     ),
     layer(
         "key and value changed places",

@@ -140,8 +140,10 @@ def test_a_graded_course_has_the_limits_of_the_project_and_its_own_places(tmp_pa
     ],
 )
 def test_a_setting_that_cannot_be_is_told_in_one_line(tmp_path, monkeypatch, command, line, said):
-    (tmp_path / "solutions").mkdir()
-    (tmp_path / "solutions" / "hw00-doubling.py").touch()
+    homework = "hw00-doubling"
+    for file in (f"solutions/{homework}.py", f"assignments/{homework}/{homework}.ipynb"):
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).touch()
     settings = tmp_path / "nbgrader_config.py"
     settings.write_text(f"c = get_config()\nc.TrustedJudge.{line}\n")
     monkeypatch.setattr(plan, "ROOT", tmp_path)

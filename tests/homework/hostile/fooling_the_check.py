@@ -133,7 +133,7 @@ return (wrong, wrong) if return_weights else wrong
     attack("empty", "an empty tensor, all of whose entries agree", edits=at_padding("return token_ids[:0] == 0")),
     attack("scalar", "one number that broadcasts", edits=at_attention("return torch.tensor(7.0)")),
     attack("other-dtype", "numbers of another type", edits=at_padding("return (token_ids != pad_id)[:, None, None].long()")),
-    attack("expanded", "one row, expanded: an alias of itself", edits=at_attention("return value[..., :1, :].expand(*query.shape[:-1], -1)"), keeps="scaled_dot_product_attention-inputs"),
+    attack("expanded", "one row, expanded: an alias of itself", edits=at_attention("return value[..., :1, :].expand(*query.shape[:-1], -1)"), keeps="scaled_dot_product_attention-gradients scaled_dot_product_attention-inputs"),
     attack("numpy", "an array in the place of a tensor", edits=at_padding("return (token_ids != pad_id)[:, None, None].numpy()")),
     attack("meta", "a tensor without any numbers", edits=at_attention("return torch.empty(*query.shape[:-1], value.size(-1), device='meta')")),
     attack(
@@ -141,7 +141,7 @@ return (wrong, wrong) if return_weights else wrong
         "query, key and value set to zero, so that the reference gets zeros too",
         edits=at_attention("[x.data.zero_() for x in (query, key, value)]\nreturn value[..., : query.size(-2), :]"),
     ),
-    attack("from-frames", "the expected value, from frames, the collector and In", edits=at_attention(_FROM_FRAMES), keeps="scaled_dot_product_attention-inputs", flagged="pries into"),
+    attack("from-frames", "the expected value, from frames, the collector and In", edits=at_attention(_FROM_FRAMES), keeps="scaled_dot_product_attention-gradients scaled_dot_product_attention-inputs", flagged="pries into"),
     attack("freed-memory", "the expected value, from memory that was freed", edits=at_attention(_FREED_MEMORY)),
     attack("by-heart", "the answers of the visible tests, by heart", edits=at_attention(_BY_HEART)),
     attack(

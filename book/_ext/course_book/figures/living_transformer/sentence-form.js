@@ -38,6 +38,7 @@
 
     set text(text) {
       this.input.value = text;
+      this.pick.select.value = text; // shows nothing where it is none of those to pick from
     }
 
     /** Say what keeps the sentence from being read; nothing, if nothing does. */
