@@ -831,14 +831,20 @@ for name in ("query", "key", "value", "output"):
     if getattr(unbiased, f"{name}_projection").bias is not None:
         in_words = f"with bias=False {name}_projection has a bias all the same"
         raise CheckFailure(in_words, hint="hand bias on to each nn.Linear")
-weights = [
-    getattr(layer, f"{name}_projection").weight for name in ("query", "key", "value", "output")
-]
-if any(torch.equal(first, second) for first, second in itertools.combinations(weights, 2)):
-    raise CheckFailure(
-        "two of the projections start with the same weights",
-        hint="make four nn.Linear in __init__; a copy starts as its original",
-    )
+
+
+def refuse_copies(layer):
+    """Refuse projections that start as copies of each other."""
+    names = ("query", "key", "value", "output")
+    weights = [getattr(layer, f"{name}_projection").weight for name in names]
+    if any(torch.equal(first, second) for first, second in itertools.combinations(weights, 2)):
+        raise CheckFailure(
+            "two of the projections start with the same weights",
+            hint="make four nn.Linear in __init__; a copy starts as its original",
+        )
+
+
+refuse_copies(layer)
 assert_raises(ValueError, MultiHeadAttention, 8, 3, hint="8 is not divisible by 3: ValueError")
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
@@ -853,14 +859,7 @@ for bias in (True, False):
         )
     for name, tensor in expected.items():
         assert_shape(actual[name], tensor.shape, what=name, hint=hint)
-weights = [
-    getattr(student, f"{name}_projection").weight for name in ("query", "key", "value", "output")
-]
-if any(torch.equal(first, second) for first, second in itertools.combinations(weights, 2)):
-    raise CheckFailure(
-        "two of the projections start with the same weights",
-        hint="make four nn.Linear in __init__; a copy starts as its original",
-    )
+refuse_copies(student)
 MultiHeadAttention(12, 1)  # one head is allowed
 assert_raises(ValueError, MultiHeadAttention, 12, 5, hint="12 is not divisible by 5: ValueError")
 assert_raises(ValueError, MultiHeadAttention, 12, 0, hint="no head at all: ValueError")

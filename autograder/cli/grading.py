@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from autograder.clean_text import one_line
 from autograder.cli.bad_input import told_in_one_line
 from autograder.cli.options import Device
-from autograder.cli.plan import Plan
+from autograder.cli.plan import Plan, released_notebook
 from autograder.cli.project import ROOT
 from autograder.cli.standings import lateness_in
 from autograder.cli.terminal import StepProgress, listed, output
@@ -163,7 +163,8 @@ def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[Submission
     for result in results:
         if result.error:  # kept for the report, yet graded again by the next run
             plan.store.keep(result, made_from="")
-    flagged = flag_similar(results, plan.submissions, plan.homework, plan.released)
+    released = released_notebook(plan.homework_id)
+    flagged = flag_similar(results, plan.submissions, plan.homework, released)
     for result, was in zip(flagged, results, strict=True):
         if result != was:  # for ``report``, which reads what is kept
             plan.store.amend(result)

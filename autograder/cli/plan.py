@@ -56,11 +56,6 @@ class Plan:
         return load_homework(self.homework_id, ROOT)
 
     @property
-    def released(self) -> Path:
-        """The notebook that was handed out."""
-        return released_notebook(self.homework_id)
-
-    @property
     def store(self) -> ResultStore:
         """Where results are kept between runs."""
         return ResultStore(self.out / "results" / self.homework_id)

@@ -86,7 +86,7 @@ def render_index(student: str, term: Term) -> str:
     Returns:
         A self-contained HTML page, whose links lead to the pages beside it.
     """
-    rows = [(s, title_of(s), share(s)) for s in term.standings]
+    rows = [(s, _title(s), share(s)) for s in term.standings]
     return render_page("index.html", student=student, term=term, rows=rows)
 
 
@@ -105,7 +105,7 @@ def render_course(terms: Mapping[str, Term]) -> str:
             if not standing.is_blank:
                 shares[standing.result.homework].append(share(standing))
     homeworks = _homeworks(terms.values())
-    titles = {s.result.homework: title_of(s) for t in terms.values() for s in t.standings}
+    titles = {s.result.homework: _title(s) for t in terms.values() for s in t.standings}
     rows = [
         (
             student,
@@ -147,8 +147,7 @@ def course_csv(terms: Mapping[str, Term]) -> str:
     return text.getvalue()
 
 
-def title_of(standing: Standing) -> str:
-    """Return the heading of its homework, or the id where that is not known."""
+def _title(standing: Standing) -> str:
     return standing.result.title or standing.result.homework
 
 
