@@ -34,7 +34,7 @@ def assert_gradients(
     leaves = {name: tensor.detach().clone().requires_grad_() for name, tensor in inputs.items()}
     output = loss(*(leaf.clone() for leaf in leaves.values()))  # changed in place, it won't raise
     if output.requires_grad:
-        output.backward()  # type: ignore[no-untyped-call]
+        output.backward()
     gradients = {name: leaf.grad for name, leaf in leaves.items()}
     assert_slopes(loss, inputs, gradients, hint=hint)
 

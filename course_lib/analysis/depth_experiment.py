@@ -169,7 +169,7 @@ def measure_depth(
     """
     reader.zero_grad()
     passed = reader.stream(token_ids)
-    compute_loss(reader.output_projection(reader.norm(passed[-1]))).backward()  # type: ignore[no-untyped-call]
+    compute_loss(reader.output_projection(reader.norm(passed[-1]))).backward()
     sizes = tuple(float(x.detach().square().mean().sqrt()) for x in passed[::2])
     gradients = []
     for layer in list(reader.sublayers)[1::2]:

@@ -127,7 +127,7 @@ def shift_matrix(offset: int, d_model: int) -> Tensor:
     sin, cos = angles.sin(), angles.cos()
     # sin(a + b) = cos(b) sin(a) + sin(b) cos(a);  cos(a + b) = -sin(b) sin(a) + cos(b) cos(a)
     blocks = torch.stack((cos, sin, -sin, cos), dim=-1).view(-1, 2, 2)  # (d_model / 2, 2, 2)
-    return torch.block_diag(*blocks)  # type: ignore[no-untyped-call]  # (d_model, d_model)
+    return torch.block_diag(*blocks)  # (d_model, d_model)
 
 
 class LearnedPositions(nn.Module):

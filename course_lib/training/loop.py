@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm  # type: ignore[import-untyped]
+from tqdm import tqdm
 
 from course_lib.training.checkpoint import (
     CheckpointError,
@@ -320,7 +320,7 @@ class _Run(Generic[Batch]):
                 raise ValueError(f"the loss must be {expected}, got shape {tuple(loss.shape)}")
             share = (loss / divisor).sum()
             # Processes' gradients are averaged, not added up.
-            self.scaler.scale(share * world_size()).backward()  # type: ignore[no-untyped-call]
+            self.scaler.scale(share * world_size()).backward()
         return share.detach()
 
     def evaluate(self, evaluate: Callable[[nn.Module], float]) -> None:

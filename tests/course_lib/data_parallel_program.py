@@ -44,7 +44,7 @@ def evaluate(model):
     return compute_loss(model, draw_batch(1_000)).item() + rank()  # the first one counts
 
 
-class Cut(Exception):  # noqa: N818
+class Cut(Exception):
     """Stands for a power cut."""
 
 

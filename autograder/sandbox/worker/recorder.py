@@ -203,7 +203,7 @@ def _keys(operator: str) -> list[str]:
 @functools.cache
 def _library(namespace: str) -> torch.library.Library:
     """Return what keeps kernels registered: they are gone when it is."""
-    return torch.library.Library(namespace, "IMPL")  # type: ignore[no-untyped-call]
+    return torch.library.Library(namespace, "IMPL")
 
 
 def _note_and_run(note: Callable[[], None], kernel: Any, keys: Any, *args: Any, **kw: Any) -> Any:

@@ -11,7 +11,7 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-from tqdm import tqdm  # type: ignore[import-untyped]
+from tqdm import tqdm
 
 _CHUNK = 1 << 16  # bytes
 

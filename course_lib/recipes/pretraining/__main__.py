@@ -4,7 +4,7 @@ from course_lib.recipes.needs import require
 
 require("tokenizers", "safetensors", "typer")
 
-from course_lib.recipes.pretraining.cli import app  # noqa: E402
+from course_lib.recipes.pretraining.cli import app
 
 if __name__ == "__main__":
     app(prog_name="python -m course_lib.recipes.pretraining")

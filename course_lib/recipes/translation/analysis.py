@@ -25,7 +25,7 @@ from course_lib.recipes.translation.translator import Translator, load_translato
 _LENGTHS = (1, 8, 11, 14, 18)  # words of a source, where a band begins
 _FREQUENCIES = (0, 1, 5, 20, 100)  # times that a word is in the training text
 
-_split = cast(Callable[[str], str], Tokenizer13a())  # type: ignore[no-untyped-call]
+_split = cast(Callable[[str], str], Tokenizer13a())
 
 
 def analyse_run(

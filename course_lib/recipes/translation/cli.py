@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, cast, get_args
 
 import typer
-from tqdm import tqdm  # type: ignore[import-untyped]
+from tqdm import tqdm
 
 from course_lib.data.corpora.readers import Multi30kSplit, read_multi30k
 from course_lib.recipes.command_line import (

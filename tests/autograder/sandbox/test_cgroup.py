@@ -35,7 +35,7 @@ def is_in(monkeypatch, group: str) -> None:
     def read_text(path, *rest, **options):
         return f"3:memory:/x\n0::{group}\n" if str(path) == "/proc/self/cgroup" else read(path)
 
-    read = lambda path: path.read_bytes().decode()  # noqa: E731
+    read = lambda path: path.read_bytes().decode()
     monkeypatch.setattr(Path, "read_text", read_text)
 
 

@@ -86,7 +86,7 @@ def test_noise_refuses_bad_counts():
 def test_skip_gram_scores_are_dot_products_of_both_tables():
     model = randomised(SkipGram(V, D))
     words, candidates = torch.tensor([2, 5]), torch.tensor([[1, 1, 6], [0, 5, 3]])
-    E, O = model.embedding.weight, model.output.weight  # noqa: E741
+    E, O = model.embedding.weight, model.output.weight
     torch.testing.assert_close(model(words), E[[2, 5]] @ O.T)
     for row in range(2):
         for column in range(3):
@@ -97,7 +97,7 @@ def test_skip_gram_scores_are_dot_products_of_both_tables():
 def test_cbow_scores_the_mean_of_the_neighbours_without_padding():
     model = randomised(CBOW(V, D, pad_id=PAD_ID))
     context = torch.tensor([[2, 5, PAD_ID, PAD_ID], [3, 3, 1, 4]])
-    E, O = model.embedding.weight, model.output.weight  # noqa: E741
+    E, O = model.embedding.weight, model.output.weight
     means = torch.stack([(E[2] + E[5]) / 2, (2 * E[3] + E[1] + E[4]) / 4])
     torch.testing.assert_close(model(context), means @ O.T)
     candidates = torch.tensor([[1, 6, 0], [0, 5, 3]])
@@ -136,7 +136,7 @@ def test_models_refuse_bad_sizes_and_tokens():
 
 
 def test_loss_is_the_lectures_formula_by_hand():
-    sigmoid = lambda x: 1 / (1 + math.exp(-x))  # noqa: E731
+    sigmoid = lambda x: 1 / (1 + math.exp(-x))
     positive, negative = [2.0, -1.0], [[0.5, -3.0], [0.0, 1.0]]
     by_hand = [
         -math.log(sigmoid(2.0)) - math.log(sigmoid(-0.5)) - math.log(sigmoid(3.0)),
@@ -159,7 +159,7 @@ def test_gradients_are_those_derived_by_hand():
     word, true, noise = 2, 5, [1, 6, 1]  # a noise word can be drawn twice
     scores = model.score(torch.tensor([word]), torch.tensor([[true, *noise]]))
     negative_sampling_loss(scores[:, 0], scores[:, 1:]).backward()
-    e, O = model.embedding.weight[word].detach(), model.output.weight.detach()  # noqa: E741
+    e, O = model.embedding.weight[word].detach(), model.output.weight.detach()
     error = {token: torch.sigmoid(O[token] @ e) for token in {true, *noise}}
     given = (error[true] - 1) * O[true] + sum(error[n] * O[n] for n in noise)
     torch.testing.assert_close(model.embedding.weight.grad[word], given)
@@ -177,7 +177,7 @@ def test_gradcheck():
 
     def loss(embedding, output):
         tables = {"embedding.weight": embedding, "output.weight": output}
-        score = lambda: torch.func.functional_call(model, tables, (context,))  # noqa: E731
+        score = lambda: torch.func.functional_call(model, tables, (context,))
         scores = score().gather(1, candidates)
         return negative_sampling_loss(scores[:, 0], scores[:, 1:])
 

@@ -24,7 +24,7 @@ def build():
     return nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 1))
 
 
-class Interrupted(Exception):  # noqa: N818
+class Interrupted(Exception):
     """Stands for a power cut."""
 
 

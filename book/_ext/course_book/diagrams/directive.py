@@ -20,11 +20,11 @@ from course_book.diagrams.parts import About, Box
 from course_book.diagrams.registry import DIAGRAMS
 
 
-class diagram_figure(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
+class diagram_figure(nodes.General, nodes.Element):
     """The figure: the references of its boxes, then the caption."""
 
 
-class diagram_key(nodes.General, nodes.Element):  # noqa: N801
+class diagram_key(nodes.General, nodes.Element):
     """What the boxes are, in a list; shown only where ``shown`` says so."""
 
 

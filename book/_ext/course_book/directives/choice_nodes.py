@@ -12,27 +12,27 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 
-class choices(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
+class choices(nodes.General, nodes.Element):
     """A question: attributes label, kind ('quiz' or 'predict'), multiple, version."""
 
 
-class choices_question(nodes.General, nodes.TextElement):  # noqa: N801
+class choices_question(nodes.General, nodes.TextElement):
     """The question's first paragraph, which names the group of inputs."""
 
 
-class choices_answer(nodes.General, nodes.Element):  # noqa: N801
+class choices_answer(nodes.General, nodes.Element):
     """One answer: attributes right, input_id, name, multiple, spoken (a name, or empty)."""
 
 
-class choices_text(nodes.General, nodes.TextElement):  # noqa: N801
+class choices_text(nodes.General, nodes.TextElement):
     """What an input stands for: attribute input_id."""
 
 
-class choices_why(nodes.General, nodes.Element):  # noqa: N801
+class choices_why(nodes.General, nodes.Element):
     """Why an answer is right or wrong: attributes right, input_id."""
 
 
-class choices_reveal(nodes.General, nodes.Element):  # noqa: N801
+class choices_reveal(nodes.General, nodes.Element):
     """What is shown after answering."""
 
 

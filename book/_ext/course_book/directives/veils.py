@@ -16,7 +16,7 @@ from sphinx.writers.html5 import HTML5Translator
 from course_book.directives.choice_nodes import choices
 
 
-class veiled(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
+class veiled(nodes.General, nodes.Element):
     """What answers a prediction: attribute question, its label."""
 
 

@@ -27,7 +27,7 @@ from course_book.figures.registry import FIGURES
 logger = logging.getLogger(__name__)
 
 
-class interactive_figure(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
+class interactive_figure(nodes.General, nodes.Element):
     """The figure; its children are the caption.
 
     Attributes: figure, data, page, fallback, first, table, note, scripts.

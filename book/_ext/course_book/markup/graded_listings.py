@@ -14,7 +14,7 @@ _EXERCISE = re.compile(r'^# %% solution="(?P<name>\w+)"(?P<rest>.*)$', flags=re.
 _FORBIDDEN = re.compile(r"\bcourse_lib\.[\w.]*\.(\w+)")
 
 
-class folded_listing(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
+class folded_listing(nodes.General, nodes.Element):
     """A listing behind a line: attribute summary, HTML."""
 
 

@@ -23,11 +23,11 @@ from course_book.markup.library_files import note_listed, page_of
 LIBRARY = "course_lib"
 
 
-class listing_foot(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
+class listing_foot(nodes.General, nodes.Element):
     """What stands below a listing: attribute page, of the whole file."""
 
 
-class contract(nodes.General, nodes.Element):  # noqa: N801
+class contract(nodes.General, nodes.Element):
     """What is folded below a listing: attribute summary."""
 
 

@@ -9,7 +9,6 @@ from scripts.contents import chapters
 from scripts.slides.deck import Surroundings, deck
 from scripts.slides.lecture import read_lecture
 from scripts.slides.writing import ROOT, print_deck, write_deck, write_slides
-from tests.book.conftest import served, site  # noqa: F401
 from tests.book.contents import in_book
 from tests.book.watched_page import depends_on_page, opened
 
@@ -54,7 +53,7 @@ SMALL = "masking"  # and yet with a figure that reacts, diagrams, listings, all 
 EVERY_CHAPTER = [
     pytest.param(
         name,
-        marks=[in_book(name), depends_on_page(name, "scripts/slides", "tests/test_slides.py")]
+        marks=[in_book(name), depends_on_page(name, "scripts/slides", "tests/book/test_slides.py")]
         if name == SMALL
         else pytest.mark.proof,
     )
@@ -99,8 +98,8 @@ def test_every_slide_of_a_topic_is_in_the_deck_with_the_notes_of_its_parts():
 
 
 @in_book(SMALL)
-@depends_on_page(SMALL, "scripts/slides", "tests/test_slides.py")
-def test_all_that_a_chapter_says_is_on_a_slide_or_in_the_notes(site):  # noqa: F811
+@depends_on_page(SMALL, "scripts/slides", "tests/book/test_slides.py")
+def test_all_that_a_chapter_says_is_on_a_slide_or_in_the_notes(site):
     page = (site / "book" / f"{SMALL}.html").read_text("utf-8")
     lecture = read_lecture(SMALL, page)
     parts = [part for topic in lecture.topics for part in topic.parts]
@@ -115,7 +114,7 @@ def test_all_that_a_chapter_says_is_on_a_slide_or_in_the_notes(site):  # noqa: F
     assert set(words(str(article))) <= told
 
 
-def check_deck(chromium, site, tmp_path, name):  # noqa: F811
+def check_deck(chromium, site, tmp_path, name):
     slides = write_deck(chromium, site, name, tmp_path)
     address = (tmp_path / f"{name}.html").as_uri()
     with opened(chromium, address, viewport={"width": 1280, "height": 720}) as watched:
@@ -146,7 +145,7 @@ def check_print(chromium, tmp_path, name, slides):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", EVERY_CHAPTER)
-def test_a_deck_stands_alone_and_a_slide_is_a_page_of_the_pdf(chromium, site, tmp_path, name):  # noqa: F811
+def test_a_deck_stands_alone_and_a_slide_is_a_page_of_the_pdf(chromium, site, tmp_path, name):
     """Nothing runs over a slide, and notes are pages between those of the slides."""
     check_print(chromium, tmp_path, name, check_deck(chromium, site, tmp_path, name))
 
