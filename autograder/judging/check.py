@@ -101,6 +101,7 @@ def run_check(
     score, found = 0.0, {}
     try:
         _seed_everything(seed, cell.grade_id)
+        process.complaint = None
         with process.limited(seconds), contextlib.redirect_stdout(io.StringIO()):
             partial = _execute(cell.source, file, namespace)
         score = cell.points if partial is None else min(max(partial, 0.0), cell.points)
@@ -110,6 +111,8 @@ def run_check(
     except SandboxError:  # no fault of the student's
         raise
     except Exception as error:
+        if isinstance(error, RemoteError) and process.complaint:
+            error = process.complaint.with_traceback(error.__traceback__)
         # Of a label that is there twice, the last is the one that counts.
         found = _explain(error, cell, file, cells=dict(process._cells))
     return CheckResult(

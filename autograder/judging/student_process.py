@@ -13,6 +13,7 @@ from autograder.sandbox.time_limit import TimeLimit, by_the_clock
 from autograder.sandbox.worker.peer import Peer, RemoteError
 from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
 from autograder.sandbox.zygote import SandboxError, Worker, Zygote
+from course_lib.testing import CheckFailure
 
 _GRACE_SECONDS = 0.5
 _START_SECONDS = 60.0
@@ -42,6 +43,10 @@ class StudentProcess:
         submission_seconds: Time limit of everything together, by the clock.
         watched: Full names of functions whose calls are noted, see ``recorded``.
         exercises: Labels of the cells for which they are.
+
+    Attributes:
+        complaint: What a function of the check's own has found wrong with how the student's code
+            called it: the error that follows there says nothing. None if nothing was.
     """
 
     def __init__(
@@ -62,6 +67,7 @@ class StudentProcess:
         self._cells: list[tuple[str, str]] = []
         self._worker: Worker | None = None
         self._peer: Peer | None = None
+        self.complaint: CheckFailure | None = None
 
     def run_cell(self, label: str, source: str) -> CellFailure | None:
         """Run a cell.
@@ -200,10 +206,17 @@ class StudentProcess:
             if time.monotonic() > self._end:
                 raise ProcessEnded(Status.TIMEOUT, self._notebook_timeout())
             self._worker = self._sandbox.start()
-            self._peer = Peer(Wire(self._worker.connection), describe_error=_nothing_to_tell)
+            self._peer = Peer(Wire(self._worker.connection), describe_error=self._tell_nothing)
             self._expect_answer(self._peer)
             self._run_cells_again(self._peer)
         return self._peer
+
+    def _tell_nothing(self, error: BaseException) -> dict[str, Any]:
+        # What goes wrong in the judge is no business of the student's process.
+        if isinstance(error, CheckFailure):
+            self.complaint = error
+        nothing = {"message": "", "traceback": ""}
+        return {"type_name": "RuntimeError", "bases": ["RuntimeError"], **nothing}
 
     def _expect_answer(self, peer: Peer) -> None:
         """Make sure that the worker is there, before any of the student's code runs in it."""
@@ -257,8 +270,3 @@ def _explain_crash(exit_code: int | None) -> str:
         f"The process of your code ended itself (exit code {exit_code}): a submission must not "
         "call os._exit or end the interpreter."
     )
-
-
-def _nothing_to_tell(error: BaseException) -> dict[str, Any]:
-    # What goes wrong in the judge is no business of the student's process.
-    return {"type_name": "RuntimeError", "bases": ["RuntimeError"], "message": "", "traceback": ""}

@@ -75,6 +75,28 @@ def test_a_check_asks_for_a_function_once_and_for_a_variable_each_time():
         names["print"]
 
 
+@pytest.mark.parametrize("hidden", [False, True])
+def test_what_a_function_of_the_checks_own_complains_of_is_told_with_its_hint(grade, hidden):
+    source = """
+from course_lib.testing import CheckFailure
+def take_ids(ids):
+    if ids.is_floating_point():
+        raise CheckFailure("these are no ids", detail="but 0.125", hint="hand them on as they are")
+double(take_ids)
+"""
+    if hidden:
+        source = f"### BEGIN HIDDEN TESTS{source}### END HIDDEN TESTS\n"
+    cells = (dataclasses.replace(cell, source=source) if cell.kind is CellKind.TEST else cell
+             for cell in DOUBLE.cells)  # fmt: skip
+    homework = dataclasses.replace(DOUBLE, cells=tuple(cells))
+    check = grade(
+        ("double", "import torch\ndef double(ask):\n    ask(torch.zeros(2))"), homework=homework
+    ).checks[0]
+    told = "these are no ids" if hidden else "these are no ids\nbut 0.125"
+    assert (check.status, check.message) == (Status.FAIL, told)
+    assert check.hint == "hand them on as they are"
+
+
 def test_a_usual_error_of_pytorch_has_a_hint_beside_it_also_where_the_test_is_hidden(grade):
     source = "def double(x):\n    return x @ x if x.dim() == 2 else 2 * x"
     check = grade(("double", source)).checks[0]
