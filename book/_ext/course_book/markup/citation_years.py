@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from string import ascii_lowercase
 
+from pybtex.backends.plaintext import Backend
 from pybtex.database import Entry
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting.plain import Style as PlainStyle
@@ -54,7 +55,7 @@ def _shown_authors(entry: Entry) -> str:
     """Return the authors as a citation names them: two lists may both be "Liu et al."."""
     style = AuthorYearReferenceStyle()
     shown = style.person.author_or_editor_or_title(full=False)
-    return shown.format_data({"entry": entry, "style": style}).render_as("text")
+    return shown.format_data({"entry": entry, "style": style}).render(Backend())
 
 
 def _with_letter(entry: Entry, letter: str) -> Entry:

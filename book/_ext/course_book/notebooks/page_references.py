@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from myst_nb.core.variables import format_plain_text
+from pybtex.backends.plaintext import Backend
 from pybtex.database import Entry
 from pybtex.richtext import Text
 from sphinx.directives.code import LiteralIncludeReader
@@ -168,7 +169,8 @@ class PageReferences:
 
 
 def _plain(latex: str) -> str:
-    return Text.from_latex(latex).render_as("text")
+    # Not render_as("text"): it looks through all installed packages for the backend, each time.
+    return Text.from_latex(latex).render(Backend())
 
 
 def _address(entry: Entry) -> str:
