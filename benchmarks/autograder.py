@@ -18,23 +18,17 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograder.quick_imports import spare
 
 if __name__ == "__main__":
     spare()  # as the command does
 
-from nbgrader.api import Gradebook
-
-from autograder.class_run.cluster import Cluster
 from autograder.class_run.judges import Judges
-from autograder.class_run.options import GradingOptions
-from autograder.class_run.run import grade_class
-from autograder.gradebook.gradebook import GradebookRecorder
-from autograder.homework_source.instructors_notebook import instructors_notebook
-from autograder.homework_source.source import load_homework
-from autograder.judging.results import SubmissionResult
+
+if TYPE_CHECKING:
+    from autograder.judging.results import SubmissionResult
 
 ROOT = Path(__file__).parents[1]
 HOMEWORK = "hw03-self-attention"
@@ -64,6 +58,9 @@ def write_class(folder: Path, count: int) -> None:
         folder: Where to, laid out as nbgrader's ``submitted``.
         count: How many.
     """
+    from autograder.homework_source.instructors_notebook import instructors_notebook
+    from autograder.homework_source.source import load_homework
+
     solved = json.loads(instructors_notebook(load_homework(HOMEWORK, ROOT)))
     for number in range(count):
         for cell in solved["cells"]:
@@ -76,6 +73,9 @@ def write_class(folder: Path, count: int) -> None:
 
 def time_nbgrader(submissions: Path, course: Path) -> Timing:
     """Time ``nbgrader autograde`` as it comes, hidden tests in the student's kernel."""
+    from autograder.homework_source.instructors_notebook import instructors_notebook
+    from autograder.homework_source.source import load_homework
+
     shutil.copytree(submissions, course / "submitted")
     source = course / "source" / HOMEWORK / f"{HOMEWORK}.ipynb"
     source.parent.mkdir(parents=True)
@@ -114,14 +114,22 @@ def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[s
     """Grade, and say how long that took since the time ``began``, and with what."""
     first: list[float] = []
     judges = Judges()
-    judges.prepare(isolated=True, device="cpu")  # as the command does
+    judges.prepare(isolated=True, device="cpu")  # as the command does, before it imports the rest
+    from autograder.homework_source.source import load_homework
+
     homework = load_homework(HOMEWORK, ROOT)
+    judges.foresee(homework)
+    from autograder.class_run.cluster import Cluster
+    from autograder.class_run.options import GradingOptions
+    from autograder.class_run.run import grade_class
+    from autograder.gradebook.gradebook import GradebookRecorder
+
     with (
         contextlib.closing(judges),
         GradebookRecorder(submissions, homework, course_folder=course) as recorder,
     ):
 
-        def take(result: SubmissionResult) -> None:
+        def take(result: "SubmissionResult") -> None:
             first.append(time.time() - began - result.seconds)
             recorder.record(result)
 
@@ -152,6 +160,8 @@ def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[s
 
 
 def _marks(course: Path) -> dict[str, float]:
+    from nbgrader.api import Gradebook
+
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         graded = gradebook.assignment_submissions(HOMEWORK)
         return {submission.student.id: submission.score for submission in graded}

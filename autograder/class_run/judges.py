@@ -15,19 +15,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from autograder.class_run.course import Course
 from autograder.class_run.judge_process import JudgeProcess, Started
 from autograder.class_run.options import GradingOptions
-from autograder.homework_source.homework import Homework
+from autograder.homework_source.homework import CellKind, Homework
 from autograder.sandbox.zygote import SandboxError
+
+if TYPE_CHECKING:  # it takes long to import, and judges are to start at once
+    from autograder.class_run.course import Course
 
 _ROOT = Path(__file__).parents[2]
 _LEAST_MB = 1024  # of a judge or a worker, however small the machine
 _START_SECONDS = 180.0
+_THAT_RUN = (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST)
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
@@ -54,7 +57,19 @@ class Judges:
         """
         self._server("", isolated=isolated, device=device)
 
-    def open(self, course: Course, options: GradingOptions, *, beside: int = 0) -> JudgeProcess:
+    def foresee(self, homework: Homework) -> None:
+        """Have what was prepared import what a homework needs; returns at once.
+
+        Its library is not among it: that has to be made yet.
+
+        Args:
+            homework: What will be graded.
+        """
+        modules = [name for name in needed_modules(homework) if name.split(".")[0] != "course_lib"]
+        for server in self._servers.values():
+            server.foresee(modules)
+
+    def open(self, course: "Course", options: GradingOptions, *, beside: int = 0) -> JudgeProcess:
         """Return a new judge.
 
         Args:
@@ -78,7 +93,7 @@ class Judges:
             lambda: server.start_judge(memory_mb),
         )
 
-    def same(self, course: Course, options: GradingOptions) -> JudgeProcess:
+    def same(self, course: "Course", options: GradingOptions) -> JudgeProcess:
         """Return the judge that was asked for last, or a new one for another course or options.
 
         Args:
@@ -92,7 +107,7 @@ class Judges:
         return self.several(1, course, options, beside=beside)[0]
 
     def several(
-        self, count: int, course: Course, options: GradingOptions, *, beside: int
+        self, count: int, course: "Course", options: GradingOptions, *, beside: int
     ) -> list[JudgeProcess]:
         """Return the judges that were asked for last, or new ones if others are asked for.
 
@@ -144,7 +159,9 @@ class _Server:
         self._arguments = [str(library), device, "isolated" if isolated else "open"]
         self._preloaded: list[str] = []
         self._closed = False
-        self._lock = threading.Lock()  # judges may be started by several threads
+        self._is_used = False
+        self._refused: SandboxError | None = None  # to what was asked by ``foresee``
+        self._lock = threading.RLock()  # judges may be started by several threads
         (library / "course_lib").mkdir()
         self._launch()
 
@@ -163,6 +180,7 @@ class _Server:
 
     def fill(self, library: dict[str, str]) -> None:
         """Write what students may import, unless it is there."""
+        self._is_used = True
         for name, text in library.items():
             path = self._library / name
             if not path.exists():
@@ -171,8 +189,21 @@ class _Server:
 
     def preload(self, modules: Sequence[str]) -> None:
         """Have the sandbox import modules before it gives out the next worker."""
-        self._preloaded = sorted({*self._preloaded, *modules})
-        self._ask({"preload": list(modules)})
+        with self._lock:
+            self._preloaded = sorted({*self._preloaded, *modules})
+            self._ask({"preload": list(modules)})
+
+    def foresee(self, modules: Sequence[str]) -> None:
+        """As ``preload``, and nobody waits; what goes wrong, who asks next is told."""
+
+        def preload() -> None:
+            with self._lock:
+                try:
+                    self.preload(modules)
+                except SandboxError as error:
+                    self._refused = error
+
+        threading.Thread(target=preload, daemon=True).start()
 
     def start_judge(self, memory_mb: int) -> Started:
         """Fork a judge that may hold so much memory beyond what the server holds."""
@@ -187,7 +218,7 @@ class _Server:
         """End it, its judges and its sandbox."""
         self._closed = True
         self._control.close()  # it ends when it is hung up
-        if not self._preloaded:  # nothing was asked of it: it may be importing for long yet
+        if not self._is_used:  # it may be importing for long yet
             self._process.kill()
         try:
             self._process.wait(timeout=10)
@@ -199,6 +230,9 @@ class _Server:
         with self._lock:
             if self._closed:
                 raise SandboxError("the judges are closed")
+            if refused := self._refused:
+                self._refused = None
+                raise refused
             if self._process.poll() is not None:  # killed from outside
                 self._control.close()
                 self._launch()
@@ -228,7 +262,7 @@ def needed_modules(homework: Homework) -> list[str]:
     Returns:
         Full names of modules.
     """
-    text = "\n".join(cell.source for cell in homework.cells)
+    text = "\n".join(cell.source for cell in homework.cells if cell.kind in _THAT_RUN)
     named = set(re.findall(r"^\s*(?:from|import) ([\w.]+)", text, re.MULTILINE))
     if "backward" in text or "grad" in text:
         named.add("torch.fx.experimental.symbolic_shapes")  # by the first backward pass

@@ -56,6 +56,8 @@ def grade_and_record(
     Raises:
         Exit: With code 2, if grading can't begin.
     """
+    with told_in_one_line(HomeworkError):
+        judges.foresee(plan.homework)  # before what follows is imported
     from autograder.gradebook.course_config import write_course_config
     from autograder.gradebook.gradebook import GradebookError
 

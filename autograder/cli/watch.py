@@ -75,6 +75,7 @@ class _Watch:
 
         if not plan.submissions.is_dir():
             raise BadInputError(f"no folder {plan.submissions}; give the one to be watched")
+        judges.foresee(plan.homework)
         if options.isolated:
             check_sandbox()
         self._plan, self._options, self._judges = plan, options, judges

@@ -37,7 +37,8 @@ def gradebook_url(course_folder: Path, db_url: str = "") -> str:
     Returns:
         An SQLAlchemy address.
     """
-    return db_url or f"sqlite:///{course_folder.resolve() / 'gradebook.db'}"
+    file = URL.create("sqlite", database=str(course_folder.resolve() / "gradebook.db"))
+    return db_url or file.render_as_string()  # a folder's name may hold what parts an address
 
 
 def check_database(db_url: str) -> str:

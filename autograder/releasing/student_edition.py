@@ -182,6 +182,8 @@ def _layers(cell: Cell) -> list[tuple[str, str]]:
 def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:
     """Add every name that uses a withheld one, or passes it on, in whichever module."""
     bodies = {module: ast.parse(text).body for module, text in texts.items()}
+    imports = {module: _imports(body, module) for module, body in bodies.items()}
+    used_and_defined = functools.cache(lambda node: (_used_names(node), _defined_names(node)))
     withheld = {module: dict(reasons) for module, reasons in asked.items()}
     grew = True
     while grew:
@@ -190,7 +192,7 @@ def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:
             reasons = withheld.get(module, {})
             gone = reasons | {
                 name: withheld[origin][imported]
-                for origin, imported, name in _imports(body, module)
+                for origin, imported, name in imports[module]
                 if imported in withheld.get(origin, {})
             }
             if not gone:
@@ -198,8 +200,9 @@ def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:
             found = gone | {
                 name: gone[needed]
                 for node in body
-                for needed in sorted(_used_names(node) & gone.keys())
-                for name in _defined_names(node) - gone.keys() - {"__all__"}
+                for used, defined in [used_and_defined(node)]
+                for needed in sorted(used & gone.keys())
+                for name in defined - gone.keys() - {"__all__"}
             }
             if found.keys() > reasons.keys():
                 withheld[module], grew = found, True

@@ -16,7 +16,7 @@ from autograder.marks.standing import Standing
 from autograder.reports.grades import inert
 from autograder.reports.status_words import STATUS_WORDS, format_points
 
-_LMS_ID = re.compile(r".+_(\d+)")  # how collect ends a student's id if no class list names them
+_LMS_ID = re.compile(r".+_([0-9]+)")  # how collect ends a student's id if no class list names them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +50,17 @@ def guess_lms_id(student: str) -> str:
     """Return the number that ``collect`` left at the end of a student's id; empty if none."""
     found = _LMS_ID.fullmatch(student)
     return found[1] if found else ""
+
+
+def is_moodle_id(lms_id: str) -> bool:
+    """Return whether Moodle reads this number, and no other, as a participant's.
+
+    It takes the leading digits of a text, whatever follows, and leaves out zeros before them.
+
+    Args:
+        lms_id: As a class list, or a student's id, gives it.
+    """
+    return bool(re.fullmatch("[1-9][0-9]{0,17}", lms_id))
 
 
 def refuse_shared_ids(marks: Iterable[Mark]) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +17,10 @@ LATE = "late"
 
 # A spreadsheet takes a cell that starts with one of these, or with its full-width twin, for a
 # formula. (Tab, carriage return and newline are gone by then.)
-_FORMULA_STARTS = tuple("=+-@＝＋－＠")
+_FORMULA_STARTS = "=+\\-@＝＋－＠"
+# What a program skips before the sign, quotes and spaces of any width, hides no sign here. Where a
+# comma parts no cells, as in much of Europe, a semicolon does.
+_FORMULA = re.compile(rf"(^|;)(?=[ \"'\xa0\u3000]*[{_FORMULA_STARTS}])")
 
 
 def write_grades(standings: Sequence[Standing], path: Path) -> None:
@@ -62,8 +66,6 @@ def inert(text: str) -> str:
         text: Any text.
 
     Returns:
-        One line; with a leading apostrophe if it would be read as a formula.
+        One line; with an apostrophe before what would be read as a formula.
     """
-    line = one_line(text, limit=2000)
-    # what a program skips before the sign, quotes and spaces of any width, hides no sign here
-    return f"'{line}" if line.lstrip(" \"'\xa0\u3000").startswith(_FORMULA_STARTS) else line
+    return _FORMULA.sub(r"\1'", one_line(text, limit=2000))

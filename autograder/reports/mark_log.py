@@ -19,6 +19,15 @@ from autograder.reports.status_words import STATUS_WORDS, format_points
 _WHOLE = "(all)"  # where a check's name stands, in the first line of a submission
 
 
+def logged_name(student: str) -> str:
+    """Return how the log calls a student: whole, since others' ids may begin the same.
+
+    Args:
+        student: The student's id.
+    """
+    return one_line(student, 255)  # no folder has a longer name
+
+
 def write_marks(standings: Sequence[Standing], path: Path, *, now: datetime) -> None:
     """Add what a grading found to the log, but for what was found last time, too.
 
@@ -58,7 +67,7 @@ def _whose(line: bytes) -> tuple[bytes, ...]:
 
 def _lines(standing: Standing) -> Iterator[str]:
     result = standing.result
-    start = (one_line(result.student, 80), one_line(result.homework, 80))
+    start = (logged_name(result.student), one_line(result.homework, 80))
     facts = [f"seed {result.seed}", "in the sandbox" if result.sandboxed else "WITHOUT A SANDBOX"]
     facts += [one_line(result.error, 400)] if result.error else []
     facts += [f"{one_line(f.cell)}: {one_line(f.message, 400)}" for f in result.cell_failures]

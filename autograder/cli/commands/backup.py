@@ -139,7 +139,9 @@ def _files(out: Path) -> Iterator[Path]:
 
 def _copy_database(source: Path, copy: Path) -> None:
     with (
-        contextlib.closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as original,
+        contextlib.closing(
+            sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)
+        ) as original,
         contextlib.closing(sqlite3.connect(copy)) as made,
     ):
         original.backup(made)

@@ -1,5 +1,6 @@
 """python -m autograder export."""
 
+import dataclasses
 import enum
 import json
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ from autograder.reports.exports import (
     feedback_in_words,
     gradescope_results,
     guess_lms_id,
+    is_moodle_id,
     moodle_csv,
     moodle_feedback,
     refuse_shared_ids,
@@ -105,6 +107,8 @@ def export(
         results = [result for result in results if not result.interrupted]  # 0 is no mark of theirs
         standings = standings_of(results, out, usable_database(db), usable_dates(dates))
         marks = [_mark(standing, people) for standing in standings]
+        if to is Target.MOODLE:
+            marks = [m if is_moodle_id(m.lms_id) else _without_id(m) for m in marks]
         try:
             if to is Target.GRADESCOPE:
                 _write_results(standings, file)
@@ -162,6 +166,10 @@ def _mark(standing: Standing, people: Roster) -> Mark:
         section=person.section if person else "",
         comment=comment_of(standing),
     )
+
+
+def _without_id(mark: Mark) -> Mark:
+    return dataclasses.replace(mark, lms_id="")
 
 
 def _write_results(standings: Sequence[Standing], folder: Path) -> None:

@@ -24,6 +24,7 @@ from autograder.gradebook.forgetting import count_rows, remove_rows
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.class_outputs import CHANGES, LOG
 from autograder.reports.grades import inert
+from autograder.reports.mark_log import logged_name
 from autograder.reports.similar_code import SIMILAR_PAGE
 from autograder.reports.term import COURSE_PAGE, COURSE_TABLE
 
@@ -137,7 +138,7 @@ def _without(student: str, path: Path) -> str:
 
 
 def _is_about(student: str, line: str) -> bool:
-    return line.split("\t")[1:2] == [one_line(student, 80)]
+    return line.split("\t")[1:2] == [logged_name(student)]
 
 
 def _forget_likeness(student: str, out: Path) -> None:

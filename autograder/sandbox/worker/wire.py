@@ -19,6 +19,8 @@ _LENGTHS = struct.Struct(">II")
 MAX_TEXT_BYTES = 4 << 20
 MAX_TENSOR_BYTES = 32 << 20
 LEAST_BYTES = 1 << 10  # of text that take as long to read as a message without any
+_AHEAD_BYTES = 16 << 10  # that are asked for at once: most messages come whole
+_MOST_AT_ONCE = 1 << 20
 MAX_HEADER_BYTES = 1 << 20  # of the tensors: room for some ten thousand
 
 
@@ -39,6 +41,7 @@ class Wire:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
+        self._ahead = b""  # has come, and belongs to what is received next
         self.time_left: Callable[[], float] | None = None
         """Says for how long to wait before asking it again; at 0 or less the time is up."""
         self.received = 0
@@ -76,6 +79,8 @@ class Wire:
             WireClosed: The other end is gone.
             TimeoutError: The time is up.
         """
+        if self._ahead:
+            self._patience()  # who sends ahead gains no time
         text_len, blob_len = _LENGTHS.unpack(self._receive_exactly(_LENGTHS.size))
         if text_len > MAX_TEXT_BYTES or blob_len > MAX_TENSOR_BYTES:
             raise WireError(f"a message of {text_len} + {blob_len} bytes is too large")
@@ -97,7 +102,7 @@ class Wire:
     def _send_all(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
-            self._connection.settimeout(self._patience())
+            self._limit()
             try:
                 view = view[self._connection.send(view) :]
             except TimeoutError:
@@ -106,20 +111,26 @@ class Wire:
                 raise WireClosed("the other end is gone") from error
 
     def _receive_exactly(self, size: int) -> bytearray:
-        data = bytearray(size)
-        view, filled = memoryview(data), 0
-        while filled < size:
-            self._connection.settimeout(self._patience())
+        data, self._ahead = bytearray(self._ahead[:size]), self._ahead[size:]
+        while missing := size - len(data):
+            self._limit()
             try:
-                count = self._connection.recv_into(view[filled:])
+                some = self._connection.recv(min(max(missing, _AHEAD_BYTES), _MOST_AT_ONCE))
             except TimeoutError:
                 continue
             except ConnectionResetError as error:
                 raise WireClosed("the other end is gone") from error
-            if count == 0:
+            if not some:
                 raise WireClosed("the other end is gone")
-            filled += count
+            data += some[:missing]
+            self._ahead = some[missing:]
         return data
+
+    def _limit(self) -> None:
+        """Let the connection wait no longer than there is time."""
+        patience = self._patience()
+        if patience != self._connection.gettimeout():  # to set it asks the kernel
+            self._connection.settimeout(patience)
 
     def _patience(self) -> float | None:
         if self.time_left is None:

@@ -1,5 +1,6 @@
 """Judges in processes of their own: what one of them dies of costs one check."""
 
+import contextlib
 import dataclasses
 import multiprocessing
 import os
@@ -76,6 +77,34 @@ def test_what_was_prepared_for_nobody_ends_at_once(tmp_path, isolated):
     assert server._process.returncode == -signal.SIGKILL
     _, alive = psutil.wait_procs(started, timeout=20)
     assert not alive
+
+
+def test_what_runs_is_imported_ahead_and_what_never_runs_is_not(tmp_path):
+    cells = [
+        Cell(kind=CellKind.SETUP, grade_id="imports", source="import fractions, json"),
+        Cell(kind=CellKind.TEST, grade_id="double-0", source="from turtle import Pen"),
+        Cell(kind=CellKind.DEMO, grade_id="demo", source="import matplotlib.pyplot"),
+    ]
+    homework = dataclasses.replace(DOUBLE, cells=tuple(cells))
+    assert needed_modules(homework) == ["course_lib.testing", "fractions", "turtle"]
+    with contextlib.closing(Judges(scratch=tmp_path)) as judges:
+        judges.prepare(isolated=True, device="cpu")
+        judges.foresee(homework)
+        (server,) = judges._servers.values()
+        while not server._preloaded:
+            time.sleep(0.01)  # until it has begun
+        with server._lock:  # and has ended
+            assert server._preloaded == ["fractions", "turtle"]
+        assert judges.open(COURSE, GradingOptions()).grade(RIGHT, "ada").score == 5.0
+
+
+def test_what_goes_wrong_ahead_is_told_to_who_asks_next(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))  # no bubblewrap
+    with contextlib.closing(Judges(scratch=tmp_path)) as judges:
+        judges.prepare(isolated=True, device="cpu")
+        judges.foresee(DOUBLE)
+        with pytest.raises(SandboxError, match="server"):
+            judges.open(COURSE, GradingOptions())
 
 
 def test_judges_serve_as_long_as_the_same_are_asked_for(judges):

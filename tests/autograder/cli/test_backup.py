@@ -94,6 +94,15 @@ def test_the_gradebook_is_copied_as_it_was_before_what_is_just_being_written(gra
     assert not list((tmp_path / "again").glob(".*"))
 
 
+@pytest.mark.parametrize("name", ["week#5", "week?5", "week%415", "week 5%"])
+def test_the_gradebook_is_in_it_whatever_its_folder_is_called(graded, tmp_path, name):
+    shutil.copytree(graded, tmp_path / name / "out")
+    assert run("backup", tmp_path / "b.zip", "--out", tmp_path / name / "out").exit_code == 0
+    assert run("restore", tmp_path / "b.zip", "--out", tmp_path / "again").exit_code == 0
+    gradebook = "nbgrader/gradebook.db"
+    assert rows_of(tmp_path / "again" / gradebook) == rows_of(graded / gradebook)
+
+
 def test_nothing_is_written_over(graded, archive, tmp_path):
     kept = archive.read_bytes()
     refused(run("backup", archive, "--out", graded), "exists")

@@ -72,6 +72,15 @@ def test_nothing_is_left_and_nobody_else_is_touched(out, tmp_path):
     assert run("ada_1", "--out", out, "--yes").exit_code == 2
 
 
+def test_who_is_called_nearly_the_same_keeps_the_lines_of_the_log(tmp_path):
+    long, other = "a" * 120 + "1", "a" * 120 + "2"
+    write_outputs(standings_of([result(long), result(other)]), HOMEWORK, tmp_path)
+    assert run(long, "--out", tmp_path, "--yes").exit_code == 0
+    log = (tmp_path / "marks.log").read_text()
+    assert other in log
+    assert long not in log
+
+
 def test_it_asks_and_no_is_no(out):
     before = traces(out, "ada_1")
     outcome = run("ada_1", "--out", out, input="n\n")

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 import os
+import zipfile
 
 import pytest
 from typer.testing import CliRunner
@@ -60,6 +61,21 @@ def test_ids_that_differ_in_capitals_alone_are_one():
     marks = [Mark(student=s, score=1, max_score=2, lms_id=i) for s, i in (("a", "X1"), ("b", "x1"))]
     with pytest.raises(SharedIdError, match="a and b have one id"):
         refuse_shared_ids(marks)
+
+
+@pytest.mark.parametrize("other", ["007", "7_8", "../../x", "1/2", "\u0667", "-7", "0", ""])
+def test_moodle_is_given_numbers_that_are_its_own(graded, tmp_path, other):
+    lines = [f"7,{make_class()[0].student}", f"{other},{make_class()[1].student}"]
+    roster = tmp_path / "roster.csv"
+    roster.write_text("\n".join(["lms_id,student", *lines[: 2 if other else 1]]), encoding="utf-8")
+    file, told = tmp_path / "worksheet.csv", tmp_path / "told.zip"
+    arguments = ["--roster", roster, "--file", file, "--feedback", told]
+    outcome = run("export", "hw03", "--out", graded, "--to", "moodle", *arguments)
+    assert outcome.exit_code == 1
+    assert "no id there is known" in outcome.output
+    assert [row["Identifier"] for row in rows(file.read_text("utf-8"))] == ["Participant 7"]
+    with zipfile.ZipFile(told) as archive:
+        assert [name.split("_")[1] for name in archive.namelist()] == ["7"]
 
 
 def test_gradescope_gets_thirds_of_points():

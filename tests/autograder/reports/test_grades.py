@@ -38,6 +38,16 @@ def test_a_row_for_each_check_of_each_submission(tmp_path):
     assert sum(float(row["score"]) for row in rows) == sum(made.score for made in results)
 
 
+@pytest.mark.parametrize("start", ["=", "+", " -", '"@', "\u3000＝"])
+def test_a_formula_behind_a_semicolon_is_made_inert(tmp_path, start):
+    text = f"x;{start}cmd|' /C calc'!A0;y"  # where that parts cells, as in much of Europe
+    write_grades(standings_of([result("ada", Status.FAIL, message=text)]), tmp_path / "grades.csv")
+    cells = list(
+        csv.reader((tmp_path / "grades.csv").read_text("utf-8").splitlines(), delimiter=";")
+    )
+    assert [row[1].startswith("'") for row in cells if len(row) > 1] == [True]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -88,6 +88,19 @@ def test_a_malformed_frame_is_refused(pair, data):
         wire.receive()
 
 
+def test_who_sends_ahead_gains_no_time(pair):
+    wire, theirs = pair
+    theirs.sendall(frame(b'{"a": 1}') + frame(b'{"b": 2}') + frame(b'{"c": 3}')[:11])
+    assert wire.receive() == ({"a": 1}, [])
+    wire.time_left = lambda: 0.0
+    with pytest.raises(TimeoutError):
+        wire.receive()
+    wire.time_left = by_the_clock(300)
+    assert wire.receive() == ({"b": 2}, [])
+    theirs.sendall(frame(b'{"c": 3}')[11:])
+    assert wire.receive() == ({"c": 3}, [])
+
+
 def test_a_frame_that_claims_to_be_huge_is_refused_before_it_is_read(pair):
     wire, theirs = pair
     theirs.sendall(struct.pack(">II", 0xFFFFFFFF, 0xFFFFFFFF))
