@@ -84,10 +84,8 @@ in_place = "operators that end in = and methods that end in _ change a tensor in
 def without_ones(result, shape):
     """Take away dimensions of 1 that are too many: the shape is looked at by one test alone."""
     sizes = [*getattr(result, "shape", ())]
-    if sizes != [*shape] and len(sizes) > len(shape):
-        if [size for size in sizes if size != 1] == [size for size in shape if size != 1]:
-            return result.reshape(shape)
-    return result
+    others, wanted = ([size for size in each if size != 1] for each in (sizes, shape))
+    return result.reshape(shape) if len(sizes) > len(shape) and others == wanted else result
 
 
 def pair_from(result, names, first_shape, second_shape, hint="", *, strict=False):
