@@ -898,6 +898,8 @@ for row, length in zip(range(4), lengths.tolist(), strict=True):
 layers = make_layers(1, d_input=3, d_hidden=4)
 x, lengths = torch.randn(2, 5, 3).to(device), torch.tensor([5, 5]).to(device)
 memory, context = read(read_both_ways, x, lengths, layers, 4)
+if context is None:
+    raise CheckFailure("no context comes beside the memory", hint="return memory, context")
 assert_shape(context, (2, 8), what="context")
 forward_cell, backward_cell = layers[0]
 at_last = last_state(forward_cell, x.unbind(1), 4)

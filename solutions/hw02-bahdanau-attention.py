@@ -1043,7 +1043,13 @@ def weights_at(decoder, state, mask):
     return pair_from(result, "contexts, weights", (batch, 1, d_memory), (batch, 1, src_len))[1]
 
 
-first = weights_at(decoder, begin, encoded.mask[:, None])
+def mask_of(state, encoded):
+    """Return a state's mask, with which it looks: whether that is right, its own check says."""
+    fits = state.mask.dtype == torch.bool and state.mask.shape == encoded.mask.shape
+    return (state.mask if fits else encoded.mask)[:, None]
+
+
+first = weights_at(decoder, begin, mask_of(begin, encoded))
 unmasked = weights_at(decoder, begin, None)
 wants = "hand it state.mask, (batch, src_len), with a dimension more: (batch, 1, src_len)"
 assert_close(
@@ -1064,7 +1070,7 @@ result = decoder(tgt, encoded, return_weights=True)
 logits, weights = pair_from(result, "logits, weights", None, (3, 6, 5), hint=a_row, strict=True)
 state, rows = decoder.start(encoded), []
 for t in range(7):
-    rows.append(weights_at(decoder, state, encoded.mask[:, None]))
+    rows.append(weights_at(decoder, state, mask_of(state, encoded)))
     if t < 6:
         _, state = go_on(decoder, tgt[:, t : t + 1], state)
 rows = torch.cat(rows, dim=1)
