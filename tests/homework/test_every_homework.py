@@ -39,6 +39,7 @@ from tests.homework.tables import (
 
 HOMEWORKS = tabled_homeworks()
 each_homework = pytest.mark.parametrize("homework", HOMEWORKS)
+USED = UsedFiles(ROOT)  # one for all: it reads each file once
 
 
 def as_it_is(homework: str) -> pytest.MarkDecorator:
@@ -50,7 +51,7 @@ def as_it_is(homework: str) -> pytest.MarkDecorator:
     table = Path(__file__).with_name(f"{homework.replace('-', '_')}.py")
     texts = [path.read_text(encoding="utf-8") for path in (solutions, table)]
     imports = [f"import tests.homework.{module.stem}" for module in (table, Path(__file__))]
-    used = UsedFiles(ROOT).of([texts[0], *map(repr, texts), *imports])
+    used = USED.of([texts[0], *map(repr, texts), *imports])
     paths = [*used, solutions, released_notebook(homework)]
     return pytest.mark.depends_on(*(str(path.relative_to(ROOT)) for path in paths))
 
