@@ -1314,6 +1314,8 @@ total = label_smoothed_cross_entropy(logits, targets, ignore_index=0, reduction=
 assert_close(total, each.sum(), what="the sum of the losses", hint="a sum is divided by nothing")
 flat = label_smoothed_cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
 hint = "there may be any number of dimensions before the vocabulary"
+mean = label_smoothed_cross_entropy(logits, targets)
+checked(mean, (), what="the mean of three sentences", hint="one number for all targets")
 whole = label_smoothed_cross_entropy(logits, targets, reduction="none")
 whole = checked(whole, (3, 4), what="the losses without a reduction", hint=one_each)
 flat = checked(flat, (12,), what="the losses, one row of targets", hint=hint)
