@@ -87,8 +87,8 @@ output_and_weights = partial(
 def attend(function, query, key, value, mask=None, *, return_weights=False):
     """Call your attention, and put right what its first test alone looks at.
 
-    That is which part of a pair comes first, weights that are not returned, and sizes that only fit
-    each other where there is a single query.
+    That is which part of a pair comes first, weights that are not returned, sizes that only fit
+    each other where there is a single query, and keys that are turned round with their batch.
     """
     try:
         result = function(query, key, value, mask, return_weights=return_weights)
@@ -96,6 +96,9 @@ def attend(function, query, key, value, mask=None, *, return_weights=False):
         several = query.dim() == 3 and query.shape[:2] != (1, 1)
         if several and "must match the size of tensor" in str(error):
             return one_by_one(function, query, key, value, mask, return_weights)
+        turned = "Expected size for first two dimensions", "shapes cannot be multiplied"
+        if query.dim() == 3 and any(words in str(error) for words in turned):
+            return without_batch(function, query, key, value, mask, return_weights)
         raise
     if not return_weights:
         return result[0] if isinstance(result, tuple | list) and result else result
@@ -107,6 +110,16 @@ def attend(function, query, key, value, mask=None, *, return_weights=False):
     all_tensors = isinstance(output, Tensor) and isinstance(weights, Tensor)
     turned = all_tensors and (output.shape[-1:], weights.shape[-1:]) == (of_weights, of_output)
     return (weights, output) if turned and of_weights != of_output else (output, weights)
+
+
+def without_batch(function, query, key, value, mask, return_weights):
+    """Call your attention with each sequence by itself, without a batch, and stack what comes."""
+    masks = [None] * len(query) if mask is None else mask.expand(len(query), -1, -1)
+    rows = zip(query, key, value, masks, strict=True)
+    results = [attend(function, *row, return_weights=return_weights) for row in rows]
+    if return_weights:
+        return tuple(torch.stack(parts) for parts in zip(*results, strict=True))
+    return torch.stack(results)
 
 
 def one_by_one(function, query, key, value, mask, return_weights):
@@ -126,10 +139,17 @@ def one_by_one(function, query, key, value, mask, return_weights):
 def ask(layer, query, key, value, *mask, **how):
     """Call your layer; where view() refuses what transpose() has turned, with one query at a time.
 
-    That refusal costs the points of one test alone, which calls the layer itself.
+    That refusal, or a batch that comes second, costs the points of one test alone, which calls the
+    layer itself.
     """
     try:
-        return layer(query, key, value, *mask, **how)
+        result = layer(query, key, value, *mask, **how)
+        in_second_place = getattr(result, "shape", None) == (
+            query.size(1),
+            query.size(0),
+            query.size(2),
+        )
+        return result.transpose(0, 1) if in_second_place and not how else result
     except RuntimeError as error:
         if "view size is not compatible" not in str(error) or query.size(1) == 1:
             raise
@@ -892,7 +912,7 @@ value = checked(layer.value_projection(token), (3, 1, 8), what="what value_proje
 expected = checked(layer.output_projection(value), (3, 1, 8), what="what output_projection returns")
 # Which of key and value goes where, and through which projection, another test looks at.
 by_key = checked(layer.key_projection(token), (3, 1, 8), what="what key_projection returns")
-output = layer(token, token, token)
+output = ask(layer, token, token, token)
 assert_close(
     output,
     expected_or(output, expected, layer.output_projection(by_key)),
@@ -912,7 +932,7 @@ student = MultiHeadAttention(12, 1).to(device)
 copy_weights(reference, student)
 query, key, value = (torch.randn(2, 1, 12).to(device) for _ in range(3))
 projected = reference.value_projection(value)
-output = student(query, key, value)
+output = ask(student, query, key, value)
 others = [
     reference.output_projection(projection(source))
     for projection in (reference.key_projection, reference.value_projection)

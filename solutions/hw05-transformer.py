@@ -1265,6 +1265,8 @@ by_hand = [label_smoothed_cross_entropy(whole[[i]], targets[[i]], smoothing=0.2)
 by_hand = torch.stack([checked(each, (), what="the loss of one target") for each in by_hand]).mean()
 hint = "None ignores nothing: 0 is a token like any other"
 assert_close(alone, by_hand, what="the loss with nothing ignored", hint=hint)
+left = torch.tensor([[1, 3, 2], [3, 4, 3]]).to(device)
+assert_keeps_inputs(call, torch.randn(2, 3, 5).to(device), left, ignore_index=3, hint=as_they_were)
 ### END HIDDEN TESTS
 
 # %% test="label_smoothed_cross_entropy-reduction" points=1 read="training#label-smoothing"
@@ -1314,6 +1316,8 @@ total = label_smoothed_cross_entropy(logits, targets, ignore_index=0, reduction=
 assert_close(total, each.sum(), what="the sum of the losses", hint="a sum is divided by nothing")
 flat = label_smoothed_cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
 hint = "there may be any number of dimensions before the vocabulary"
+mean = label_smoothed_cross_entropy(logits, targets)
+checked(mean, (), what="the mean of three sentences", hint="one number for all targets")
 whole = label_smoothed_cross_entropy(logits, targets, reduction="none")
 whole = checked(whole, (3, 4), what="the losses without a reduction", hint=one_each)
 flat = checked(flat, (12,), what="the losses, one row of targets", hint=hint)

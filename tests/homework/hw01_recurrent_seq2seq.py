@@ -742,7 +742,7 @@ READ_MISTAKES = (
          "padding", "set padding to zero in the memory, not in x"),
     read("NaN everywhere", "return memory, context", "return memory / 0 * 0, context / 0 * 0", "*",
          "NaN entries where none belongs"),
-    read("the memory alone", "return memory, context", "return memory", "*",
+    read("the memory alone", "return memory, context", "return memory", "forward context",
          "return memory, context"),
     read("both directions summed", "torch.cat(states, dim=-1)", "sum(states)", "forward layers",
          "for each sequence and step two states"),

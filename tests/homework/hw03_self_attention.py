@@ -610,7 +610,7 @@ MISTAKES: tuple[Submission, ...] = (
     attention(
         "key.T for a batch",
         ("key.transpose(-2, -1)", "key.T"),
-        lost="shape values scaling mask no-keys gradients inputs",
+        lost="shape inputs",
     ),
     attention(
         "axes counted from the front",
@@ -1004,7 +1004,7 @@ MISTAKES: tuple[Submission, ...] = (
             "return self.output_projection(self._join_heads(attended))",
             "return self.output_projection(self._join_heads(attended)).transpose(0, 1)",
         ),
-        lost="shape projections heads values mask gradients",
+        lost="shape",
         hint="output has shape",
     ),
     layer(
