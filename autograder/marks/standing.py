@@ -31,6 +31,7 @@ class Standing:
     Attributes:
         result: What grading found, with the points that a person gave in their places.
         by_hand: Checks whose points a person gave.
+        unanswered: Those of them for which nothing was handed in, so that nobody had to look.
         waiting: Whether somebody is still to look at something.
         comments: Check, or exercise, to what a teaching assistant said about it.
         lateness: When it was due, and what being late costs.
@@ -38,6 +39,7 @@ class Standing:
 
     result: SubmissionResult
     by_hand: frozenset[str] = frozenset()
+    unanswered: frozenset[str] = frozenset()
     waiting: bool = False
     comments: Mapping[str, str] = field(default_factory=dict)
     lateness: Lateness = field(default_factory=Lateness)
@@ -46,6 +48,12 @@ class Standing:
     def student(self) -> str:
         """The student's id."""
         return self.result.student
+
+    def word_by_hand(self, check: str) -> str:
+        """Return how a check came to its points by hand; empty if the judge gave them."""
+        if check in self.unanswered:
+            return "Not answered"
+        return "Graded by hand" if check in self.by_hand else ""
 
     @property
     def is_blank(self) -> bool:
@@ -95,6 +103,7 @@ def stand(
     return Standing(
         result=replace(result, checks=checks),
         by_hand=frozenset(by_hand),
+        unanswered=frozenset(by_hand - {*grades.points, *grades.extra} if grades else ()),
         waiting=waiting or bool(grades and grades.waiting),
         comments=grades.comments if grades else {},
         lateness=lateness or Lateness(),

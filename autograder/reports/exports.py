@@ -175,8 +175,8 @@ def _gradescope_test(number: int, check: CheckResult, standing: Standing) -> dic
     message = check.message or STATUS_WORDS[check.status].fallback
     hint = check.hint and f"Hint: {check.hint}"
     parts = [message, hint, second_try.told(check), check.traceback]
-    by_hand = check.check in standing.by_hand
-    parts = ["Graded by hand"] if by_hand else parts
+    by_hand = standing.word_by_hand(check.check)
+    parts = [by_hand] if by_hand else parts
     parts.append(standing.comments.get(check.check, ""))
     test: dict[str, Any] = {
         "number": str(number),

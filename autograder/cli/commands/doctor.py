@@ -105,6 +105,7 @@ def examine(root: Path, *, db_url: str = "") -> list[Finding]:
         _memory(),
         _gpu(),
         _database(root, db_url),
+        *_dates(root),
         _disk(root),
     ]
 
@@ -207,6 +208,22 @@ def _database(root: Path, db_url: str) -> Finding:
         return Finding(subject="database", state="missing", found="no alembic", mend=_INSTALL)
     where = "answers" if db_url else "a file where grading writes"
     return Finding(subject="database", state="ok", found=f"{found}, {where}")
+
+
+def _dates(root: Path) -> list[Finding]:
+    """Read the course's dates, if it has any: every command would stop at what is wrong in them."""
+    from autograder.homework_source.homework import all_homeworks
+    from autograder.marks.dates import DATES_FILE, DatesError, read_dates
+
+    file = root / DATES_FILE
+    if not file.is_file():
+        return []
+    try:
+        due = len(read_dates(file, all_homeworks(root)).due)
+    except DatesError as error:
+        return [Finding(subject=DATES_FILE, state="missing", found="", mend=str(error))]
+    found = f"{due} {'homework has' if due == 1 else 'homeworks have'} a date"
+    return [Finding(subject=DATES_FILE, state="ok", found=found)]
 
 
 def _workers(

@@ -420,6 +420,23 @@ def test_doctor_looks_at_what_it_is_told(monkeypatch, arguments, words):
     assert words in " ".join(outcome.stdout.split())
 
 
+@pytest.mark.parametrize(
+    ("text", "state", "words"),
+    [
+        (None, None, ""),
+        ("", "ok", "0 homeworks have a date"),
+        ("[due]\nhw03-self-attention = tomorrow\n", "missing", "dates.toml"),
+        ("[due]\nhw99-none = 2026-10-12T23:59:00\n", "missing", "hw99-none"),
+    ],
+)
+def test_doctor_reads_the_dates(tmp_path, text, state, words):
+    if text is not None:
+        (tmp_path / "dates.toml").write_text(text)
+    found = doctor._dates(tmp_path)
+    assert [finding.state for finding in found] == ([state] if state else [])
+    assert words in "".join(finding.found + finding.mend for finding in found)
+
+
 def test_doctor_compares_versions_with_the_pins(tmp_path):
     (tmp_path / "requirements").mkdir()
     (tmp_path / "requirements" / "judge.txt").write_text("nbgrader==0.0.1 \\\n    --hash=x\n")

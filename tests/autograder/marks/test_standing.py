@@ -67,6 +67,17 @@ def test_a_check_that_a_person_gave_points_for_counts_so():
     assert page.count("Multiply.") == 1
 
 
+def test_an_answer_that_was_not_given_is_not_called_graded():
+    standing = stand(result("ada"), HandGrades(comments={"why": NO_RESPONSE}))
+    words = words_of(render_feedback(standing, HOMEWORK))
+    assert "0 of 3 Not answered" in words
+    assert "Graded by hand" not in words
+    read = HandGrades(points={"why": 0.0}, comments={"why": NO_RESPONSE})
+    assert "0 of 3 Graded by hand" in words_of(
+        render_feedback(stand(result("ada"), read), HOMEWORK)
+    )
+
+
 def test_no_penalty_takes_more_than_there_is():
     standing = stand(result("ada", Status.FAIL), READ, Lateness(words="late", share=0.9))
     assert standing.penalty == 4.0
