@@ -301,6 +301,6 @@ test-packages:
 
 .PHONY: help
 help:
-	@echo 'From Seq2Seq to Transformers and BERT: a book, a library and judged homework'
+	@sed -n 's/^title: *//p' _config.yml
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
