@@ -76,7 +76,7 @@ def take_model(browser: Browser, folder: Path) -> Path:
     page.goto((SITE / "book" / "living-transformer.html").as_uri())
     page.get_by_role("button", name="Start the model").click()
     press = page.locator(".living-bench").get_by_role("button")
-    for name in ["Next word"] * 6 + ["Show the truth"]:
+    for name in ["Next word"] * 6 + ["Alignment and agreement"]:
         press.filter(has_text=name).first.click()
         page.wait_for_timeout(1200)
     page.locator(".living-results").evaluate(

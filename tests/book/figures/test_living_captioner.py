@@ -152,7 +152,7 @@ def test_a_picture_is_made_described_and_looked_at_otherwise(figure):
     assert thumbs.all_inner_texts() == [word.strip("<>") for word in expected]
 
     thumbs.nth(2).click()
-    figure.get_by_role("button", name="Show the truth").click()
+    figure.get_by_role("button", name="Show the true shape").click()
     expect(figure.locator(".living-result").last).to_have_text("rightbluesquaregreencross")
     region = figure.locator(".caption-grid:visible button").nth(3 * 8 + 1)
     weight = alone[2]["weights"][3 * 8 + 1]
@@ -187,7 +187,7 @@ def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, them
     with living.started(
         chromium, site.as_uri(), NAME, color_scheme=theme, **living.PHONE
     ) as figure:
-        figure.get_by_role("button", name="Show the truth").click()
+        figure.get_by_role("button", name="Show the true shape").click()
         figure.get_by_role("button", name="Play").press("Enter")
         expect(figure.get_by_label("Word", exact=True)).not_to_have_value("0")
         figure.get_by_role("button", name="Pause").press("Enter")

@@ -160,7 +160,7 @@ def test_the_truth_is_the_grammars_and_unknown_words_are_named(figure):
     figure.get_by_label("or pick one").select_option(
         label="the writer does not see the red umbrella."
     )
-    figure.get_by_role("button", name="Show the truth").click()
+    figure.get_by_role("button", name="Show true alignment").click()
     figure.get_by_label("Word", exact=True).press("End")
     framed = figure.locator(".looks-alignment tbody tr").nth(2).locator("td")
     classes = framed.evaluate_all("cells => cells.map(cell => cell.className)")
@@ -181,7 +181,7 @@ def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, them
     with living.started(
         chromium, site.as_uri(), NAME, color_scheme=theme, **living.PHONE
     ) as figure:
-        figure.get_by_role("button", name="Show the truth").click()
+        figure.get_by_role("button", name="Show true alignment").click()
         figure.get_by_role("button", name="Play").press("Enter")
         expect(figure.get_by_label("Word", exact=True)).not_to_have_value("0")
         figure.get_by_role("button", name="Pause").press("Enter")

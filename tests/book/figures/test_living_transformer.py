@@ -5,6 +5,7 @@ The page's own model is rebuilt in PyTorch from the file that the page loads.
 
 import json
 import math
+import re
 
 import pytest
 import torch
@@ -246,26 +247,26 @@ def test_it_steps_forward_back_and_plays_to_the_end(figure):
     slider = figure.get_by_label("Where it is")
     assert slider.get_attribute("max") == "61"  # 6 stages of reading, 8 for each of 7 words
     slider.press("Home")
-    expect(moment).to_have_text("reading, stage 1 of 6")
+    expect(moment).to_have_text("reading: embedding and position")
     figure.get_by_role("button", name="Step", exact=True).press("Enter")
-    expect(moment).to_have_text("reading, stage 2 of 6")
+    expect(moment).to_have_text("reading: self-attention, layer 1")
     figure.get_by_role("button", name="Back", exact=True).press("Enter")
-    expect(moment).to_have_text("reading, stage 1 of 6")
+    expect(moment).to_have_text("reading: embedding and position")
     assert figure.locator(".living-panel--decoder .living-word").count() == 0
     figure.get_by_role("button", name="Next word", exact=True).press("Enter")
-    expect(moment).to_have_text("word 1 of 7, stage 6 of 8")  # where it looks at the source
+    expect(moment).to_have_text("word 1 of 7: cross-attention, layer 2")  # where it looks at the source
     assert figure.locator(".living-lines path").count() > 0
     slider.press("End")
     page.keyboard.press("ArrowLeft")
     figure.get_by_role("button", name="Play").press("Enter")
-    expect(moment).to_have_text("word 7 of 7, stage 8 of 8")
+    expect(moment).to_have_text("word 7 of 7: next word")
     expect(figure.get_by_role("button", name="Play")).to_be_visible()
 
 
 @pytest.mark.browser
 def test_the_truth_frames_the_noun_that_decides_the_adjective(figure):
     translate(figure, "the actress with the dogs is not old.")
-    figure.get_by_role("button", name="Show the truth").click()
+    figure.get_by_role("button", name="Alignment and agreement").click()
     figure.locator("[data-stage='encoder.layers.1.attention_residual']").click()
     figure.locator("[data-head='1']").click()
     rows = figure.locator(".living-weights tbody tr")
@@ -291,10 +292,11 @@ def test_the_head_that_follows_agreement_is_found_without_being_told(figure):
         (share, name, head) for name, all in shares.items() for head, share in enumerate(all)
     )
     verdict = figure.locator(".living-verdict")
-    this = figure.get_by_role("button", name="It is this one")
+    this = figure.get_by_role("button", name="Answer: head")
     this.first.press("Enter")
     expect(verdict).to_contain_text("Another one puts more")
-    assert page.evaluate("document.activeElement.textContent") == "It is this one"
+    assert page.evaluate("document.activeElement.textContent") == "Answer: head 1"
+    expect(figure.locator(".living-task")).to_have_text("Which head follows agreement?")
     stage = best[1].replace("self_attention", "attention_residual")
     figure.locator(f"[data-stage='{stage}']").press("Enter")
     expect(verdict).to_be_empty()
@@ -302,6 +304,29 @@ def test_the_head_that_follows_agreement_is_found_without_being_told(figure):
     expect(verdict).to_contain_text(f"That is the one! Over 200 sentences, head {best[2] + 1}")
     choose_question(figure, 0)
     expect(this).to_have_count(0)
+
+
+@pytest.mark.browser
+def test_what_is_switched_off_is_told_where_it_was_switched_and_marked_in_the_drawing(figure):
+    translate(figure, "the man sees the dog.")
+    stage = figure.locator("[data-stage='decoder.layers.1.cross_attention_residual']")
+    stage.click()
+    effect = figure.locator(".living-lens .living-effect")
+    expect(effect).to_be_empty()
+    figure.locator("[data-head='2']").click()
+    before = written(figure)
+    figure.get_by_role("button", name="Switch off this head").click()
+    expect(stage).to_contain_text("no head 3")
+    after = written(figure, "broken")
+    same = "The French stays the same."
+    expect(effect).to_have_text(same if before == after else re.compile("The French (changes|bec)"))
+    figure.locator("[data-cut=norms]").click()
+    expect(stage).to_contain_text("no norm, head 3")
+    expect(effect).to_have_text(re.compile("The French (changes|becomes)"))
+    figure.get_by_role("radio", name="the whole one").check()
+    expect(stage).to_have_text("cross-attentionlayer 2")
+    figure.get_by_role("button", name="Put all back").click()
+    expect(effect).to_be_empty()
 
 
 @pytest.mark.browser
@@ -341,4 +366,8 @@ def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, them
         tops = [part.bounding_box()["y"] for part in (figure.locator(".living-player"), now)]
         assert 0 < tops[0] < tops[1] < 800 - 20  # what moves, and what moved, are both in view
         figure.locator("[data-head='0']").click()
+        figure.locator(".living-weights").scroll_into_view_if_needed()
+        figure.locator(".living-lens").evaluate("lens => lens.scrollIntoView()")
+        figure.get_by_role("button", name="Next word", exact=True).click()
+        expect(figure.locator(".living-weights")).to_be_in_viewport()  # whoever reads on, stays
         living.assert_fits_and_is_accessible(figure)

@@ -28,7 +28,7 @@
       this.results = make("div", { class: "living-results" });
       this.thumbs = make("div", { class: "caption-thumbs", role: "group", "aria-label": "Where it looks for each word" });
       this.player = new WordPlayer((step) => this.arrive(step));
-      this.truthButton = makeButton("Show the truth", () => this.toggleTruth());
+      this.truthButton = makeButton("Show the true shape", () => this.toggleTruth());
       this.truthButton.setAttribute("aria-pressed", "false");
       this.back = makeButton("Give its own look back", () => {
         this.turn(null);

@@ -23,7 +23,7 @@
       Object.assign(this, { models, el, truth: false, key: 0, open: false, decoders: [] });
       this.results = make("div", { class: "living-results" });
       this.player = new WordPlayer((step) => this.arrive(step));
-      this.truthButton = makeButton("Show the truth", () => this.toggleTruth());
+      this.truthButton = makeButton("Show true alignment", () => this.toggleTruth());
       this.truthButton.setAttribute("aria-pressed", "false");
       this.player.pills.append(this.truthButton);
       this.table = new AlignmentTable((step, key) => this.ask(step, key), (step) => this.player.choose(step));

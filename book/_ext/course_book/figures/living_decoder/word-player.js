@@ -27,7 +27,7 @@
     go(place) {
       this.now = Math.min(Math.max(place, 0), this.words.length - 1);
       this.slider.set(this.now);
-      this.slider.show(`${this.now + 1} of ${this.words.length}`, this.words[this.now]);
+      this.slider.show(`word ${this.now + 1} of ${this.words.length}`, this.words[this.now]);
       this.onMove(this.now);
     }
 

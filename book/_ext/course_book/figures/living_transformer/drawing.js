@@ -1,8 +1,8 @@
 /* The whole model as a drawing: a lane for each word, a row for each stage, and in each crossing the
  * word's vector. Lines show where the word that is looked at takes its attention from.
  *
- * draw(view): view.sides.encoder and .decoder are { words, matrices, said }, a matrix for each stage,
- * null where it is not computed yet; view.stage, view.query; view.looks: [{ key, weight, truth }].
+ * draw(view): view.sides.encoder and .decoder are { words, lanes, matrices, off, said }: for each stage a
+ * matrix, null where it is not computed yet, and what is switched off; view.stage, view.query; view.looks: [{ key, weight, truth }].
  */
 (function () {
   "use strict";
@@ -33,8 +33,7 @@
     }
 
     label(stage) {
-      const button = make("button", { type: "button", class: "living-label", "data-stage": stage.id }, stage.label,
-        ...(stage.detail ? [make("small", {}, stage.detail)] : []));
+      const button = make("button", { type: "button", class: "living-label", "data-stage": stage.id }, stage.label, make("small"));
       button.addEventListener("click", () => this.onStage(stage));
       return button;
     }
@@ -50,7 +49,7 @@
       return { x: this.canvas.offsetLeft + (word + 0.5) * this.lane, y: HEAD + (row + 0.5) * ROW };
     }
 
-    draw({ words, lanes, matrices, said }, stage, query) {
+    draw({ words, lanes, matrices, off, said }, stage, query) {
       const room = this.element.clientWidth - LABEL;
       this.lane = Math.min(room / lanes, WIDEST);
       this.shown = words.length;
@@ -58,6 +57,8 @@
       this.labels.forEach((button, row) => {
         button.setAttribute("aria-pressed", String(this.stages[row] === stage));
         button.classList.toggle("is-due", !matrices[row]);
+        button.classList.toggle("is-broken", off[row].length > 0);
+        button.lastChild.textContent = off[row].length ? `no ${off[row].join(", ")}` : this.stages[row].detail ?? "";
       });
       const mine = this.stages.includes(stage);
       this.words.replaceChildren(...words.map((word, i) => this.word(word, i, mine && i === query)));
@@ -120,8 +121,9 @@
       if (view.stage.kind === "attention") view.looks.forEach((look) => this.look(view, look));
     }
 
-    /** Bring a stage into view, where the drawing is higher than the window. */
-    follow(stage) {
+    /** Bring a stage into view, unless the reader has gone on below the drawing; `bar` is what sticks above. */
+    follow(stage, bar) {
+      if (this.element.getBoundingClientRect().bottom < bar.getBoundingClientRect().bottom + ROW) return;
       const panel = this[stage.side];
       panel.labels[panel.stages.indexOf(stage)].scrollIntoView({ block: "nearest" });
     }

@@ -61,8 +61,7 @@
       make("span", { class: "living-head-name" }, `head ${head + 1}`), makeMap(view, head), make("span", { class: "living-head-says" }, says));
     card.addEventListener("click", () => view.zoom({ head, level: "head" }));
     if (!view.answer) return card;
-    const answer = makeButton("It is this one", () => view.answer(head), "living-answer");
-    answer.setAttribute("aria-label", `It is this one: head ${head + 1}`);
+    const answer = makeButton(`Answer: head ${head + 1}`, () => view.answer(head), "living-answer");
     return make("div", { class: "living-answerable" }, card, answer);
   }
 
@@ -74,7 +73,7 @@
     const read = trace[`${stage.id}.norm`].row(query);
     const heads = part(view, "weights").map((_, head) => headCard(view, head));
     return [
-      make("p", { class: "living-hint" }, "Rows ask, columns answer. Choose a head to go in."),
+      make("p", { class: "living-hint" }, "Each head\u2019s weights: rows ask, columns answer. Choose a head to go in."),
       make("div", { class: "living-heads" }, ...heads),
       ...(view.answer ? [view.verdict] : []),
       makeStrip(norm === "pre" ? "normed, what the heads read" : "after the norm", read, stage.side),
@@ -82,6 +81,7 @@
       makeStrip("the residual stream, with that added", after, stage.side),
       make("div", { class: "course-pills" },
         view.switchButton(stage.id, "this residual path"), view.switchButton(`${stage.id}.norm`, "this norm")),
+      view.effect,
       makeVectors("The residual stream after this stage as a table", view.asking, trace[stage.id]),
     ];
   }
@@ -111,8 +111,9 @@
 
   function head(view) {
     return [
-      weightsTable(view, view.head),
       make("div", { class: "course-pills" }, view.switchButton(`${view.stage.attention}.heads.${view.head}`, "this head")),
+      view.effect,
+      weightsTable(view, view.head),
       makeVectors("Its queries as a table", view.asking, columns(view, "query_projection")),
       makeVectors("Its keys as a table", view.answering, columns(view, "key_projection")),
       makeVectors("Its values as a table", view.answering, columns(view, "value_projection")),

@@ -4,21 +4,25 @@
 
   const { make } = window.courseElements;
   const { makeButton } = window.courseControls;
-  const { attentionLens, vectorLens } = window.courseLiving;
+  const { attentionLens, vectorLens, makeStripKey } = window.courseLiving;
   const LEVELS = ["layer", "head", "row", "dot"];
 
   class Lens {
     constructor() {
       this.path = make("nav", { class: "living-path", "aria-label": "How deep you look" });
       this.body = make("div", { class: "living-lens-body" });
-      this.element = make("section", { class: "living-lens", "aria-label": "Under the lens" }, this.path, this.body);
+      this.task = make("p", { class: "living-task" });
+      this.element = make("section", { class: "living-lens", "aria-label": "Under the lens" }, this.task, this.path, this.body);
     }
 
     show(view) {
       const deep = view.stage.kind === "attention" ? LEVELS.indexOf(view.level) : 0;
+      this.task.textContent = view.asked;
       this.path.replaceChildren(...this.crumbs(view, deep));
       const parts = view.stage.kind === "attention" ? attentionLens[LEVELS[deep]] : vectorLens[view.stage.kind];
       this.body.replaceChildren(...parts(view));
+      const strip = this.body.querySelector(".living-strip");
+      strip?.before(makeStripKey(strip.dataset.role));
       this.move(deep);
     }
 

@@ -51,7 +51,7 @@
       await this.load(this.file.file);
       const { config, words, parameters } = window.courseModels[this.model.model];
       this.show({ config, words, parameters: window.courseEngine.unpack(parameters) }, this.model.examples);
-      this.shown.judge = this.questions?.judge ?? null;
+      this.shown.question = this.questions?.asked ?? null;
     }
 
     async read() {
@@ -65,7 +65,7 @@
       await this.wake();
       this.form.text = scene.sentence;
       this.form.say("");
-      this.shown.judge = this.questions.judge;
+      this.shown.question = this.questions.asked;
       this.shown.set(scene);
     }
 

@@ -8,10 +8,9 @@
 
   /** The moments of a run: { stage, step, where }, in the order of computation; where says it in words. */
   function moments(stages, steps) {
-    const stageOf = (side, i) => `stage ${i + 1} of ${stages[side].length}`;
-    const reading = stages.encoder.map((stage, i) => ({ stage, step: 0, where: `reading, ${stageOf("encoder", i)}` }));
-    const writing = Array.from({ length: steps }, (_, step) => stages.decoder.map((stage, i) => (
-      { stage, step, where: `word ${step + 1} of ${steps}, ${stageOf("decoder", i)}` })));
+    const reading = stages.encoder.map((stage) => ({ stage, step: 0, where: `reading: ${stage.short}` }));
+    const writing = Array.from({ length: steps }, (_, step) => stages.decoder.map((stage) => (
+      { stage, step, where: `word ${step + 1} of ${steps}: ${stage.short}` })));
     return [...reading, ...writing.flat()];
   }
 
@@ -41,8 +40,7 @@
     go(place) {
       this.now = Math.min(Math.max(place, 0), this.list.length - 1);
       this.slider.set(this.now);
-      const { where, stage } = this.list[this.now];
-      this.slider.show(where, `${stage.name}: ${where}`);
+      this.slider.show(this.list[this.now].where);
       this.onMove(this.list[this.now]);
     }
 

@@ -29,13 +29,16 @@
       this.chosen = this.questions[place];
       this.buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === place)));
       const { says, first } = this.chosen;
-      this.says.replaceChildren(says, ...(first ? [" ", make("a", { href: `#${first.id}` }, first.words)] : []));
+      this.says.replaceChildren(says, ...(first ? [" ", make("a", { class: "course-pill living-first", href: `#${first.id}` }, first.words)] : []));
     }
 
-    /** What to say to a head of an attention that is to be the answer: { right, words }; null where none is asked for. */
-    get judge() {
-      if (!this.chosen.heads) return null;
-      const { shares, tested } = this.chosen.heads;
+    /** What is asked: { title, judge }; judge(attention, head) -> { right, words } where a head is the answer, else null. */
+    get asked() {
+      const { title, heads } = this.chosen;
+      return { title, judge: heads ? this.makeJudge(heads) : null };
+    }
+
+    makeJudge({ shares, tested }) {
       const most = Math.max(...Object.values(shares).flat());
       return (attention, head) => {
         const share = shares[attention][head];

@@ -4,6 +4,7 @@
 
   const { make } = window.courseElements;
   const { join, readable } = window.courseLiving;
+  const MOST_NAMED = 3; // words that changed; if more did, the whole sentence is told
 
   /** A word that was written: how sure the model was, and whether it is another than in `beside`. */
   function makeChip(word, probability, differs, onChoose) {
@@ -51,9 +52,19 @@
     return line;
   }
 
+  /** What became of a run's words in another run, in a sentence. */
+  function compareRuns(run, other, vocabulary) {
+    const [before, after] = [run, other].map(({ steps }) => steps.map(({ chosen }) => vocabulary[chosen]));
+    const change = [[before, after], [after, before]].map(([words, others]) => [...outsiders(words, others)].map((i) => readable(words[i])));
+    if (change.every((words) => words.length === 0)) return "The French stays the same.";
+    if (change.some((words) => words.length > MOST_NAMED)) return `The French becomes \u201c${join(after.filter((word) => !word.startsWith("<")))}\u201d.`;
+    const [lost, gained] = change.map((words) => (words.length ? `\u201c${words.join(" ")}\u201d` : "nothing"));
+    return `The French changes: ${lost} becomes ${gained}.`;
+  }
+
   function makeRight(words) {
     return makeLine("right", ...words.map((word) => make("span", { class: "living-chip" }, readable(word))));
   }
 
-  Object.assign(window.courseLiving, { makeRun, makeRight });
+  Object.assign(window.courseLiving, { makeRun, makeRight, compareRuns });
 })();

@@ -10,7 +10,7 @@
 
   function embedding(side, name) {
     return {
-      id: `${side}_positions`, side: name, kind: "embedding", label: "embedding", detail: "and position", table: `${side}_embedding`,
+      id: `${side}_positions`, side: name, kind: "embedding", label: "embedding", detail: "and position", short: "embedding and position", table: `${side}_embedding`,
       name: name === "encoder" ? "Source: embedding and positions" : "Target: embedding and positions",
       says: (word) => `${quoted(word)} is looked up in a table: its own row, the same wherever the word stands. A second vector, of sines and cosines, says where it stands. With their sum the word\u2019s residual stream begins.`,
     };
@@ -21,7 +21,7 @@
     const residual = side === "encoder" ? "attention_residual" : `${sublayer}_attention_residual`;
     return {
       id: `${side}.layers.${layer}.${residual}`, side, kind: "attention", attention: path,
-      cross: sublayer === "cross", label, detail: `layer ${layer + 1}`, says,
+      cross: sublayer === "cross", label, detail: `layer ${layer + 1}`, short: `${label}, layer ${layer + 1}`, says,
       name: `${side[0].toUpperCase()}${side.slice(1)}, layer ${layer + 1}: ${label}`,
     };
   }
@@ -29,7 +29,7 @@
   function feedForward(side, layer) {
     return {
       id: `${side}.layers.${layer}.feed_forward_residual`, side, kind: "feed-forward",
-      path: `${side}.layers.${layer}.feed_forward`, label: "feed-forward", detail: `layer ${layer + 1}`,
+      path: `${side}.layers.${layer}.feed_forward`, label: "feed-forward", detail: `layer ${layer + 1}`, short: `feed-forward, layer ${layer + 1}`,
       name: `${side[0].toUpperCase()}${side.slice(1)}, layer ${layer + 1}: feed-forward`,
       says: (word) => `Each word by itself: ${quoted(word)} is widened, whatever is negative becomes 0, and it is brought back and added to its residual stream.`,
     };
@@ -46,7 +46,7 @@
       attention("encoder", l, "self", "self-attention", LOOKS.read), feedForward("encoder", l),
     ]);
     const memory = {
-      id: "encoder", side: "encoder", kind: "memory", label: "memory", name: "Memory",
+      id: "encoder", side: "encoder", kind: "memory", label: "memory", short: "memory", name: "Memory",
       says: (word) => `What the encoder hands over: a vector for each source word. That of ${quoted(word)} knows its neighbours by now. It is computed once, however long the translation gets.`,
     };
     return [embedding("src", "encoder"), ...layers.flat(), memory];
@@ -59,7 +59,7 @@
       feedForward("decoder", l),
     ]);
     const logits = {
-      id: "decoder", side: "decoder", kind: "logits", label: "next word", name: "Logits: the next word",
+      id: "decoder", side: "decoder", kind: "logits", label: "next word", short: "next word", name: "Logits: the next word",
       says: (word) => `The vector at ${quoted(word)} is multiplied with the vector of each French word. The largest product wins, and is written.`,
     };
     return [embedding("tgt", "decoder"), ...layers.flat(), logits];

@@ -4,29 +4,32 @@
 
   const { make } = window.courseElements;
 
+  const isSublayer = ({ kind }) => kind === "attention" || kind === "feed-forward";
+
+  /** Each: what it is called (name; off, in the drawing), and the stages that it touches (within). */
   const OPERATIONS = [
     {
-      cut: "scale", name: "scaling of scores", page: "self-attention", chapter: "Self-attention",
+      cut: "scale", name: "scaling of scores", off: "scale", within: ({ kind }) => kind === "attention", page: "self-attention", chapter: "Self-attention",
       says: "Scores are no longer divided by the root of a head\u2019s width. They grow, the softmax nearly picks a single word, and what was a mixture becomes a choice.",
     },
     {
-      cut: "positions", name: "positions", page: "positional-encoding", chapter: "Positional encoding",
+      cut: "positions", name: "positions", off: "positions", within: ({ kind }) => kind === "embedding", page: "positional-encoding", chapter: "Positional encoding",
       says: "Without positions attention sees a bag of words: who sees whom, and which word comes next, can\u2019t be told.",
     },
     {
-      cut: "causal_mask", name: "causal mask", page: "masking", chapter: "Masking",
+      cut: "causal_mask", name: "causal mask", off: "mask", within: ({ kind, side, cross }) => kind === "attention" && side === "decoder" && !cross, page: "masking", chapter: "Masking",
       says: "Words already written now look at words written after them. The newest has nothing to see ahead, but what the earlier ones hand on to it was never so in training.",
     },
     {
-      cut: "cross_attention", name: "cross-attention", page: "transformer", chapter: "The Transformer",
+      cut: "cross_attention", name: "cross-attention", off: "heads", within: ({ cross }) => cross, page: "transformer", chapter: "The Transformer",
       says: "Now translate a sentence that has nothing in common with this one, and compare what is written. What did cross-attention bring to the decoder?",
     },
     {
-      cut: "residuals", name: "residual paths", page: "residual-connections", chapter: "Residual connections",
+      cut: "residuals", name: "residual paths", off: "residual", within: isSublayer, page: "residual-connections", chapter: "Residual connections",
       says: "Nothing carries a word past a sublayer any more: what attention and feed-forward say is all that is left, and they were trained to add to a residual stream, not to be it.",
     },
     {
-      cut: "norms", name: "norms", page: "layer-normalization", chapter: "Layer normalisation",
+      cut: "norms", name: "norms", off: "norm", within: isSublayer, page: "layer-normalization", chapter: "Layer normalisation",
       says: "No vector is brought to a common size before it is read. Each sublayer gets numbers of another size than it was trained on, and they grow from layer to layer.",
     },
   ];
@@ -49,5 +52,16 @@
       make("p", { class: "living-why" }, `${says} `, make("a", { href: `${page}.html` }, `${chapter} explains why.`)));
   }
 
-  Object.assign(window.courseLiving, { OPERATIONS, explain });
+  /** What is switched off within a stage, as its row in the drawing tells it: "head 2", "norm". */
+  function partsOff(stage, cuts) {
+    const everywhere = OPERATIONS.filter(({ cut, within }) => cuts.has(cut) && within(stage)).map(({ off }) => off);
+    const heads = `${stage.attention}.heads.`;
+    const here = [...cuts].flatMap((cut) => {
+      if (cut.startsWith(heads)) return [`head ${Number(cut.slice(heads.length)) + 1}`];
+      return { [stage.id]: ["residual"], [`${stage.id}.norm`]: ["norm"] }[cut] ?? [];
+    });
+    return [...new Set([...everywhere, ...here])];
+  }
+
+  Object.assign(window.courseLiving, { OPERATIONS, explain, partsOff });
 })();

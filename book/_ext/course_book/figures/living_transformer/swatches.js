@@ -54,8 +54,18 @@
     canvas.style.aspectRatio = `${perRow * CELL.width} / ${height}`;
     canvas.style.height = "";
     canvas.style.maxWidth = `${perRow * CELL.width}px`;
-    return make("div", { class: "living-strip" }, make("span", {}, name), canvas);
+    return make("div", { class: "living-strip", "data-role": role }, make("span", {}, name), canvas);
   }
 
-  Object.assign(window.courseLiving, { color, paint, sharpen, makeStrip });
+  /** How to read strips: what the colours of their cells say. */
+  function makeStripKey(role) {
+    const swatch = (name) => {
+      const box = make("span", { class: "living-swatch", "aria-hidden": "true" });
+      box.style.background = `var(--course-${name})`;
+      return box;
+    };
+    return make("p", { class: "living-hint" }, "Each cell is a number: ", swatch(role), " above 0, ", swatch("mask"), " below; the stronger, the larger.");
+  }
+
+  Object.assign(window.courseLiving, { color, paint, sharpen, makeStrip, makeStripKey });
 })();

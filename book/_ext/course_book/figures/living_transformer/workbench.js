@@ -9,8 +9,8 @@
   const { make } = window.courseElements;
   const { Summary, Radios, makeButton } = window.courseControls;
   const {
-    split, complaint, join, readable, encoderStages, decoderStages, OPERATIONS, explain, trueKeys,
-    Drawing, Lens, Player, moments, makeRun, makeRight,
+    split, complaint, join, readable, encoderStages, decoderStages, OPERATIONS, explain, partsOff, trueKeys,
+    Drawing, Lens, Player, moments, makeRun, makeRight, compareRuns,
   } = window.courseLiving;
   const { Transformer, translate } = window.courseEngine;
   const LONGEST = 20; // words that are written at most
@@ -21,7 +21,7 @@
       this.stages = { encoder: encoderStages(config), decoder: decoderStages(config) };
       this.cuts = new Set();
       this.truth = false;
-      this.judge = null; // what to say to a head that answers a question of the page
+      this.question = null; // of the page: { title, judge }, judge where a head is its answer
       this.look = { level: "layer", head: 0, query: 0, key: 0 };
       this.moment = { stage: this.stages.decoder.findLast(({ cross }) => cross), step: 0 };
       this.build();
@@ -37,15 +37,16 @@
       });
       this.lens = new Lens();
       this.shown = new Radios("The drawing shows", ["the broken model", "the whole one"], 0, () => this.reload());
-      this.truthButton = makeButton("Show the truth", () => this.toggleTruth());
+      this.truthButton = makeButton("Alignment and agreement", () => this.toggleTruth());
       this.truthButton.setAttribute("aria-pressed", "false");
       this.truthButton.hidden = this.examples.length === 0;
-      this.player.element.append(this.truthButton);
+      this.options = make("div", { class: "living-options" }, this.truthButton, this.shown.element);
       this.legend = make("p", { class: "living-legend" });
       this.summary = new Summary();
       this.verdict = make("p", { class: "living-verdict", role: "status" });
-      this.el.append(this.results, this.makeSurgery(), this.why, this.player.element, this.drawing.element,
-        this.shown.element, this.summary.element, this.legend, this.lens.element);
+      this.effect = make("p", { class: "living-effect", role: "status" });
+      this.el.append(this.results, this.makeSurgery(), this.why, this.player.element, this.options, this.drawing.element,
+        this.summary.element, this.legend, this.lens.element);
       this.drawing.element.addEventListener("keydown", (event) => this.steer(event));
       this.watch();
       this.el.hidden = true; // until there is a sentence
@@ -115,12 +116,13 @@
       this.heal.hidden = this.cuts.size === 0;
       this.shown.element.hidden = !this.operated;
       this.why.replaceChildren(...explain(this.cuts));
+      this.effect.textContent = this.operated ? compareRuns(this.whole, this.operated, this.words.tgt) : "";
       this.showResults();
       this.reload();
     }
 
     showResults() {
-      const written = this.whole.steps.map(({ chosen }) => this.words.tgt[chosen]);
+      const written = this.written(this.whole);
       const due = this.truth && this.example ? [...this.example.tgt, "<end>"] : null;
       const right = due && join(due) !== join(written) ? due : null;
       const go = (step) => this.visit(this.stages.decoder.at(-1), step);
@@ -131,13 +133,18 @@
       this.results.replaceChildren(...lines);
     }
 
+    /** The words that a run wrote. */
+    written(run) {
+      return run.steps.map(({ chosen }) => this.words.tgt[chosen]);
+    }
+
     get current() {
       return this.operated && this.shown.get() === 0 ? this.operated : this.whole;
     }
 
     /** A head is the answer to a question of the page: say whether it is right. */
     answer(attention, head) {
-      const { right, words } = this.judge(attention, head);
+      const { right, words } = this.question.judge(attention, head);
       this.verdict.dataset.right = right;
       this.verdict.textContent = words;
     }
@@ -169,7 +176,7 @@
       this.moment = moment;
       if (moment.stage.side === "decoder") this.look.query = moment.step;
       else if (sides) this.look.query = 0;
-      if (changed && this.player.element.contains(document.activeElement)) this.drawing.follow(moment.stage);
+      if (changed && this.player.element.contains(document.activeElement)) this.drawing.follow(moment.stage, this.player.element);
       if (changed) this.verdict.textContent = "";
       if (changed) Object.assign(this.look, { level: this.sameKind(moment) ? this.look.level : "layer", key: 0 });
       this.draw();
@@ -237,14 +244,15 @@
     view() {
       const { stage, step } = this.moment;
       const { encoded, steps } = this.current;
-      const written = this.current.steps.map(({ chosen }) => this.words.tgt[chosen]);
+      const written = this.written(this.current);
       return {
         ...this.look, stage, truth: this.truth, cuts: this.cuts, config: this.config, words: this.words,
         trace: stage.side === "encoder" ? encoded : steps[step].trace,
         asking: this.asking(),
         answering: stage.cross ? this.source : this.asking(),
         mayLook: (i, j) => stage.side === "encoder" || stage.cross || j <= i || (this.current === this.operated && this.cuts.has("causal_mask")),
-        answer: this.judge && ((head) => this.answer(stage.attention, head)), verdict: this.verdict,
+        asked: this.question?.title ?? "", answer: this.question?.judge && ((head) => this.answer(stage.attention, head)),
+        verdict: this.verdict, effect: this.effect,
         isOff: (head) => this.isOff(stage, head),
         trueKeys: (i) => trueKeys(this.example, written, stage, i),
         zoom: (change) => this.zoom(change),
@@ -265,12 +273,19 @@
         encoder: {
           words: this.source, lanes: this.source.length, said: [],
           matrices: this.stages.encoder.map(({ id }, i) => (reading && i > row ? null : encoded[id])),
+          off: this.stages.encoder.map((stage) => this.off(stage)),
         },
         decoder: {
           words: reading ? [] : this.asking("decoder"), lanes: steps.length, said: reading ? [] : said,
           matrices: this.stages.decoder.map(({ id }, i) => (reading ? null : i <= row ? steps[step].trace[id] : earlier[id] ?? null)),
+          off: this.stages.decoder.map((stage) => this.off(stage)),
         },
       };
+    }
+
+    /** What is switched off of a stage in what is shown, in words. */
+    off(stage) {
+      return this.current === this.operated ? partsOff(stage, this.cuts) : [];
     }
 
     /** Whether a head of a stage is switched off in what is shown: alone, or as part of cross-attention. */
@@ -294,7 +309,7 @@
     }
 
     explainTruth() {
-      if (!this.truth) return "";
+      if (!this.truth) return "Press a row, a word or a vector of the drawing: its numbers stand under the lens.";
       if (!this.example) return "The truth is known of the sentences in the list; of one that you type, only the model\u2019s word.";
       return "Solid dark: alignment, the word that is translated here. Dashed red: agreement, the word that decides this one\u2019s form. Percentages: how much of its weight a head puts there, for the word that you look at.";
     }
