@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import re
 import signal
 import sys
 import time
@@ -136,16 +137,23 @@ time.sleep(3600)"""
 
 
 @in_a_tiny_book
-@pytest.mark.parametrize(
-    ("code", "reason"),
-    [("1 / 0", "CellExecutionError"), ("import os; os.kill(os.getpid(), 9)", "Kernel died")],
-)
-def test_a_chapter_that_fails_is_named(book, code, reason):
-    (book / "index.md").write_text(PAGE.replace("import sys", code))
+def test_chapters_that_fail_are_all_named_and_the_others_run(book):
+    failing = {"index": "1 / 0", "killed": "import os; os.kill(os.getpid(), 9)"}
+    for page, code in {**failing, "whole": "pass"}.items():
+        (book / f"{page}.md").write_text(PAGE.replace("import sys", f"import sys\n{code}"))
+    with (book / "index.md").open("a") as index:
+        index.write("\n```{toctree}\nkilled\nwhole\n```\n")
     status, log = start(book).wait()
     assert status != 0
     assert "index could not be run: " in log
-    assert reason in log
+    assert "ZeroDivisionError" in log
+    assert "killed could not be run: Kernel died" in log
+    assert re.search("could not be run: (index, killed|killed, index)$", log, re.MULTILINE)
+    for page in failing:
+        (book / f"{page}.md").write_text(PAGE)
+    _, log = build(book)
+    ran = re.findall(r"running chapters\.\.\. \[ *\d+%\] (\w+)", log)
+    assert {*ran} == {*failing}  # the other one had run
 
 
 @in_a_tiny_book

@@ -27,6 +27,7 @@ from sphinx.util.display import status_iterator
 from course_book.notebooks.outputs_cache import output_folders
 from course_book.notebooks.preview import is_asked_for, leave_unrun
 
+LOGGER = sphinx_logging.getLogger(__name__)
 MOST = 8
 """Chapters that run at once at most: each takes some hundred megabytes."""
 
@@ -56,7 +57,7 @@ def _clients(env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, Not
         try:
             get_cache(folders[page]).match_cache_notebook(notebook)
         except KeyError:
-            logger = _ChapterLogger(sphinx_logging.getLogger(__name__), {"location": page})
+            logger = _ChapterLogger(LOGGER, {"location": page})
             yield page, create_client(notebook, str(path), config, logger, reader.read_fmt)
 
 
@@ -80,10 +81,12 @@ def _run(clients: Mapping[str, NotebookClientBase], verbosity: int) -> None:
         verbosity,
         stringify_func=runs.__getitem__,
     )
+    problems = {}
     try:
-        for run in done:
+        for run in done:  # all of them, whatever becomes of one: what has run is kept for next time
             if problem := run.exception():
-                raise ExtensionError(f"{runs[run]} could not be run: {problem}") from problem
+                problems[runs[run]] = problem
+                LOGGER.error("%s could not be run: %s", runs[run], _cause(problem))
     except BaseException:  # Ctrl-C too: kernels are sessions of their own, and would go on
         pool.shutdown(wait=False, cancel_futures=True)
         while not all(run.done() for run in runs):
@@ -91,6 +94,15 @@ def _run(clients: Mapping[str, NotebookClientBase], verbosity: int) -> None:
             time.sleep(0.1)
         raise
     pool.shutdown()
+    if problems:
+        raise ExtensionError(f"could not be run: {', '.join(problems)}") from next(
+            iter(problems.values())
+        )
+
+
+def _cause(problem: BaseException) -> BaseException:
+    """What went wrong in a chapter: myst-nb's own error names the chapter's file alone."""
+    return problem.__cause__ or problem
 
 
 def _end_kernels() -> None:
