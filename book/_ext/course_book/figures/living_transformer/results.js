@@ -57,7 +57,7 @@
     const [before, after] = [run, other].map(({ steps }) => steps.map(({ chosen }) => vocabulary[chosen]));
     const change = [[before, after], [after, before]].map(([words, others]) => [...outsiders(words, others)].map((i) => readable(words[i])));
     if (change.every((words) => words.length === 0)) return "The French stays the same.";
-    if (change.some((words) => words.length > MOST_NAMED)) return `The French becomes \u201c${join(after.filter((word) => !word.startsWith("<")))}\u201d.`;
+    if (change.some((words) => words.length > MOST_NAMED)) return `The French becomes \u201c${join(after.filter((word) => !word.startsWith("<")))}\u201d`;
     const [lost, gained] = change.map((words) => (words.length ? `\u201c${words.join(" ")}\u201d` : "nothing"));
     return `The French changes: ${lost} becomes ${gained}.`;
   }
