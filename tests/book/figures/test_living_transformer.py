@@ -235,6 +235,8 @@ def test_from_the_whole_to_one_dot_product_and_back_by_keyboard(figure):
     head_dim = model.config.d_model / model.config.num_heads
     assert dot == pytest.approx(float(score) * math.sqrt(head_dim), abs=living.CLOSE)
     assert page.evaluate("document.activeElement.textContent") == "\u201cdog\u201d answers"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.textContent") == "\u201cman\u201d asks"
     figure.locator(".living-path").get_by_role("button").first.press("Enter")
     assert figure.locator(".living-head").count() == 4
 
@@ -300,6 +302,13 @@ def test_the_head_that_follows_agreement_is_found_without_being_told(figure):
     stage = best[1].replace("self_attention", "attention_residual")
     figure.locator(f"[data-stage='{stage}']").press("Enter")
     expect(verdict).to_be_empty()
+    expect(asks).to_have_text("old")
+    figure.locator("[data-stage='decoder.layers.1.cross_attention_residual']").click()
+    moment = figure.locator(".living-player output")
+    expect(moment).to_have_text("word 8 of 10: cross-attention, layer 2")  # that writes "vieux"
+    expect(figure.locator(".living-head-says").first).to_have_text(re.compile("agreement [0-9]+%$"))
+    figure.locator(f"[data-stage='{stage}']").press("Enter")
+    expect(asks).to_have_text("old")
     this.nth(best[2]).press("Enter")
     expect(verdict).to_contain_text(f"That is the one! Over 200 sentences, head {best[2] + 1}")
     choose_question(figure, 0)
@@ -317,8 +326,10 @@ def test_what_is_switched_off_is_told_where_it_was_switched_and_marked_in_the_dr
     before = written(figure)
     figure.get_by_role("button", name="Switch off this head").click()
     expect(stage).to_contain_text("no head 3")
+    back = figure.get_by_role("button", name="Put this head back")
+    assert back.evaluate("button => button === document.activeElement")
     after = written(figure, "broken")
-    same = "The French stays the same."
+    same = re.compile("The French stays the same")
     expect(effect).to_have_text(same if before == after else re.compile("The French (changes|bec)"))
     figure.locator("[data-cut=norms]").click()
     expect(stage).to_contain_text("no norm, head 3")

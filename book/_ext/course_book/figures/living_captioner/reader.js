@@ -130,7 +130,7 @@
       const right = this.truth ? [...this.trueWords, "<end>"] : null;
       const words = own.map(({ chosen }) => this.words[chosen]);
       const lines = [makeRun(turned.size ? "by itself" : "it says", { steps: own }, this.words, right, go)];
-      if (turned.size) lines.push(makeRun("your look", { steps }, this.words, words, go));
+      if (turned.size) lines.push(makeRun("your look", { steps }, this.words, words, go, "changed"));
       if (right) lines.push(makeRight(this.trueWords.length ? this.trueWords : ["nothing"]));
       this.results.replaceChildren(...lines);
     }

@@ -141,7 +141,7 @@
       const right = this.truth && this.example ? [...this.example.tgt, "<end>"] : null;
       const words = own.map(({ chosen }) => this.words.tgt[chosen]);
       const lines = [makeRun(turned.size ? "by itself" : "it writes", { steps: own }, this.words.tgt, right, go)];
-      if (turned.size) lines.push(makeRun("your look", { steps }, this.words.tgt, words, go));
+      if (turned.size) lines.push(makeRun("your look", { steps }, this.words.tgt, words, go, "changed"));
       if (right) lines.push(makeRight(this.example.tgt));
       this.results.replaceChildren(...lines);
     }

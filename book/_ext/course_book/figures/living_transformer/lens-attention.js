@@ -45,13 +45,16 @@
     return canvas;
   }
 
-  /** How much of a head's weight lies where the truth says, for the word that asks; empty if nowhere. */
+  /** How much of a head's weight lies where the truth says, for the word that asks; empty if nowhere.
+   *
+   * Where a head is to be found that follows agreement, alignment is left out: it would look like the answer.
+   */
   function score(view, head) {
     const weights = part(view, "weights")[head].row(view.query);
     const share = (keys) => percent([...keys].reduce((sum, key) => sum + weights[key], 0));
     return Object.entries(view.trueKeys(view.query))
-      .filter(([, keys]) => keys.size)
-      .map(([kind, keys]) => `${TRUTHS[kind]} ${share(keys)}`).join(", ");
+      .filter(([kind, keys]) => keys.size && !(view.answer && kind === "partner"))
+      .map(([kind, keys]) => `${TRUTHS[kind]} ${share(keys)}`).join(", ") || (view.answer ? "no agreement here" : "");
   }
 
   function headCard(view, head) {
@@ -80,7 +83,7 @@
       makeStrip("what the heads say together", said, stage.side),
       makeStrip("the residual stream, with that added", after, stage.side),
       make("div", { class: "course-pills" },
-        view.switchButton(stage.id, "this residual path"), view.switchButton(`${stage.id}.norm`, "this norm")),
+        view.partButton(stage.id, "this residual path"), view.partButton(`${stage.id}.norm`, "this norm")),
       view.effect,
       makeVectors("The residual stream after this stage as a table", view.asking, trace[stage.id]),
     ];
@@ -89,7 +92,7 @@
   function weightsTable(view, head) {
     const weights = part(view, "weights")[head];
     const table = make("table", { class: "living-weights" },
-      make("caption", {}, make("span", {}, "Weights in percent: rows ask, columns answer. Choose a row to see how it comes about.")),
+      make("caption", {}, make("span", {}, `${view.isOff(head) ? "Switched off: nothing is mixed by these. " : ""}Weights in percent: rows ask, columns answer. Choose a row to see how it comes about.`)),
       make("thead", {}, make("tr", {}, make("td", {}), ...view.answering.map((word) => make("th", { scope: "col" }, make("span", {}, word))))),
       make("tbody", {}, ...weights.map((row, i) => weightsRow(view, row, i))));
     return makeWide(`Weights of head ${head + 1}`, table);
@@ -103,6 +106,7 @@
       cell.classList.toggle("is-hidden", !view.mayLook(i, j));
       cell.classList.toggle("is-partner", partner.has(j));
       cell.classList.toggle("is-agreement", agreement.has(j));
+      cell.addEventListener("click", () => view.zoom({ query: i, key: j, level: "dot" })); // by keyboard through its row
       return cell;
     });
     const button = makeButton(view.asking[i], () => view.zoom({ query: i, level: "row" }), "course-word");
@@ -111,7 +115,7 @@
 
   function head(view) {
     return [
-      make("div", { class: "course-pills" }, view.switchButton(`${view.stage.attention}.heads.${view.head}`, "this head")),
+      make("div", { class: "course-pills" }, view.partButton(`${view.stage.attention}.heads.${view.head}`, "this head")),
       view.effect,
       weightsTable(view, view.head),
       makeVectors("Its queries as a table", view.asking, columns(view, "query_projection")),

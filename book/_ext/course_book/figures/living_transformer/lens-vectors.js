@@ -32,7 +32,7 @@
       makeStrip("what it says", trace[stage.path].row(query), stage.side),
       makeStrip("the residual stream, with that added", trace[stage.id].row(query), stage.side),
       make("div", { class: "course-pills" },
-        view.switchButton(stage.id, "this residual path"), view.switchButton(`${stage.id}.norm`, "this norm")),
+        view.partButton(stage.id, "this residual path"), view.partButton(`${stage.id}.norm`, "this norm")),
       view.effect,
       makeVectors("The inside as a table", view.asking, inner),
       makeVectors("The residual stream after this stage as a table", view.asking, trace[stage.id]),

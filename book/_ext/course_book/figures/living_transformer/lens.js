@@ -12,7 +12,9 @@
       this.path = make("nav", { class: "living-path", "aria-label": "How deep you look" });
       this.body = make("div", { class: "living-lens-body" });
       this.task = make("p", { class: "living-task" });
+      this.onEscape = () => {};
       this.element = make("section", { class: "living-lens", "aria-label": "Under the lens" }, this.task, this.path, this.body);
+      this.element.addEventListener("keydown", ({ key }) => key === "Escape" && this.onEscape());
     }
 
     show(view) {
@@ -23,6 +25,7 @@
       this.body.replaceChildren(...parts(view));
       const strip = this.body.querySelector(".living-strip");
       strip?.before(makeStripKey(strip.dataset.role));
+      this.onEscape = () => deep > 0 && view.zoom({ level: LEVELS[deep - 1] });
       this.move(deep);
     }
 

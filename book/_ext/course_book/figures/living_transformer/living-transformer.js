@@ -27,7 +27,10 @@
       this.bench.append(window.courseMakeStart(this.file, {
         says: "Nothing has been loaded yet. Start it, and every number is computed here, in your browser.",
         name: "Start the model",
-      }, () => (asked ? this.ask() : this.read())));
+      }, async () => {
+        await (asked ? this.ask() : this.read());
+        this.shown?.greet();
+      }));
     }
 
     offer() {

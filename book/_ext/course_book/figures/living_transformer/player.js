@@ -15,9 +15,10 @@
   }
 
   class Player {
-    constructor(onMove) {
+    /** onMove is told the moment; onCloser is to show what lies under the lens, far below on a phone. */
+    constructor(onMove, onCloser) {
       this.onMove = onMove;
-      this.play = makeButton("\u25B6 Play", () => (this.timer ? this.stop() : this.start()));
+      this.play = makeButton("\u25B6 Play", () => (this.timer ? this.stop() : this.start()), "course-pill living-play");
       this.buttons = [
         this.play,
         makeButton("Back", () => this.go(this.now - 1)),
@@ -26,7 +27,7 @@
       ];
       this.slider = new Slider("Where it is", () => this.go(this.slider.get()), { max: 1, value: 0 });
       this.pills = make("div", { class: "course-pills" }, ...this.buttons);
-      this.element = make("div", { class: "living-player" }, this.pills, this.slider.element);
+      this.element = make("div", { class: "living-player" }, this.pills, makeButton("Closer \u2193", onCloser, "living-closer"), this.slider.element);
     }
 
     /** New moments; keep close to where we are, by stage and step. */
@@ -44,11 +45,11 @@
       this.onMove(this.list[this.now]);
     }
 
-    /** To where the decoder looks at the source for the next word: its last cross-attention. */
+    /** To the same stage at the next word; from reading to where the decoder looks at the source, its last cross-attention. */
     nextWord() {
       const { step, stage } = this.list[this.now];
-      const reading = stage.side === "encoder";
-      this.go(this.list.findLastIndex((moment) => moment.stage.cross && moment.step <= (reading ? 0 : step + 1)));
+      const [kept, next] = stage.side === "encoder" ? [({ cross }) => cross, 0] : [(other) => other === stage, step + 1];
+      this.go(this.list.findLastIndex((moment) => kept(moment.stage) && moment.step <= next));
     }
 
     start() {

@@ -38,15 +38,15 @@
     return found;
   }
 
-  /** A run's words as a line of chips; `beside` are the words to compare with, null for none. */
-  function makeRun(name, run, vocabulary, beside, onChoose) {
+  /** A run's words as a line of chips; `beside` are the words to compare with, null for none; `says` what a frame means. */
+  function makeRun(name, run, vocabulary, beside, onChoose, says = "not right") {
     const words = run.steps.map(({ chosen }) => vocabulary[chosen]);
     const different = beside ? outsiders(words, beside) : new Set();
     const line = makeLine(name, ...run.steps.map(({ chosen, probabilities }, step) => {
       const word = words[step];
       return makeChip(readable(word), probabilities[chosen], different.has(step), () => onChoose(step));
     }));
-    const key = different.size ? "framed: differs" : "bar: how sure it is";
+    const key = different.size ? `framed: ${says}` : "bar: how sure it is";
     line.lastChild.append(make("small", { class: "living-key" }, key));
     line.dataset.written = join(words.filter((word) => !word.startsWith("<")));
     return line;
@@ -56,7 +56,7 @@
   function compareRuns(run, other, vocabulary) {
     const [before, after] = [run, other].map(({ steps }) => steps.map(({ chosen }) => vocabulary[chosen]));
     const change = [[before, after], [after, before]].map(([words, others]) => [...outsiders(words, others)].map((i) => readable(words[i])));
-    if (change.every((words) => words.length === 0)) return "The French stays the same.";
+    if (change.every((words) => words.length === 0)) return "The French stays the same. Does it with other sentences? With another part off as well?";
     if (change.some((words) => words.length > MOST_NAMED)) return `The French becomes \u201c${join(after.filter((word) => !word.startsWith("<")))}\u201d`;
     const [lost, gained] = change.map((words) => (words.length ? `\u201c${words.join(" ")}\u201d` : "nothing"));
     return `The French changes: ${lost} becomes ${gained}.`;

@@ -30,7 +30,7 @@
     build() {
       this.results = make("div", { class: "living-results" });
       this.why = make("div", { class: "living-whys", "aria-live": "polite" });
-      this.player = new Player((moment) => this.arrive(moment));
+      this.player = new Player((moment) => this.arrive(moment), () => this.lens.element.scrollIntoView());
       this.drawing = new Drawing(this.stages, {
         onStage: (stage) => this.visit(stage),
         onWord: (stage, word) => this.choose(stage, word),
@@ -67,23 +67,36 @@
     }
 
     makeSurgery() {
-      this.switches = OPERATIONS.map(({ cut, name }) => this.switchButton(cut, name, ""));
+      this.switches = OPERATIONS.map(({ cut, name }) => this.switchButton(cut, name));
       this.heal = makeButton("Put all back", () => {
         this.cuts.clear();
         this.operate();
+        this.switches[0].focus();
       }, "living-heal");
       return make("fieldset", { class: "living-surgery" }, make("legend", {}, "Switch off:"), ...this.switches, this.heal);
     }
 
-    /** A button that switches a part off and on again. */
-    switchButton(cut, name, verb = "Switch off ") {
-      const button = makeButton(`${verb}${name}`, () => {
-        if (!this.cuts.delete(cut)) this.cuts.add(cut);
-        this.operate();
-      }, "course-pill living-switch");
-      button.setAttribute("aria-pressed", String(this.cuts.has(cut)));
+    /** A button above the drawing that switches a part off and on again. */
+    switchButton(cut, name) {
+      const button = makeButton(name, () => this.turn(cut), "course-pill living-switch");
       button.dataset.cut = cut;
       return button;
+    }
+
+    /** The same under the lens, which is made anew each time: it says what it would do now. */
+    partButton(cut, name) {
+      const says = this.cuts.has(cut) ? `Put ${name} back` : `Switch off ${name}`;
+      const button = makeButton(says, () => {
+        this.turn(cut);
+        this.lens.element.querySelector(`[data-cut="${cut}"]`).focus();
+      }, "course-pill living-switch");
+      button.dataset.cut = cut;
+      return button;
+    }
+
+    turn(cut) {
+      if (!this.cuts.delete(cut)) this.cuts.add(cut);
+      this.operate();
     }
 
     // ---- a sentence ----
@@ -94,10 +107,11 @@
       const problem = complaint(words, this.words.src);
       if (problem) return problem;
       const end = this.words.src.indexOf("<end>");
+      const looked = this.source?.[this.look.query];
       this.ids = [...words.map((word) => this.words.src.indexOf(word)), end];
       this.source = [...words, "end"];
       this.example = this.examples.find(({ src }) => join(src) === join(words)) ?? null;
-      this.look = { ...this.look, level: "layer", query: 0, key: 0 };
+      this.look = { ...this.look, level: "layer", query: Math.max(this.source.indexOf(looked), 0), key: 0 };
       this.whole = this.run(new Set());
       this.operate();
       return "";
@@ -127,7 +141,7 @@
       const right = due && join(due) !== join(written) ? due : null;
       const go = (step) => this.visit(this.stages.decoder.at(-1), step);
       const lines = [makeRun(this.operated ? "whole" : "French", this.whole, this.words.tgt, right, go)];
-      if (this.operated) lines.push(makeRun("broken", this.operated, this.words.tgt, written, go));
+      if (this.operated) lines.push(makeRun("broken", this.operated, this.words.tgt, written, go, "changed"));
       if (right) lines.push(makeRight(this.example.tgt));
       if (due && !right) lines[0].lastChild.append(make("small", { class: "living-key" }, "all of it right"));
       this.results.replaceChildren(...lines);
@@ -147,6 +161,13 @@
       const { right, words } = this.question.judge(attention, head);
       this.verdict.dataset.right = right;
       this.verdict.textContent = words;
+      this.verdict.scrollIntoView({ block: "nearest" });
+    }
+
+    /** Show the drawing to whoever has started the model, and what it is moved with. */
+    greet() {
+      this.drawing.follow(this.moment.stage, this.player.element);
+      this.player.play.focus({ preventScroll: true });
     }
 
     /** Set the scene of a question: a sentence, where in the model, at which word, and with the truth or without. */
@@ -175,9 +196,9 @@
       const sides = moment.stage.side !== this.moment.stage.side;
       this.moment = moment;
       if (moment.stage.side === "decoder") this.look.query = moment.step;
-      else if (sides) this.look.query = 0;
+      else if (sides) this.look.query = this.partner(1, this.look.query) ?? 0;
       if (changed && this.player.element.contains(document.activeElement)) this.drawing.follow(moment.stage, this.player.element);
-      if (changed) this.verdict.textContent = "";
+      if (changed) this.verdict.textContent = this.effect.textContent = "";
       if (changed) Object.assign(this.look, { level: this.sameKind(moment) ? this.look.level : "layer", key: 0 });
       this.draw();
     }
@@ -186,11 +207,22 @@
       return stage.kind === "attention";
     }
 
-    /** Go to a stage, at this step or another. */
-    visit(stage, step = this.moment.step) {
+    /** The place of the word in the other language that this one stands for, if the truth is known; `side` 0 is English. */
+    partner(side, place) {
+      return this.example?.alignment.find((pair) => pair[side] === place)?.[1 - side];
+    }
+
+    /** Go to a stage; from the encoder to the step that writes the word that was looked at, else at this step. */
+    visit(stage, step = this.stepFor(stage)) {
       this.player.stop();
       const list = this.player.list;
       this.player.go(list.findIndex((moment) => moment.stage === stage && (stage.side === "encoder" || moment.step === step)));
+    }
+
+    stepFor(stage) {
+      const leaves = stage.side === "decoder" && this.moment.stage.side === "encoder";
+      const step = leaves ? this.partner(0, this.look.query) : undefined;
+      return step < this.current.steps.length ? step : this.moment.step;
     }
 
     /** Look at a word; at a stage of the drawing, or of the side on which the word stands. */
@@ -201,6 +233,7 @@
 
     zoom(change, focus = true) {
       this.player.stop();
+      if ("head" in change && change.head !== this.look.head) this.effect.textContent = "";
       Object.assign(this.look, change);
       this.draw();
       if (focus) this.lens.path.querySelector(".living-here").focus();
@@ -256,7 +289,7 @@
         isOff: (head) => this.isOff(stage, head),
         trueKeys: (i) => trueKeys(this.example, written, stage, i),
         zoom: (change) => this.zoom(change),
-        switchButton: (cut, name) => this.switchButton(cut, name),
+        partButton: (cut, name) => this.partButton(cut, name),
       };
     }
 
@@ -316,6 +349,9 @@
 
     sentence() {
       const { stage, step } = this.moment;
+      if (stage.cross && this.current === this.operated && this.cuts.has("cross_attention")) {
+        return `${stage.name}. It is switched off: nothing of the source comes through.`;
+      }
       const says = stage.says(this.asking()[this.look.query]);
       if (stage.side === "encoder") return `${stage.name}. ${says}`;
       const next = readable(this.words.tgt[this.current.steps[Math.min(this.look.query, step)].chosen]);
