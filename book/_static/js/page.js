@@ -23,21 +23,31 @@
     }
   }
 
-  function update() {
-    // All is measured before anything is changed: so the page is laid out once.
-    const found = Object.entries(SCROLLERS).flatMap(([kind, selector]) =>
-      [...document.querySelectorAll(selector)].map((element, index) => ({
-        element,
-        name: `${kind} ${index + 1}`, // no two places of a page have the same name
-        scrolls: element.scrollWidth > element.clientWidth + 1,
-      })),
+  const names = new Map(); // no two places of a page have the same
+
+  // Only what is near: to measure what is out of sight would lay out the whole page at once.
+  const nearby = new IntersectionObserver(
+    (entries) => {
+      const near = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
+      // All is measured before anything is changed: so the page is laid out once.
+      const scrolls = near.map((element) => element.scrollWidth > element.clientWidth + 1);
+      near.forEach((element, index) => mark(element, names.get(element), scrolls[index]));
+    },
+    { rootMargin: "100% 0px" },
+  );
+
+  function watch() {
+    nearby.disconnect();
+    Object.entries(SCROLLERS).forEach(([kind, selector]) =>
+      document.querySelectorAll(selector).forEach((element, index) => {
+        names.set(element, `${kind} ${index + 1}`);
+        nearby.observe(element); // told at once, and again when it is unfolded
+      }),
     );
-    found.forEach(({ element, name, scrolls }) => mark(element, name, scrolls));
   }
 
-  window.addEventListener("load", update);
-  window.addEventListener("resize", update);
-  document.addEventListener("toggle", update, true); // what is folded has no width
+  window.addEventListener("load", watch);
+  window.addEventListener("resize", watch);
 
   const page = document.documentElement;
   let theme = null;
