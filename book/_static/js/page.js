@@ -25,16 +25,21 @@
 
   const names = new Map(); // no two places of a page have the same
 
-  // Only what is near: to measure what is out of sight would lay out the whole page at once.
+  function markAll(elements) {
+    // All is measured before anything is changed: so the page is laid out once.
+    const scrolls = elements.map((element) => element.scrollWidth > element.clientWidth + 1);
+    elements.forEach((element, index) => mark(element, names.get(element), scrolls[index]));
+  }
+
+  // Only what is near: to measure what is out of sight would lay out the whole page at once. Who
+  // takes to the keyboard may go anywhere.
   const nearby = new IntersectionObserver(
-    (entries) => {
-      const near = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
-      // All is measured before anything is changed: so the page is laid out once.
-      const scrolls = near.map((element) => element.scrollWidth > element.clientWidth + 1);
-      near.forEach((element, index) => mark(element, names.get(element), scrolls[index]));
-    },
+    (entries) => markAll(entries.filter((e) => e.isIntersecting).map((e) => e.target)),
     { rootMargin: "100% 0px" },
   );
+  let byKeyboard = false;
+  const markAllByKeyboard = () => markAll(byKeyboard ? [...names.keys()] : []);
+  window.addEventListener("keydown", () => { byKeyboard = true; markAllByKeyboard(); }, { once: true });
 
   function watch() {
     nearby.disconnect();
@@ -44,6 +49,7 @@
         nearby.observe(element); // told at once, and again when it is unfolded
       }),
     );
+    markAllByKeyboard();
   }
 
   window.addEventListener("load", watch);
