@@ -39,7 +39,11 @@
   );
   let byKeyboard = false;
   const markAllByKeyboard = () => markAll(byKeyboard ? [...names.keys()] : []);
-  window.addEventListener("keydown", () => { byKeyboard = true; markAllByKeyboard(); }, { once: true });
+  const takeToKeyboard = () => {
+    byKeyboard = true;
+    markAllByKeyboard();
+  };
+  window.addEventListener("keydown", takeToKeyboard, { once: true });
 
   function watch() {
     nearby.disconnect();
