@@ -8,7 +8,13 @@ import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.book.watched_page import depends_on_page, lift_veils, opened, scrolls_sideways
+from tests.book.watched_page import (
+    depends_on_page,
+    lay_out,
+    lift_veils,
+    opened,
+    scrolls_sideways,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -78,8 +84,10 @@ def visit(chromium, served, request):
     # At rest: a colour that is still changing from one theme to the other belongs to neither.
     options = {"reduced_motion": "reduce", "color_scheme": "light", "viewport": DESKTOP}
     with opened(chromium, f"{served}/{request.param}", **options) as watched:
+        lay_out(watched.page)
         lift_veils(watched.page)
         scroll_through(watched.page)
+        watched.page.keyboard.press("Shift")  # now all that scrolls is marked, wherever it is
         yield watched
 
 
@@ -203,9 +211,27 @@ def test_what_scrolls_sideways_has_a_name_and_a_tab_stop(visit):
         visit.page.set_viewport_size(DESKTOP)
 
 
+NOT_LAID_OUT = """() => [...document.querySelectorAll(".bd-article > section > section")]
+    .filter((part) => !part.firstElementChild.checkVisibility({ contentVisibilityAuto: true }))
+    .map((part) => part.id)"""
+
+
+def test_what_is_out_of_sight_is_not_laid_out(chromium, served):
+    with opened(chromium, f"{served}/book/masking.html", viewport=DESKTOP) as watched:
+        page = watched.page
+        page.wait_for_function("document.readyState === 'complete'")
+        waiting = page.evaluate(NOT_LAID_OUT)
+        assert len(waiting) > 3
+        page.goto(f"{served}/book/masking.html#{waiting[-1]}")
+        page.wait_for_function(f"!({NOT_LAID_OUT})().includes('{waiting[-1]}')")
+        top = page.evaluate(f"document.getElementById('{waiting[-1]}').getBoundingClientRect().top")
+        assert 0 <= top < 200
+
+
 def test_a_wide_formula_scrolls_by_keyboard(chromium, served):
     narrow = {"width": 320, "height": 800}
     with opened(chromium, f"{served}/book/self-attention.html", viewport=narrow) as watched:
+        watched.page.keyboard.press("Tab")  # from here on all that scrolls is marked
         formula = watched.page.get_by_role("region", name="Formula 1, scrolls sideways", exact=True)
         formula.focus()
         watched.page.keyboard.press("ArrowRight")

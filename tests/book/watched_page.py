@@ -140,6 +140,11 @@ def opened(
         context.close()
 
 
+def lay_out(page: Page) -> None:
+    """Lay out all sections at once, which wait until they come near."""
+    page.add_style_tag(content=".bd-article section { content-visibility: visible !important; }")
+
+
 def lift_veils(page: Page) -> None:
     """Show what waits for a prediction."""
     page.evaluate(

@@ -43,6 +43,7 @@ from course_book.site import (
     accessible_html,
     book_digests,
     lean_listings,
+    lean_scripts,
     offline,
     page_dates,
     previews,
@@ -69,7 +70,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         *(interactive, deferred, assets, exercises),
         *(course_map, api, schedule, homework_table, status),
         *(offline, accessible_html, lean_listings, previews, chapter_notebooks, launch),
-        *(page_dates, published, used_styles),
+        *(page_dates, published, used_styles, lean_scripts),
     )
     for part in parts:
         part.setup(app)

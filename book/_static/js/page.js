@@ -23,21 +23,41 @@
     }
   }
 
-  function update() {
+  const names = new Map(); // no two places of a page have the same
+
+  function markAll(elements) {
     // All is measured before anything is changed: so the page is laid out once.
-    const found = Object.entries(SCROLLERS).flatMap(([kind, selector]) =>
-      [...document.querySelectorAll(selector)].map((element, index) => ({
-        element,
-        name: `${kind} ${index + 1}`, // no two places of a page have the same name
-        scrolls: element.scrollWidth > element.clientWidth + 1,
-      })),
-    );
-    found.forEach(({ element, name, scrolls }) => mark(element, name, scrolls));
+    const scrolls = elements.map((element) => element.scrollWidth > element.clientWidth + 1);
+    elements.forEach((element, index) => mark(element, names.get(element), scrolls[index]));
   }
 
-  window.addEventListener("load", update);
-  window.addEventListener("resize", update);
-  document.addEventListener("toggle", update, true); // what is folded has no width
+  // Only what is near: to measure what is out of sight would lay out the whole page at once. Who
+  // takes to the keyboard may go anywhere.
+  const nearby = new IntersectionObserver(
+    (entries) => markAll(entries.filter((e) => e.isIntersecting).map((e) => e.target)),
+    { rootMargin: "100% 0px" },
+  );
+  let byKeyboard = false;
+  const markAllByKeyboard = () => markAll(byKeyboard ? [...names.keys()] : []);
+  const takeToKeyboard = () => {
+    byKeyboard = true;
+    markAllByKeyboard();
+  };
+  window.addEventListener("keydown", takeToKeyboard, { once: true });
+
+  function watch() {
+    nearby.disconnect();
+    Object.entries(SCROLLERS).forEach(([kind, selector]) =>
+      document.querySelectorAll(selector).forEach((element, index) => {
+        names.set(element, `${kind} ${index + 1}`);
+        nearby.observe(element); // told at once, and again when it is unfolded
+      }),
+    );
+    markAllByKeyboard();
+  }
+
+  window.addEventListener("load", watch);
+  window.addEventListener("resize", watch);
 
   const page = document.documentElement;
   let theme = null;

@@ -1,8 +1,11 @@
 """Publications of the same authors and year: told apart wherever the book names them."""
 
+from importlib.metadata import entry_points
+
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
+from pybtex import plugin
 from pybtex.database import parse_string
 
 from tests.book import small_book
@@ -53,6 +56,23 @@ def test_what_is_cited_differently_keeps_its_year(other):
     )
     assert years["x"] == "2018"
     assert years["y"] in {"2018", "2019", None}
+
+
+def test_installed_packages_are_searched_once_for_each_part(monkeypatch):
+    from course_book.markup.citation_years import setup
+
+    searched = []
+
+    def search(**wanted):
+        searched.append(wanted)
+        return entry_points(**wanted)
+
+    monkeypatch.setattr(plugin, "entry_points", search)
+    setup(None)
+    searched.clear()
+    for _ in range(3):
+        plugin.find_plugin("pybtex.backends", "docutils")
+    assert len(searched) == 1
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.book.watched_page import RICHEST, depends_on_page, opened
+from tests.book.watched_page import RICHEST, depends_on_page, lay_out, opened
 
 pytestmark = pytest.mark.browser
 
@@ -48,6 +48,7 @@ def places(chromium, served, request):
     """Where everything lies that can be looked at or done; tests share the visit."""
     address = f"{served}/book/{request.param}.html"
     with opened(chromium, address, viewport=SCREEN, reduced_motion="reduce") as watched:
+        lay_out(watched.page)
         watched.page.wait_for_function("document.fonts.status === 'loaded'")
         return request.param, watched.page.evaluate(PLACES)
 

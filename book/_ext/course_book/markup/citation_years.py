@@ -4,10 +4,12 @@ The bibliography's style does it, so that citations, the bibliography and the no
 which all take their years from its entries, say the same.
 """
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterable
 from string import ascii_lowercase
 
+from pybtex import plugin
 from pybtex.backends.plaintext import Backend
 from pybtex.database import Entry
 from pybtex.plugin import register_plugin
@@ -73,5 +75,7 @@ def setup(app: Sphinx) -> None:
     Args:
         app: The Sphinx application.
     """
+    # Pybtex looks through all installed packages whenever it needs one of its parts.
+    plugin.entry_points = functools.cache(plugin.entry_points)
     register_plugin("pybtex.style.sorting", STYLE, DistinctYears)
     register_plugin("pybtex.style.formatting", STYLE, Style)

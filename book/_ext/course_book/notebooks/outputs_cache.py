@@ -19,6 +19,7 @@ from sphinx.environment import BuildEnvironment
 from course_book.notebooks import kernels
 from course_book.notebooks.preview import execution_mode, is_asked_for, previewed
 from course_book.notebooks.used_files import UsedFiles
+from course_book.notebooks.warm_kernels import ZYGOTE
 from course_book.site.book_digests import digest_of_files
 
 PACKAGES = ("torch", "numpy", "matplotlib", "sacrebleu", "transformers")
@@ -27,9 +28,9 @@ PACKAGES = ("torch", "numpy", "matplotlib", "sacrebleu", "transformers")
 
 def surroundings() -> list[str]:
     """Return what every chapter depends on: how its kernel is set up, and the versions within."""
-    setup = Path(kernels.__file__).read_text("utf-8")
+    setup = [path.read_text("utf-8") for path in (Path(kernels.__file__), ZYGOTE)]
     versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
-    return [setup, f"python {platform.python_version()}", *versions]
+    return [*setup, f"python {platform.python_version()}", *versions]
 
 
 def output_folders(env: BuildEnvironment) -> dict[str, str]:

@@ -26,6 +26,7 @@ from sphinx.util.display import status_iterator
 
 from course_book.notebooks.outputs_cache import output_folders
 from course_book.notebooks.preview import is_asked_for, leave_unrun
+from course_book.notebooks.warm_kernels import shared_imports, warm_kernels
 
 LOGGER = sphinx_logging.getLogger(__name__)
 MOST = 8
@@ -67,7 +68,12 @@ def _run_chapters(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     clients = dict(_clients(env, pages))
     leave_unrun(app, {page for page in clients if not is_asked_for(app, page)})
     if asked_for := {page: client for page, client in clients.items() if is_asked_for(app, page)}:
-        _run(asked_for, app.verbosity)
+        with warm_kernels(shared_imports(map(_cells, asked_for.values()))):
+            _run(asked_for, app.verbosity)
+
+
+def _cells(client: NotebookClientBase) -> list[str]:
+    return [cell.source for cell in client.notebook.cells if cell.cell_type == "code"]
 
 
 def _run(clients: Mapping[str, NotebookClientBase], verbosity: int) -> None:

@@ -87,6 +87,18 @@ class UsedFiles:
             yield from [init, *beside] if init.is_file() else beside
 
 
+def imports_of(cell: str) -> set[str]:
+    """Return the full names that a cell imports; none if it isn't Python alone.
+
+    Args:
+        cell: Its source.
+    """
+    try:
+        return set(_imports(ast.parse(cell)))
+    except SyntaxError:
+        return set()
+
+
 def _imports(tree: ast.AST, package: tuple[str, ...] = ()) -> Iterator[str]:
     """Yield the full names that code imports: of modules, or of what stands in them."""
     for node in ast.walk(tree):

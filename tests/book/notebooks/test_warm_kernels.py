@@ -1,0 +1,50 @@
+"""Do kernels begin with what chapters share, and apart from that like any other kernel?"""
+
+import os
+
+import psutil
+import pytest
+from course_book.notebooks.warm_kernels import shared_imports, warm_kernels
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+pytestmark = pytest.mark.depends_on("book/_ext")
+LOOK = "import os, sys; print('colorsys' in sys.modules, os.getppid(), os.getcwd(), sys.path)"
+
+
+def run(code: str) -> str:
+    notebook = new_notebook(cells=[new_code_cell(code)])
+    NotebookClient(notebook, kernel_name="python3").execute()
+    return notebook.cells[0].outputs[0].text
+
+
+def test_kernels_are_forked_from_one_that_has_imported_it():
+    alone = run(LOOK).split(maxsplit=2)
+    with warm_kernels(["colorsys.rgb_to_hsv", "no_such_module", "json.no_such_name"]):
+        first, second = run(LOOK).split(maxsplit=2), run(LOOK).split(maxsplit=2)
+    assert alone[:2] == ["False", str(os.getpid())]
+    assert first[0] == "True"
+    assert first == second  # one parent
+    assert first[2] == alone[2]
+    assert not psutil.pid_exists(int(first[1]))
+
+
+def test_a_kernel_keeps_nothing_for_the_next():
+    with warm_kernels([]):
+        assert run("kept = 1; print(kept)") == "1\n"
+        assert run("print('kept' in globals())") == "False\n"
+
+
+def test_a_chapter_may_start_processes_and_learn_how_they_end():
+    with warm_kernels([]):
+        code = "import subprocess, sys; print(subprocess.run([sys.executable, '-c', 'exit(3)']))"
+        assert "returncode=3" in run(code)
+
+
+def test_what_two_chapters_import_is_shared():
+    chapters = [
+        ["import torch", "from torch import nn\nimport torch"],
+        ["import torch", "from course_lib.layers import masks", "%matplotlib inline\nimport math"],
+        ["from torch import nn", "from course_lib.layers import masks", "import math"],
+    ]
+    assert shared_imports(chapters) == ["torch", "torch.nn"]
