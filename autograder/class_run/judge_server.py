@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from autograder.clean_text import one_line
 from autograder.sandbox.cgroup import claim, delegated_group
 from autograder.sandbox.sandbox import Sandbox
 from autograder.sandbox.worker.isolation import Limits, die_with_parent, mapped_bytes
@@ -119,7 +120,7 @@ def _become_judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: in
         os._exit(0)
     except BaseException as error:
         cause = f"{type(error).__name__}: {error}"
-        os.write(2, f"judge: {cause}\n".encode())
+        os.write(2, f"judge: {one_line(cause, 1000)}\n".encode())  # it may quote a student's code
         with contextlib.suppress(OSError):
             connection.send(("broken", cause))
         os._exit(70)

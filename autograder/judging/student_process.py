@@ -264,7 +264,8 @@ def _explain_crash(exit_code: int | None) -> str:
     if exit_code == -signal.SIGKILL:
         return "The process of your code was killed: it probably used too much memory."
     if exit_code < 0:
-        name = signal.Signals(-exit_code).name
+        known = -exit_code in set(signal.Signals)  # those for real time have no names
+        name = signal.Signals(-exit_code).name if known else f"signal {-exit_code}"
         return f"The process of your code was ended by {name}: an invalid memory access or abort."
     return (
         f"The process of your code ended itself (exit code {exit_code}): a submission must not "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.atomic_write import write_atomically
-from autograder.clean_text import one_line
+from autograder.clean_text import distinct_line, one_line
 from autograder.marks.standing import Standing
 
 COLUMNS = ("student", "homework", "check", "status", "score", "max_score", "message", "comment")
@@ -37,7 +37,7 @@ def write_grades(standings: Sequence[Standing], path: Path) -> None:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)
     for standing in standings:
-        whose = (inert(standing.student), inert(standing.result.homework))
+        whose = (csv_name(standing.student), inert(standing.result.homework))
         said = dict(standing.comments)
         for check in standing.result.checks:
             by_hand = check.check in standing.by_hand
@@ -69,3 +69,12 @@ def inert(text: str) -> str:
         One line; with an apostrophe before what would be read as a formula.
     """
     return _FORMULA.sub(r"\1'", one_line(text, limit=2000))
+
+
+def csv_name(student: str) -> str:
+    """Return a student's id as every CSV of ours has it: inert, and nobody else's.
+
+    Args:
+        student: The student's id.
+    """
+    return inert(distinct_line(student))
