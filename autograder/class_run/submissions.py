@@ -92,9 +92,8 @@ def read_notebook(path: Path) -> bytes:
     """
     try:
         if path.is_symlink() or path.parent.is_symlink():
-            raise UnreadableError(
-                "The notebook is a link, not a file. Hand in the notebook itself."
-            )
+            words = "The notebook is a link, not a file. Hand in the notebook itself."
+            raise UnreadableError(words)
         notebook, size = _read_file(path)
     except (FileNotFoundError, NotADirectoryError):
         raise UnreadableError(f"{NOTHING_HANDED_IN}: {path.name} is missing.") from None
@@ -103,8 +102,8 @@ def read_notebook(path: Path) -> bytes:
         raise UnreadableError(reason) from error
     if size > MAX_NOTEBOOK_BYTES:
         raise UnreadableError(
-            f"The notebook has {size >> 20} MiB; the limit is {MAX_NOTEBOOK_BYTES >> 20} MiB. Clear "
-            "the outputs, save, and hand it in again."
+            f"The notebook has {size >> 20} MiB; the limit is {MAX_NOTEBOOK_BYTES >> 20} MiB. "
+            "Clear the outputs, save, and hand it in again."
         )
     return notebook
 
@@ -169,9 +168,7 @@ def _parse(text: str) -> datetime:
     """Read a time as nbgrader does: the zone may have a name, as in ``12:00 Europe/Rome``."""
     clock, _, zone = text.rpartition(" ")
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # of a zone that is not known, in the words that stand there
+        warnings.simplefilter("ignore")  # in the words that stand there
         try:
             return parser.parse(clock).replace(tzinfo=ZoneInfo(zone))  # reads no other files
         except (ZoneInfoNotFoundError, ValueError, OSError):

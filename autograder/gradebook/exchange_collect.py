@@ -7,6 +7,7 @@ would take the place of their own. It ends at the first name, or time, that it c
 nobody's is collected. And it shows a terminal whatever a folder is called.
 """
 
+import contextlib
 import logging
 import os
 import pwd
@@ -69,7 +70,7 @@ class CollectNotebooks(ExchangeCollect):
 
     def _copy_files(self, src: str, folder: int, target: Path) -> None:
         room = 1000 * self.coursedir.max_dir_size  # nbgrader's kilobytes
-        names = [n for n in sorted(os.listdir(folder)) if Path(n).suffix in _KEPT]  # noqa: PTH208
+        names = [n for n in sorted(os.listdir(folder)) if Path(n).suffix in _KEPT]
         for name in names[:_MOST_FILES]:
             most = 1000 * self.coursedir.max_file_size if name.endswith(".ipynb") else _MOST_WORDS
             copied = _copy(name, folder, target, min(most, room))
@@ -93,12 +94,12 @@ class CollectNotebooks(ExchangeCollect):
     def _path_to_record(self, path: str) -> dict[str, Any]:
         """Read whose a folder in the exchange is, and from when; nobody's if it can't be."""
         name = Path(path).name
-        try:
-            record: dict[str, Any] = super()._path_to_record(path)
-            if is_plain(record["username"]):
-                return record
-        except (Exception, SystemExit):  # whatever is said of what is no time, or of too few parts
-            pass
+        record: dict[str, Any] = {"username": ""}
+        # Whatever is said of what is no time, or of too few parts.
+        with contextlib.suppress(Exception, SystemExit):
+            record = super()._path_to_record(path)
+        if is_plain(record["username"]):
+            return record
         self.log.error("Not collected: %s is not named as a submission is", one_line(name))
         return {"username": "", "filename": name, "timestamp": datetime.min}
 
@@ -120,7 +121,7 @@ class CollectNotebooks(ExchangeCollect):
 
 
 def _copy(name: str, folder: int, target: Path, most: int) -> int | None:
-    """Copy a file of an open folder; return its size, None for what is none, a link for instance."""
+    """Copy a file of an open folder; return its size, None for a link and other things."""
     try:
         source = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except OSError:

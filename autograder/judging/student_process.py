@@ -143,6 +143,10 @@ class StudentProcess:
             return []
         return calls if type(calls) is list else []
 
+    def used(self) -> float:
+        """Return the seconds of processor time that it has used so far, with all it started."""
+        return self._sandbox.used(self._worker) if self._worker else 0.0
+
     def has_company(self) -> bool:
         """Whether other processes, which the student's code has started, live beside it."""
         return self._worker is not None and self._sandbox.company(self._worker) > 0
