@@ -3,6 +3,7 @@
 To be imported before them. ``tests/autograder/test_quick_imports.py`` names what it relies on.
 """
 
+import atexit
 import gc
 import sys
 from types import ModuleType
@@ -25,6 +26,7 @@ _OBJECTS = 50_000  # more than these, and garbage is looked for: imports alone m
 def spare() -> None:
     """Put nothing in the place of these modules, where they are not imported yet."""
     gc.set_threshold(_OBJECTS)
+    atexit.register(gc.freeze)  # at the very end all would be looked through once more
     for name in (GRAMMAR, *CONTENTS_MANAGERS):
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # "not to be found"
     for name in SERVER_EXTENSIONS:

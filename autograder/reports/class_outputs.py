@@ -13,7 +13,7 @@ from autograder.homework_source.homework import Homework
 from autograder.judging.results import SubmissionResult
 from autograder.marks.standing import Standing
 from autograder.reports.feedback import feedback_path, render_feedback
-from autograder.reports.grades import csv_name, inert, write_grades
+from autograder.reports.grades import inert, write_grades
 from autograder.reports.mark_log import write_marks
 from autograder.reports.report import render_report
 from autograder.reports.similar_code import SIMILAR_PAGE, render_similar
@@ -122,6 +122,6 @@ def _write_changes(changes: Sequence[Change], path: Path) -> None:
     rows.writerow(("student", "check", "old_score", "new_score", "reason"))
     for change in changes:
         scores = ("" if s is None else round(s, 6) for s in (change.old_score, change.new_score))
-        whose = (csv_name(change.student), inert(change.check))
+        whose = (inert(change.student), inert(change.check))
         rows.writerow((*whose, *scores, inert(change.reason)))
     write_atomically(path, text.getvalue())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.atomic_write import write_atomically
-from autograder.clean_text import distinct_line, one_line
+from autograder.clean_text import one_line
 from autograder.marks.standing import Standing
 
 COLUMNS = ("student", "homework", "check", "status", "score", "max_score", "message", "comment")
@@ -17,7 +17,7 @@ LATE = "late"
 
 # A spreadsheet takes a cell that starts with one of these, or with its twin of another width, for a
 # formula. (Tab, carriage return and newline are gone by then.)
-_FORMULA_STARTS = "=+\\-@＝＋－＠﹦﹢﹣﹫−"  # noqa: RUF001 -- they are meant
+_FORMULA_STARTS = "=+\\-@＝＋－＠﹦﹢﹣﹫−"
 # What a program skips before the sign, quotes and spaces of any width, hides no sign here. Where a
 # comma parts no cells, as in much of Europe, a semicolon does.
 _FORMULA = re.compile(rf"(^|;)(?=[ \"'\xa0\u3000]*[{_FORMULA_STARTS}])")
@@ -37,7 +37,7 @@ def write_grades(standings: Sequence[Standing], path: Path) -> None:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)
     for standing in standings:
-        whose = (csv_name(standing.student), inert(standing.result.homework))
+        whose = (inert(standing.student), inert(standing.result.homework))
         said = dict(standing.comments)
         for check in standing.result.checks:
             by_hand = check.check in standing.by_hand
@@ -69,12 +69,3 @@ def inert(text: str) -> str:
         One line; with an apostrophe before what would be read as a formula.
     """
     return _FORMULA.sub(r"\1'", one_line(text, limit=2000))
-
-
-def csv_name(student: str) -> str:
-    """Return a student's id as every CSV of ours has it: inert, and nobody else's.
-
-    Args:
-        student: The student's id.
-    """
-    return inert(distinct_line(student))

@@ -13,7 +13,7 @@ from autograder.atomic_write import write_atomically
 from autograder.marks.standing import Standing
 from autograder.marks.term import Term, share, sum_up
 from autograder.reports.feedback import feedback_path
-from autograder.reports.grades import csv_name
+from autograder.reports.grades import inert
 from autograder.reports.pages import render_page
 
 COURSE_PAGE, COURSE_TABLE = "course.html", "course.csv"
@@ -143,7 +143,7 @@ def course_csv(terms: Mapping[str, Term]) -> str:
         points = {s.result.homework: round(s.score, 6) for s in term.standings}
         told = (points.get(name, "") for name in homeworks)
         left_out = " ".join(sorted(term.dropped))
-        rows.writerow((csv_name(student), *told, left_out, round(100 * term.total, 4)))
+        rows.writerow((inert(student), *told, left_out, round(100 * term.total, 4)))
     return text.getvalue()
 
 

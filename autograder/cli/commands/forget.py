@@ -23,7 +23,7 @@ from autograder.cli.terminal import output
 from autograder.gradebook.forgetting import count_rows, remove_rows
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.class_outputs import CHANGES, LOG
-from autograder.reports.grades import csv_name
+from autograder.reports.grades import inert
 from autograder.reports.similar_code import SIMILAR_PAGE
 from autograder.reports.term import COURSE_PAGE, COURSE_TABLE
 
@@ -132,7 +132,7 @@ def _without(student: str, path: Path) -> str:
         return re.sub(alike, lambda f: _name(student).sub("(removed)", f[0]), "".join(kept))
     made = io.StringIO()
     rows = csv.reader(io.StringIO(text, newline=""))
-    csv.writer(made, lineterminator="\n").writerows(r for r in rows if r[:1] != [csv_name(student)])
+    csv.writer(made, lineterminator="\n").writerows(r for r in rows if r[:1] != [inert(student)])
     return made.getvalue()
 
 
