@@ -31,6 +31,8 @@ _TIMESTAMP = "timestamp.txt"
 class CollectNotebooks(ExchangeCollect):
     """What ``c.ExchangeFactory.collect`` names: copies the files that grading reads."""
 
+    src_records: list[dict[str, Any]]
+
     def start(self) -> None:
         """Collect; what students have named goes to the log without what it could do there."""
         self.log.addFilter(_clean)

@@ -11,7 +11,7 @@ import functools
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,7 +99,12 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
         module: withhold(texts[module], set(reasons)) + _closing(reasons)
         for module, reasons in withheld.items()
     }
-    gone = {m: _names_in(texts[m]) - _names_in(text) for m, text in edited.items()}
+
+    @functools.cache  # of the few modules that the notebook imports
+    def gone(module: str) -> set[str]:
+        after = edited.get(module)
+        return set() if after is None else _names_in(texts[module]) - _names_in(after)
+
     _check_notebook(homework, root, withheld, gone)
 
     target = destination / PACKAGE
@@ -226,7 +231,7 @@ def _names_in(text: str) -> set[str]:
 
 
 def _check_notebook(
-    homework: str, root: Path, withheld: Withheld, gone: dict[str, set[str]]
+    homework: str, root: Path, withheld: Withheld, gone: Callable[[str], set[str]]
 ) -> None:
     """Refuse an edition with which the student notebook itself could not run.
 
@@ -234,7 +239,7 @@ def _check_notebook(
         homework: Its id.
         root: The project's folder.
         withheld: What the edition withholds.
-        gone: The names that are gone from each module, what served the withheld alone too.
+        gone: Tells the names that are gone from a module, what served the withheld alone too.
 
     Raises:
         HomeworkError: The notebook imports what is not there.
@@ -248,7 +253,7 @@ def _check_notebook(
                     f"{cell.where}: the {cell.kind} cell imports {name} from {origin}, which this "
                     f"homework's edition withholds: {withheld[origin][name].words(name)}"
                 )
-            if name in gone.get(origin, set()):
+            if name in gone(origin):
                 raise HomeworkError(
                     f"{cell.where}: the {cell.kind} cell imports {name} from {origin}, which only "
                     "passed it on, to what this homework's edition withholds: import it from the "

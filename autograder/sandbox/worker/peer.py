@@ -123,8 +123,9 @@ class Backward:
         """Return the inputs' gradients; parameters on this side accumulate theirs."""
         for leaf in self._inputs:
             leaf.grad = None
+        begin: Callable[..., Tensor] = _Begin.apply
         with torch.set_grad_enabled(True):
-            start = _Begin.apply(grad_outputs, *self._outputs)
+            start = begin(grad_outputs, *self._outputs)
         start.backward(retain_graph=True)
         return [leaf.grad for leaf in self._inputs]
 
