@@ -3,6 +3,7 @@
 Escaping for HTML, CSV or a terminal's markup comes on top, where the text is written.
 """
 
+import hashlib
 import re
 import unicodedata
 
@@ -58,6 +59,22 @@ def one_line(text: str, limit: int = 200) -> str:
     """
     line = " ".join(clean_text(text[: 4 * limit], 4 * limit).split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def distinct_line(text: str) -> str:
+    """Flatten what somebody is called to one line that nobody else's looks like.
+
+    Args:
+        text: Any text; as it is, if it is clean.
+
+    Returns:
+        The text on one line, with a few letters more that stand for what can't be shown.
+    """
+    line = one_line(text, 255)  # no folder has a longer name
+    if line == text:
+        return line
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    return f"{line} [{digest[:8]}]"
 
 
 def _clean(text: str) -> str:

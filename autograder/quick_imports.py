@@ -3,11 +3,16 @@
 To be imported before them. ``tests/autograder/test_quick_imports.py`` names what it relies on.
 """
 
+import atexit
+import gc
 import sys
 from types import ModuleType
 
 GRAMMAR = "rfc3987_syntax"
 """Compiles the grammar of addresses when it is imported; jsonschema does without it."""
+
+CONTENTS_MANAGERS = ("jupytext.sync_contentsmanager", "jupytext.async_contentsmanager")
+"""What jupytext imports for a Jupyter server, and does without."""
 
 SERVER_EXTENSIONS = tuple(
     f"nbgrader.server_extensions.{name}"
@@ -15,10 +20,15 @@ SERVER_EXTENSIONS = tuple(
 )
 """What nbgrader imports for a Jupyter server, whatever of it is asked for."""
 
+_OBJECTS = 50_000  # more than these, and garbage is looked for: imports alone make many, to be kept
+
 
 def spare() -> None:
     """Put nothing in the place of these modules, where they are not imported yet."""
-    sys.modules.setdefault(GRAMMAR, None)  # type: ignore[arg-type]  # "not to be found"
+    gc.set_threshold(_OBJECTS)
+    atexit.register(gc.freeze)  # at the very end all would be looked through once more
+    for name in (GRAMMAR, *CONTENTS_MANAGERS):
+        sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # "not to be found"
     for name in SERVER_EXTENSIONS:
         empty = ModuleType(name)
         empty.load_jupyter_server_extension = None  # type: ignore[attr-defined]

@@ -187,6 +187,14 @@ def test_a_class_is_cloned_and_fetched_again(classroom):
         assert (clones / f"{HOMEWORK}-{student}" / f"{HOMEWORK}.ipynb").read_text() == text
 
 
+def test_a_line_that_is_no_address_stops_nobody(classroom):
+    addresses = (classroom / "list.txt").read_text()
+    (classroom / "list.txt").write_text(f"--upload-pack=x\next::sh -c touch%x\n{addresses}")
+    assert clone_class(classroom).returncode == 1
+    found = {path.name for path in (classroom / "clones").iterdir()}
+    assert found == {f"{HOMEWORK}-ada", f"{HOMEWORK}-bo"}
+
+
 @pytest.mark.proof
 @pytest.mark.sandbox
 def test_what_was_pushed_is_collected_and_graded(classroom):

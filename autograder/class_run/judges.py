@@ -263,9 +263,10 @@ def needed_modules(homework: Homework) -> list[str]:
         Full names of modules.
     """
     text = "\n".join(cell.source for cell in homework.cells if cell.kind in _THAT_RUN)
+    own = "\n".join(cell.source for cell in homework.cells if cell.kind is CellKind.SOLUTION)
     named = set(re.findall(r"^\s*(?:from|import) ([\w.]+)", text, re.MULTILINE))
-    if "backward" in text or "grad" in text:
-        named.add("torch.fx.experimental.symbolic_shapes")  # by the first backward pass
+    if re.search(r"\bbackward\(|\bautograd\b", own):
+        named.add("torch.fx.experimental.symbolic_shapes")  # by a backward pass of a solution's own
     if "optim" in text:
         named.add("torch._dynamo")  # by the first optimizer
     return sorted(named | {"course_lib.testing"})

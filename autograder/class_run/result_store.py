@@ -6,6 +6,7 @@ tests, the library. When one of these changes, the submission is graded again.
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     )
 
 _HALF = 32
+_LONGEST = 240  # bytes of a name: a file system takes 255, suffix included
 
 
 def fingerprint(course: "Course", notebook: bytes) -> str:
@@ -44,6 +46,18 @@ def made_by_other_tests(before: str, after: str) -> bool:
         after: The one that it is graded with now.
     """
     return before[_HALF:] == after[_HALF:] and before[:_HALF] != after[:_HALF]
+
+
+def result_file(student: str) -> str:
+    """Return what the file of a student's result is called: a folder's name may be longer.
+
+    Args:
+        student: The student's id.
+    """
+    name = os.fsencode(student)
+    if len(name) > _LONGEST:
+        student = f"{os.fsdecode(name[: _LONGEST // 2])}-{hashlib.sha256(name).hexdigest()}"
+    return f"{student}.json"
 
 
 class ResultStore:
@@ -145,7 +159,8 @@ class ResultStore:
         found = {}
         for path in self._folder.glob("*.json"):
             try:
-                found[path.stem] = str(json.loads(path.read_text(encoding="utf-8"))["made_from"])
+                kept = json.loads(path.read_text(encoding="utf-8"))
+                found[str(kept["result"]["student"])] = str(kept["made_from"])
             except (OSError, ValueError, KeyError, TypeError):
                 continue
         return found
@@ -205,4 +220,4 @@ class ResultStore:
         return kept
 
     def _path(self, student: str) -> Path:
-        return self._folder / f"{student}.json"
+        return self._folder / result_file(student)

@@ -19,7 +19,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 
-from autograder.class_run.submissions import read_teams
+from autograder.class_run.submissions import UnreadableError, read_notebook, read_teams
 from autograder.homework_source.homework import CellKind, Homework, HomeworkError
 from autograder.judging.results import Flag, FlagKind, SubmissionResult
 from autograder.judging.submission import SubmissionError, read_submission
@@ -208,8 +208,8 @@ def _released_cells(notebook: Path) -> dict[str, str]:
 
 def _solution_cells(notebook: Path, homework: Homework) -> dict[str, str]:
     try:
-        steps = read_submission(notebook.read_bytes(), homework).steps
-    except (OSError, SubmissionError):  # it may have gone since it was graded
+        steps = read_submission(read_notebook(notebook), homework).steps
+    except (UnreadableError, SubmissionError):  # it may have gone since it was graded
         return {}
     return {s.label: s.source for s in steps if s.kind is CellKind.SOLUTION}
 

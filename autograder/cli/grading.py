@@ -157,14 +157,16 @@ def keep_all(plan: Plan, results: Sequence[SubmissionResult]) -> list[Submission
         HomeworkError: The released notebook can't be read.
         OSError: Something can't be written.
     """
-    from autograder.class_run.similarity import flag_similar
-
     if left := plan.store.set_aside(result.student for result in results):
         words = f"Not among the submissions any more, set aside in {plan.store.left}: "
         output().print(words + listed(left), soft_wrap=True)
     for result in results:
         if result.error:  # kept for the report, yet graded again by the next run
             plan.store.keep(result, made_from="")
+    if len(results) < 2:  # nobody to be compared with
+        return list(results)
+    from autograder.class_run.similarity import flag_similar
+
     released = released_notebook(plan.homework_id)
     flagged = flag_similar(results, plan.submissions, plan.homework, released)
     for result, was in zip(flagged, results, strict=True):

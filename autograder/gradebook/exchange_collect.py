@@ -1,28 +1,52 @@
 """Collecting from nbgrader's exchange what can be graded, and nothing that a student points to.
 
-Students write into the exchange's ``inbound`` themselves. nbgrader 0.9.6 follows links that it
-finds there, with the rights of whoever collects: a link to the instructor's notebook would be a
-solved submission. And it only warns of a submission in somebody else's name, which would take the
-place of their own.
+Students write into the exchange's ``inbound`` themselves, and name what lies there. nbgrader 0.9.6
+follows links that it finds there, with the rights of whoever collects: a link to the instructor's
+notebook would be a solved submission. It only warns of a submission in somebody else's name, which
+would take the place of their own. It ends at the first name, or time, that it can't read, and then
+nobody's is collected. And it shows a terminal whatever a folder is called.
 """
 
+import contextlib
+import logging
 import os
 import pwd
-import shutil
 import stat
-from logging import Logger
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from nbgrader.exchange.default import ExchangeCollect
 
+from autograder.clean_text import clean_text, one_line
+from autograder.collecting.folder_names import is_plain
+
 _KEPT = {".ipynb", ".txt"}  # notebooks; when it was handed in; what its feedback is found by
+_MOST_FILES = 1000  # of a submission
+_MOST_WORDS = 1000  # bytes of a file that is no notebook
+_PIECE = 1 << 20
+_TIMESTAMP = "timestamp.txt"
 
 
 class CollectNotebooks(ExchangeCollect):
     """What ``c.ExchangeFactory.collect`` names: copies the files that grading reads."""
 
-    def do_copy(self, src: str, dest: str, log: Logger | None = None) -> None:
+    src_records: list[dict[str, Any]]
+
+    def start(self) -> None:
+        """Collect; what students have named goes to the log without what it could do there."""
+        self.log.addFilter(_clean)
+        try:
+            super().start()
+        finally:
+            self.log.removeFilter(_clean)
+
+    def init_src(self) -> None:
+        """Look for what was handed in; what is named as no submission is, is nobody's."""
+        super().init_src()
+        self.src_records = [record for record in self.src_records if record["username"]]
+
+    def do_copy(self, src: str, dest: str, log: logging.Logger | None = None) -> None:
         """Copy a submission.
 
         Args:
@@ -38,15 +62,48 @@ class CollectNotebooks(ExchangeCollect):
         except OSError as error:
             self.log.error("Not collected: %s (%s)", src, error.strerror)
             return
-        most = 1000 * self.coursedir.max_file_size  # nbgrader's kilobytes
         target = Path(dest)
         target.mkdir()
         try:
-            for name in sorted(os.listdir(folder)):  # noqa: PTH208 -- an open folder's
-                if Path(name).suffix in _KEPT and not _copy(name, folder, target, most):
-                    self.log.error("Not collected: %s/%s is no file, or too large", src, name)
+            self._copy_files(src, folder, target)
         finally:
             os.close(folder)
+        self._mend_time(src, target)
+
+    def _copy_files(self, src: str, folder: int, target: Path) -> None:
+        room = 1000 * self.coursedir.max_dir_size  # nbgrader's kilobytes
+        names = [n for n in sorted(os.listdir(folder)) if Path(n).suffix in _KEPT]
+        for name in names[:_MOST_FILES]:
+            most = 1000 * self.coursedir.max_file_size if name.endswith(".ipynb") else _MOST_WORDS
+            copied = _copy(name, folder, target, min(most, room))
+            if copied is None:
+                self.log.error("Not collected: %s/%s is no file, or too large", src, name)
+            room -= copied or 0
+        if len(names) > _MOST_FILES:
+            self.log.error("Not collected: more than %s files of %s", _MOST_FILES, src)
+
+    def _mend_time(self, src: str, target: Path) -> None:
+        """Put the time in the folder's name where what was handed in tells none.
+
+        Else the next collecting, which reads it, would end there.
+        """
+        try:
+            self.coursedir.get_existing_timestamp(str(target))
+        except Exception:  # whatever is said of what is no time
+            moment = self._path_to_record(src)["timestamp"]
+            (target / _TIMESTAMP).write_text(f"{moment} UTC\n")
+
+    def _path_to_record(self, path: str) -> dict[str, Any]:
+        """Read whose a folder in the exchange is, and from when; nobody's if it can't be."""
+        name = Path(path).name
+        record: dict[str, Any] = {"username": ""}
+        # Whatever is said of what is no time, or of too few parts.
+        with contextlib.suppress(Exception, SystemExit):
+            record = super()._path_to_record(path)
+        if is_plain(record["username"]):
+            return record
+        self.log.error("Not collected: %s is not named as a submission is", one_line(name))
+        return {"username": "", "filename": name, "timestamp": datetime.min}
 
     def _sort_by_timestamp(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Put the newest first, and behind all of them those in somebody else's name."""
@@ -61,20 +118,29 @@ class CollectNotebooks(ExchangeCollect):
         student = Path(path).name.rsplit("+", 3)[0]
         try:
             return not self.check_owner or pwd.getpwnam(student).pw_uid == os.lstat(path).st_uid
-        except KeyError:
-            return False  # no such account
+        except (KeyError, ValueError):
+            return False  # no such account, or no name of any
 
 
-def _copy(name: str, folder: int, target: Path, most: int) -> bool:
-    """Copy a file of an open folder; return False for what is none, a link for instance."""
+def _copy(name: str, folder: int, target: Path, most: int) -> int | None:
+    """Copy a file of an open folder; return its size, None for a link and other things."""
     try:
         source = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except OSError:
-        return False
+        return None
     with os.fdopen(source, "rb") as data:
         found = os.fstat(source)
         if not stat.S_ISREG(found.st_mode) or found.st_size > most:
-            return False
+            return None
+        left = found.st_size  # it may grow meanwhile
         with (target / name).open("wb") as copy:
-            shutil.copyfileobj(data, copy)
+            while left and (piece := data.read(min(left, _PIECE))):
+                copy.write(piece)
+                left -= len(piece)
+    return found.st_size
+
+
+def _clean(record: logging.LogRecord) -> bool:
+    """Take from a line of the log what it could do to a terminal."""
+    record.msg, record.args = clean_text(record.getMessage()), ()
     return True

@@ -20,7 +20,12 @@ from nbgrader.api import Gradebook
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from autograder.atomic_write import write_atomically
-from autograder.class_run.submissions import TIMESTAMP, read_handed_in
+from autograder.class_run.submissions import (
+    TIMESTAMP,
+    read_handed_in,
+    read_notebook,
+    read_timestamp,
+)
 from autograder.gradebook.database import gradebook_url
 from autograder.gradebook.graded_notebook import (
     restore_instructors_cells,
@@ -194,7 +199,7 @@ class GradebookRecorder:
         if result.error:
             notebook = nbformat.from_dict(self._released)
         else:
-            data = (handed_in / name).read_bytes()
+            data = read_notebook(handed_in / name)
             notebook = transplant(self._released, data, self._homework)
         submitted = nbformat.writes(notebook) + "\n"
         restore_instructors_cells(notebook, self._rows.sources)
@@ -210,7 +215,7 @@ class GradebookRecorder:
             penalty=self._lateness(result).share * result.max_score or None,
             unchanged=_same_answers(self._place("submitted", student) / name, notebook),
         )
-        timestamp = (handed_in / TIMESTAMP).read_text(encoding="utf-8").strip() if moment else ""
+        timestamp = read_timestamp(handed_in) if moment else ""
         return _Ready(autograded=autograded, submitted=submitted, timestamp=timestamp)
 
     def _write(self, class_part: Sequence[_Ready]) -> None:

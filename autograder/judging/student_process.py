@@ -143,6 +143,10 @@ class StudentProcess:
             return []
         return calls if type(calls) is list else []
 
+    def used(self) -> float:
+        """Return the seconds of processor time that it has used so far, with all it started."""
+        return self._sandbox.used(self._worker) if self._worker else 0.0
+
     def has_company(self) -> bool:
         """Whether other processes, which the student's code has started, live beside it."""
         return self._worker is not None and self._sandbox.company(self._worker) > 0
@@ -264,7 +268,8 @@ def _explain_crash(exit_code: int | None) -> str:
     if exit_code == -signal.SIGKILL:
         return "The process of your code was killed: it probably used too much memory."
     if exit_code < 0:
-        name = signal.Signals(-exit_code).name
+        known = -exit_code in set(signal.Signals)  # those for real time have no names
+        name = signal.Signals(-exit_code).name if known else f"signal {-exit_code}"
         return f"The process of your code was ended by {name}: an invalid memory access or abort."
     return (
         f"The process of your code ended itself (exit code {exit_code}): a submission must not "

@@ -11,7 +11,7 @@ import functools
 import json
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,7 +99,12 @@ def write_student_edition(homework_id: str, root: Path, destination: Path) -> No
         module: withhold(texts[module], set(reasons)) + _closing(reasons)
         for module, reasons in withheld.items()
     }
-    gone = {m: _names_in(texts[m]) - _names_in(text) for m, text in edited.items()}
+
+    @functools.cache  # of the few modules that the notebook imports
+    def gone(module: str) -> set[str]:
+        after = edited.get(module)
+        return set() if after is None else _names_in(texts[module]) - _names_in(after)
+
     _check_notebook(homework, root, withheld, gone)
 
     target = destination / PACKAGE
@@ -163,20 +168,27 @@ def _asked_for(homework: str, root: Path) -> Withheld:
     for source in sorted((root / "solutions").glob("hw[0-9][0-9]-*.py")):
         if source.stem < homework:
             continue
-        for cell in read_source(source):
-            for module, name in _layers(cell):
-                asked.setdefault(module, {}).setdefault(name, Reason(name, source.stem))
+        for module, name in _layers(source.read_text(encoding="utf-8")):
+            asked.setdefault(module, {}).setdefault(name, Reason(name, source.stem))
     return asked
 
 
-def _layers(cell: Cell) -> list[tuple[str, str]]:
-    """Return, as (module, name), what course_lib has of an exercise.
+def _layers(source: str) -> Iterator[tuple[str, str]]:
+    """Yield, as (module, name), what course_lib has of a homework's exercises.
 
-    That is what it is made from, and what it forbids: the solution by another name.
+    That is what they are made from, and what they forbid: the solution by another name. Their
+    labels say it, and to read all of a source would take a hundred times as long.
     """
-    forbidden = [name.rpartition(".") for name in cell.forbids if name.startswith(f"{PACKAGE}.")]
-    taken = [(cell.of, cell.grade_id)] if cell.of else []
-    return taken + [(module, name) for module, _, name in forbidden]
+    for line in re.findall(r"^# %% (.+)", source, re.MULTILINE):
+        labels = dict(re.findall(r'(\w+)="([^"]*)"', line))
+        if "solution" not in labels:
+            continue
+        if "of" in labels:
+            yield labels["of"], labels["solution"]
+        for name in labels.get("forbids", "").split():
+            if name.startswith(f"{PACKAGE}."):
+                module, _, last = name.rpartition(".")
+                yield module, last
 
 
 def _with_what_stands_on_it(asked: Withheld, texts: dict[str, str]) -> Withheld:
@@ -219,7 +231,7 @@ def _names_in(text: str) -> set[str]:
 
 
 def _check_notebook(
-    homework: str, root: Path, withheld: Withheld, gone: dict[str, set[str]]
+    homework: str, root: Path, withheld: Withheld, gone: Callable[[str], set[str]]
 ) -> None:
     """Refuse an edition with which the student notebook itself could not run.
 
@@ -227,7 +239,7 @@ def _check_notebook(
         homework: Its id.
         root: The project's folder.
         withheld: What the edition withholds.
-        gone: The names that are gone from each module, what served the withheld alone too.
+        gone: Tells the names that are gone from a module, what served the withheld alone too.
 
     Raises:
         HomeworkError: The notebook imports what is not there.
@@ -241,7 +253,7 @@ def _check_notebook(
                     f"{cell.where}: the {cell.kind} cell imports {name} from {origin}, which this "
                     f"homework's edition withholds: {withheld[origin][name].words(name)}"
                 )
-            if name in gone.get(origin, set()):
+            if name in gone(origin):
                 raise HomeworkError(
                     f"{cell.where}: the {cell.kind} cell imports {name} from {origin}, which only "
                     "passed it on, to what this homework's edition withholds: import it from the "

@@ -122,5 +122,6 @@ def _write_changes(changes: Sequence[Change], path: Path) -> None:
     rows.writerow(("student", "check", "old_score", "new_score", "reason"))
     for change in changes:
         scores = ("" if s is None else round(s, 6) for s in (change.old_score, change.new_score))
-        rows.writerow((inert(change.student), inert(change.check), *scores, inert(change.reason)))
+        whose = (inert(change.student), inert(change.check))
+        rows.writerow((*whose, *scores, inert(change.reason)))
     write_atomically(path, text.getvalue())

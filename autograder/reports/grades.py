@@ -15,9 +15,9 @@ COLUMNS = ("student", "homework", "check", "status", "score", "max_score", "mess
 LATE = "late"
 """Where the name and the status of a check stand, in the row of what lateness takes off."""
 
-# A spreadsheet takes a cell that starts with one of these, or with its full-width twin, for a
+# A spreadsheet takes a cell that starts with one of these, or with its twin of another width, for a
 # formula. (Tab, carriage return and newline are gone by then.)
-_FORMULA_STARTS = "=+\\-@＝＋－＠"
+_FORMULA_STARTS = "=+\\-@＝＋－＠﹦﹢﹣﹫−"
 # What a program skips before the sign, quotes and spaces of any width, hides no sign here. Where a
 # comma parts no cells, as in much of Europe, a semicolon does.
 _FORMULA = re.compile(rf"(^|;)(?=[ \"'\xa0\u3000]*[{_FORMULA_STARTS}])")

@@ -11,21 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from autograder.clean_text import one_line
+from autograder.clean_text import distinct_line, one_line
 from autograder.judging.results import Status
 from autograder.marks.standing import Standing
 from autograder.reports.status_words import STATUS_WORDS, format_points
 
 _WHOLE = "(all)"  # where a check's name stands, in the first line of a submission
-
-
-def logged_name(student: str) -> str:
-    """Return how the log calls a student: whole, since others' ids may begin the same.
-
-    Args:
-        student: The student's id.
-    """
-    return one_line(student, 255)  # no folder has a longer name
 
 
 def write_marks(standings: Sequence[Standing], path: Path, *, now: datetime) -> None:
@@ -67,7 +58,7 @@ def _whose(line: bytes) -> tuple[bytes, ...]:
 
 def _lines(standing: Standing) -> Iterator[str]:
     result = standing.result
-    start = (logged_name(result.student), one_line(result.homework, 80))
+    start = (distinct_line(result.student), one_line(result.homework, 80))
     facts = [f"seed {result.seed}", "in the sandbox" if result.sandboxed else "WITHOUT A SANDBOX"]
     facts += [one_line(result.error, 400)] if result.error else []
     facts += [f"{one_line(f.cell)}: {one_line(f.message, 400)}" for f in result.cell_failures]

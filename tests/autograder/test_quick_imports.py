@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from autograder.quick_imports import GRAMMAR, SERVER_EXTENSIONS
+import nbgrader
+from alembic.script import ScriptDirectory
+
+from autograder.quick_imports import CONTENTS_MANAGERS, GRAMMAR, SERVER_EXTENSIONS
+from autograder.releasing.generated_assignment import newest_version
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,6 +45,20 @@ def test_jsonschema_does_without_the_grammar():
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
+def test_jupytext_does_without_contents_managers():
+    assert {f"jupytext.{name}" for name in imported_by("jupytext")} >= set(CONTENTS_MANAGERS)
+    program = (
+        "from autograder.quick_imports import spare; spare();"
+        "import jupytext; assert jupytext.reads('# %%\\n1', fmt='py:percent').cells"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
+def test_what_is_read_of_nbgraders_migrations_is_what_alembic_reads():
+    migrations = ScriptDirectory(str(Path(nbgrader.__file__).parent / "alembic"))
+    assert newest_version() == migrations.get_current_head()
+
+
 def test_the_command_line_imports_no_torch_and_nothing_that_it_spares():
     program = (
         "from autograder.quick_imports import spare; spare();"
@@ -53,6 +71,7 @@ def test_the_command_line_imports_no_torch_and_nothing_that_it_spares():
         [sys.executable, "-c", program], check=True, cwd=ROOT, stdout=subprocess.PIPE
     )
     modules = json.loads(done.stdout)
-    spared = {"torch", "distributed", "matplotlib", "IPython", GRAMMAR, *SERVER_EXTENSIONS}
+    spared = {"torch", "distributed", "matplotlib", "IPython", "numpy", "alembic", GRAMMAR}
+    spared |= {*SERVER_EXTENSIONS, *CONTENTS_MANAGERS}
     assert "nbgrader.api" in modules
     assert not spared & set(modules)

@@ -13,8 +13,8 @@ import typer
 from sqlalchemy.exc import SQLAlchemyError
 
 from autograder.atomic_write import UNFINISHED, write_atomically
-from autograder.class_run.result_store import ResultStore
-from autograder.clean_text import one_line
+from autograder.class_run.result_store import ResultStore, result_file
+from autograder.clean_text import distinct_line, one_line
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import DatabaseUrl, Graded
@@ -24,7 +24,6 @@ from autograder.gradebook.forgetting import count_rows, remove_rows
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.class_outputs import CHANGES, LOG
 from autograder.reports.grades import inert
-from autograder.reports.mark_log import logged_name
 from autograder.reports.similar_code import SIMILAR_PAGE
 from autograder.reports.term import COURSE_PAGE, COURSE_TABLE
 
@@ -93,8 +92,8 @@ def forget(
 def _places(student: str, out: Path) -> list[Path]:
     """Return the files and folders that are the student's alone, and the pages about everybody."""
     own = [
-        *out.glob(f"results/*/{_literal(student)}.json"),
-        *out.glob(f"results/*/left/{_literal(student)}.json"),
+        *out.glob(f"results/*/{_literal(result_file(student))}"),
+        *out.glob(f"results/*/left/{_literal(result_file(student))}"),
         out / "feedback" / student,
         *(out / "nbgrader" / step / student for step in ("submitted", "autograded", "feedback")),
     ]
@@ -138,7 +137,7 @@ def _without(student: str, path: Path) -> str:
 
 
 def _is_about(student: str, line: str) -> bool:
-    return line.split("\t")[1:2] == [logged_name(student)]
+    return line.split("\t")[1:2] == [distinct_line(student)]
 
 
 def _forget_likeness(student: str, out: Path) -> None:

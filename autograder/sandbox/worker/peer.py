@@ -123,8 +123,27 @@ class Backward:
         """Return the inputs' gradients; parameters on this side accumulate theirs."""
         for leaf in self._inputs:
             leaf.grad = None
-        torch.autograd.backward(self._outputs, grad_outputs, retain_graph=True)
+        begin: Callable[..., Tensor] = _Begin.apply
+        with torch.set_grad_enabled(True):
+            start = begin(grad_outputs, *self._outputs)
+        start.backward(retain_graph=True)
         return [leaf.grad for leaf in self._inputs]
+
+
+class _Begin(torch.autograd.Function):
+    """Where a backward pass begins: its gradients are those that were given.
+
+    Handed to ``torch.autograd.backward``, they would have PyTorch import SymPy to look at shapes.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, gradients: list[Tensor], *outputs: Tensor) -> Tensor:
+        ctx.gradients = gradients
+        return torch.zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        return (None, *ctx.gradients)
 
 
 class _RemoteGradient(torch.autograd.Function):

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+import shutil
 import time
 import types
 from pathlib import Path
@@ -14,6 +15,7 @@ from distributed import Client, LocalCluster
 
 from autograder.class_run import cluster as cluster_module
 from autograder.class_run import run as class_run
+from autograder.class_run import submissions
 from autograder.class_run.cluster import Cluster, ClusterError
 from autograder.class_run.course import Course
 from autograder.class_run.judges import Judges
@@ -236,7 +238,7 @@ def test_without_a_sandbox_nothing_is_graded(grade, tmp_path, monkeypatch):
 def test_a_notebook_that_cant_be_read_stops_nobody_else(grade, tmp_path, monkeypatch, readable):
     for student in ("ada", "bo", "cy"):
         hand_in(tmp_path, student, RIGHT)
-    read, times = Path.read_bytes, []
+    read, times = submissions._read_file, []
 
     def refuse(path):
         if "bo" in path.parts:
@@ -245,7 +247,7 @@ def test_a_notebook_that_cant_be_read_stops_nobody_else(grade, tmp_path, monkeyp
                 raise PermissionError(13, "Permission denied")
         return read(path)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(submissions, "_read_file", refuse)
     results = {result.student: result for result in grade(tmp_path, isolated=False)}
     assert {student: result.score for student, result in results.items()} == {
         "ada": 5.0, "bo": 0.0, "cy": 5.0,
@@ -275,6 +277,44 @@ def test_a_folder_whose_name_is_no_utf8_is_graded(grade, tmp_path):
     hand_in(tmp_path, "a\udcff", RIGHT)
     (result,) = grade(tmp_path, isolated=False)
     assert (result.student, result.score) == ("a\udcff", 5.0)
+
+
+@pytest.mark.usefixtures("course")
+@pytest.mark.parametrize("name", ["y" * 251, "é" * 127])
+def test_a_folder_whose_name_is_as_long_as_may_be_stops_nobody(grade, tmp_path, name):
+    for student in ("ada", name):
+        hand_in(tmp_path / "class", student, RIGHT)
+    store = ResultStore(tmp_path / "results")
+    results = grade(tmp_path / "class", store=store, isolated=False)
+    assert {r.student: r.score for r in results} == {"ada": 5.0, name: 5.0}
+    assert {r.student for r in store.read_all()} == {"ada", name}
+    assert store.set_aside(["ada", name]) == []
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_a_notebook_that_turns_into_something_else_is_not_followed(tmp_path, monkeypatch, kind):
+    path = hand_in(tmp_path, "ada", RIGHT)
+    secret = hand_in(tmp_path, "staff", RIGHT)
+    monkeypatch.setattr(Path, "is_symlink", lambda path: False)  # nor was it when it was asked
+    path.unlink()
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to(secret)
+    with pytest.raises(submissions.UnreadableError, match="not a regular file"):
+        submissions.read_notebook(path)
+
+
+def test_a_time_zone_is_looked_up_nowhere_else(tmp_path):
+    zone = "Europe/../../../.." + str(tmp_path / "zone")
+    shutil.copyfile("/usr/share/zoneinfo/Asia/Tokyo", tmp_path / "zone")
+    (tmp_path / "timestamp.txt").write_text(f"2026-10-01 12:00:00 {zone}")
+    moment = submissions.read_handed_in(tmp_path)
+    assert moment is None or moment.hour == 12
+    (tmp_path / "timestamp.txt").write_text("2026-10-01 12:00:00 Europe/Rome")
+    assert submissions.read_handed_in(tmp_path).hour == 10
+
+
+def test_teams_are_names(tmp_path):
+    (tmp_path / ".teams.json").write_text('{"ada": "one", "bo": ["one"], "cy": 7, "dee": null}')
+    assert submissions.read_teams(tmp_path) == {"ada": "one"}
 
 
 @pytest.mark.usefixtures("course")

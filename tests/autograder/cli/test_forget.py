@@ -81,6 +81,24 @@ def test_who_is_called_nearly_the_same_keeps_the_lines_of_the_log(tmp_path):
     assert long not in log
 
 
+@pytest.mark.parametrize("other", ["a  b", "a\tb", "a b\x01", "a b\u202e", "a b "])
+def test_who_looks_the_same_in_print_keeps_the_lines_of_the_log(tmp_path, other):
+    write_outputs(standings_of([result("a b"), result(other)]), HOMEWORK, tmp_path)
+    lines = (tmp_path / "marks.log").read_text().count("\n")
+    assert run("a b", "--out", tmp_path, "--yes").exit_code == 0
+    assert (tmp_path / "marks.log").read_text().count("\n") == lines // 2
+
+
+def test_a_name_as_long_as_a_folders_may_be_is_forgotten_too(tmp_path):
+    long, other = "é" * 127, "é" * 126 + "e"
+    store = ResultStore(tmp_path / "results" / HOMEWORK.id)
+    store.keep(result(long), "x")
+    store.keep(result(other), "y")
+    assert store.fingerprints() == {long: "x", other: "y"}
+    assert run(long, "--out", tmp_path, "--yes").exit_code == 0
+    assert [kept.student for kept in store.read_all()] == [other]
+
+
 def test_it_asks_and_no_is_no(out):
     before = traces(out, "ada_1")
     outcome = run("ada_1", "--out", out, input="n\n")

@@ -12,6 +12,7 @@ from autograder.gradebook.exchange_collect import CollectNotebooks
 from autograder.releasing.generated_assignment import create_tables
 
 HW = "hw00-doubling"
+NOON = "2026-10-01 12:00:00 UTC"
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 
 
@@ -35,9 +36,10 @@ def hand_in(course: Path, student: str, time: str, files: dict[str, str | Path])
     return folder
 
 
-def collect(course: Path, **settings) -> dict[str, str]:
+def collect(course: Path, coursedir=None, **settings) -> dict[str, str]:
     """Collect, and return what then lies in ``submitted``."""
     config = Config()
+    config.CourseDirectory = Config(coursedir or {})
     config.Exchange.root = str(course / "exchange")
     config.ExchangeCollect = Config({"check_owner": False, "update": True} | settings)
     coursedir = CourseDirectory(config=config)
@@ -53,9 +55,9 @@ def collect(course: Path, **settings) -> dict[str, str]:
 
 def test_what_grading_reads_is_collected_and_nothing_else(course):
     (hand_in(course, "ada", "2026-10-01 10:00:00", {
-        f"{HW}.ipynb": "{}", "timestamp.txt": "now", "page.html": "x"
+        f"{HW}.ipynb": "{}", "timestamp.txt": NOON, "page.html": "x"
     }) / "course_lib").mkdir()  # fmt: skip
-    assert collect(course) == {f"ada/{HW}/{HW}.ipynb": "{}", f"ada/{HW}/timestamp.txt": "now"}
+    assert collect(course) == {f"ada/{HW}/{HW}.ipynb": "{}", f"ada/{HW}/timestamp.txt": NOON}
 
 
 def test_links_and_pipes_are_not_followed_and_stop_nobody(course):
@@ -87,3 +89,47 @@ def test_the_newest_counts(course):
     hand_in(course, "ada", "2026-10-01 10:00:00", {f"{HW}.ipynb": "first"})
     hand_in(course, "ada", "2026-10-02 10:00:00", {f"{HW}.ipynb": "second"})
     assert collect(course) == {f"ada/{HW}/{HW}.ipynb": "second"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"eve+{HW}+garbage+x", f"eve+{HW}+", f"eve+{HW}+99999999999999999999+x",
+        f"..+{HW}+{NOON}+x", f"+{HW}+{NOON}+x", f".hidden+{HW}+{NOON}+x",
+        f"e\x1b[2Jve+{HW}+{NOON}+x", f"e\nve+{HW}+{NOON}+x", f"e\u202eve+{HW}+{NOON}+x",
+        os.fsdecode(b"e\xffve") + f"+{HW}+{NOON}+x",
+    ],
+)  # fmt: skip
+def test_a_name_that_is_no_submissions_is_nobodys_and_stops_nobody(course, name, caplog):
+    folder = course / "exchange/cs224/inbound" / name
+    folder.mkdir()
+    (folder / f"{HW}.ipynb").write_text("evil")
+    hand_in(course, "zoe", "2026-10-01 10:00:00", {f"{HW}.ipynb": "{}"})
+    assert collect(course) == {f"zoe/{HW}/{HW}.ipynb": "{}"}
+    assert not (course / "course" / HW).exists()
+    assert name[0] == "." or "is not named as a submission is" in caplog.text
+    assert not {"\x1b", "\u202e", "\udcff"} & set(caplog.text)
+
+
+@pytest.mark.parametrize("time", [b"never", b"\xff\xfe\0", b"0001-01-01 00:00:00 +9999"])
+def test_what_is_no_time_does_not_stop_the_next_collecting(course, time):
+    folder = hand_in(course, "eve", "2026-10-01 10:00:00", {f"{HW}.ipynb": "first"})
+    (folder / "timestamp.txt").write_bytes(time)
+    told = f"eve/{HW}/timestamp.txt"
+    assert collect(course)[told] == "2026-10-01 10:00:00 UTC\n"
+    hand_in(course, "eve", "2026-10-02 10:00:00", {f"{HW}.ipynb": "second"})
+    assert collect(course)[f"eve/{HW}/{HW}.ipynb"] == "second"
+
+
+def test_files_that_cost_nothing_to_hand_in_fill_no_disk(course):
+    folder = hand_in(course, "eve", "2026-10-01 10:00:00", {f"{HW}.ipynb": "mine"})
+    for number in range(4):
+        for suffix in (".ipynb", ".txt"):  # sparse: they take no place where they lie
+            with (folder / f"{number}{suffix}").open("wb") as file:
+                file.truncate(40_000)
+    for number in range(2_000):
+        (folder / f"z{number}.txt").touch()
+    collect(course, coursedir={"max_file_size": 50, "max_dir_size": 100})
+    copied = list((course / "course/submitted/eve" / HW).iterdir())
+    assert sum(path.stat().st_size for path in copied) <= 100_000
+    assert len(copied) <= 1_000

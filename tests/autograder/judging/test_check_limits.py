@@ -117,6 +117,17 @@ def double(x):
 
 
 @pytest.mark.usefixtures("patient")
+def test_time_that_the_reference_only_waits_makes_no_limit_longer(grade, monkeypatch):
+    monkeypatch.setattr("autograder.judging.check_limits.FIRST_SECONDS", 0.3)
+    waits = "import time\ndef double(x):\n    time.sleep(0.2)\n    return 2 * x"
+    reference = dataclasses.replace(DOUBLE.cells[1], source=waits)
+    homework = dataclasses.replace(DOUBLE, cells=(DOUBLE.cells[0], reference, DOUBLE.cells[2]))
+    endless = ("double", "def double(x):\n    while True:\n        pass")
+    (check,) = grade(endless, homework=homework, seconds=10.0).checks
+    assert float(check.message.removeprefix(STOPPED).split()[0]) < 8
+
+
+@pytest.mark.usefixtures("patient")
 def test_where_the_reference_is_slow_a_student_may_be_slower(grade, monkeypatch):
     monkeypatch.setattr("autograder.judging.check_limits.FIRST_SECONDS", 0.3)
     monkeypatch.setattr("autograder.judging.check_limits.GENEROSITY", 20)

@@ -63,6 +63,8 @@ def test_a_formula_behind_a_semicolon_is_made_inert(tmp_path, start):
         "＝1",
         "\x1b[0m=1",
         "\u3000=1",
+        "\ufe66cmd",  # small, as East Asian fonts have it
+        "\u22121+1",
     ],
 )
 def test_a_formula_is_made_inert(tmp_path, text):

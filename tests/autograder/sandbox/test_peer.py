@@ -3,6 +3,8 @@
 import contextlib
 import math
 import socket
+import subprocess
+import sys
 import threading
 from collections import OrderedDict, namedtuple
 
@@ -309,6 +311,20 @@ def test_gradients_flow_through_a_call(remote):
     torch.testing.assert_close(x.grad, torch.cos(x.detach()) * y.detach())
     torch.testing.assert_close(y.grad, torch.sin(x.detach()) + 1)
     assert not detached.requires_grad
+
+
+def test_a_backward_pass_imports_nothing():
+    """SymPy, say, which PyTorch wants for gradients that it is handed: each worker would wait."""
+    program = (
+        "import sys, torch; from autograder.sandbox.worker.peer import Backward;"
+        "x = torch.ones(3, requires_grad=True); before = set(sys.modules);"
+        "assert Backward([x], [2 * x])([torch.ones(3)])[0].tolist() == [2.0] * 3;"
+        "print(*set(sys.modules) - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True
+    )
+    assert done.stdout.strip() == ""
 
 
 def test_gradients_flow_through_callbacks(remote):
