@@ -700,9 +700,9 @@ def take_step(decoder, tokens, state, *, strict=False):
 
     A pair in the other order is turned, unless strict: one test alone looks at the order.
     """
-    if isinstance(state, AttentionDecoderState):  # one of another process can't be changed here
-        state = replace(state, hidden=state.hidden.clone())
-    result = decoder.step(tokens, state)
+    parts = {name: getattr(state, name) for name in ("memory", "keys", "mask")}
+    copy = AttentionDecoderState(hidden=state.hidden.clone(), **parts)
+    result = decoder.step(tokens, copy)
     logits, new_state = as_pair(result, "a step should give a pair", hint="return logits, state")
     if isinstance(new_state, Tensor) and hasattr(logits, "hidden") and not strict:
         logits, new_state = new_state, logits
