@@ -70,6 +70,16 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "from the step before?",
     ),
     (
+        r"cannot assign to field",
+        "what is frozen does not change: replace(x, name=value) makes another that differs in "
+        "that field",
+    ),
+    (
+        r"Boolean value of Tensor with more than one value is ambiguous",
+        "`if x` and `x and y` want one yes or no, and a tensor has many: ask `x is not None`, or "
+        "join them by x.any(), x.all(), & and |",
+    ),
+    (
         r"(not enough|too many) values to unpack",
         "as many names must stand on the left as there are parts on the right: print what is "
         "there; a tensor has as many as its first dimension, x.shape as many as x has dimensions, "

@@ -89,6 +89,7 @@ RAISING = {
     ),
     "no gradients": (lambda: torch.zeros(3).sum().backward(), "cut them off"),
     "backward twice": (go_back_twice, "one backward()"),
+    "a yes or no": (lambda: bool(torch.zeros(3)), "ask `x is not None`"),
     "a tensor for a pair": (unpack_a_tensor, "is no pair"),
     "a dimension more": (unpack_a_shape, "as many as x has dimensions"),
     "a part too few": (unpack_too_few_parts, "as many names"),
