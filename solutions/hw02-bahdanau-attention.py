@@ -106,7 +106,7 @@ def aligns(layer, d_query, d_memory, d_attention):
 
 
 def make_attention(attention, *widths):
-    """Make your attention, and put right at what the tests of parameters and scores look alone.
+    """Make your attention, and put right what one test alone looks at.
 
     That is biases, and an align that gives no score for each pair: then its formula stands in.
     """
