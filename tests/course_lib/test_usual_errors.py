@@ -64,7 +64,7 @@ class Frozen:
 RAISING = {
     "an id outside the table": (lambda: nn.Embedding(4, 3)(torch.tensor([5])), "vocabulary"),
     "more than there is": (lambda: torch.zeros(3).topk(4), "min(k, x.size(-1))"),
-    "what is None": (lambda: None[0], "forget its return"),
+    "what is None": (lambda x=None: x[0], "forget its return"),
     "a frozen field": (lambda: setattr(Frozen(1), "field", 2), "replace(x, name=value)"),
     "a place outside": (lambda: torch.zeros(3)[5], "0 to n - 1: print"),
     "a product": (lambda: matrix(2, 3) @ matrix(4, 5), "is a .mT missing"),
