@@ -13,6 +13,8 @@ from course_lib.usual_errors import hint_for
 
 _TEST = re.compile(r"# (.+)\n(?:.*\n)*?.*\b(?:assert|CheckFailure)")
 
+_USUAL = (RuntimeError, IndexError, ValueError, TypeError, AttributeError)
+
 _passes: dict[str, bool] = {}  # by title: the tests that ran in this session, as they ended last
 
 
@@ -37,7 +39,7 @@ def _shell() -> Any:
 
 def _tell(result: Any) -> None:
     error = result.error_in_exec
-    if isinstance(error, RuntimeError | IndexError | ValueError) and (hint := hint_for(str(error))):
+    if isinstance(error, _USUAL) and (hint := hint_for(str(error))):
         print(f"Hint: {hint}")
     test = _TEST.match(result.info.raw_cell or "")
     if not test:

@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -373,6 +374,24 @@ def call_strided(function: Callable[..., Any], *args: Tensor) -> Any:
     return function(*(tensor.mT.contiguous().mT for tensor in args))
 
 
+def call_without_dropout(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function where dropout drops nothing, in training too: the result is the same again.
+
+    Under the judge this must run where the function does:
+    ``call_beside(call_without_dropout, function, ...)``.
+
+    Args:
+        function: What to call.
+        *args: Its arguments.
+        **kwargs: Its keyword arguments.
+
+    Returns:
+        What the function returns.
+    """
+    with mock.patch.object(torch.nn.functional, "dropout", lambda input, *_, **__: input):
+        return function(*args, **kwargs)
+
+
 def _assert_tensor(actual: Any, what: str, hint: str) -> None:
     # A subclass could answer every comparison as it likes.
     if type(actual) not in (Tensor, torch.nn.Parameter):
@@ -446,5 +465,6 @@ def _close(actual: Tensor, expected: Tensor) -> bool:
 __all__ = [
     "CheckFailure", "assert_causal", "assert_close", "assert_equal", "assert_keeps_inputs",
     "assert_raises", "assert_rows_sum_to_one", "assert_shape", "call_beside", "call_strided",
+    "call_without_dropout",
     "changed_inputs",
 ]  # fmt: skip

@@ -12,6 +12,10 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "embedding as large as the vocabulary, and is what it gets ids?",
     ),
     (
+        r"selected index k out of range",
+        "topk wants a k of no more than there is: min(k, x.size(-1))",
+    ),
+    (
         r"is out of bounds for dimension",
         "a dimension of size n has the places 0 to n - 1: print the shape; is it this dimension "
         "that you mean?",
@@ -68,6 +72,21 @@ _HINTS: tuple[tuple[str, str], ...] = (
         r"Trying to backward through the graph a second time",
         "a forward pass allows one backward(): compute the loss anew for each; is a state kept "
         "from the step before?",
+    ),
+    (
+        r"cannot assign to field",
+        "what is frozen does not change: replace(x, name=value) makes another that differs in "
+        "that field",
+    ),
+    (
+        r"'NoneType' object",
+        "None stands where a value is used: is it an argument that was left out (`if x is not "
+        "None` asks), or did something forget its return?",
+    ),
+    (
+        r"Boolean value of Tensor with more than one value is ambiguous",
+        "`if x` and `x and y` want one yes or no, and a tensor has many: ask `x is not None`, or "
+        "join them by x.any(), x.all(), & and |",
     ),
     (
         r"(not enough|too many) values to unpack",

@@ -53,6 +53,7 @@
 # %% setup="imports"
 import math
 import os
+from contextlib import contextmanager
 from dataclasses import replace
 
 import torch
@@ -73,12 +74,51 @@ from course_lib.testing import (
     assert_raises,
     assert_rows_sum_to_one,
     assert_shape,
+    call_beside,
+    call_without_dropout,
 )
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
 tell_what_passes()  # a line under each test cell that ran to its end
 in_place = "operators that end in = and methods that end in _ change a tensor in place"
+
+
+def without_biases(layer):
+    """Set the biases of your attention to zero: whether it has any, one test alone looks at."""
+    state = layer.state_dict()
+    layer.load_state_dict({name: x if x.dim() > 1 else 0 * x for name, x in state.items()})
+    return layer
+
+
+def aligns(layer, d_query, d_memory, d_attention):
+    """Say whether your align gives a score for each query and each key."""
+    query = torch.zeros(2, 3, d_query).to(device)
+    keys = torch.zeros(2, 4, d_attention).to(device)
+    try:
+        scores, alone = layer.align(query, keys), layer.align(query[:1, :1], keys[:1])
+    except NotImplementedError:
+        return True  # a layer that is not written yet says so itself
+    except Exception:
+        return False
+    shapes = [getattr(result, "shape", None) for result in (scores, alone)]
+    return shapes == [(2, 3, 4), (1, 1, 4)]
+
+
+def make_attention(attention, *widths):
+    """Make your attention, and put right what one test alone looks at.
+
+    That is biases, and an align that gives no score for each pair: then its formula stands in.
+    """
+    layer = without_biases(attention(*widths).to(device))
+
+    def align(query, keys):
+        projected = F.linear(query, layer.query_projection.weight)
+        return torch.tanh(projected[:, :, None] + keys[:, None]) @ layer.score.weight[0]
+
+    if not aligns(layer, *widths):
+        call_beside(setattr, layer, "align", align)
+    return layer
 
 
 def without_ones(result, shape):
@@ -178,9 +218,10 @@ for widths in ((0, 4, 5), (3, 0, 5), (3, 4, 0), (-1, 4, 5)):
 
 # %% test="AdditiveAttention-scores" points=1 read="bahdanau-attention#alignment-model"
 # Each pair of a query and a key gets its score
-layer = AdditiveAttention(d_query=1, d_memory=2, d_attention=2).to(device)
+layer = without_biases(AdditiveAttention(d_query=1, d_memory=2, d_attention=2).to(device))
 layer.load_state_dict(
     {
+        **layer.state_dict(),
         "query_projection.weight": torch.tensor([[1.0], [0.0]]),
         "key_projection.weight": torch.zeros(2, 2),
         "score.weight": torch.tensor([[2.0, 4.0]]),
@@ -230,10 +271,10 @@ assert_close(
 from course_lib.layers.additive_attention import AdditiveAttention as ReferenceLayer
 
 reference = ReferenceLayer(6, 6, 6).to(device)
-student = AdditiveAttention(6, 6, 6).to(device)
+student = without_biases(AdditiveAttention(6, 6, 6).to(device))
 state = {name: 2 * tensor for name, tensor in reference.state_dict().items()}
 reference.load_state_dict(state)
-student.load_state_dict(state)
+student.load_state_dict(student.state_dict() | state)
 query, keys = torch.randn(3, 4, 6).to(device), torch.randn(3, 5, 6).to(device)
 projected = F.linear(query, state["query_projection.weight"])[:, :, None]
 again = F.linear(keys, state["key_projection.weight"])[:, None]
@@ -265,7 +306,7 @@ assert_shape(alone, (1, 1, keys.size(1)), what="scores of one query", hint=each)
 
 # %% test="AdditiveAttention-values" points=1 read="bahdanau-attention#alignment-model"
 # The context averages the memory by the softmax of the scores
-layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
+layer = make_attention(AdditiveAttention, 5, 5, 5)
 query, memory = torch.randn(2, 6, 5).to(device), torch.randn(2, 7, 5).to(device)
 hint = (
     "without return_weights, return the contexts alone: one for each query, as wide as the memory"
@@ -285,7 +326,7 @@ assert_close(
     mistakes={"the keys are averaged; average the memory": layer.key_projection(average)},
 )
 ### BEGIN HIDDEN TESTS
-layer = AdditiveAttention(6, 6, 6).to(device)
+layer = make_attention(AdditiveAttention, 6, 6, 6)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
 query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 5, 6).to(device)
 keys = F.linear(memory, layer.key_projection.weight)
@@ -325,11 +366,14 @@ what = "contexts with return_weights"
 assert_close(contexts, expected, what=what, hint=hint, mistakes=mistakes)
 contexts = layer(query, memory)
 assert_close(contexts, expected, what="contexts", hint=hint, mistakes=mistakes)
+result = layer(query[:, :1], memory, return_weights=True)
+one = "a single query keeps its dimension: squeeze(-1) takes away the last one alone"
+pair_from(result, "contexts, weights", (3, 1, 6), (3, 1, 5), hint=one, strict=True)
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-mask" points=1 read="bahdanau-attention#padding-in-attention"
 # What the mask hides gets no weight, and the others share all of it
-layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
+layer = make_attention(AdditiveAttention, 5, 5, 5)
 query, memory = torch.randn(2, 6, 5).to(device), torch.randn(2, 6, 5).to(device)
 mask = (torch.arange(6) < torch.tensor([[6], [3]]))[:, None].to(device)  # (batch, 1, key_len)
 result = layer(query, memory, mask, return_weights=True)
@@ -349,7 +393,7 @@ _, unmasked = pair_from(without, "contexts, weights", (2, 6, 5), (2, 6, 6))
 assert_rows_sum_to_one(unmasked, what="weights without a mask")
 assert_rows_sum_to_one(weights, hint="mask the scores, before the softmax")
 ### BEGIN HIDDEN TESTS
-layer = AdditiveAttention(6, 6, 6).to(device)
+layer = make_attention(AdditiveAttention, 6, 6, 6)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
 query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 4, 6).to(device)
 scores = layer.align(query, F.linear(memory, layer.key_projection.weight)).detach()
@@ -390,7 +434,7 @@ for mask in (per_query.to(device), per_key.to(device)):
 
 # %% test="AdditiveAttention-no-keys" points=1 read="bahdanau-attention#padding-in-attention"
 # A query that may attend to nothing gets zeros, not NaN
-layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
+layer = make_attention(AdditiveAttention, 5, 5, 5)
 query, memory = torch.randn(2, 3, 5).to(device), torch.randn(2, 3, 5).to(device)
 mask = torch.tensor([[True], [False], [True]]).expand(2, 3, 3).to(device)  # query 1 sees nothing
 contexts = without_ones(layer(query, memory, mask), (2, 3, 5))
@@ -403,7 +447,7 @@ assert_close(
     "NaN, so set the weights that the mask hides to 0 after it",
 )
 ### BEGIN HIDDEN TESTS
-layer = AdditiveAttention(6, 6, 6).to(device)
+layer = make_attention(AdditiveAttention, 6, 6, 6)
 query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 4, 6).to(device)
 mask = torch.ones(4, 4, dtype=torch.bool)
 mask[int(torch.randint(4, ()))] = False  # one row sees nothing, the others see everything
@@ -422,7 +466,7 @@ for result, width, what in ((weights, 4, "weights"), (contexts, 6, "context")):
 
 # %% test="AdditiveAttention-keys" points=1 read="bahdanau-attention#keys-once"
 # Keys that are handed over are used as they are
-layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
+layer = make_attention(AdditiveAttention, 5, 5, 5)
 query, memory = torch.randn(2, 6, 5).to(device), torch.randn(2, 6, 5).to(device)
 other = torch.randn(2, 6, 5).to(device)  # the keys of another memory show which ones are used
 keys = layer.key_projection(other)
@@ -449,7 +493,7 @@ assert_close(
     },
 )
 ### BEGIN HIDDEN TESTS
-layer = AdditiveAttention(6, 6, 6).to(device)
+layer = make_attention(AdditiveAttention, 6, 6, 6)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
 query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 4, 6).to(device)
 other_keys = torch.randn(3, 4, 6).to(device)  # no projection of this memory
@@ -458,7 +502,7 @@ contexts = without_ones(layer(query, memory, keys=other_keys), (3, 4, 6))
 without = weights_of(layer, memory)
 twice = weights_of(layer, other_keys)
 # A layer whose key_projection changes nothing says what weights belong to these keys.
-plain = AdditiveAttention(6, 6, 6).to(device)
+plain = make_attention(AdditiveAttention, 6, 6, 6)
 plain.load_state_dict({**layer.state_dict(), "key_projection.weight": torch.eye(6)})
 expected = weights_of(plain, other_keys)
 assert_close(
@@ -485,7 +529,7 @@ if torch.allclose(averages, without @ memory, rtol=1e-4, atol=1e-5):  # else it 
 
 # %% test="AdditiveAttention-gradients" points=1 read="bahdanau-attention#alignment-model"
 # Gradients flow to whatever the contexts depend on, also past a query that sees nothing
-layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
+layer = make_attention(AdditiveAttention, 5, 5, 5)
 inputs = {"query": torch.randn(2, 6, 5).to(device), "memory": torch.randn(2, 6, 5).to(device)}
 share = torch.randn(2, 6, 5).to(device)
 
@@ -518,7 +562,7 @@ def assert_finite(layer, blind):
 
 assert_finite(layer, blind=1)
 ### BEGIN HIDDEN TESTS
-layer = AdditiveAttention(5, 5, 5).to(device)
+layer = make_attention(AdditiveAttention, 5, 5, 5)
 assert_finite(layer, blind=4)
 matrices = {f"{name}.weight": name for name in ("query_projection", "key_projection", "score")}
 
@@ -538,18 +582,20 @@ def loss_of_matrices(*tensors):
 
 assert_gradients(loss, inputs, hint=cut)
 assert_gradients(loss_with_weights, inputs, hint=cut)
-layer = AdditiveAttention(5, 5, 5).to(device)
+layer = make_attention(AdditiveAttention, 5, 5, 5)
 state = {name: tensor.clone() for name, tensor in layer.state_dict().items()}
 result = loss(*inputs.values())
 if result.requires_grad:
     result.backward()
 slopes = {name: getattr(layer, matrix).weight.grad for name, matrix in matrices.items()}
+if not aligns(AdditiveAttention(5, 5, 5).to(device), 5, 5, 5):
+    matrices = {}  # the formula that stands in for it doesn't use those of your layer
 assert_slopes(loss_of_matrices, {name: state[name] for name in matrices}, slopes, hint=cut)
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-errors" points=1 read="bahdanau-attention#bahdanau-common-mistakes"
 # What does not fit is refused, and what is given is left as it is
-layer = AdditiveAttention(d_query=5, d_memory=5, d_attention=5).to(device)
+layer = make_attention(AdditiveAttention, 5, 5, 5)
 query, memory = torch.randn(2, 6, 5).to(device), torch.randn(2, 7, 5).to(device)
 hint = "a mask of ones and zeros could mean either polarity, or be added to the scores: refuse it"
 assert_raises(TypeError, layer, query, memory, torch.ones(2, 1, 7).to(device), hint=hint)
@@ -569,9 +615,11 @@ assert_raises(ValueError, layer, query, memory[:1], hint=hint)
 assert_raises(ValueError, layer, query[:1], memory, hint=hint)
 memory, mask = memory[:, :6], torch.ones(2, 6, 6, dtype=torch.bool).tril().to(device)
 assert_keeps_inputs(layer, query, memory, mask, hint=in_place)
-assert_keeps_inputs(
-    layer, query, memory, mask, keys=layer.key_projection(memory).detach(), hint=in_place
-)
+try:
+    keys = layer.key_projection(memory).detach()
+    assert_keeps_inputs(layer, query, memory, mask, keys=keys, hint=in_place)
+except RuntimeError:  # keys that your layer can't take are told elsewhere
+    pass
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -633,6 +681,50 @@ def make_state(decoder, batch, src_len, d_hidden, d_memory):
     )
 
 
+def fitting(decoder, source):
+    """Give an Encoded or a state a mask that your decoder can use, as it hands it on.
+
+    Its own mask, if that will do; else one with a dimension more, or one that hides nothing: in
+    which shape the attention gets it, one test alone looks at.
+    """
+    tokens = torch.zeros(len(source.mask), 1, dtype=torch.int64).to(device)
+    nothing_hidden = torch.ones(1, 1, dtype=torch.bool).to(device)
+    for mask in (source.mask, source.mask[:, None], nothing_hidden):
+        tried = replace(source, mask=mask)
+        try:
+            if isinstance(source, Encoded):
+                decoder(tokens, tried)
+            else:
+                decoder.step(tokens, replace(tried, hidden=source.hidden.clone()))
+            return tried
+        except ValueError as error:
+            if "mask" not in str(error):
+                break
+        except Exception:  # the test that calls it next says more
+            break
+    return source
+
+
+@contextmanager
+def unless_changed(decoder, tokens, state):
+    """Pass over gradients that are lost because a step changes its state: one test says so."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "inplace operation" not in str(error):
+            raise
+        try:
+            assert_keeps_inputs(decoder.step, tokens, state)
+        except CheckFailure:
+            return
+        raise
+
+
+def mask_for_query(source):
+    """Give the mask of an Encoded or a state, with its dimension for the queries."""
+    return source.mask.reshape(len(source.mask), 1, -1)
+
+
 def looks_at_padding(decoder, encoded, changed):
     """Say whether the attention alone does: then it is not the decoder's fault."""
     query = decoder.start(encoded).hidden[:, None]
@@ -645,6 +737,11 @@ def looks_at_padding(decoder, encoded, changed):
     return before.dtype != after.dtype or not torch.allclose(before, after, atol=1e-5)
 
 
+def at_rest(function, *args, **how):
+    """Call what you wrote without dropout: that it has none, one test alone looks at."""
+    return call_beside(call_without_dropout, function, *args, **how)
+
+
 def logits_of_all(result):
     """Take the logits of a target alone, where the weights stand beside them."""
     return result if isinstance(result, Tensor) else as_pair(result, "no logits")[0]
@@ -655,9 +752,9 @@ def take_step(decoder, tokens, state, *, strict=False):
 
     A pair in the other order is turned, unless strict: one test alone looks at the order.
     """
-    if isinstance(state, AttentionDecoderState):  # one of another process can't be changed here
-        state = replace(state, hidden=state.hidden.clone())
-    result = decoder.step(tokens, state)
+    parts = {name: getattr(state, name) for name in ("memory", "keys", "mask")}
+    copy = AttentionDecoderState(hidden=state.hidden.clone(), **parts)
+    result = at_rest(decoder.step, tokens, copy)
     logits, new_state = as_pair(result, "a step should give a pair", hint="return logits, state")
     if isinstance(new_state, Tensor) and hasattr(logits, "hidden") and not strict:
         logits, new_state = new_state, logits
@@ -674,7 +771,7 @@ def go_on(decoder, tokens, state):
 
     Whether a step returns the new state is tested elsewhere.
     """
-    hidden, mask = state.hidden.clone(), state.mask[:, None]
+    hidden, mask = state.hidden.clone(), mask_for_query(state)
     logits, new_state = take_step(decoder, tokens, state)
     if not torch.equal(checked(new_state.hidden, hidden.shape, what="the new state"), hidden):
         return logits, new_state
@@ -723,6 +820,9 @@ for name, shape in (
     assert_shape(
         names[name], shape, what=name, hint=hint if name.startswith("attention") else parts
     )
+if bool((names["embedding.weight"] == 0).all(dim=-1).any()):
+    like_any = "id 0 is a token like any other: nn.Embedding without padding_idx"
+    raise CheckFailure("a token's embedding is zero", hint=like_any)
 score = AttentionDecoder(7, 5, 6, 8).attention.score.weight
 what = "score of attention, d_hidden wide where nothing is said"
 assert_shape(score, (1, 6), what=what, hint=hint)
@@ -771,7 +871,7 @@ assert_close(
 # %% test="AttentionDecoder-state" points=1 read="bahdanau-attention#context-for-each-step"
 # A step looks with the state before it and its keys, and gives the cell what it saw
 decoder = AttentionDecoder(11, d_embedding=3, d_hidden=6, d_memory=6).to(device)
-state = make_state(decoder, 2, 5, 6, 6)
+state = fitting(decoder, make_state(decoder, 2, 5, 6, 6))
 tokens = torch.tensor([[7], [0]]).to(device)
 assert_keeps_inputs(decoder.step, tokens, state, hint=in_place)
 logits, new_state = take_step(decoder, tokens, state, strict=True)
@@ -781,7 +881,7 @@ assert_close(new_state.memory, state.memory, what="memory of the new state", hin
 
 def context_from(decoder, query, state):
     """Return the context that the decoder's attention has for a query."""
-    mask = state.mask[:, None]
+    mask = mask_for_query(state)
     contexts = decoder.attention(query[:, None], state.memory, mask, keys=state.keys)
     assert_shape(contexts, (len(query), 1, state.memory.size(2)), what="context")
     return contexts[:, 0]
@@ -802,7 +902,7 @@ decoder = AttentionDecoder(7, 6, 6, 6).to(device)
 decoder.attention.load_state_dict(
     {name: 3 * tensor for name, tensor in decoder.attention.state_dict().items()}
 )
-state = make_state(decoder, 3, 5, 6, 6)
+state = fitting(decoder, make_state(decoder, 3, 5, 6, 6))
 tokens = torch.randint(7, (3, 1)).to(device)
 _, new_state = take_step(decoder, tokens, state, strict=True)
 y = decoder.embedding(tokens[:, 0])
@@ -849,28 +949,52 @@ for name in ("memory", "keys", "mask"):
 # %% test="AttentionDecoder-logits" points=1 read="bahdanau-attention#context-for-each-step"
 # The next token is scored from the new state, the last token and the context
 decoder = AttentionDecoder(11, d_embedding=3, d_hidden=6, d_memory=6).to(device)
-state = make_state(decoder, 2, 5, 6, 6)
+state = fitting(decoder, make_state(decoder, 2, 5, 6, 6))
 logits, new_state = take_step(decoder, torch.tensor([[7], [0]]).to(device), state)
 hint = "one token in, the logits of one token out: (batch, 1, vocab_size)"
 assert_shape(logits, (2, 1, 11), what="logits", hint=hint)
+
+
+def assert_takes_one(decoder, vocab_size):
+    """Take a step in a batch of one."""
+    alone = fitting(decoder, make_state(decoder, 1, 5, 6, 6))
+    try:
+        logits, _ = take_step(decoder, torch.tensor([[2]]).to(device), alone)
+    except RuntimeError as error:
+        hint = "squeeze(1) takes away one dimension, squeeze() each that is 1, the batch too"
+        raise CheckFailure("a batch of one is refused", hint=hint) from error
+    assert_shape(logits, (1, 1, vocab_size), what="logits of a batch of one")
+
+
+assert_takes_one(decoder, 11)
 ### BEGIN HIDDEN TESTS
 decoder = AttentionDecoder(7, 6, 6, 6).to(device)
 decoder.attention.load_state_dict(
     {name: 3 * tensor for name, tensor in decoder.attention.state_dict().items()}
 )
-state = make_state(decoder, 3, 5, 6, 6)
+state = fitting(decoder, make_state(decoder, 3, 5, 6, 6))
 tokens = torch.randint(7, (3, 1)).to(device)
 logits, new_state = go_on(decoder, tokens, state)
 y, new = decoder.embedding(tokens[:, 0]), new_state.hidden
 assert_shape(y, (3, 6), what="the embedding")
+hint = "the output layer reads [s; y; c], the new state, the embedding and the context"
+assert_shape(decoder.output.weight, (7, 18), what="weight of output", hint=hint)
 
 
-def look(query):
+def look(query, keys=state.keys):
     """Return the context that a query gets."""
-    mask = state.mask[:, None]
-    contexts = decoder.attention(query[:, None], state.memory, mask, keys=state.keys)
+    mask = mask_for_query(state)
+    contexts = decoder.attention(query[:, None], state.memory, mask, keys=keys)
     assert_shape(contexts, (3, 1, 6), what="context")
     return contexts[:, 0]
+
+
+def reached_from(hidden, asked):
+    """Return the state after this context; NaN where the cell has another width."""
+    try:
+        return decoder.cell(torch.cat([y, asked], dim=-1), hidden)
+    except RuntimeError:
+        return torch.full_like(new, math.nan)
 
 
 def logits_of(*parts):
@@ -879,9 +1003,10 @@ def logits_of(*parts):
 
 
 context = look(state.hidden)
-for query in (y, None):  # which context a step asks for is the business of the state's check
-    asked = state.memory.mean(dim=1) if query is None else look(query)
-    reached = decoder.cell(torch.cat([y, asked], dim=-1), state.hidden)
+# Which context a step asks for is the business of the state's check.
+others = look(y), look(state.hidden, keys=state.memory), state.memory.mean(dim=1)
+for asked in others:
+    reached = reached_from(state.hidden, asked)
     if reached.shape == new.shape and torch.allclose(reached, new, atol=1e-6):
         context = asked
 expected = logits_of(new, y, context)
@@ -889,7 +1014,8 @@ assert_close(
     logits,
     expected,
     what="logits",
-    hint="the output layer reads [s; y; c], the new state, the embedding and the context",
+    hint="the output layer reads [s; y; c], the new state, the embedding and the context; nothing "
+    "comes after it",
     mistakes={
         "the output layer reads the old state; give it the new one": logits_of(
             state.hidden, y, context
@@ -903,31 +1029,36 @@ assert_close(
         "these are log-probabilities; return logits": torch.log_softmax(expected, dim=-1),
     },
 )
+assert_takes_one(decoder, 7)
 hidden = state.hidden.clone().requires_grad_()
 logits, _ = take_step(decoder, tokens, replace(state, hidden=hidden))
 assert_shape(logits, (3, 1, 7), what="logits")
 context = look(hidden)
-by_hand = decoder.cell(torch.cat([y, context], dim=-1), hidden)
+by_hand = reached_from(hidden, context)
 if by_hand.dtype == new.dtype and torch.allclose(
     by_hand, new, atol=1e-5
 ):  # else the check of the state has something to say
     upstream = torch.randn(3, 1, 7).to(device)
     slopes = []
-    for result in (logits, logits_of(by_hand, y, context)):
-        if not result.requires_grad:
-            raise CheckFailure("no gradient flows back", hint="detach() and no_grad() cut it")
-        slopes += torch.autograd.grad((result * upstream).sum(), hidden, retain_graph=True)
-    hint = "detach() cuts backpropagation through time"
-    assert_close(slopes[0], slopes[1], what="gradient of the state", hint=hint)
+    with unless_changed(decoder, tokens, state):
+        for result in (logits, logits_of(by_hand, y, context)):
+            if not result.requires_grad:
+                raise CheckFailure("no gradient flows back", hint="detach() and no_grad() cut it")
+            slopes += torch.autograd.grad((result * upstream).sum(), hidden, retain_graph=True)
+        hint = "detach() cuts backpropagation through time"
+        assert_close(slopes[0], slopes[1], what="gradient of the state", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="AttentionDecoder-forward" points=1 read="bahdanau-attention#context-for-each-step"
 # With teacher forcing each step reads the true token, and hands its state on
 decoder = AttentionDecoder(11, d_embedding=3, d_hidden=6, d_memory=6).to(device)
-encoded = make_encoded(2, 5, 6)
-logits = decoder(torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device), encoded)
+encoded = fitting(decoder, make_encoded(2, 5, 6))
+tgt = torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device)
+logits, again = decoder(tgt, encoded), decoder(tgt, encoded)
 hint = "the logits alone, (batch, tgt_len, vocab_size): a row for each token"
 assert_shape(logits, (2, 3, 11), what="logits", hint=hint)
+by_chance = "nothing is left to chance: this decoder has no dropout"
+assert_close(again, logits, what="logits of a second call", hint=by_chance)
 first, _ = take_step(decoder, torch.tensor([[1], [1]]).to(device), decoder.start(encoded))
 hint = "begin with start(encoded); then step by step with tgt[:, t], handing the state on"
 assert_close(logits[:, :1], first, what="logits of the first token", hint=hint)
@@ -936,7 +1067,7 @@ decoder = AttentionDecoder(7, 6, 6, 6).to(device)
 decoder.output.load_state_dict(
     {name: 3 * tensor for name, tensor in decoder.output.state_dict().items()}
 )
-encoded = make_encoded(3, 5, 6)
+encoded = fitting(decoder, make_encoded(3, 5, 6))
 tgt = torch.randint(7, (3, 6)).to(device)
 begin = decoder.start(encoded)
 
@@ -975,21 +1106,36 @@ mistakes = {
     "the time goes backwards": expected.flip(1),
 }
 hint = "begin with start(encoded); then step by step with tgt[:, t], handing the state on"
-logits = decoder(tgt, encoded)
+logits, again = decoder(tgt, encoded), decoder(tgt, encoded)
+assert_shape(logits, (3, 6, 7), what="logits", hint=hint)
+assert_close(again, logits, what="logits of a second call", hint=by_chance)
 assert_close(logits, expected, what="logits", hint=hint, mistakes=mistakes)
 # Several tokens at once are several steps.
 logits, state = go_on(decoder, tgt, begin)
 what = "logits of one step of six tokens"
-assert_close(logits, expected, what=what, hint=hint, mistakes=mistakes)
+several = "a step may get several tokens that are known: read one after the other, and score all"
+assert_shape(logits, expected.shape, what=what, hint=several)
+assert_close(logits, expected, what=what, hint=several, mistakes=mistakes)
 assert_close(state.hidden, last.hidden, what="the state after six tokens", hint=hint)
+
+
+def slope_at_bridge(result):
+    """Send a gradient back from a result, and say whether it reaches the bridge."""
+    decoder.zero_grad()
+    if result.requires_grad:
+        (result * torch.randn(result.shape).to(device)).sum().backward()
+    slope = decoder.bridge.weight.grad
+    return slope is not None and bool(slope.abs().sum() > 0)
+
+
 logits = decoder(tgt, encoded)
-(logits[:, -1] * torch.randn(3, 7).to(device)).sum().backward()
-slope = decoder.bridge.weight.grad
-if slope is None or not bool(slope.abs().sum() > 0):
-    raise CheckFailure(
-        "from the last step no gradient reaches the bridge",
-        hint="detach() between two steps cuts backpropagation through time",
-    )
+with unless_changed(decoder, tgt, begin):
+    # A first state that the bridge has not made is told elsewhere.
+    if slope_at_bridge(decoder.start(encoded).hidden) and not slope_at_bridge(logits[:, -1]):
+        raise CheckFailure(
+            "from the last step no gradient reaches the bridge",
+            hint="detach() between two steps cuts backpropagation through time",
+        )
 # The encoder learns from the decoder: by the context, the keys and the averages of the memory.
 encoded = replace(
     encoded, memory=encoded.memory.requires_grad_(), context=encoded.context.requires_grad_()
@@ -998,29 +1144,33 @@ logits = decoder(tgt[:, :1], encoded)
 assert_shape(logits, (3, 1, 7), what="logits of one token")
 y, hidden = decoder.embedding(tgt[:, 0]), torch.tanh(decoder.bridge(encoded.context))
 keys = decoder.attention.key_projection(encoded.memory)
-mask = encoded.mask[:, None]
+mask = mask_for_query(encoded)
 seen = decoder.attention(hidden[:, None], encoded.memory, mask, keys=keys)
 assert_shape(seen, (3, 1, 6), what="context")
 seen = seen[:, 0]
-hidden = decoder.cell(torch.cat([y, seen], dim=-1), hidden)
-by_hand = decoder.output(torch.cat([hidden, y, seen], dim=-1))[:, None]
+try:
+    hidden = decoder.cell(torch.cat([y, seen], dim=-1), hidden)
+    by_hand = decoder.output(torch.cat([hidden, y, seen], dim=-1))[:, None]
+except RuntimeError:  # other widths are told elsewhere
+    by_hand = torch.full_like(logits, math.inf)
 if by_hand.dtype == logits.dtype and torch.allclose(
     by_hand, logits, atol=1e-5
 ):  # else other checks have something to say
     upstream = 9 * torch.randn(3, 1, 7).to(device)
-    slopes = []
-    for result in (logits, by_hand):
-        weighted, leaves = (result * upstream).sum(), (encoded.memory, encoded.context)
-        found = torch.autograd.grad(weighted, leaves, allow_unused=True)
-        pairs = zip(found, leaves, strict=True)
-        slopes.append([torch.zeros_like(leaf) if g is None else g for g, leaf in pairs])
-    hint = "start and step take memory and keys as they are: detach() cuts the encoder's gradient"
-    assert_close(slopes[0][0], slopes[1][0], what="gradient of the memory", hint=hint)
-    if not bool(slopes[0][1].abs().sum() > 0):
-        raise CheckFailure(
-            "no gradient reaches the context",
-            hint="detach() in start cuts it: the encoder learns by the context too",
-        )
+    with unless_changed(decoder, tgt[:, :1], begin):
+        slopes = []
+        for result in (logits, by_hand):
+            weighted, leaves = (result * upstream).sum(), (encoded.memory, encoded.context)
+            found = torch.autograd.grad(weighted, leaves, allow_unused=True)
+            pairs = zip(found, leaves, strict=True)
+            slopes.append([torch.zeros_like(leaf) if g is None else g for g, leaf in pairs])
+        hint = "memory and keys are taken as they are: detach() cuts the encoder's gradient"
+        assert_close(slopes[0][0], slopes[1][0], what="gradient of the memory", hint=hint)
+        if not bool(slopes[0][1].abs().sum() > 0):
+            raise CheckFailure(
+                "no gradient reaches the context",
+                hint="detach() in start cuts it: the encoder learns by the context too",
+            )
 ### END HIDDEN TESTS
 
 # %% test="AttentionDecoder-weights" points=1 read="bahdanau-attention#alignment-heatmaps"
@@ -1028,16 +1178,27 @@ if by_hand.dtype == logits.dtype and torch.allclose(
 decoder = AttentionDecoder(11, d_embedding=3, d_hidden=6, d_memory=6).to(device)
 encoded = make_encoded(2, 5, 6)
 tgt = torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device)
-result = decoder(tgt, encoded, return_weights=True)
+wants = "hand it state.mask, (batch, src_len), with a dimension more: (batch, 1, src_len)"
+
+
+def with_weights(decoder, tgt, encoded):
+    """Run your decoder, once its attention takes the mask that it is handed."""
+    if fitting(decoder, encoded).mask.shape != encoded.mask.shape:
+        raise CheckFailure("the attention refuses the mask that it is handed", hint=wants)
+    return at_rest(decoder, tgt, encoded, return_weights=True)
+
+
+result = with_weights(decoder, tgt, encoded)
 a_row = "the weights come second: a row for each step, over the source"
 logits, weights = pair_from(result, "logits, weights", None, (2, 3, 5), hint=a_row, strict=True)
 begin = decoder.start(encoded)
 
 
-def weights_at(decoder, state, mask):
+def weights_at(decoder, state, mask, keys=None):
     """Return the weights that the attention has for the query of a state."""
+    keys = state.keys if keys is None else keys
     result = decoder.attention(
-        state.hidden[:, None], state.memory, mask, keys=state.keys, return_weights=True
+        state.hidden[:, None], state.memory, mask, keys=keys, return_weights=True
     )
     batch, src_len, d_memory = state.memory.shape
     return pair_from(result, "contexts, weights", (batch, 1, d_memory), (batch, 1, src_len))[1]
@@ -1051,13 +1212,17 @@ def mask_of(state, encoded):
 
 first = weights_at(decoder, begin, mask_of(begin, encoded))
 unmasked = weights_at(decoder, begin, None)
-wants = "hand it state.mask, (batch, src_len), with a dimension more: (batch, 1, src_len)"
 assert_close(
     weights[:, :1],
     first,
     what="weights of the first step",
     hint=f"row 0 is that of the first step, whose query is the first state; {wants}",
-    mistakes={f"the attention looks at padding; {wants}": unmasked},
+    mistakes={
+        f"the attention looks at padding; {wants}": unmasked,
+        "the memory stands for the keys; hand the attention state.keys": weights_at(
+            decoder, begin, mask_of(begin, encoded), keys=begin.memory
+        ),
+    },
 )
 ### BEGIN HIDDEN TESTS
 decoder = AttentionDecoder(7, 6, 6, 6).to(device)
@@ -1066,7 +1231,7 @@ decoder.attention.load_state_dict(
 )
 encoded = make_encoded(3, 5, 6)
 tgt = torch.randint(7, (3, 6)).to(device)
-result = decoder(tgt, encoded, return_weights=True)
+result = with_weights(decoder, tgt, encoded)
 logits, weights = pair_from(result, "logits, weights", None, (3, 6, 5), hint=a_row, strict=True)
 state, rows = decoder.start(encoded), []
 for t in range(7):
@@ -1085,7 +1250,7 @@ assert_close(
         "the rows stand the other way round": rows[:, :6].flip(1),
     },
 )
-alone = logits_of_all(decoder(tgt, encoded))  # whether it is alone, another check says
+alone = logits_of_all(at_rest(decoder, tgt, encoded))  # whether it is alone, another check says
 hint = "return the logits first, the same as without return_weights"
 assert_close(logits, alone, what="logits with return_weights", hint=hint)
 ### END HIDDEN TESTS
@@ -1100,7 +1265,9 @@ changed = Encoded(
     mask=encoded.mask,
 )
 tgt = torch.tensor([[1, 7, 7], [1, 4, 0]]).to(device)
-before, after = (logits_of_all(decoder(tgt, source)) for source in (encoded, changed))
+before, after = (
+    logits_of_all(at_rest(decoder, tgt, fitting(decoder, e))) for e in (encoded, changed)
+)
 assert_shape(after, before.shape, what="logits")
 hint = (
     "hand the attention state.mask with a "
@@ -1112,17 +1279,17 @@ if not looks_at_padding(decoder, encoded, changed):
 decoder = AttentionDecoder(7, 6, 6, 6).to(device)
 encoded = make_encoded(4, 5, 6)
 tgt = torch.randint(7, (4, 6)).to(device)
-before = logits_of_all(decoder(tgt, encoded))
+before = logits_of_all(at_rest(decoder, tgt, fitting(decoder, encoded)))
 changed = Encoded(
     memory=torch.where(encoded.mask[:, :, None], encoded.memory, torch.randn(4, 5, 6).to(device)),
     context=encoded.context,
     mask=encoded.mask,
 )
-after = logits_of_all(decoder(tgt, changed))
+after = logits_of_all(at_rest(decoder, tgt, fitting(decoder, changed)))
 if not looks_at_padding(decoder, encoded, changed):
     assert_close(after, before, what="logits after a change of padding", hint=hint)
 changed = Encoded(memory=encoded.memory + 1.0, context=encoded.context, mask=encoded.mask)
-after = logits_of_all(decoder(tgt, changed))
+after = logits_of_all(at_rest(decoder, tgt, fitting(decoder, changed)))
 assert_shape(after, before.shape, what="logits")
 if after.dtype == before.dtype and torch.allclose(after, before):
     raise CheckFailure(
@@ -1230,6 +1397,7 @@ assert_close(
         "this is the share of the right ones": 1 - expected,
         "this is the number of the wrong ones; divide by how many there are": wrong.sum().float(),
         "this is a percentage; return a share, 0 to 1": 100 * expected,
+        "rounded: return the share as it is": (100 * expected).round() / 100,
         "this is the weight that lies elsewhere; count heaviest keys": (
             1 - weights.gather(-1, alignment[..., None]).mean()
         ).cpu(),
@@ -1280,6 +1448,8 @@ if torch.isclose(alone, torch.tensor(0.4)):
         "this is the mean over sentences; each query counts alike": torch.tensor(0.625),
     }
 actual = error_of(weights.repeat(2, 1, 1), [true[0], -1, -1, -1, -1], [*true[:4], -1])
+if alone == 2 and actual == 1:  # a number of wrong ones, here of each sentence: paid for already
+    alone = actual
 assert_close(actual, alone, what="alignment error", hint=hint, mistakes=mistakes)
 ### END HIDDEN TESTS
 

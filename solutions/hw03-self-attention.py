@@ -74,6 +74,7 @@ from course_lib.testing import (
     assert_shape,
     call_beside,
     call_strided,
+    call_without_dropout,
 )
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
@@ -87,8 +88,9 @@ output_and_weights = partial(
 def attend(function, query, key, value, mask=None, *, return_weights=False):
     """Call your attention, and put right what its first test alone looks at.
 
-    That is which part of a pair comes first, weights that are not returned, sizes that only fit
-    each other where there is a single query, and keys that are turned round with their batch.
+    That is which part of a pair comes first, weights that are not returned, a dimension too many,
+    sizes that only fit each other where there is a single query, and keys that are turned round
+    with their batch.
     """
     try:
         result = function(query, key, value, mask, return_weights=return_weights)
@@ -101,7 +103,8 @@ def attend(function, query, key, value, mask=None, *, return_weights=False):
             return without_batch(function, query, key, value, mask, return_weights)
         raise
     if not return_weights:
-        return result[0] if isinstance(result, tuple | list) and result else result
+        output = result[0] if isinstance(result, tuple | list) and result else result
+        return without_ones(output, (*query.shape[:-1], value.size(-1)))
     if isinstance(result, Tensor):  # where values are the rows of 1 in an identity, so are weights
         eye = torch.eye(key.size(-2)).to(value).expand(*key.shape[:-1], key.size(-2))
         return result, attend(function, query, key, eye, mask)
@@ -109,7 +112,15 @@ def attend(function, query, key, value, mask=None, *, return_weights=False):
     of_output, of_weights = value.shape[-1:], key.shape[-2:-1]  # how wide a row of each is
     all_tensors = isinstance(output, Tensor) and isinstance(weights, Tensor)
     turned = all_tensors and (output.shape[-1:], weights.shape[-1:]) == (of_weights, of_output)
-    return (weights, output) if turned and of_weights != of_output else (output, weights)
+    output, weights = (weights, output) if turned and of_weights != of_output else (output, weights)
+    return without_ones(output, (*query.shape[:-1], *of_output)), weights
+
+
+def without_ones(output, shape):
+    """Take away dimensions of 1 that are too many."""
+    sizes = [*getattr(output, "shape", ())]
+    others, wanted = ([size for size in each if size != 1] for each in (sizes, shape))
+    return output.reshape(shape) if len(sizes) > len(shape) and others == wanted else output
 
 
 def without_batch(function, query, key, value, mask, return_weights):
@@ -139,11 +150,11 @@ def one_by_one(function, query, key, value, mask, return_weights):
 def ask(layer, query, key, value, *mask, **how):
     """Call your layer; where view() refuses what transpose() has turned, with one query at a time.
 
-    That refusal, or a batch that comes second, costs the points of one test alone, which calls the
-    layer itself.
+    That refusal, a batch that comes second, or dropout, which is switched off here, costs the
+    points of one test alone, which calls the layer itself.
     """
     try:
-        result = layer(query, key, value, *mask, **how)
+        result = call_beside(call_without_dropout, layer, query, key, value, *mask, **how)
         in_second_place = getattr(result, "shape", None) == (
             query.size(1),
             query.size(0),
@@ -601,7 +612,7 @@ assert_keeps_inputs(
 expected = checked(attend(scaled_dot_product_attention, query, key, value), (1, 5, 4))
 strided = call_beside(call_strided, scaled_dot_product_attention, query, key, value)
 assert_close(
-    strided[0] if isinstance(strided, tuple | list) else strided,
+    without_ones(strided[0] if isinstance(strided, tuple | list) else strided, (1, 5, 4)),
     expected,
     what="output for inputs that are not contiguous",
     hint="view() needs contiguous tensors; reshape() does not",
@@ -1080,6 +1091,20 @@ if not (isinstance(pair, tuple | list) and len(pair) == 2):
     )
 output, weights = pair
 assert_shape(output, (3, 5, 8), what="output", hint="return the output first, then the weights")
+
+
+def assert_same_twice(layer, tokens):
+    """Call your layer twice with the same tokens, as long as view() doesn't refuse them."""
+    try:
+        first, second = (layer(tokens, tokens, tokens) for _ in range(2))
+    except RuntimeError:  # told elsewhere, as is another shape
+        return
+    if isinstance(first, Tensor) and isinstance(second, Tensor):
+        hint = "nothing is left to chance: the layer of this homework has no dropout"
+        assert_close(second, first, what="output of a second call", hint=hint)
+
+
+assert_same_twice(layer, tokens)
 assert_shape(weights, (3, 2, 5, 5), what="weights", hint="one set of weights for each head")
 own_weights = "return the weights as your attention gives them"
 assert_rows_sum_to_one(weights, hint=own_weights)
@@ -1143,6 +1168,7 @@ with torch.no_grad():  # whether values and output are projected is another chec
         projection.weight.copy_(torch.eye(6))
         projection.bias.zero_()
 student = MultiHeadAttention(6, 6).to(device)
+assert_same_twice(student, torch.randn(3, 5, 6).to(device))
 copy_weights(reference, student)
 tokens, memory, other = (torch.randn(3, length, 6).to(device) for length in (4, 5, 5))
 

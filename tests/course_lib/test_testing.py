@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from course_lib.testing import (
@@ -19,6 +20,7 @@ from course_lib.testing import (
     assert_shape,
     call_beside,
     call_strided,
+    call_without_dropout,
 )
 
 X = torch.arange(6.0).view(2, 3)
@@ -476,3 +478,17 @@ def test_a_value_that_fills_no_message():
         with pytest.raises(CheckFailure) as caught:
             assert_equal(wrong, type(wrong)())
         assert len(caught.value.detail) < 2_500
+
+
+# --- call_without_dropout ------------------------------------------------------------------------
+
+
+def test_without_dropout_nothing_is_dropped_and_afterwards_it_is_again():
+    layers = nn.Dropout(0.5), lambda x: F.dropout(x, p=0.9)
+    ones = torch.ones(64)
+    for layer in layers:
+        assert torch.equal(call_without_dropout(layer, ones), ones)
+        assert not torch.equal(layer(ones), ones)
+    with pytest.raises(ZeroDivisionError):
+        call_without_dropout(lambda: 1 / 0)
+    assert not torch.equal(layers[0](ones), ones)

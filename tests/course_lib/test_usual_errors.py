@@ -1,5 +1,7 @@
 """Errors that PyTorch and Python really raise, and what is said beside them."""
 
+from dataclasses import dataclass
+
 import pytest
 import torch
 from torch import nn
@@ -54,8 +56,16 @@ def matrix(rows, columns, dtype=None):
     return torch.zeros(rows, columns, dtype=dtype)
 
 
+@dataclass(frozen=True)
+class Frozen:
+    field: int
+
+
 RAISING = {
     "an id outside the table": (lambda: nn.Embedding(4, 3)(torch.tensor([5])), "vocabulary"),
+    "more than there is": (lambda: torch.zeros(3).topk(4), "min(k, x.size(-1))"),
+    "what is None": (lambda x=None: x[0], "forget its return"),
+    "a frozen field": (lambda: setattr(Frozen(1), "field", 2), "replace(x, name=value)"),
     "a place outside": (lambda: torch.zeros(3)[5], "0 to n - 1: print"),
     "a product": (lambda: matrix(2, 3) @ matrix(4, 5), "is a .mT missing"),
     "a product of batches": (lambda: torch.zeros(2, 2, 3) @ torch.zeros(2, 4, 5), ".mT"),
@@ -89,6 +99,7 @@ RAISING = {
     ),
     "no gradients": (lambda: torch.zeros(3).sum().backward(), "cut them off"),
     "backward twice": (go_back_twice, "one backward()"),
+    "a yes or no": (lambda: bool(torch.zeros(3)), "ask `x is not None`"),
     "a tensor for a pair": (unpack_a_tensor, "is no pair"),
     "a dimension more": (unpack_a_shape, "as many as x has dimensions"),
     "a part too few": (unpack_too_few_parts, "as many names"),
@@ -97,7 +108,7 @@ RAISING = {
 
 def message_of(function):
     """Return what PyTorch or Python says when this is called."""
-    with pytest.raises((RuntimeError, IndexError, ValueError)) as caught:
+    with pytest.raises((RuntimeError, IndexError, ValueError, TypeError, AttributeError)) as caught:
         function()
     return str(caught.value)
 

@@ -740,6 +740,7 @@ READ_MISTAKES = (
     ),
     read("padding zeroed in x", "    memory = x\n", "    x[~is_real] = 0.0\n    memory = x\n",
          "padding", "set padding to zero in the memory, not in x"),
+    # Of a result without a number none can be right: an honest cost.
     read("NaN everywhere", "return memory, context", "return memory / 0 * 0, context / 0 * 0", "*",
          "NaN entries where none belongs"),
     read("the memory alone", "return memory, context", "return memory", "forward context",

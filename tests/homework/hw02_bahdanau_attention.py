@@ -6,7 +6,7 @@ Eighteen points are to be had from tests, each check worth one; three from the w
 from autograder.judging.results import Status
 
 from .hostile import ALWAYS_RIGHT, ENDLESS_LOOP
-from .submissions import BLANK, Edit, Submission, mistake
+from .submissions import BLANK, Edit, Submission, mistake, right
 
 ANSWER = """\
 ### What the picture says, and what it does not
@@ -281,6 +281,104 @@ def alignment_error(weights, alignment):
 ''',
 }  # fmt: skip
 
+STEP_BY_STEP = '''
+class AttentionDecoder(nn.Module):
+    """A decoder whose forward is step after step, and asks for weights anew."""
+
+    def __init__(self, vocab_size, d_embedding, d_hidden, d_memory, *, d_attention=None):
+        super().__init__()
+        for size in [vocab_size, d_embedding, d_hidden, d_memory]:
+            if size < 1:
+                raise ValueError("size")
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.bridge = nn.Linear(d_memory, d_hidden)
+        self.attention = AdditiveAttention(d_hidden, d_memory, d_attention or d_hidden)
+        self.cell = GRUCell(d_embedding + d_memory, d_hidden)
+        self.output = nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)
+
+    def look(self, state, return_weights=False):
+        return self.attention(
+            query=state.hidden.unsqueeze(1),
+            memory=state.memory,
+            mask=state.mask.unsqueeze(-2),
+            keys=state.keys,
+            return_weights=return_weights,
+        )
+
+    def forward(self, tgt, encoded, *, return_weights=False):
+        state = self.start(encoded)
+        if tgt.size(0) != encoded.memory.size(0):
+            raise ValueError("batch")
+        if tgt.size(1) == 0:
+            raise ValueError("empty")
+        all_logits = []
+        all_weights = []
+        for t in range(tgt.size(1)):
+            all_weights.append(self.look(state, True)[1])
+            logits, state = self.step(tgt[:, t : t + 1], state)
+            all_logits.append(logits)
+        if return_weights:
+            return torch.cat(all_logits, 1), torch.cat(all_weights, 1)
+        return torch.cat(all_logits, 1)
+
+    def start(self, encoded):
+        h0 = self.bridge(encoded.context).tanh()
+        keys = self.attention.key_projection(encoded.memory)
+        return AttentionDecoderState(hidden=h0, memory=encoded.memory, keys=keys, mask=encoded.mask)
+
+    def step(self, tgt, state):
+        if len(tgt) != len(state.hidden) or not tgt.numel():
+            raise ValueError("tgt")
+        if tgt.size(1) > 1:
+            first, state = self.step(tgt[:, :1], state)
+            rest, state = self.step(tgt[:, 1:], state)
+            return torch.cat((first, rest), dim=1), state
+        y = self.embedding(tgt.squeeze(1))
+        c = self.look(state).squeeze(1)
+        s = self.cell(torch.cat((y, c), -1), state.hidden)
+        return self.output(torch.cat((s, y, c), -1)).unsqueeze(1), replace(state, hidden=s)
+'''
+
+RIGHT = (
+    right("step by step, weights asked for anew", {"AttentionDecoder": STEP_BY_STEP}),
+    right(
+        "masked by the lowest number",
+        {
+            "AdditiveAttention": (
+                ("~mask, -math.inf", "~mask, torch.finfo(scores.dtype).min"),
+                ("torch.softmax(scores, dim=-1)", "torch.log_softmax(scores, dim=-1).exp()"),
+            )
+        },
+    ),
+    right(
+        "modules for functions",
+        {
+            "AdditiveAttention": (
+                (
+                    "super().__init__()\n",
+                    "super().__init__()\n        self.softmax = nn.Softmax(dim=-1)\n",
+                ),
+                ("torch.softmax(scores, dim=-1)", "self.softmax(scores)"),
+            )
+        },
+    ),
+    right(
+        "hits counted, by topk",
+        {
+            "alignment_error": (
+                (
+                    "weights.argmax(dim=-1) != alignment",
+                    "weights.topk(1).indices[..., 0] == alignment",
+                ),
+                (
+                    "float(wrong[has_key].double().mean())",
+                    "1 - (wrong * has_key).sum().item() / has_key.sum().item()",
+                ),
+            )
+        },
+    ),
+)
+
 NOTHING_WRITTEN: dict[str, Edit] = dict.fromkeys(LOOPS, BLANK)
 EVERYTHING = dict.fromkeys(NOTHING_WRITTEN, "*")
 
@@ -334,7 +432,7 @@ ATTENTION_MISTAKES = (
               "self.score(torch.tanh(projected[:, :, None]) + torch.tanh(keys[:, None]))",
               "scores", "one tanh around the sum, not one around each"),
     attention("queries and keys exchanged", PAIRS, "projected[:, None] + keys[:, :, None]",
-              "scores values",
+              "scores",
               "a score for each query and each key"),
     attention("align returns weights", f"{SCORED}.squeeze(-1)",
               f"{SCORED}.squeeze(-1).softmax(-1)", "scores",
@@ -406,8 +504,23 @@ ATTENTION_MISTAKES = (
     attention("contexts with a dimension more", AVERAGE, "context = (weights @ memory)[:, None]",
               "values", "one for each query, as wide as the memory"),
     attention("biases", "nn.Linear(d_query, d_attention, bias=False)",
-              "nn.Linear(d_query, d_attention)", "parameters scores",
+              "nn.Linear(d_query, d_attention)", "parameters",
               "each with bias=False"),
+    mistake(
+        "biases in all three", "AdditiveAttention",
+        tuple((f"nn.Linear({sizes}, bias=False)", f"nn.Linear({sizes})")
+              for sizes in ("d_query, d_attention", "d_memory, d_attention", "d_attention, 1")),
+        lost="parameters", hint="each with bias=False",
+    ),
+    attention("no pairs", PAIRS, "projected + keys", "scores",
+              "The size of tensor a (2) must match the size of tensor b (3)"),
+    attention("scores keep their last dimension", f"{SCORED}.squeeze(-1)", SCORED, "scores",
+              "a score for each query and each key"),
+    attention("a single query loses its dimension", "(context, weights) if return_weights",
+              "(context, weights.squeeze(1)) if return_weights", "values",
+              "a single query keeps its dimension"),
+    attention("keys are asked for yes or no", KEYS,
+              "keys = keys if keys else self.key_projection(memory)", "keys", "is ambiguous"),
     attention("widths unchecked", "min(d_query, d_memory, d_attention) < 1", "False",
               "parameters"),
     attention("both start alike", "self.score = nn.Linear(d_attention, 1, bias=False)",
@@ -432,7 +545,7 @@ DECODER_MISTAKES = (
     decoder("bridge without tanh", BRIDGE, "hidden=self.bridge(encoded.context)", "start",
             "tanh is missing"),
     decoder("starts from zeros", BRIDGE, "hidden=torch.zeros_like(self.bridge(encoded.context))",
-            "start forward", "start from the context, not from zeros"),
+            "start", "start from the context, not from zeros"),
     decoder("starts from the mean of the memory", BRIDGE,
             "hidden=torch.tanh(self.bridge(encoded.memory.mean(1)))", "start padding",
             "not from the mean of the memory"),
@@ -454,7 +567,9 @@ DECODER_MISTAKES = (
     decoder("mask unused", "                state.mask[:, None],\n", "                None,\n",
             "weights padding", "the attention looks at padding"),
     decoder("mask without a dimension for the queries", "state.mask[:, None],", "state.mask,",
-            "state logits forward weights padding"),
+            "weights", "with a dimension more: (batch, 1, src_len)"),
+    decoder("mask with a dimension at its end", "state.mask[:, None],", "state.mask[:, :, None],",
+            "weights padding", "with a dimension more: (batch, 1, src_len)"),
     Submission(
         student="attentiondecoder-mask-without-a-dimension-and-the-first-context",
         what="mask without a dimension, any mask accepted, and the first context",
@@ -465,7 +580,7 @@ DECODER_MISTAKES = (
                 ("looked.append(weights)", "looked.append(weights[:, :1])"),
             ),
         },
-        lost={"AdditiveAttention": "errors", "AttentionDecoder": "weights padding"},
+        lost={"AdditiveAttention": "errors", "AttentionDecoder": "weights"},
         hint="with a dimension more: (batch, 1, src_len)",
     ),
     decoder("the last token asks", "                hidden[:, None],\n",
@@ -477,7 +592,7 @@ DECODER_MISTAKES = (
     decoder("the keys are made again at each step", "                keys=state.keys,\n", "",
             "state", "from state.keys, which start has made"),
     decoder("the state changed in place", CELL,
-            "hidden = hidden.copy_(self.cell(written, hidden))\n", "state logits forward",
+            "hidden = hidden.copy_(self.cell(written, hidden))\n", "state",
             "argument 2 changed in place"),
     decoder("the state first", "return logits, state\n\n    def _run",
             "return state, logits\n\n    def _run", "state",
@@ -550,6 +665,58 @@ DECODER_MISTAKES = (
             "torch.cat(looked[::-1], dim=1)", "weights", "row 0 is that of the first step"),
     decoder("weights always returned", "return (logits, weights) if return_weights else logits",
             "return logits, weights", "forward", "the logits alone"),
+    # Of a step that can't be taken nothing can be seen: an honest cost.
+    decoder("asks without a dimension for the query", "                hidden[:, None],\n",
+            "                hidden,\n", "state logits forward weights padding",
+            "The size of tensor a (6) must match the size of tensor b (5)"),
+    mistake(
+        "sets a field of the state", "AttentionDecoder",
+        ((CELL, f"{CELL}            state.hidden = hidden\n"),
+         ("replace(state, hidden=hidden)", "state")),
+        lost="state logits forward weights padding", hint="cannot assign to field 'hidden'",
+    ),
+    decoder("the cell without its state", "self.cell(written, hidden)", "self.cell(written)",
+            "state logits forward weights padding", "required positional argument"),
+    decoder("the context squeezed of all", "context.squeeze(1)", "context.squeeze()", "logits",
+            "squeeze(1) takes away one dimension"),
+    mistake(
+        "a step reads one token only", "AttentionDecoder",
+        (("logits, _, state = self._run(tgt, state)",
+          "logits, _, state = self._run(tgt[:, : 1 if tgt.size(0) == state.hidden.size(0) else 9],"
+          " state)"),),
+        lost="forward", hint="a step may get several tokens that are known",
+    ),
+    decoder("embedding with padding", "self.embedding = nn.Embedding(vocab_size, d_embedding)",
+            "self.embedding = nn.Embedding(vocab_size, d_embedding, padding_idx=0)", "start",
+            "id 0 is a token like any other"),
+    decoder("dropout on the embeddings", "self.embedding(tgt).unbind",
+            "F.dropout(self.embedding(tgt), 0.1).unbind", "forward",
+            "nothing is left to chance"),
+    decoder("weights stacked", "torch.cat(looked, dim=1)", "torch.stack(looked, dim=1)",
+            "weights", "a row for each step, over the source"),
+    mistake(
+        "the embedding alone goes into the cell", "AttentionDecoder",
+        (("self.cell(written, hidden)", "self.cell(embedded, hidden)"),
+         ("self.cell = GRUCell(d_embedding + d_memory,", "self.cell = GRUCell(d_embedding,")),
+        lost="start state", hint="every step has its own context, by attention",
+    ),
+    mistake(
+        "output of the state alone", "AttentionDecoder",
+        ((READ, "read.append(hidden)"),
+         ("self.output = nn.Linear(d_hidden + d_embedding + d_memory, vocab_size)",
+          "self.output = nn.Linear(d_hidden, vocab_size)")),
+        lost="start logits", hint="the output layer reads [s; y; c]",
+    ),
+    decoder("widths of the attention exchanged", "            d_hidden, d_memory, d_hidden if",
+            "            d_memory, d_hidden, d_hidden if", "start",
+            "the attention is d_attention wide"),
+    decoder("no bridge", BRIDGE, "hidden=encoded.context", "start",
+            "the context goes through the bridge"),
+    decoder("the memory for keys in a step", "keys=state.keys", "keys=state.memory",
+            "state weights", "hand the attention state.keys"),
+    decoder("a sigmoid after the output", "logits = self.output(torch.stack(read, dim=1))",
+            "logits = self.output(torch.stack(read, dim=1)).sigmoid()", "logits",
+            "nothing comes after it"),
     decoder("batch unchecked", "tgt.size(0) != state.hidden.size(0) or ", "", "errors"),
     decoder("no tokens unchecked", " or tgt.size(1) < 1", "", "errors"),
     decoder("sizes unchecked", "min(vocab_size, d_embedding, d_hidden, d_memory) < 1", "False",
@@ -592,6 +759,15 @@ ERROR_MISTAKES = (
           "this is the weight that lies elsewhere; count heaviest keys"),
     error("nothing but None", f"return {SHARE}", "return None", "values uncounted",
           "return a share, a float from 0 to 1"),
+    error("-1 never thought of", "has_key = alignment >= 0", "has_key = alignment >= -1",
+          "uncounted errors", "what has no true key is counted as wrong"),
+    error("the number of a sentence", SHARE,
+          "float((wrong & has_key).sum() / len(alignment))", "values",
+          "divide by how many there are"),
+    error("rounded", SHARE, "round(float(wrong[has_key].double().mean()), 2)", "values",
+          "rounded: return the share as it is"),
+    error("another error than promised", 'raise ValueError("no query has a true key")',
+          "assert False", "errors", "raise ValueError, not NaN"),
     error("NaN where nothing has a key", "if not has_key.any():", "if False:", "errors",
           "raise ValueError, not NaN"),
     error("zero where nothing has a key", 'raise ValueError("no query has a true key")',
@@ -681,7 +857,12 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
     ),
 )
 
-MISTAKES: tuple[Submission, ...] = (*ATTENTION_MISTAKES, *DECODER_MISTAKES, *ERROR_MISTAKES)
+MISTAKES: tuple[Submission, ...] = (
+    *RIGHT,
+    *ATTENTION_MISTAKES,
+    *DECODER_MISTAKES,
+    *ERROR_MISTAKES,
+)
 
 DELIGHT = "banana  ->  ananabay"
 

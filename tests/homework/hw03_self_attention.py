@@ -660,7 +660,7 @@ MISTAKES: tuple[Submission, ...] = (
     attention(
         "a dimension too much",
         (RETURN, RETURN.replace("output", "output[:, None]")),
-        lost="shape values scaling mask no-keys gradients inputs",
+        lost="shape",
         hint="without return_weights, return one tensor",
     ),
     attention(
@@ -992,7 +992,7 @@ MISTAKES: tuple[Submission, ...] = (
         lost="values",
         hint="divided by the root of d_model as well",
     ),
-    layer(
+    layer(  # of a result without a number none can be right: an honest cost
         "not a number anywhere",
         ("self._join_heads(attended)", "self._join_heads(attended) * math.nan"),
         lost="projections heads values mask gradients",
@@ -1064,8 +1064,21 @@ MISTAKES: tuple[Submission, ...] = (
     layer(
         "a dropout that never rests",
         ("self._join_heads(attended)", "F.dropout(self._join_heads(attended), 0.3)"),
-        lost="projections heads values mask gradients",
-        hint="what scaled_dot_product_attention makes of its own columns",
+        lost="values",
+        hint="nothing is left to chance",
+    ),
+    layer(
+        "dropout as elsewhere, though nobody asks for it",
+        (
+            "        self.num_heads = num_heads\n",
+            "        self.num_heads = num_heads\n        self.dropout = nn.Dropout(0.1)\n",
+        ),
+        (
+            "return self.output_projection(self._join_heads(attended))",
+            "return self.dropout(self.output_projection(self._join_heads(attended)))",
+        ),
+        lost="values",
+        hint="the layer of this homework has no dropout",
     ),
     layer(
         "the output detached",

@@ -835,7 +835,275 @@ def table(exercise: str, *rows: tuple[str, Edit, str, str]) -> list[Submission]:
     return [mistake(what, exercise, edit, lost=lost, hint=hint) for what, edit, lost, hint in rows]
 
 
+DOUBLED_BY_JOINING = '''
+class GrowingCache:
+    """Doubled by joining, until there is room."""
+
+    def __init__(self, *, capacity: int = 64) -> None:
+        if capacity <= 0:
+            raise ValueError("capacity must be positive")
+        self.capacity = capacity
+        self.length = 0
+        self.final = None
+        self.k = None
+        self.v = None
+
+    def update(self, keys, values):
+        if keys.shape != values.shape:
+            raise ValueError("shape")
+        if keys.requires_grad or values.requires_grad:
+            raise ValueError("grad")
+        b, h, n, d = keys.shape
+        if self.k is None:
+            room = self.capacity
+            while room < n:
+                room *= 2
+            self.k = keys.new_empty(b, h, room, d)
+            self.v = values.new_empty(b, h, room, d)
+        held = (self.k.shape[0], self.k.shape[1], self.k.shape[3])
+        if (b, h, d) != held or {keys.dtype, values.dtype} != {self.k.dtype}:
+            raise ValueError("fit")
+        total = self.length + n
+        while total > self.k.shape[2]:
+            self.k = torch.cat([self.k, torch.empty_like(self.k)], dim=2)
+            self.v = torch.cat([self.v, torch.empty_like(self.v)], dim=2)
+        self.k[:, :, self.length : total] = keys
+        self.v[:, :, self.length : total] = values
+        self.length = total
+        return self.k[:, :, :total], self.v[:, :, :total]
+
+    def reorder(self, indices):
+        if self.k is not None:
+            self.k = self.k[indices]
+            self.v = self.v[indices]
+
+    def reset(self):
+        self.k = self.v = None
+        self.length = 0
+
+    @property
+    def num_bytes(self):
+        if self.k is None:
+            return 0
+        return 2 * self.k.element_size() * self.k.nelement()
+'''
+
+AS_IN_HUGGING_FACE = '''
+def keep_top_p(logits, p):
+    """As in Hugging Face."""
+    if p <= 0 or p > 1:
+        raise ValueError("p")
+    if p == 1:
+        return logits.clone()
+    sorted_logits, sorted_indices = torch.sort(logits, descending=True)
+    cumulative = torch.cumsum(torch.softmax(sorted_logits, dim=-1), dim=-1)
+    remove = cumulative >= p
+    remove[..., 1:] = remove[..., :-1].clone()
+    remove[..., 0] = False
+    remove = remove.scatter(-1, sorted_indices, remove)
+    return logits.masked_fill(remove, float("-inf"))
+'''
+
+ONE_LOOP = (
+    f'{SAMPLE_HEAD}    """One loop, and a note of who has finished."""{SAMPLE_REFUSALS}'
+    + """\
+    finished = torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)
+    ids, logps = [], []
+    inputs = prompt
+    for _ in range(max_new_tokens):
+        logits = model.advance(inputs)
+        logp = torch.log_softmax(logits, dim=-1)
+        z = logits / temperature
+        if top_k is not None:
+            z = keep_top_k(z, top_k)
+        if top_p is not None:
+            z = keep_top_p(z, top_p)
+        inputs = torch.multinomial(torch.softmax(z, dim=-1), num_samples=1, generator=generator)
+        ids.append(inputs)
+        logps.append(torch.gather(logp, -1, inputs))
+        if eos_id is not None:
+            finished = finished | (inputs.squeeze(-1) == eos_id)
+            if finished.all():
+                break
+    return cut_at_end(torch.hstack(ids), torch.hstack(logps), eos_id)
+"""
+)
+
+
+def cache(what: str, old: str, new: str, lost: str, hint: str) -> Submission:
+    """Name a mistake in the cache that doubles by joining."""
+    assert DOUBLED_BY_JOINING.count(old) == 1
+    edit = DOUBLED_BY_JOINING.replace(old, new)
+    return mistake(what, "GrowingCache", edit, lost=lost, hint=hint)
+
+
+AS_STUDENTS_WRITE: tuple[Submission, ...] = (
+    right("doubled by joining", {"GrowingCache": DOUBLED_BY_JOINING}),
+    right("as in Hugging Face", {"keep_top_p": AS_IN_HUGGING_FACE}),
+    right("one loop", {"sample": ONE_LOOP}),
+    right(
+        "by kthvalue and where",
+        {
+            "keep_top_k": (
+                (
+                    "logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]",
+                    "logits.kthvalue(max(logits.size(-1) - k + 1, 1), keepdim=True).values",
+                ),
+                (
+                    "logits.masked_fill(logits < last_kept, -math.inf)",
+                    "torch.where(logits >= last_kept, logits, -math.inf)",
+                ),
+            )
+        },
+    ),
+    right(
+        "no mask for a token alone",
+        {"TextModel": (("mask = causal_mask(", "mask = None if length == 1 else causal_mask("),)},
+    ),
+    cache(
+        "doubled once only",
+        "while total > self.k.shape[2]:",
+        "if total > self.k.shape[2]:",
+        "update",
+        "twice as long may not be enough for many new tokens",
+    ),
+    cache(
+        "reordered within the same buffers",
+        "            self.k = self.k[indices]\n            self.v = self.v[indices]\n",
+        "            self.k[:] = self.k[indices]\n            self.v[:] = self.v[indices]\n",
+        "reorder",
+        "there may be fewer or more rows than before",
+    ),
+    cache(
+        "the bytes by a method", "    @property\n", "", "growth", "@property above it stands for"
+    ),
+    cache(
+        "another error than promised",
+        'raise ValueError("fit")',
+        'raise TypeError("fit")',
+        "edges",
+        "would not fit into the buffers: raise ValueError",
+    ),
+    cache(
+        "the first buffer just fits",
+        "            while room < n:\n                room *= 2\n",
+        "            room = n\n",
+        "growth",
+        "the buffers fit exactly",
+    ),
+    *table(
+        "FixedCache",
+        (
+            "a length of its own beside the property",
+            (
+                (
+                    "self.final: KeysAndValues | None = None\n",
+                    "self.final = None\n        self.length = 0\n",
+                ),
+            ),
+            "once",
+            "has no setter",
+        ),
+    ),
+    *table(
+        "CachedAttention",
+        (
+            "updated, and what comes back left lying",
+            ((UPDATED, "                cache.update(keys, values)\n"),),
+            "chunks rotary",
+            "what came before is not seen: attend to what cache.update returns",
+        ),
+        (
+            "rotary with a cache alone",
+            (
+                (
+                    "        queries = self._split_heads(self.query_projection(query))\n",
+                    "        if cache is None:\n"
+                    "            return super().forward(\n"
+                    "                query, key, value, mask, return_weights=return_weights\n"
+                    "            )\n"
+                    "        queries = self._split_heads(self.query_projection(query))\n",
+                ),
+            ),
+            "rotary",
+            "without a cache rotary is not used",
+        ),
+    ),
+    *table(
+        "TextModel",
+        (
+            "caches that are None not thought of",
+            (("0 if caches is None else caches[0].length", "caches[0].length"),),
+            "uncached",
+            "'NoneType' object is not subscriptable",
+        ),
+    ),
+    *table(
+        "keep_top_k",
+        (
+            "topk, scattered back",
+            (
+                (
+                    "    last_kept = logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]"
+                    "  # (..., 1)\n",
+                    "    values, indices = logits.topk(k)\n",
+                ),
+                (
+                    "logits.masked_fill(logits < last_kept, -math.inf)",
+                    "torch.full_like(logits, -math.inf).scatter(-1, indices, values)",
+                ),
+            ),
+            "edges",
+            "selected index k out of range",
+        ),
+        (
+            "a threshold over all rows",
+            ((".values[..., -1:]", ".values.min()"),),
+            "values",
+            "the k-th largest of its own row",
+        ),
+    ),
+    *table(
+        "keep_top_p",
+        (
+            "ruled out in falling order",
+            AS_IN_HUGGING_FACE.replace(
+                "    remove = remove.scatter(-1, sorted_indices, remove)\n", ""
+            ),
+            "values edges",
+            "what is ruled out stands in falling order",
+        ),
+        (
+            "Hugging Face's >",
+            AS_IN_HUGGING_FACE.replace("cumulative >= p", "cumulative > p"),
+            "edges",
+            "compare with >=",
+        ),
+    ),
+    *table(
+        "sample",
+        (
+            "an end token of 0 not seen",
+            (("if eos_id is not None:", "if eos_id:"),),
+            "end",
+            "0 is an id like any other",
+        ),
+        (
+            "all that was written read again",
+            ONE_LOOP.replace(
+                "        ids.append(inputs)\n",
+                "        ids.append(inputs)\n        prompt = torch.cat([prompt, inputs], dim=1)\n",
+            ).replace("model.advance(inputs)", "model.advance(prompt)"),
+            "steps",
+            "then advance(token) with the new token alone",
+        ),
+    ),
+    *table("kv_cache_bytes", ("a float", ((BYTES, f"1.0 * {BYTES}"),), "formula", "an int")),
+)
+
+
 MISTAKES: tuple[Submission, ...] = (
+    *AS_STUDENTS_WRITE,
     *table(
         "GrowingCache",
         (

@@ -1492,7 +1492,7 @@ MISTAKES: tuple[Submission, ...] = (
         lost="exp",
         hint="exp is the smoothing of a call that names none",
     ),
-    mistake(  # every share is 0 or 1, and says no more of what it was made
+    mistake(  # an honest cost: every share is 0 or 1, and says no more of what it was made
         "divided with //",
         "smoothed_precisions",
         (("precisions.append(matches / total)", "precisions.append(matches // total)"),),
