@@ -256,7 +256,8 @@ def test_it_steps_forward_back_and_plays_to_the_end(figure):
     expect(moment).to_have_text("reading: embedding and position")
     assert figure.locator(".living-panel--decoder .living-word").count() == 0
     figure.get_by_role("button", name="Next word", exact=True).press("Enter")
-    expect(moment).to_have_text("word 1 of 7: cross-attention, layer 2")  # where it looks at the source
+    # where it looks at the source
+    expect(moment).to_have_text("word 1 of 7: cross-attention, layer 2")
     assert figure.locator(".living-lines path").count() > 0
     slider.press("End")
     page.keyboard.press("ArrowLeft")
