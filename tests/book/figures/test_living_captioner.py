@@ -165,7 +165,7 @@ def test_a_picture_is_made_described_and_looked_at_otherwise(figure):
     assert float(top.get_attribute("data-probability")) == pytest.approx(
         max(moved[2]["probabilities"]), abs=living.CLOSE
     )
-    figure.get_by_role("button", name="Give its own look back").click()
+    figure.get_by_role("button", name="Back to its own look").click()
     assert said(figure) == " ".join(word for word in expected if word != "<end>")
     figure.get_by_label("puts the shape there").check()
     figure.get_by_role("button", name="row 4, column 3: small green cross").press("Enter")

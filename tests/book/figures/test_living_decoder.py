@@ -144,7 +144,7 @@ def test_the_look_is_moved_by_hand_and_the_next_word_changes(figure):
     shares = shown(figure.locator(".looks-row output"), "weight")
     assert sum(shares) == pytest.approx(1)
     assert shares[1] == pytest.approx(0.99)
-    figure.get_by_role("button", name="Give its own look back").click()
+    figure.get_by_role("button", name="Back to its own look").click()
     expect(lines).to_have_count(1)
     assert shown(weights, "weight") == pytest.approx(expected, abs=living.CLOSE)
 

@@ -37,6 +37,7 @@
       this.decoder = new DecoderLM(parameters, config.num_heads);
       this.tokens = [config.start];
       this.text = make("ol", { class: "steps-text" });
+      this.heading = make("p", { class: "steps-heading" });
       this.bars = make("ol", { class: "steps-bars" });
       this.table = make("table", { class: "steps-table" });
       this.counts = new Counts();
@@ -63,7 +64,7 @@
           make(
             "div",
             {},
-            make("p", { class: "steps-heading" }, "What comes next? Choose."),
+            this.heading,
             this.bars,
             make("div", { class: "steps-other" }, this.other.label, this.other.select, this.appendAny),
           ),
@@ -158,6 +159,7 @@
       const stopped = this.ended || this.tokens.length >= this.most;
       [this.likeliest, this.chance, this.rest, this.appendAny].forEach((button) => (button.disabled = stopped));
       [this.back, this.again].forEach((button) => (button.disabled = this.tokens.length === 1));
+      this.heading.textContent = stopped ? "The text is at its end." : "What comes next? Choose.";
       this.drawText();
       this.drawBars(stopped);
       this.drawTable();

@@ -28,7 +28,7 @@
       this.color.inputs.forEach((input, i) => input.nextSibling.style.setProperty("--swatch", `rgb(${model.colors[this.colors[i]].map((part) => 255 * part).join(" ")})`));
       this.pick = makeSelect("Begin with", Object.entries(model.scenes.map(({ name }) => name)), () => this.begin());
       this.board = new Board({ side: model.side, onPlace: (...place) => this.put(...place), onRegion: (place) => this.reader.press(place) });
-      this.mode = new Radios("Pressing the picture", ["puts the shape there", "turns its look there"], 0, () => this.draw());
+      this.mode = new Radios("Pressing the picture", ["puts the shape there", "turns its look there, or away"], 0, () => this.draw());
       this.mode.element.hidden = true;
       this.go = makeButton(`Describe it (loads ${Math.round(this.file.bytes / 1000)} kB once)`, () => this.wake(), "course-pill living-go");
       this.said = make("div", { class: "caption-said" }, make("div", { class: "living-start" },

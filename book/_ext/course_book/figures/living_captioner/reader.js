@@ -30,7 +30,7 @@
       this.player = new WordPlayer((step) => this.arrive(step));
       this.truthButton = makeButton("Show the true shape", () => this.toggleTruth());
       this.truthButton.setAttribute("aria-pressed", "false");
-      this.back = makeButton("Give its own look back", () => {
+      this.back = makeButton("Back to its own look", () => {
         this.turn(null);
         this.thumbs.children[this.step].focus();
       });

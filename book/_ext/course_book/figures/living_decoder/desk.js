@@ -29,7 +29,7 @@
       this.table = new AlignmentTable((step, key) => this.ask(step, key), (step) => this.player.choose(step));
       this.look = new SourceLook({ onTurn: (weights) => this.turn(weights), onScore: (key) => this.ask(this.step, key) });
       this.head = make("h4", { class: "looks-title" });
-      this.back = makeButton("Give its own look back", () => this.turn(null));
+      this.back = makeButton("Back to its own look", () => this.turn(null));
       this.legend = make("p", { class: "living-legend" });
       this.next = make("div");
       this.score = make("section", { class: "living-lens", "aria-label": "One score" });
