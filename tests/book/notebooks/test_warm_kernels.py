@@ -1,9 +1,11 @@
 """Do kernels begin with what chapters share, and apart from that like any other kernel?"""
 
 import os
+import sys
 
 import psutil
 import pytest
+from course_book.notebooks import kernels
 from course_book.notebooks.warm_kernels import shared_imports, warm_kernels
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
@@ -48,3 +50,13 @@ def test_what_two_chapters_import_is_shared():
         ["from torch import nn", "from course_lib.layers import masks", "import math"],
     ]
     assert shared_imports(chapters) == ["torch", "torch.nn"]
+
+
+def test_a_chapters_kernel_computes_with_one_thread(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "")
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    kernels._find_library(tmp_path)
+    with warm_kernels(["torch"]):
+        assert run("import torch; print(torch.get_num_threads())") == "1\n"

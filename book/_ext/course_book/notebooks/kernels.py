@@ -27,6 +27,9 @@ def _find_library(root: Path) -> None:
     # Kernels inherit this process's environment. The kernel "python3" then is this very Python,
     # also where the reader's home folder holds a kernel of the same name.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    # As many chapters run at once as there are cores: with more threads they would wait for each
+    # other, for twice as long on two cores. And the numbers are those of any number of cores.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     if str(root) not in others:
         os.environ["PYTHONPATH"] = os.pathsep.join([str(root), *others])
