@@ -89,3 +89,12 @@ def _clean(text: str) -> str:
         hidden = category in _HIDDEN and character not in "\n\t" + _JOINERS
         kept.append("\ufffd" if hidden else character)
     return "".join(kept)
+
+
+def is_plain(name: str) -> bool:
+    """Whether a folder's name is fit to be a student's id: visible, on one line, and found by us.
+
+    Args:
+        name: What somebody has called a folder.
+    """
+    return name[:1] not in ("", ".") and "/" not in name and one_line(name, 255) == name

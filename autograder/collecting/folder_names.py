@@ -3,8 +3,6 @@
 import re
 import unicodedata
 
-from autograder.clean_text import one_line
-
 _MAX_NAME = 80
 _MAX_BYTES = 200  # a file system takes 255, of what is made beside a folder too
 _ID = re.compile(r"_\d{1,20}\Z")  # the platform's number, which export reads
@@ -31,15 +29,6 @@ def folder_name(text: str) -> str:
         room = _MAX_NAME - len(end), _MAX_BYTES - len(end.encode())
         return _cut(plain, *room).rstrip("-.") + end
     return re.sub(r"[\d_.-]+\Z", "", _cut(plain, _MAX_NAME, _MAX_BYTES))
-
-
-def is_plain(name: str) -> bool:
-    """Whether a folder's name is fit to be a student's id: visible, on one line, and found by us.
-
-    Args:
-        name: What somebody has called a folder.
-    """
-    return name[:1] not in ("", ".") and "/" not in name and one_line(name, 255) == name
 
 
 def folder_key(name: str) -> str:

@@ -18,8 +18,7 @@ from typing import Any
 
 from nbgrader.exchange.default import ExchangeCollect
 
-from autograder.clean_text import clean_text, one_line
-from autograder.collecting.folder_names import is_plain
+from autograder.clean_text import clean_text, is_plain, one_line
 
 _KEPT = {".ipynb", ".txt"}  # notebooks; when it was handed in; what its feedback is found by
 _MOST_FILES = 1000  # of a submission

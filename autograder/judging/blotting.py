@@ -45,6 +45,7 @@ too many indices for tensor of dimension #
 with size #
 is out of bounds for dimension # with size #
 index out of range in self
+selected index k out of range
 list index out of range
 tuple index out of range
 string index out of range
@@ -104,6 +105,7 @@ in comparison
 division by zero
 cannot convert float to integer
 Can't call numpy() on Tensor that requires grad
+cannot assign to field
 Boolean value of Tensor with more than one value is ambiguous
 only integer tensors of a single element can be converted to an index
 not implemented for

@@ -53,7 +53,7 @@ def figure(chromium, served):
 
 
 def count(figure, name):
-    return figure.locator(f"[data-count={name}]").inner_text()
+    return figure.locator(f"[data-count={name}]").text_content()  # in view or not
 
 
 @pytest.mark.browser
