@@ -465,6 +465,5 @@ def _close(actual: Tensor, expected: Tensor) -> bool:
 __all__ = [
     "CheckFailure", "assert_causal", "assert_close", "assert_equal", "assert_keeps_inputs",
     "assert_raises", "assert_rows_sum_to_one", "assert_shape", "call_beside", "call_strided",
-    "call_without_dropout",
-    "changed_inputs",
+    "call_without_dropout", "changed_inputs",
 ]  # fmt: skip

@@ -57,6 +57,6 @@ def test_a_chapters_kernel_computes_with_one_thread(monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", "")
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "")
     monkeypatch.delenv("OMP_NUM_THREADS")
-    kernels._find_library(tmp_path)
+    kernels._set_up_environment(tmp_path)
     with warm_kernels(["torch"]):
         assert run("import torch; print(torch.get_num_threads())") == "1\n"

@@ -20,7 +20,7 @@ def _set_up_profile(app: Sphinx, config: Config) -> None:
     os.environ["IPYTHONDIR"] = str(folder)
 
 
-def _find_library(root: Path) -> None:
+def _set_up_environment(root: Path) -> None:
     # Our own directives read course_lib too, whether or not it is installed.
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
@@ -42,4 +42,4 @@ def setup(app: Sphinx) -> None:
         app: The Sphinx application; its source folder holds ``course_lib``.
     """
     app.connect("config-inited", _set_up_profile)
-    _find_library(Path(app.srcdir))
+    _set_up_environment(Path(app.srcdir))

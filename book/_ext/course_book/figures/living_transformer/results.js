@@ -52,9 +52,8 @@
     return line;
   }
 
-  /** What became of a run's words in another run, in a sentence. */
-  function compareRuns(run, other, vocabulary) {
-    const [before, after] = [run, other].map(({ steps }) => steps.map(({ chosen }) => vocabulary[chosen]));
+  /** What became of words in another run, in a sentence. */
+  function compareRuns(before, after) {
     const change = [[before, after], [after, before]].map(([words, others]) => [...outsiders(words, others)].map((i) => readable(words[i])));
     if (change.every((words) => words.length === 0)) return "The French stays the same. Does it with other sentences? With another part off as well?";
     if (change.some((words) => words.length > MOST_NAMED)) return `The French becomes \u201c${join(after.filter((word) => !word.startsWith("<")))}\u201d`;

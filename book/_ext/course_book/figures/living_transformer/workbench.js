@@ -130,7 +130,7 @@
       this.heal.hidden = this.cuts.size === 0;
       this.shown.element.hidden = !this.operated;
       this.why.replaceChildren(...explain(this.cuts));
-      this.effect.textContent = this.operated ? compareRuns(this.whole, this.operated, this.words.tgt) : "";
+      this.effect.textContent = this.operated ? compareRuns(this.written(this.whole), this.written(this.operated)) : "";
       this.showResults();
       this.reload();
     }
