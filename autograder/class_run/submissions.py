@@ -7,6 +7,7 @@ import stat
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dateutil import parser
@@ -109,27 +110,40 @@ def read_notebook(path: Path) -> bytes:
 
 
 def _read_file(path: Path) -> tuple[bytes, int]:
-    """Return a file's bytes, not many more than a notebook may have, and how many there are.
+    """Return a file's bytes, not many more than a notebook may have, and how many there are."""
+    try:
+        file = open_regular(path)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):  # a link by now, or a socket
+            words = "The notebook is not a regular file. Hand in the notebook itself."
+            raise UnreadableError(words) from error
+        raise
+    with file:
+        data = file.read(MAX_NOTEBOOK_BYTES + 1)
+        return data, max(len(data), os.fstat(file.fileno()).st_size)
+
+
+def open_regular(path: Path | str, *, dir_fd: int | None = None) -> BinaryIO:
+    """Open a file that somebody else may change at any time.
 
     What is asked about is what is read: in between, the path may come to lead to something else,
     such as a pipe that nobody writes into.
+
+    Args:
+        path: Where it is.
+        dir_fd: An open folder that a relative path begins in.
+
+    Returns:
+        The file, to be read.
+
+    Raises:
+        OSError: There is none, or no regular one; ``ELOOP`` for a link and the like.
     """
-    no_file = UnreadableError("The notebook is not a regular file. Hand in the notebook itself.")
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO):  # a link by now, or a socket
-            raise no_file from error
-        raise
-    try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise no_file
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            data = file.read(MAX_NOTEBOOK_BYTES + 1)
-    finally:
-        os.close(handle)
-    return data, max(len(data), found.st_size)
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=dir_fd)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise OSError(errno.ELOOP, "no regular file", str(path))
 
 
 def read_handed_in(folder: Path) -> datetime | None:

@@ -11,13 +11,13 @@ import contextlib
 import logging
 import os
 import pwd
-import stat
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from nbgrader.exchange.default import ExchangeCollect
 
+from autograder.class_run.submissions import open_regular
 from autograder.clean_text import clean_text, is_plain, one_line
 
 _KEPT = {".ipynb", ".txt"}  # notebooks; when it was handed in; what its feedback is found by
@@ -124,19 +124,19 @@ class CollectNotebooks(ExchangeCollect):
 def _copy(name: str, folder: int, target: Path, most: int) -> int | None:
     """Copy a file of an open folder; return its size, None for a link and other things."""
     try:
-        source = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        data = open_regular(name, dir_fd=folder)
     except OSError:
         return None
-    with os.fdopen(source, "rb") as data:
-        found = os.fstat(source)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+    with data:
+        size = os.fstat(data.fileno()).st_size
+        if size > most:
             return None
-        left = found.st_size  # it may grow meanwhile
+        left = size  # it may grow meanwhile
         with (target / name).open("wb") as copy:
             while left and (piece := data.read(min(left, _PIECE))):
                 copy.write(piece)
                 left -= len(piece)
-    return found.st_size
+    return size
 
 
 def _clean(record: logging.LogRecord) -> bool:
