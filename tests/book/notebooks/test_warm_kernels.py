@@ -1,12 +1,15 @@
 """Do kernels begin with what chapters share, and apart from that like any other kernel?"""
 
+import asyncio
 import os
+import signal
 import sys
 
 import psutil
 import pytest
 from course_book.notebooks import kernels
 from course_book.notebooks.warm_kernels import shared_imports, warm_kernels
+from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -41,6 +44,18 @@ def test_a_chapter_may_start_processes_and_learn_how_they_end():
     with warm_kernels([]):
         code = "import subprocess, sys; print(subprocess.run([sys.executable, '-c', 'exit(3)']))"
         assert "returncode=3" in run(code)
+
+
+def test_a_kernel_may_end_between_a_look_at_it_and_the_signal_that_ends_it():
+    with warm_kernels([]):
+        manager = KernelManager(kernel_name="python3")
+        manager.start_kernel()
+        kernel = manager.provisioner.process
+        kernel.kill()
+        kernel.wait(timeout=10)
+        asyncio.run(manager.provisioner.send_signal(signal.SIGTERM))
+        asyncio.run(manager.provisioner.kill())
+        manager.cleanup_resources()
 
 
 def test_what_two_chapters_import_is_shared():

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, ClassVar
@@ -69,6 +69,15 @@ class Forked(psutil.Process):
     def poll(self) -> int | None:
         """Return None while it runs; what it ended with is not known."""
         return None if self.is_running() else 0
+
+    def send_signal(self, sig: int) -> None:
+        """Send a signal, to nobody where the kernel has ended since it was last looked at.
+
+        Args:
+            sig: Its number.
+        """
+        with suppress(psutil.NoSuchProcess):
+            super().send_signal(sig)
 
 
 class WarmProvisioner(LocalProvisioner):
