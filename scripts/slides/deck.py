@@ -16,10 +16,18 @@ from scripts.slides.lecture import Lecture, Part, Topic
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT = 1280, 720
-_STYLES = re.compile(
-    r"_static/(css/(palette|typography|content|choices|figures|diagrams)\.css"
-    r"|pygments\.css|katex/|katex-math\.css|figures/)"
+_STYLES = (
+    "pygments.css",
+    "katex/katex.min.css",
+    "katex-math.css",
+    "css/palette.css",
+    "css/typography.css",
+    "css/content.css",
+    "css/choices.css",
+    "css/figures.css",
+    "css/diagrams.css",
 )
+_FIGURES = re.compile("_static/figures/")
 _SCRIPTS = re.compile(r"_static/(figures/|js/figures\.js)")
 _DEFERRED = re.compile(
     r'window\.courseDeferred \?\?= \{\}\)\["[\w-]+"\] = (\[.*?\]);?\s*$', re.DOTALL
@@ -82,7 +90,8 @@ def surroundings(site: Path, page: str) -> Surroundings:
     """
     soup = BeautifulSoup(page, "html.parser")
     styles = [str(link["href"]) for link in soup.select("link[rel=stylesheet]")]
-    sheets = [_style(_static(site, href)) for href in styles if _STYLES.search(href)]
+    figures = [_static(site, href) for href in styles if _FIGURES.search(href)]
+    sheets = [*map(_style, [*(site / "_static" / name for name in _STYLES), *figures])]
     deferred, scripts = [], []
     for script in soup.select("script"):
         source = str(script.get("src", ""))
@@ -97,8 +106,8 @@ def surroundings(site: Path, page: str) -> Surroundings:
     texts = [_static(site, address).read_text("utf-8") for address in dict.fromkeys(scripts)]
     loaded = [_static(site, address).read_text("utf-8") for address in dict.fromkeys(deferred)]
     here = "window.courseLoad = async () => {};" if loaded else ""
-    *figures, start = texts or [""]
-    return Surroundings("\n".join(sheets), _scripts(*figures, *loaded, here, start))
+    *scripts, start = texts or [""]
+    return Surroundings("\n".join(sheets), _scripts(*scripts, *loaded, here, start))
 
 
 def _scripts(*texts: str) -> str:

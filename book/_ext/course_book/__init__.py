@@ -45,11 +45,11 @@ from course_book.site import (
     lean_listings,
     lean_scripts,
     offline,
+    one_style,
     page_dates,
     previews,
     published,
     unfinished,
-    used_styles,
 )
 
 
@@ -70,7 +70,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         *(interactive, deferred, assets, exercises),
         *(course_map, api, schedule, homework_table, status),
         *(offline, accessible_html, lean_listings, previews, chapter_notebooks, launch),
-        *(page_dates, published, used_styles, lean_scripts),
+        *(page_dates, published, one_style, lean_scripts),
     )
     for part in parts:
         part.setup(app)

@@ -1,10 +1,7 @@
-"""The theme's styles: what can be used stays, in its order, and nothing else."""
+"""Styles that are not ours: what can be used stays, in its order, and nothing else."""
 
 import pytest
-from course_book.site.used_styles import STYLES as THEME_STYLES
 from course_book.site.used_styles import used_rules, words_of
-
-from tests.book.small_book import depends_on_small_book
 
 STYLES = """/* a comment */
 :root{--ink:black}
@@ -36,14 +33,3 @@ def test_a_class_that_occurs_nowhere_takes_its_rules_along(missing):
     assert f".{missing}" not in rules
     assert f"#{missing}" not in rules
     assert len(rules) < len(used_rules(STYLES, words))
-
-
-@depends_on_small_book
-def test_the_book_loads_a_third_of_the_theme_at_most(published):
-    static = published / "_static"
-    sizes = {name: len((static / name).read_text()) for name in THEME_STYLES}
-    assert 40_000 < sizes["styles/pydata-sphinx-theme.css"] < 130_000, sizes
-    theme = (static / "styles/pydata-sphinx-theme.css").read_text()
-    assert "html[data-theme=dark]" in theme
-    assert ".bd-sidebar-primary" in theme
-    assert ".carousel-inner" not in theme

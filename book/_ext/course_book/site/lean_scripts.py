@@ -9,7 +9,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from course_book.site.used_styles import THEME
+from course_book.site.offline import is_site
 
 LOGGER = logging.getLogger(__name__)
 SCRIPT = "scripts/pydata-sphinx-theme.js"
@@ -33,7 +33,7 @@ def without_search(script: str) -> str:
 
 
 def _shorten(app: Sphinx, error: Exception | None) -> None:
-    if error or app.builder.format != "html" or app.config.html_theme != THEME:
+    if error or not is_site(app):
         return
     path = Path(app.outdir) / "_static" / SCRIPT
     try:

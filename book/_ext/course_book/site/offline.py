@@ -35,6 +35,15 @@ UNUSED = (
 """What the theme copies into ``_static`` and no page asks for; and the maps of its scripts."""
 
 
+def is_site(app: Sphinx) -> bool:
+    """Is it HTML that is built, with the book's theme?
+
+    Args:
+        app: The Sphinx application.
+    """
+    return app.builder.format == "html" and app.config.html_theme == "sphinx_book_theme"
+
+
 def _add_assets(app: Sphinx) -> None:
     for priority, style in enumerate(STYLES, start=900):  # after the theme's own
         app.add_css_file(style, priority=priority)

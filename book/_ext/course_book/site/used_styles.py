@@ -1,17 +1,15 @@
-"""The theme's stylesheets without the rules that no page of the book can use.
+"""A stylesheet without the rules that no page of the book can use.
 
-The theme brings all of Bootstrap. A selector is kept if each class and each id in it occurs as a
-word in some page or script: what a script switches on, it has to name. Selectors of elements,
-attributes and states are kept, and so is what stands within ``:not()`` and its like.
+A selector is kept if each class and each id in it occurs as a word in some page or script: what a
+script switches on, it has to name. Selectors of elements, attributes and states are kept, and so is
+what stands within ``:not()`` and its like.
 """
 
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Set
-from pathlib import Path
 
 import tinycss2
-from sphinx.application import Sphinx
 from tinycss2.ast import (
     AtRule,
     Comment,
@@ -23,12 +21,6 @@ from tinycss2.ast import (
     WhitespaceToken,
 )
 
-THEME = "sphinx_book_theme"
-STYLES = (
-    "styles/pydata-sphinx-theme.css",
-    "styles/sphinx-book-theme.css",
-    "sphinx-design.min.css",
-)
 _NESTED = ("media", "supports", "layer", "container")
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
 
@@ -90,23 +82,3 @@ def _names(selector: list[Node]) -> set[str]:
         if isinstance(dot, LiteralToken) and dot.value == "." and isinstance(name, IdentToken):
             found.add(name.value)
     return found
-
-
-def _shorten(app: Sphinx, error: Exception | None) -> None:
-    if error or app.builder.format != "html" or app.config.html_theme != THEME:
-        return
-    out = Path(app.outdir)
-    sources = [*out.rglob("*.html"), *(out / "_static").rglob("*.js")]
-    words = words_of(source.read_text(encoding="utf-8") for source in sources)
-    for name in STYLES:
-        style = out / "_static" / name
-        style.write_text(used_rules(style.read_text(encoding="utf-8"), words), encoding="utf-8")
-
-
-def setup(app: Sphinx) -> None:
-    """Shorten the theme's stylesheets once all pages are written.
-
-    Args:
-        app: The Sphinx application; ``offline`` is set up.
-    """
-    app.connect("build-finished", _shorten)
