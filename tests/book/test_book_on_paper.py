@@ -39,6 +39,7 @@ def test_pages_stand_together_unfolded_and_linked(chromium, site):
     page.context.close()
 
 
+@pytest.mark.proof
 def test_a_pdf_has_pages_and_an_outline(site, tmp_path):
     file = tmp_path / "folder" / "book.pdf"
     # In a process of its own, as by hand: the tests' browser is open in this one.

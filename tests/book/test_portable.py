@@ -6,6 +6,7 @@ from scripts import portable
 
 
 @pytest.mark.depends_on("autograder", "book", "course_lib", "scripts", "_config.yml", "_toc.yml")
+@pytest.mark.proof
 def test_nothing_new_is_lost_in_jupyter_book_2(capsys):
     assert portable.main() == 0, capsys.readouterr().out
 

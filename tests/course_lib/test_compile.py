@@ -7,6 +7,7 @@ from course_lib.models.bert import BertConfig
 from course_lib.models.bert_heads import BertForPreTraining
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig, SequenceClassifier
 from course_lib.models.transformer import Transformer, TransformerConfig
+from tests.daily import with_proofs
 
 SIZES = {"d_model": 8, "num_heads": 2, "d_ff": 12}
 SRC, TGT = torch.tensor([[3, 1, 4, 0], [2, 5, 0, 0]]), torch.tensor([[1, 2, 5], [1, 3, 0]])
@@ -43,13 +44,15 @@ MODELS = {
 }
 
 
-FIRST = ("Transformer, post-norm", "BertForPreTraining")  # each traced for seconds
+SELDOM = (
+    "Transformer, pre-norm, learned positions",
+    "DecoderLM, learned positions",
+    "DecoderLM, rotary positions",
+    "SequenceClassifier",
+)  # each is traced for seconds; their layers are those of the others
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name in FIRST else pytest.mark.proof) for name in MODELS],
-)
+@pytest.mark.parametrize("name", with_proofs(MODELS, SELDOM))
 def test_forward_and_backward_compile_in_one_piece(name):
     torch.manual_seed(0)
     build, inputs = MODELS[name]

@@ -18,6 +18,7 @@ from autograder.judging.results import Status, SubmissionResult
 from autograder.marks.standing import stand
 from autograder.reports.feedback import render_feedback
 from autograder.sandbox.worker.isolation import Limits
+from tests.daily import with_proofs
 from tests.homework.hostile.attack import Attack
 from tests.homework.submissions import Submission, make_notebook
 from tests.homework.tables import ROOT, load_homework, read_released
@@ -34,6 +35,28 @@ GROUPS = (
     "fooling_the_check", "fooling_the_runner", "notebook_forgery", "reaching_out",
     "reaching_the_ta", "delegation",
 )  # fmt: skip
+SELDOM = {
+    "fooling_the_check": (
+        *("tensor-subclass", "patched-torch", "patched-library", "nan", "nothing", "empty"),
+        *("scalar", "other-dtype", "changed-inputs", "from-frames"),
+    ),
+    "fooling_the_runner": (
+        *("transformers", "wire-garbage", "wire-too-large", "wire-in-advance", "wire-endless"),
+        *("wire-not-json", "wire-calls-back", "wire-closed", "endless"),
+    ),
+    "notebook_forgery": (
+        *("as-solution", "as-task", "points", "schema", "tags", "not-utf8", "cut-off", "nested"),
+        *("numbers", "empty", "too-large", "many-cells"),
+    ),
+    "reaching_out": (
+        *("network", "environment", "writes", "traces", "own-namespaces", "daemons", "outlives"),
+        *("left-behind", "keyrings", "crowd", "memory", "disk", "open-files", "threads", "output"),
+        *("signals", "growing-result", "large-result", "endless-result", "deep-result"),
+    ),
+    "reaching_the_ta": tuple(f"says-{number}" for number in range(13) if number != 8),
+    "delegation": (),
+}
+"""Attacks that tests of one part each try as well; here ``make proof`` tries them."""
 HONEST = Submission(student="honest", what="as solved")
 
 
@@ -106,8 +129,12 @@ def processes() -> int:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_attacks_earn_what_their_honest_parts_earn(group):
-    attacks = importlib.import_module(f"tests.homework.hostile.{group}").ATTACKS
+@pytest.mark.parametrize("seldom", with_proofs([False, True], [True]), ids=["daily", "seldom"])
+def test_attacks_earn_what_their_honest_parts_earn(group, seldom):
+    every = importlib.import_module(f"tests.homework.hostile.{group}").ATTACKS
+    names = [attack.submission.student for attack in every]
+    assert set(SELDOM[group]) <= set(names)
+    attacks = [a for a, name in zip(every, names, strict=True) if (name in SELDOM[group]) == seldom]
     judge().grade(handed_in(HONEST), "honest")
     alone = processes()
     results = {attack.submission.student: grade(attack) for attack in attacks}

@@ -12,6 +12,7 @@ from tests.autograder.class_run.kills import kill
 from tests.autograder.gradebook.gradebook_contents import gradebook_contents
 from tests.autograder.gradebook.recording import record_in_gradebook
 from tests.autograder.small_course import HOMEWORK, write_class, write_course
+from tests.daily import with_proofs
 
 KILLS = 6
 
@@ -45,7 +46,7 @@ def recorded_class(tmp_path):
     return record
 
 
-@pytest.mark.parametrize("kilobytes", [1, 40, 132, 150])
+@pytest.mark.parametrize("kilobytes", with_proofs([1, 40, 132, 150], [1, 132]))
 def test_a_full_disk_is_told_and_mended_by_another_run(recorded_class, monkeypatch, kilobytes):
     """No file may grow beyond a limit: what a full disk does, at several places."""
     monkeypatch.setattr(gradebook_module, "_PATIENCE_SECONDS", 0.1)

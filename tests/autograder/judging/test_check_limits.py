@@ -128,6 +128,7 @@ def test_time_that_the_reference_only_waits_makes_no_limit_longer(grade, monkeyp
 
 
 @pytest.mark.usefixtures("patient")
+@pytest.mark.proof
 def test_where_the_reference_is_slow_a_student_may_be_slower(grade, monkeypatch):
     monkeypatch.setattr("autograder.judging.check_limits.FIRST_SECONDS", 0.3)
     monkeypatch.setattr("autograder.judging.check_limits.GENEROSITY", 20)

@@ -8,6 +8,7 @@ from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.sandbox.worker.reading import read
+from tests.daily import with_proofs
 
 SETUP = "import torch\nimport torch.nn.functional as F\nfrom torch import nn"
 RULES = {"norm": ["torch.nn.LayerNorm", "torch.nn.functional.layer_norm", "course_lib.norms.norm"]}
@@ -83,6 +84,12 @@ frame = sys._getframe()
 open("/proc/1/mem")
 torch.backends.cudnn.deterministic = True
 torch.manual_seed(0)
+import ctypes, os, socket, subprocess
+socket.socket()
+os.kill(1, 9)
+ctypes.CDLL(None)
+os.fork()
+subprocess.run("id")
 """
     assert read_one(source)[1] == [
         ("changes", "torch.allclose", "norm", 3),
@@ -90,6 +97,11 @@ torch.manual_seed(0)
         ("changes", "torch.equal", "norm", 5),
         ("pries", "sys._getframe", "norm", 6),
         ("pries", "/proc/", "norm", 7),
+        ("pries", "socket.socket", "norm", 11),
+        ("pries", "os.kill", "norm", 12),
+        ("pries", "ctypes.CDLL", "norm", 13),
+        ("pries", "os.fork", "norm", 14),
+        ("pries", "subprocess.run", "norm", 15),
     ]
 
 
@@ -265,7 +277,7 @@ TROUBLE = {
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("name", TROUBLE)
+@pytest.mark.parametrize("name", with_proofs(TROUBLE, ["a stack of signs", "a long chain"]))
 def test_code_that_troubles_the_reader_hides_nothing_and_stops_nothing(grade, name):
     result = grade(("double", DELEGATED), TROUBLE[name], HALF, homework=RULED, seconds=20.0)
     assert [check.score for check in result.checks] == [0, 1]

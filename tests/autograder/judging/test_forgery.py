@@ -84,3 +84,23 @@ def test_points_that_are_no_number_are_told(points):
     texts = remarks(VISIBLE, marks(points=points))
     assert len(texts) == 1
     assert "its points were changed to " in texts[0]
+
+
+@pytest.mark.parametrize(
+    ("marked", "told"),
+    [
+        ({"solution": True, "grade": False}, "it was marked anew: grade, solution"),
+        ({"task": True}, "it was marked anew: task"),
+        ({"locked": False}, "it was marked anew: locked"),
+        ({"points": 99}, "its points were changed to 99"),
+        ({"schema_version": 99}, "its schema_version was changed"),
+    ],
+)
+def test_a_check_that_is_marked_as_something_else_is_told(marked, told):
+    assert remarks(VISIBLE, marks(**marked)) == [f"the test cell double-values: {told}"]
+
+
+def test_a_tag_that_would_keep_a_check_from_failing_is_told():
+    tagged = {**marks(), "tags": ["mine", "skip-execution", "raises-exception"]}
+    (text,) = remarks(VISIBLE, tagged)
+    assert text.endswith("it was tagged skip-execution, raises-exception")

@@ -23,7 +23,7 @@ from autograder.sandbox.worker.wire import Wire, WireClosed, WireError
 from tests.autograder.conftest import DOUBLE, notebook
 
 many = settings(
-    max_examples=int(os.environ.get("FUZZ_CASES", "200")),
+    max_examples=int(os.environ.get("FUZZ_CASES", "60")),
     deadline=None,
     derandomize="FUZZ_CASES" not in os.environ,
     suppress_health_check=list(HealthCheck),

@@ -126,17 +126,6 @@ def test_an_exception_shows_the_students_own_frames_alone(grade):
     )
 
 
-def test_hidden_numbers_in_an_exception_are_blotted_out(grade):
-    source = """
-def double(x):
-    if x.size(0) != 2:
-        raise ValueError(f"saw {x[0, 0].item()} and {x.shape}" if x.dim() == 2 else "grad")
-    return 2 * x"""
-    check = grade(("double", source)).checks[0]
-    assert "saw …" in check.message
-    assert "torch.Size([3, 4])" in check.message
-
-
 def test_a_visible_helper_tells_nothing_of_what_the_hidden_part_gave_it(grade):
     source = """# It doubles
 from course_lib.testing import assert_close
@@ -215,34 +204,6 @@ def test_a_syntax_error_costs_the_cell_and_is_shown(grade):
     (failure,) = result.cell_failures
     assert failure.cell == "double"
     assert "SyntaxError" in failure.message
-
-
-def test_cells_of_the_students_own_run_where_they_stand(grade):
-    result = grade("two = 2", ("double", "def double(x):\n    return helper(x)"))
-    assert result.score == 0
-    after = grade(
-        ("double", "def double(x):\n    return two * helper(x)"),
-        "two = 2",
-        "def helper(x):\n    return x",
-    )
-    assert after.score == 5.0
-
-
-def test_magics_plots_prints_and_warnings_cost_nothing(grade):
-    source = """%matplotlib inline
-import warnings, sys
-import matplotlib.pyplot as plt
-plt.plot([1, 2]); plt.show()
-print("hello"); print("oops", file=sys.stderr); warnings.warn("careful")
-!echo shell
-%timeit -n1 -r1 1 + 1
-def double(x):
-    print("inside")
-    return 2 * x
-double"""
-    result = grade(("double", source))
-    assert result.score == 5.0
-    assert result.cell_failures == ()
 
 
 ENDLESS = """while True:

@@ -80,6 +80,7 @@ except SubmissionError:
 """
 
 
+@pytest.mark.proof
 def test_a_notebook_of_empty_cells_costs_no_memory():
     done = subprocess.run(
         [sys.executable, "-c", COST, "{},"], capture_output=True, text=True, check=True

@@ -65,6 +65,7 @@ def run_cell(python: Path, source: str, tree: Path, **environment: str) -> str:
     return done.stdout.strip() or done.stderr
 
 
+@pytest.mark.proof
 def test_an_environment_may_be_a_link_of_a_linked_python_and_joined_to_others(tree):
     (tree / "python").symlink_to(sys.base_prefix)
     base = tree / "python" / "bin" / Path(os.path.realpath(sys.executable)).name

@@ -22,6 +22,7 @@ from course_lib.metrics.bleu import (
     tokenize_13a,
 )
 from course_lib.metrics.bleu_statistics import BLEUStatistics
+from tests.daily import with_proofs
 
 CANDIDATE, *REFERENCES = map(
     str.split, ["the cat the cat on the mat", "the cat is on the mat", "there is a cat on the mat"]
@@ -69,7 +70,7 @@ def draw_sentence(rng: random.Random) -> str:
 
 @with_each_smoothing
 @in_either_order
-@pytest.mark.parametrize("max_order", [1, 2, 4, 6])
+@pytest.mark.parametrize("max_order", with_proofs([1, 2, 4, 6], [2, 6]))
 def test_random_corpora_score_as_sacrebleu_scores_them(
     smoothing, value, effective_order, max_order
 ):
@@ -187,9 +188,8 @@ def test_tokens_are_those_of_sacrebleu(text):
     assert tokenize_13a(text) == peer_tokenize(text.rstrip()).split()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_each_sign_is_split_as_sacrebleu_splits_it():
+    texts = (
         *SIGNS,
         *(f"a{sign}b" for sign in SIGNS),
         *(f"1{sign}2" for sign in SIGNS),
@@ -199,10 +199,9 @@ def test_tokens_are_those_of_sacrebleu(text):
         "hyphen-\nated and\nnew line\n",
         "at the end-\n",
         "A ... B.. C,, 1..2 1,,2",
-    ],
-)
-def test_each_sign_is_split_as_sacrebleu_splits_it(text):
-    assert tokenize_13a(text) == peer_tokenize(text.rstrip()).split()
+    )
+    for text in texts:
+        assert tokenize_13a(text) == peer_tokenize(text.rstrip()).split(), text
 
 
 def test_tokens_of_real_text_are_those_of_sacrebleu(multi30k, course_data):

@@ -155,6 +155,7 @@ def test_every_parameter_gets_a_gradient(kind):
         assert parameter.grad.abs().max() > 0, name
 
 
+@pytest.mark.proof
 def test_learns_to_caption_a_few_pictures_by_heart():
     """Six pictures: beam search writes their captions, and attention moves with the words."""
     model, batch = build(), draw(6)

@@ -395,6 +395,7 @@ def test_every_parameter_gets_a_gradient():
     assert all((p.grad != 0).any() for p in model.parameters())
 
 
+@pytest.mark.proof
 def test_learns_to_copy():
     torch.manual_seed(0)
     model = Transformer(

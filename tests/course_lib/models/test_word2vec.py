@@ -220,6 +220,7 @@ def corpus():
 
 
 @pytest.mark.parametrize("kind", [SkipGram, CBOW])
+@pytest.mark.proof
 def test_words_used_alike_end_up_near(kind, corpus):
     vocabulary, sentences, noise = corpus
     torch.manual_seed(0)

@@ -143,6 +143,7 @@ def test_chunks_of_any_text_are_those_of_gpt2(text):
     assert split_chunks(known) == gpt2_chunks(known)
 
 
+@pytest.mark.proof
 def test_every_character_is_of_gpt2s_kind():
     """Between a letter, a digit, a mark and a space each kind of character joins other pieces."""
     for code in range(0x80, 0x110000):
