@@ -66,6 +66,11 @@ class Place:
         return self.state / "exchange"
 
     @property
+    def records(self) -> Path:
+        """What the hub remembers: its people, their tokens."""
+        return self.state / "records"
+
+    @property
     def students(self) -> Path:
         """Settings that students' servers read."""
         return self.state / "students"
@@ -84,7 +89,12 @@ def prepare(place: Place, homework: str) -> None:
         homework: What to release first, such as ``hw03-self-attention``.
     """
     # for trying, all is one account's: nobody else on the machine has any business there
-    for folder, mode in ((place.state, 0o755 if place.grader else 0o700), (place.exchange, 0o1777)):
+    folders = {
+        place.state: 0o755 if place.grader else 0o700,
+        place.records: 0o700,  # who came, and when
+        place.exchange: 0o1777,
+    }
+    for folder, mode in folders.items():
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(mode)
     write_student_settings(
@@ -156,6 +166,11 @@ def _place(options: argparse.Namespace) -> Place:
             raise SystemExit(
                 f"hub: students could read the solutions in {ROOT}; shut it: "
                 f"chgrp {options.grader} {ROOT} && chmod 750 {ROOT}"
+            )
+        home = Path(pwd.getpwnam(options.grader).pw_dir)
+        if home.stat().st_mode & 0o007:
+            raise SystemExit(
+                f"hub: students could read the course in {home}; shut it: chmod 700 {home}"
             )
     return Place(
         folder=str(options.state.resolve()),

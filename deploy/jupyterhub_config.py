@@ -14,8 +14,8 @@ programs = Path(sys.executable).parent
 
 c.JupyterHub.bind_url = f"http://127.0.0.1:{place.port}"
 c.JupyterHub.hub_port = place.port + 1
-c.JupyterHub.db_url = f"sqlite:///{place.state / 'jupyterhub.sqlite'}"
-c.JupyterHub.cookie_secret_file = str(place.state / "jupyterhub_cookie_secret")
+c.JupyterHub.db_url = f"sqlite:///{place.records / 'jupyterhub.sqlite'}"
+c.JupyterHub.cookie_secret_file = str(place.records / "cookie_secret")
 c.ConfigurableHTTPProxy.pid_file = str(place.state / "proxy.pid")
 c.ConfigurableHTTPProxy.command = place.proxy_command
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{place.port + 2}"

@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,11 @@ def test_the_hub_refuses_what_would_show_students_the_solutions(monkeypatch, tmp
     monkeypatch.setattr(hub, "ROOT", tmp_path)
     assert f"chmod 750 {tmp_path}" in refusal(monkeypatch, *named)
     tmp_path.chmod(0o750)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o755)
+    monkeypatch.setattr(hub.pwd, "getpwnam", lambda name: types.SimpleNamespace(pw_dir=str(home)))
+    assert f"chmod 700 {home}" in refusal(monkeypatch, *named)
+    home.chmod(0o700)
     with pytest.raises(pytest.fail.Exception, match="it began"):
         refusal(monkeypatch, *named)
 
@@ -101,4 +108,24 @@ def test_containers_are_built_from_what_is_there():
     values = yaml.safe_load((DEPLOY / "zero-to-jupyterhub.yaml").read_text())
     for name, text in values["hub"]["extraConfig"].items():
         compile(text, name, "exec")
+    settings = types.SimpleNamespace(Authenticator=types.SimpleNamespace())
+    exec(values["hub"]["extraConfig"]["reserved"], {"c": settings})
+    hook = settings.Authenticator.post_auth_hook
+    assert [hook(None, None, {"name": name}) for name in ("grader", "ada")] == [
+        None,
+        {"name": "ada"},
+    ]
     compile((DEPLOY / "tljh_config.py").read_text(), "tljh_config.py", "exec")
+
+
+@pytest.mark.parametrize(("mode", "goes_on"), [(0o600, True), (0o640, False), (0o604, False)])
+def test_the_container_refuses_passwords_that_students_could_read(tmp_path, mode, goes_on):
+    accounts = tmp_path / "accounts"
+    accounts.touch(mode=0o600)
+    accounts.chmod(mode)
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["hub"]
+    *shell, script = compose["command"]
+    guard, _ = script.split("newusers")
+    guard = guard.replace("$$", "$").replace("/run/secrets/accounts", str(accounts))
+    done = subprocess.run([*shell, f"{guard} echo on"], capture_output=True, text=True, check=False)
+    assert (done.stdout == "on\n", "chmod 600" in done.stderr) == (goes_on, not goes_on)

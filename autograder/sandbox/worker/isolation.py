@@ -19,7 +19,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from .system_calls import refuse_hidden_memory
+from .system_calls import filter_system_calls
 
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWIPC = 0x08000000
@@ -150,7 +150,7 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(NO_NEW_PRIVS)")
     _check(_libc.capset(header, no_capabilities), "capset")
     _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl(DUMPABLE)")
-    refuse_hidden_memory()
+    filter_system_calls()
 
 
 def die_with_parent() -> None:

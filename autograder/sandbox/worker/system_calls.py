@@ -1,8 +1,9 @@
-"""Refuses the system calls that make memory which no process holds, and which no limit counts.
+"""Refuses the system calls whose effects reach beyond a worker, or that no limit counts.
 
-A file in memory, or a System V segment, keeps its pages when nobody maps them: each may be as large
-as a process may be, and there may be as many as there are descriptors. What is in /dev/shm and in
-/tmp is bounded by their size. Namespaces of one's own would bring other such places.
+Memory that no process holds: a file in memory, a System V segment, semaphores and messages keep
+their pages when nobody maps them, and there may be as many as there are descriptors or identifiers.
+(What is in /dev/shm and in /tmp is bounded by their size.) A lease on a file, which lets everybody
+who opens it wait for most of a minute. Namespaces of one's own, in which it would be root.
 """
 
 import ctypes
@@ -13,44 +14,67 @@ import struct
 _PR_SET_SECCOMP = 22
 _FILTER = 2  # SECCOMP_MODE_FILTER
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_LOAD, _EQUALS, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06  # BPF: ld, jeq, jge, ret
-_NUMBER, _ARCHITECTURE = 0, 4  # where they stand in what the kernel asks about
+_LOAD, _EQUALS, _AT_LEAST, _HAS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF's instructions
+_NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24  # where they stand in what the kernel asks
 _OTHER_ABI = 0x40000000  # x32's calls, on x86_64
+_F_SETLEASE = 1024
+_CLONE_NEW = 0x7E020000  # any of CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 
-_MACHINES = {
-    "x86_64": (0xC000003E, {"memfd_create": 319, "memfd_secret": 447, "shmget": 29}),
-    "aarch64": (0xC00000B7, {"memfd_create": 279, "memfd_secret": 447, "shmget": 194}),
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_REFUSED = {
+    "x86_64": {
+        "memfd_create": 319, "memfd_secret": 447, "shmget": 29, "semget": 64, "msgget": 68,
+        "unshare": 272,
+        "clone3": 435,  # its flags can't be looked at; who gets no answer calls clone
+    },
+    "aarch64": {
+        "memfd_create": 279, "memfd_secret": 447, "shmget": 194, "semget": 190, "msgget": 186,
+        "unshare": 97,
+        "clone3": 435,
+    },
+}  # fmt: skip
+_REFUSED_IF = {  # by one argument: a number that it is, or bits of which it has any
+    "x86_64": [(72, _SECOND, _EQUALS, _F_SETLEASE), (56, _FIRST, _HAS, _CLONE_NEW)],
+    "aarch64": [(25, _SECOND, _EQUALS, _F_SETLEASE), (220, _FIRST, _HAS, _CLONE_NEW)],
 }
+"""Of fcntl and clone."""
 
 
-def refuse_hidden_memory() -> None:
+def filter_system_calls() -> None:
     """Refuse these calls to this process and to all that it will start, for good.
 
-    To be called when no new privileges can be had. On machines whose numbers of system calls stand
-    not here, nothing is refused.
+    To be called when no new privileges can be had. On machines whose system-call numbers are not
+    listed here, nothing is refused.
 
     Raises:
         OSError: The kernel has no filter for system calls.
     """
-    if os.uname().machine not in _MACHINES:
+    machine = os.uname().machine
+    if machine not in _ARCHITECTURES:
         return
-    architecture, refused = _MACHINES[os.uname().machine]
-    no_such_call = _ERRNO | errno.ENOSYS  # as of a kernel without them: libraries know what to do
-    numbers = sorted(refused.values())
-    after = len(numbers) + 1  # from the first comparison to what refuses
-    steps = [
-        (_LOAD, 0, 0, _ARCHITECTURE),
-        (_EQUALS, 0, after + 2, architecture),
-        (_LOAD, 0, 0, _NUMBER),
-        (_AT_LEAST, after, 0, _OTHER_ABI),
-        *((_EQUALS, after - 1 - i, 0, number) for i, number in enumerate(numbers)),
-        (_RETURN, 0, 0, _ALLOW),
-        (_RETURN, 0, 0, no_such_call),
-    ]
-    program = b"".join(struct.pack("=HBBI", *step) for step in steps)
+    program = b"".join(struct.pack("=HBBI", *step) for step in _steps(machine))
     buffer = ctypes.create_string_buffer(program, len(program))
-    described = struct.pack("@HP", len(steps), ctypes.addressof(buffer))
+    described = struct.pack("@HP", len(program) // 8, ctypes.addressof(buffer))
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_SECCOMP, _FILTER, described, 0, 0):
         number = ctypes.get_errno()
         raise OSError(number, f"prctl(SECCOMP): {os.strerror(number)}")
+
+
+def _steps(machine: str) -> list[tuple[int, int, int, int]]:
+    """Write the filter: instruction, how far to jump if so and if not, operand."""
+    numbers, conditions = list(_REFUSED[machine].values()), _REFUSED_IF[machine]
+    refuse = 4 + len(numbers) + 3 * len(conditions) + 1  # the last step, after the one that allows
+    steps = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUALS, 0, refuse - 2, _ARCHITECTURES[machine]),
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, refuse - 4, 0, _OTHER_ABI),
+    ]
+    for number in numbers:
+        steps.append((_EQUALS, refuse - len(steps) - 1, 0, number))
+    for number, argument, test, value in conditions:
+        steps += [(_EQUALS, 0, 2, number), (_LOAD, 0, 0, argument)]
+        steps.append((test, refuse - len(steps) - 1, refuse - len(steps) - 2, value))
+    no_such_call = _ERRNO | errno.ENOSYS  # as of a kernel without them: libraries know what to do
+    return [*steps, (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, no_such_call)]

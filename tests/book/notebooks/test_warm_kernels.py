@@ -1,6 +1,5 @@
 """Do kernels begin with what chapters share, and apart from that like any other kernel?"""
 
-import asyncio
 import os
 import signal
 import sys
@@ -53,8 +52,7 @@ def test_a_kernel_may_end_between_a_look_at_it_and_the_signal_that_ends_it():
         kernel = manager.provisioner.process
         kernel.kill()
         kernel.wait(timeout=10)
-        asyncio.run(manager.provisioner.send_signal(signal.SIGTERM))
-        asyncio.run(manager.provisioner.kill())
+        kernel.send_signal(signal.SIGTERM)  # as the provisioner does
         manager.cleanup_resources()
 
 
