@@ -15,8 +15,6 @@ class Change:
         check: grade_id of the test cell or written answer.
         old_score: Points before; None if the check, or the student, was not graded before.
         new_score: Points now; None if there is no such check, or no such student, any more.
-        old_status: How it ended before; None as for ``old_score``.
-        new_status: How it ends now; None as for ``new_score``.
         reason: Why, in words for the staff. It may quote what the student's code said.
     """
 
@@ -24,8 +22,6 @@ class Change:
     check: str
     old_score: float | None
     new_score: float | None
-    old_status: Status | None
-    new_status: Status | None
     reason: str
 
 
@@ -66,8 +62,6 @@ def _changes(
                 check=name,
                 old_score=was.score if was else None,
                 new_score=now.score if now else None,
-                old_status=was.status if was else None,
-                new_status=now.status if now else None,
                 reason=_reason(old, was, new, now),
             )
         )
