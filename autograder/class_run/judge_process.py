@@ -22,7 +22,7 @@ from autograder.judging.results import (
     CheckResult,
     Flag,
     FlagKind,
-    Standing,
+    Progress,
     Status,
     SubmissionResult,
     not_earned,
@@ -87,7 +87,7 @@ class JudgeProcess:
         self._options = options
         self._start = start
         self._judge: Started | None = None
-        self._known = Standing()
+        self._known = Progress()
 
     def grade(self, notebook: bytes, student: str, *, seed: int | None = None) -> SubmissionResult:
         """Grade one notebook, see ``Judge.grade``.
@@ -104,7 +104,7 @@ class JudgeProcess:
             SandboxError: The sandbox broke down, or every judge ends at this notebook.
         """
         seed = secrets.randbits(62) if seed is None else seed
-        self._known = Standing()
+        self._known = Progress()
         ends: Counter[str] = Counter()
         while True:
             try:
@@ -114,7 +114,7 @@ class JudgeProcess:
                 ends[ended.check or ended.cell] += 1
                 is_theirs = ended.by_us or ends[ended.check or ended.cell] == _TRIES
                 if ended.check and is_theirs:
-                    self._known |= Standing(results={ended.check: self._lost(ended.check)})
+                    self._known |= Progress(results={ended.check: self._lost(ended.check)})
                 elif ended.cell and is_theirs:
                     return self._given_up(student, ended.cell, seed)
                 elif ends[""] == _TRIES:
@@ -154,7 +154,7 @@ class JudgeProcess:
                     check, cell = "", what
                 elif kind == "check":
                     check, cell = what, ""
-                elif kind == "standing":
+                elif kind == "progress":
                     check, self._known = "", self._known | what
                 elif kind == "sandbox":
                     self.close()

@@ -144,7 +144,7 @@ def _judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: int) -> N
                 notebook, student, seed=seed, known=known,
                 on_cell=lambda label: connection.send(("cell", label)),
                 on_check=lambda check: connection.send(("check", check)),
-                on_standing=lambda standing: connection.send(("standing", standing)),
+                on_progress=lambda progress: connection.send(("progress", progress)),
             )  # fmt: skip
         except SandboxError as error:
             connection.send(("sandbox", str(error)))

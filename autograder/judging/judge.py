@@ -17,7 +17,7 @@ from autograder.judging.results import (
     DEFERRED,
     CellFailure,
     CheckResult,
-    Standing,
+    Progress,
     Status,
     SubmissionResult,
     not_earned,
@@ -74,10 +74,10 @@ class Judge:
         student: str,
         *,
         seed: int | None = None,
-        known: Standing | None = None,
+        known: Progress | None = None,
         on_cell: Callable[[str], None] = lambda label: None,
         on_check: Callable[[str], None] = lambda check: None,
-        on_standing: Callable[[Standing], None] = lambda standing: None,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
     ) -> SubmissionResult:
         """Grade one notebook.
 
@@ -88,7 +88,7 @@ class Judge:
             known: What is certain already: of a judge that was ended in its work.
             on_cell: As ``NotebookRun``.
             on_check: Likewise.
-            on_standing: Likewise.
+            on_progress: Likewise.
 
         Returns:
             One outcome for each check, whatever the notebook holds.
@@ -104,14 +104,14 @@ class Judge:
 
         def run_all(process: StudentProcess, reading: Reading, **how: Any) -> NotebookRun:
             run = self._run(process, reading, limits, derive_seed(seed, student), **how)
-            run.on_cell, run.on_check, run.on_standing = on_cell, on_check, on_standing
+            run.on_cell, run.on_check, run.on_progress = on_cell, on_check, on_progress
             for step in submission.steps:
                 run.do(step)
             return run
 
         with self._process() as process:
             reading = read_code(process, submission, self._homework)
-            first = run_all(process, reading, known=known or Standing())
+            first = run_all(process, reading, known=known or Progress())
         results, flags, lost = first.results, first.flags, first.lost
         limits.can_defer = False
 
@@ -125,7 +125,7 @@ class Judge:
                 second = run_all(
                     process,
                     reading,
-                    known=Standing(results=kept, lost=lost, flags=flags),
+                    known=Progress(results=kept, lost=lost, flags=flags),
                     second_try=SecondTry(self._homework, results, again),
                 )
             results, flags, lost = second.results, second.flags, second.lost
@@ -134,7 +134,7 @@ class Judge:
             with self._process(left()) as process:
                 kept = {check: found for check, found in results.items() if check not in deferred}
                 own = run_all(
-                    process, reading, known=Standing(results=kept, lost=lost, flags=flags)
+                    process, reading, known=Progress(results=kept, lost=lost, flags=flags)
                 )
             results, flags = own.results, own.flags
             for check, found in deferred.items():
@@ -176,7 +176,7 @@ class Judge:
         limits: CheckLimits,
         seed: int,
         *,
-        known: Standing,
+        known: Progress,
         second_try: SecondTry | None = None,
     ) -> NotebookRun:
         return NotebookRun(
@@ -187,7 +187,7 @@ class Judge:
             characters=self._sandbox.limits.output_characters,
             device=self._device,
             seed=seed,
-            standing=known,
+            progress=known,
             second_try=second_try,
         )
 
@@ -201,7 +201,7 @@ class Judge:
                 whatever_it_takes = self._limits.check_seconds
                 reading = Reading(lost={}, flags=())
                 limits = CheckLimits(whatever_it_takes, lambda check: whatever_it_takes)
-                run = self._run(process, reading, limits, seed=0, known=Standing())
+                run = self._run(process, reading, limits, seed=0, known=Progress())
                 for cell in self._homework.cells:
                     if cell.kind in (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST):
                         before = process.used()

@@ -19,7 +19,7 @@ from autograder.judging.results import (
     CellOutput,
     CheckResult,
     Flag,
-    Standing,
+    Progress,
     not_earned,
 )
 from autograder.judging.second_try import SecondTry
@@ -38,7 +38,7 @@ class NotebookRun:
         characters: The most that is kept of what one cell prints.
         device: Where the tests put their tensors.
         seed: Draws the hidden inputs.
-        standing: What is certain already.
+        progress: What is certain already.
         second_try: What is different, if it is run for the second time.
 
     Attributes:
@@ -49,7 +49,7 @@ class NotebookRun:
         on_cell: Called with the label of each cell before it runs in the student's process; with
             nothing before one of the instructor's runs here.
         on_check: Called with each check before it runs.
-        on_standing: Called with what is certain after it.
+        on_progress: Called with what is certain after it.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class NotebookRun:
         characters: int,
         device: str,
         seed: int,
-        standing: Standing,
+        progress: Progress,
         second_try: SecondTry | None = None,
     ) -> None:
         self._homework = homework
@@ -74,14 +74,14 @@ class NotebookRun:
         self._seed = seed
         self._second_try = second_try
         self._trusted: dict[str, Any] = {"__name__": "__check__"}
-        self._flags = dict.fromkeys(standing.flags)
-        self.results = dict(standing.results)
-        self.lost = {**reading.lost, **standing.lost}
+        self._flags = dict.fromkeys(progress.flags)
+        self.results = dict(progress.results)
+        self.lost = {**reading.lost, **progress.lost}
         self.failures: dict[str, CellFailure] = {}
         self.outputs: list[CellOutput] = []
         self.on_cell: Callable[[str], None] = lambda label: None
         self.on_check: Callable[[str], None] = lambda check: None
-        self.on_standing: Callable[[Standing], None] = lambda standing: None
+        self.on_progress: Callable[[Progress], None] = lambda progress: None
 
     @property
     def flags(self) -> tuple[Flag, ...]:
@@ -128,7 +128,7 @@ class NotebookRun:
             self._read_recorded(cell)
         if cell.exercise in self.lost:
             self.results[cell.grade_id] = not_earned(cell, *self.lost[cell.exercise])
-        self.on_standing(Standing(results=self.results, lost=self.lost, flags=self.flags))
+        self.on_progress(Progress(results=self.results, lost=self.lost, flags=self.flags))
 
     def _take(self, found: CheckResult) -> None:
         second = self._second_try

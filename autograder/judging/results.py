@@ -140,7 +140,7 @@ class Flag:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class Progress:
     """What is certain while a notebook is graded: another judge can go on from there.
 
     Attributes:
@@ -154,9 +154,9 @@ class Standing:
     lost: Mapping[str, tuple[Status, str]] = field(default_factory=dict)
     flags: tuple[Flag, ...] = ()
 
-    def __or__(self, later: "Standing") -> "Standing":
+    def __or__(self, later: "Progress") -> "Progress":
         """Return this and what came later, which holds where they differ."""
-        return Standing(
+        return Progress(
             results={**self.results, **later.results},
             lost={**self.lost, **later.lost},
             flags=tuple(dict.fromkeys((*self.flags, *later.flags))),
