@@ -13,7 +13,7 @@ from autograder.atomic_write import write_atomically
 from autograder.collecting.attempts import Attempt, ChoiceError, attempts_of, choose
 from autograder.collecting.folder_names import folder_key
 from autograder.collecting.gradescope_export import METADATA, MetadataError, Record, read_metadata
-from autograder.collecting.handed_in import HandedIn, SourceError, UnreadableError, open_source
+from autograder.collecting.handed_in import HandedIn, SourceError, UnreadableFileError, open_source
 from autograder.collecting.lms_names import READERS, Name, Naming, moodle_readings, recognise
 from autograder.collecting.roster import Roster
 from autograder.judging.results import TEAMS
@@ -213,7 +213,7 @@ def _records(
         if file.parts[depth:] == (METADATA,) and not file.problem:
             try:
                 return read_metadata(file.read(MAX_NOTEBOOK_BYTES))
-            except (MetadataError, UnreadableError) as error:
+            except (MetadataError, UnreadableFileError) as error:
                 remark = str(error)
             break
     else:
@@ -230,8 +230,8 @@ def _take(
         chosen = choose(attempts, homework_id)
         data = chosen.file.read(MAX_NOTEBOOK_BYTES + 1)
         if len(data) > MAX_NOTEBOOK_BYTES:
-            raise UnreadableError(f"larger than {MAX_NOTEBOOK_BYTES >> 20} MiB")
-    except (ChoiceError, UnreadableError) as error:
+            raise UnreadableFileError(f"larger than {MAX_NOTEBOOK_BYTES >> 20} MiB")
+    except (ChoiceError, UnreadableFileError) as error:
         source = attempts[0].file.path
         return Line(student=student, outcome=Outcome.PROBLEM, source=source, remark=str(error))
     path = target / student / homework_id / f"{homework_id}.ipynb"

@@ -24,7 +24,7 @@ class SourceError(ValueError):
     """A folder or zip that can't be collected from; the message says why."""
 
 
-class UnreadableError(ValueError):
+class UnreadableFileError(ValueError):
     """A file that can't be read; the message says why."""
 
 
@@ -36,7 +36,7 @@ class HandedIn:
         parts: Its path, part by part; no part is empty, ``.`` or ``..``.
         modified: When it was last changed; None if that is not known.
         problem: Why it must not be read; empty if it may.
-        read: Returns at most so many bytes; raises UnreadableError.
+        read: Returns at most so many bytes; raises UnreadableFileError.
     """
 
     parts: tuple[str, ...]
@@ -123,7 +123,7 @@ def _file(path: Path, parts: tuple[str, ...]) -> HandedIn:
             with os.fdopen(handle, "rb") as file:
                 return file.read(limit)
         except OSError as error:
-            raise UnreadableError(f"can't be read: {error.strerror}") from error
+            raise UnreadableFileError(f"can't be read: {error.strerror}") from error
 
     return HandedIn(parts=parts, modified=_moment(about.st_mtime), read=read)
 
@@ -173,7 +173,7 @@ def _member_reader(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callabl
             with archive.open(member) as file:
                 return file.read(limit)
         except Exception as error:  # whatever a forged header leads to
-            raise UnreadableError(f"damaged in the zip: {error}") from error
+            raise UnreadableFileError(f"damaged in the zip: {error}") from error
 
     return read
 
