@@ -74,17 +74,13 @@ class Similar:
 
 
 def find_similar(
-    solutions: Mapping[str, Mapping[str, str]],
-    stubs: Mapping[str, str],
-    *,
-    share: float = SHARE,
+    solutions: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str]
 ) -> list[Similar]:
     """Compare every submission with every other.
 
     Args:
         solutions: For each student the solution cells: grade_id to source.
         stubs: The same cells as they were handed out.
-        share: What is reported, between 0 and 1.
 
     Returns:
         The pairs, those with most in common first.
@@ -104,7 +100,7 @@ def find_similar(
     found = []
     for a, b in zip(*np.nonzero(np.triu(shared, 1)), strict=True):
         shorter = min(len(own[a]), len(own[b]))
-        if shorter >= _FEWEST_PIECES and shared[a, b] >= share * shorter:
+        if shorter >= _FEWEST_PIECES and shared[a, b] >= SHARE * shorter:
             both = own[a] & own[b]
             alike = [
                 cell
