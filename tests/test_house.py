@@ -59,8 +59,8 @@ def imported_names(file: Path) -> set[str]:
 
 ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics training"
 BELOW_JUDGING = (
-    "autograder.atomic_write autograder.clean_text autograder.homework_source autograder.releasing"
-    " autograder.sandbox"
+    "autograder.atomic_write autograder.clean_text autograder.open_regular"
+    " autograder.homework_source autograder.releasing autograder.sandbox"
 )
 BELOW_MARKS = f"{BELOW_JUDGING} autograder.judging autograder.class_run"
 MAY_IMPORT = {
@@ -87,7 +87,7 @@ MAY_IMPORT = {
     "autograder/marks": "autograder.judging",
     "autograder/gradebook": f"{BELOW_MARKS} autograder.marks",
     "autograder/reports": f"{BELOW_MARKS} autograder.marks",
-    "autograder/collecting": "autograder.atomic_write autograder.judging",
+    "autograder/collecting": "autograder.atomic_write autograder.judging autograder.open_regular",
     "solutions": "course_lib",
     "book": "course_lib course_book",
     "book/_ext/course_book": "course_lib course_book",

@@ -3,17 +3,16 @@
 import errno
 import json
 import os
-import stat
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dateutil import parser
 
 from autograder.judging.results import NOTHING_HANDED_IN, TEAMS
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
+from autograder.open_regular import open_regular
 
 TIMESTAMP = "timestamp.txt"
 """Where nbgrader's exchange, and ``collect``, write when a notebook was handed in."""
@@ -121,29 +120,6 @@ def _read_file(path: Path) -> tuple[bytes, int]:
     with file:
         data = file.read(MAX_NOTEBOOK_BYTES + 1)
         return data, max(len(data), os.fstat(file.fileno()).st_size)
-
-
-def open_regular(path: Path | str, *, dir_fd: int | None = None) -> BinaryIO:
-    """Open a file that somebody else may change at any time.
-
-    What is asked about is what is read: in between, the path may come to lead to something else,
-    such as a pipe that nobody writes into.
-
-    Args:
-        path: Where it is.
-        dir_fd: An open folder that a relative path begins in.
-
-    Returns:
-        The file, to be read.
-
-    Raises:
-        OSError: There is none, or no regular one; ``ELOOP`` for a link and the like.
-    """
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=dir_fd)
-    if stat.S_ISREG(os.fstat(handle).st_mode):
-        return os.fdopen(handle, "rb")
-    os.close(handle)
-    raise OSError(errno.ELOOP, "no regular file", str(path))
 
 
 def read_handed_in(folder: Path) -> datetime | None:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from autograder.open_regular import open_regular
+
 _MAX_FILES = 200_000
 _SKIPPED = (".git", ".ipynb_checkpoints", "__MACOSX", ".DS_Store")
 _YEARS = range(1990, 2100)  # a zip that knows no time says 1980
@@ -118,9 +120,7 @@ def _file(path: Path, parts: tuple[str, ...]) -> HandedIn:
 
     def read(limit: int) -> bytes:
         try:
-            # it may have become a link or a pipe since
-            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with os.fdopen(handle, "rb") as file:
+            with open_regular(path) as file:  # it may have become a link or a pipe since
                 return file.read(limit)
         except OSError as error:
             raise UnreadableFileError(f"can't be read: {error.strerror}") from error

@@ -17,8 +17,8 @@ from typing import Any
 
 from nbgrader.exchange.default import ExchangeCollect
 
-from autograder.class_run.submissions import open_regular
 from autograder.clean_text import clean_text, is_plain, one_line
+from autograder.open_regular import open_regular
 
 _KEPT = {".ipynb", ".txt"}  # notebooks; when it was handed in; what its feedback is found by
 _MOST_FILES = 1000  # of a submission

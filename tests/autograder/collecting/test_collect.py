@@ -17,7 +17,7 @@ from autograder.collecting import collect as collecting
 from autograder.collecting.collect import Outcome, collect
 from autograder.collecting.folder_names import folder_name
 from autograder.collecting.gradescope_export import MetadataError, read_metadata
-from autograder.collecting.handed_in import SourceError
+from autograder.collecting.handed_in import SourceError, UnreadableFileError, open_source
 from autograder.collecting.lms_names import Naming
 from autograder.collecting.roster import Roster, RosterError, read_roster
 
@@ -342,6 +342,16 @@ def test_a_path_that_leads_out_of_the_zip_is_not_followed(tmp_path, into, name):
     assert collected(into) == {"good_2": "good"}
     assert any("leads out of the zip" in line.remark for line in collection.lines)
     assert not list(tmp_path.rglob("*evil*"))
+
+
+def test_a_file_that_turns_into_a_pipe_is_not_read(tmp_path):
+    path = tmp_path / "notebook.ipynb"
+    path.write_text("{}")
+    with open_source(tmp_path) as (file,):
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(UnreadableFileError, match="no regular file"):
+            file.read(10)
 
 
 def test_links_pipes_and_secrets_are_not_read(tmp_path, into):
