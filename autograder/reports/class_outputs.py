@@ -1,7 +1,5 @@
 """Everything that a grading writes for people: feedback, report, grades, the reasons of marks."""
 
-import csv
-import io
 import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -12,8 +10,9 @@ from autograder.class_run.regrade import Change
 from autograder.homework_source.homework import Homework
 from autograder.judging.results import SubmissionResult
 from autograder.marks.standing import Standing
+from autograder.reports.csv_text import csv_text, inert
 from autograder.reports.feedback import feedback_path, render_feedback
-from autograder.reports.grades import inert, write_grades
+from autograder.reports.grades import write_grades
 from autograder.reports.mark_log import write_marks
 from autograder.reports.report import render_report
 from autograder.reports.similar_code import SIMILAR_PAGE, render_similar
@@ -117,11 +116,14 @@ def write_feedback(
 
 
 def _write_changes(changes: Sequence[Change], path: Path) -> None:
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("student", "check", "old_score", "new_score", "reason"))
-    for change in changes:
-        scores = ("" if s is None else round(s, 6) for s in (change.old_score, change.new_score))
-        whose = (inert(change.student), inert(change.check))
-        rows.writerow((*whose, *scores, inert(change.reason)))
-    write_atomically(path, text.getvalue())
+    rows = (
+        (
+            inert(change.student),
+            inert(change.check),
+            *("" if s is None else round(s, 6) for s in (change.old_score, change.new_score)),
+            inert(change.reason),
+        )
+        for change in changes
+    )
+    header = ("student", "check", "old_score", "new_score", "reason")
+    write_atomically(path, csv_text(header, rows))

@@ -1,11 +1,10 @@
 """Points in the forms that other systems read: Canvas, Moodle, Gradescope."""
 
-import csv
 import io
 import json
 import re
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from autograder.clean_text import clean_text, one_line
 from autograder.judging import second_try
 from autograder.judging.results import CheckResult, Status
 from autograder.marks.standing import Standing
-from autograder.reports.grades import inert
+from autograder.reports.csv_text import csv_text, inert
 from autograder.reports.status_words import STATUS_WORDS, format_points
 
 _LMS_ID = re.compile(r".+_([0-9]+)")  # how collect ends a student's id if no class list names them
@@ -93,7 +92,7 @@ def canvas_csv(marks: Iterable[Mark], column: str) -> str:
         CSV; the points that are possible are left as Canvas has them.
     """
     header = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section", inert(column))
-    return _csv(
+    return csv_text(
         header,
         (
             (
@@ -106,6 +105,7 @@ def canvas_csv(marks: Iterable[Mark], column: str) -> str:
             )
             for mark in marks
         ),
+        end="\r\n",
     )
 
 
@@ -123,7 +123,7 @@ def moodle_csv(marks: Iterable[Mark]) -> str:
         "Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)",
         "Feedback comments",
     )  # fmt: skip
-    return _csv(
+    return csv_text(
         header,
         (
             (
@@ -136,6 +136,7 @@ def moodle_csv(marks: Iterable[Mark]) -> str:
             )
             for m in marks
         ),
+        end="\r\n",
     )
 
 
@@ -268,14 +269,6 @@ def feedback_in_words(standing: Standing) -> str:
 def _in_words(mark: Mark) -> str:
     points = f"{format_points(mark.score)} of {format_points(mark.max_score)} points"
     return f"{points}. {inert(mark.comment)}" if mark.comment else points
-
-
-def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\r\n")
-    lines.writerow(header)
-    lines.writerows(rows)
-    return text.getvalue()
 
 
 def _points(points: float) -> str:

@@ -1,7 +1,5 @@
 """Pages over all homeworks so far: a student's own, and the staff's table with its CSV."""
 
-import csv
-import io
 import os
 import statistics
 from collections import defaultdict
@@ -12,8 +10,8 @@ from urllib.parse import quote
 from autograder.atomic_write import write_atomically
 from autograder.marks.standing import Standing
 from autograder.marks.term import Term, share, sum_up
+from autograder.reports.csv_text import csv_text, inert
 from autograder.reports.feedback import feedback_path
-from autograder.reports.grades import inert
 from autograder.reports.pages import render_page
 
 COURSE_PAGE, COURSE_TABLE = "course.html", "course.csv"
@@ -135,16 +133,14 @@ def course_csv(terms: Mapping[str, Term]) -> str:
     Returns:
         CSV.
     """
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
     homeworks = _homeworks(terms.values())
-    rows.writerow(("student", *homeworks, "left_out", "percent"))
+    rows = []
     for student, term in terms.items():
         points = {s.result.homework: round(s.score, 6) for s in term.standings}
         told = (points.get(name, "") for name in homeworks)
         left_out = " ".join(sorted(term.dropped))
-        rows.writerow((inert(student), *told, left_out, round(100 * term.total, 4)))
-    return text.getvalue()
+        rows.append((inert(student), *told, left_out, round(100 * term.total, 4)))
+    return csv_text(("student", *homeworks, "left_out", "percent"), rows)
 
 
 def _title(standing: Standing) -> str:

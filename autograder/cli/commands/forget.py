@@ -23,7 +23,7 @@ from autograder.cli.terminal import output
 from autograder.gradebook.forgetting import count_rows, remove_rows
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.class_outputs import CHANGES, LOG
-from autograder.reports.grades import inert
+from autograder.reports.csv_text import inert
 from autograder.reports.similar_code import SIMILAR_PAGE
 from autograder.reports.term import COURSE_PAGE, COURSE_TABLE
 

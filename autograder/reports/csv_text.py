@@ -1,0 +1,45 @@
+"""CSV that we write: its text, and cells that no spreadsheet runs."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+
+from autograder.clean_text import one_line
+
+# A spreadsheet takes a cell that starts with one of these, or with its twin of another width, for a
+# formula. (Tab, carriage return and newline are gone by then.)
+_FORMULA_STARTS = "=+\\-@＝＋－＠﹦﹢﹣﹫−"
+# What a program skips before the sign, quotes and spaces of any width, hides no sign here. Where a
+# comma parts no cells, as in much of Europe, a semicolon does.
+_FORMULA = re.compile(rf"(^|;)(?=[ \"'\xa0\u3000]*[{_FORMULA_STARTS}])")
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]], *, end: str = "\n") -> str:
+    """Put a table into CSV (RFC 4180).
+
+    Args:
+        header: What the columns are called.
+        rows: The cells of each row; what others wrote is ``inert``.
+        end: Of each line.
+
+    Returns:
+        The text.
+    """
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator=end)
+    lines.writerow(header)
+    lines.writerows(rows)
+    return text.getvalue()
+
+
+def inert(text: str) -> str:
+    """Flatten a text and keep spreadsheets from running it.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        One line; with an apostrophe before what would be read as a formula.
+    """
+    return _FORMULA.sub(r"\1'", one_line(text, limit=2000))
