@@ -9,8 +9,9 @@ import json
 import os
 import shutil
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from autograder.atomic_write import write_atomically
 from autograder.judging.results import SubmissionResult
@@ -60,8 +61,27 @@ def result_file(student: str) -> str:
     return f"{student}.json"
 
 
+@dataclass(frozen=True)
+class _Kept:
+    """What a file of the store holds: a result, and what it was made from."""
+
+    result: SubmissionResult
+    made_from: str
+
+
+def _load(path: Path) -> _Kept | None:
+    """Read a file of the store; one that can't be read counts as none."""
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        return _Kept(SubmissionResult.from_json(kept["result"]), str(kept["made_from"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 class ResultStore:
-    """A folder with one file for each graded submission; those of who left lie in ``left``.
+    """A folder with one file for each graded submission.
+
+    The results of students who have left are in ``left``.
 
     Args:
         folder: Made when the first result is kept.
@@ -94,12 +114,8 @@ class ResultStore:
         Raises:
             OSError: It can't be written.
         """
-        try:
-            kept = json.loads(self._path(result.student).read_text(encoding="utf-8"))
-            made_from = str(kept["made_from"])
-        except (OSError, ValueError, KeyError, TypeError):
-            made_from = ""
-        self.keep(result, made_from)
+        kept = _load(self._path(result.student))
+        self.keep(result, kept.made_from if kept else "")
 
     def find(self, student: str, made_from: str) -> SubmissionResult | None:
         """Return a kept result, if there is one that was made from just this.
@@ -111,15 +127,8 @@ class ResultStore:
         Returns:
             The result, or None. A file that can't be read counts as none.
         """
-        try:
-            kept = self._read(student)
-            return (
-                SubmissionResult.from_json(kept["result"])
-                if kept["made_from"] == made_from
-                else None
-            )
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+        kept = self._find(student)
+        return kept.result if kept and kept.made_from == made_from else None
 
     def find_seed(self, student: str, made_from: str) -> int | None:
         """Return the seed that the same notebook was graded with before, if it was.
@@ -130,12 +139,9 @@ class ResultStore:
             student: The student's id.
             made_from: The submission's ``fingerprint``.
         """
-        try:
-            kept = self._read(student)
-            same = kept["made_from"][_HALF:] == made_from[_HALF:]
-            return int(kept["result"]["seed"]) if same and not kept["result"]["error"] else None
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+        kept = self._find(student)
+        same = kept and kept.made_from[_HALF:] == made_from[_HALF:]
+        return kept.result.seed if kept and same and not kept.result.error else None
 
     def read_all(self, students: Iterable[str] | None = None) -> list[SubmissionResult]:
         """Return every result that is kept, whatever it was made from, sorted by student.
@@ -145,25 +151,14 @@ class ResultStore:
         Args:
             students: Those whose results are read; all if None.
         """
-        results = []
-        for path in self._folder.glob("*.json") if students is None else map(self._path, students):
-            try:
-                kept = json.loads(path.read_text(encoding="utf-8"))
-                results.append(SubmissionResult.from_json(kept["result"]))
-            except (OSError, ValueError, KeyError, TypeError):
-                continue
+        paths = self._folder.glob("*.json") if students is None else map(self._path, students)
+        results = [kept.result for kept in map(_load, paths) if kept]
         return sorted(results, key=lambda result: result.student)
 
     def fingerprints(self) -> dict[str, str]:
         """Return what each result that is kept was made from, by student."""
-        found = {}
-        for path in self._folder.glob("*.json"):
-            try:
-                kept = json.loads(path.read_text(encoding="utf-8"))
-                found[str(kept["result"]["student"])] = str(kept["made_from"])
-            except (OSError, ValueError, KeyError, TypeError):
-                continue
-        return found
+        every = map(_load, self._folder.glob("*.json"))
+        return {kept.result.student: kept.made_from for kept in every if kept}
 
     def set_aside(self, students: Iterable[str]) -> list[str]:
         """Put the results of all other students into ``left``: they count no longer.
@@ -212,12 +207,11 @@ class ResultStore:
         """Remove the folder with all that is kept in it."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _read(self, student: str) -> dict[str, Any]:
+    def _find(self, student: str) -> _Kept | None:
         path = self._path(student)
         if not path.exists():  # has the student come back?
             path = self.left / path.name
-        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return kept
+        return _load(path)
 
     def _path(self, student: str) -> Path:
         return self._folder / result_file(student)
