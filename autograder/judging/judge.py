@@ -3,7 +3,7 @@
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -118,24 +118,19 @@ class Judge:
         def left() -> float:
             return self._limits.submission_seconds - (time.monotonic() - started)
 
+        def run_again(checks: Container[str], second_try: SecondTry | None = None) -> NotebookRun:
+            kept = {check: found for check, found in results.items() if check not in checks}
+            known = Progress(results=kept, lost=lost, flags=flags)
+            with self._process(left()) as process:
+                return run_all(process, reading, known=known, second_try=second_try)
+
         again = to_try_again(self._homework, results, lost)
         if again and left() > 0:
-            with self._process(left()) as process:
-                kept = {check: found for check, found in results.items() if check not in again}
-                second = run_all(
-                    process,
-                    reading,
-                    known=Progress(results=kept, lost=lost, flags=flags),
-                    second_try=SecondTry(self._homework, results, again),
-                )
+            second = run_again(again, SecondTry(self._homework, results, again))
             results, flags, lost = second.results, second.flags, second.lost
         deferred = {c: found for c, found in results.items() if found.message.startswith(DEFERRED)}
         if deferred and left() > 0:  # with a right piece in place it did not pass either
-            with self._process(left()) as process:
-                kept = {check: found for check, found in results.items() if check not in deferred}
-                own = run_all(
-                    process, reading, known=Progress(results=kept, lost=lost, flags=flags)
-                )
+            own = run_again(deferred)
             results, flags = own.results, own.flags
             for check, found in deferred.items():
                 results[check] = replace(results[check], tried_with=found.tried_with)
