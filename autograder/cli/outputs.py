@@ -17,7 +17,7 @@ from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.marks.standing import Standing
 from autograder.releasing.book_headings import with_headings
 from autograder.reports.class_outputs import write_outputs
-from autograder.reports.term import write_indexes, write_term
+from autograder.reports.term import write_course, write_indexes
 
 _MOST_CAUSES = 3  # that are told
 
@@ -58,9 +58,9 @@ def write_everything(
                 everything = all_standings(
                     pages, plan.homework_id, plan.out, plan.db_url, plan.dates, students=fresh
                 )
-                # While one watches, only what has changed is written.
-                write = write_term if fresh is None else write_indexes
-                write(everything, stage, drop_lowest=plan.dates.drop_lowest)
+                if fresh is None:  # while one watches, only what has changed is written
+                    write_course(everything, stage, drop_lowest=plan.dates.drop_lowest)
+                write_indexes(everything, stage, drop_lowest=plan.dates.drop_lowest)
         except OSError as error:
             raise BadInputError(f"{plan.out} can't be written: {error}") from error
     return standings

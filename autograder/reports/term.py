@@ -17,16 +17,13 @@ from autograder.reports.pages import render_page
 COURSE_PAGE, COURSE_TABLE = "course.html", "course.csv"
 
 
-def write_term(
-    standings: Iterable[Standing], folder: Path, *, drop_lowest: int, pages: bool = True
-) -> None:
-    """Write the table of the course, and each student's page with all homeworks.
+def write_course(standings: Iterable[Standing], folder: Path, *, drop_lowest: int) -> None:
+    """Write the table of the course, as a page and as CSV.
 
     Args:
         standings: Of all homeworks that were graded; at least one.
         folder: Where to.
         drop_lowest: How many homeworks are left out of each total.
-        pages: Whether students' pages are written too.
 
     Raises:
         OSError: Something could not be written.
@@ -34,12 +31,10 @@ def write_term(
     terms = _terms(standings, drop_lowest)
     write_atomically(folder / COURSE_PAGE, render_course(terms))
     write_atomically(folder / COURSE_TABLE, course_csv(terms))
-    if pages:
-        _write_indexes(terms, folder)
 
 
 def write_indexes(standings: Iterable[Standing], folder: Path, *, drop_lowest: int) -> None:
-    """Write students' pages with all homeworks, and nothing about the course.
+    """Write each student's page with all homeworks.
 
     Args:
         standings: Of all homeworks of these students.
@@ -49,7 +44,10 @@ def write_indexes(standings: Iterable[Standing], folder: Path, *, drop_lowest: i
     Raises:
         OSError: Something could not be written.
     """
-    _write_indexes(_terms(standings, drop_lowest), folder)
+    for student, term in _terms(standings, drop_lowest).items():
+        page = folder / index_path(term)
+        page.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(page, render_index(student, term), lasting=False)
 
 
 def _terms(standings: Iterable[Standing], drop_lowest: int) -> dict[str, Term]:
@@ -60,13 +58,6 @@ def _terms(standings: Iterable[Standing], drop_lowest: int) -> dict[str, Term]:
         student: sum_up(by_student[student], drop_lowest)
         for student in sorted(by_student, key=str.casefold)
     }
-
-
-def _write_indexes(terms: Mapping[str, Term], folder: Path) -> None:
-    for student, term in terms.items():
-        page = folder / index_path(term)
-        page.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(page, render_index(student, term), lasting=False)
 
 
 def index_path(term: Term) -> PurePosixPath:

@@ -21,7 +21,7 @@ from autograder.releasing.book_headings import with_headings
 from autograder.reports.class_outputs import write_feedback, write_report
 from autograder.reports.feedback import check_book_url
 from autograder.reports.grades import write_grades
-from autograder.reports.term import write_term
+from autograder.reports.term import write_course, write_indexes
 
 
 def feedback(
@@ -60,7 +60,8 @@ def feedback(
                 )
                 homework_id = resolve_homework(homework, ROOT)
                 everything = all_standings(standings, homework_id, out, db_url, course_dates)
-                write_term(everything, stage, drop_lowest=course_dates.drop_lowest)
+                write_course(everything, stage, drop_lowest=course_dates.drop_lowest)
+                write_indexes(everything, stage, drop_lowest=course_dates.drop_lowest)
         except OSError as error:
             raise BadInputError(f"{out} can't be written: {error}") from error
     output().print(f"{len(results)} pages in {out / 'feedback'}", soft_wrap=True)
@@ -97,7 +98,7 @@ def report(
         before = stored_results(homework, compare)[0] if compare else []
         try:
             with staging(out) as stage:
-                write_term(everything, stage, drop_lowest=course_dates.drop_lowest, pages=False)
+                write_course(everything, stage, drop_lowest=course_dates.drop_lowest)
                 write_grades(standings, stage / "grades.csv")
                 submitted = out / "nbgrader" / "submitted"
                 write_report(standings, graded, stage, submitted=submitted, before=before)

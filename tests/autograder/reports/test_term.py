@@ -18,7 +18,7 @@ from autograder.marks.lateness import Lateness
 from autograder.marks.standing import HandGrades, Standing, stand
 from autograder.marks.term import sum_up
 from autograder.reports.exports import Mark, canvas_feedback, feedback_in_words, moodle_feedback
-from autograder.reports.term import render_index, write_indexes, write_term
+from autograder.reports.term import render_index, write_course, write_indexes
 from tests.autograder.graded_class import HOMEWORK, make_class, result
 from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
 from tests.autograder.reports.test_feedback import words_of
@@ -49,7 +49,8 @@ def test_a_student_sees_all_homeworks(tmp_path):
         of("hw02-beam-search", 1),
         of("hw01-a", 2, "bo", title="The A & B"),
     ]
-    write_term(standings, tmp_path, drop_lowest=1)
+    write_course(standings, tmp_path, drop_lowest=1)
+    write_indexes(standings, tmp_path, drop_lowest=1)
     page = (tmp_path / "feedback" / "ada" / "index.html").read_text()
     words = words_of(page)
     assert "40 % of the points" in words
@@ -145,7 +146,8 @@ def test_the_commands_write_them(tmp_path, monkeypatch):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_and_a_phone_shows_all(chromium, tmp_path, scheme):
     standings = [of(f"hw{n:02}-{'x' * 30}", n % 4, s) for n in range(1, 9) for s in ("ada", "bo")]
-    write_term(standings, tmp_path, drop_lowest=1)
+    write_course(standings, tmp_path, drop_lowest=1)
+    write_indexes(standings, tmp_path, drop_lowest=1)
     for place in ("course.html", "feedback/ada/index.html"):
         with opened(chromium, tmp_path / place, scheme=scheme, width=375) as page:
             assert serious_findings(page) == []
