@@ -77,6 +77,12 @@ DatesFile = Annotated[
         show_default="dates.toml in the project's folder, if it is there",
     ),
 ]
+RosterFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--roster", help="Class list: CSV with lms_id and student, and name, section if known."
+    ),
+]
 BookUrl = Annotated[
     str, typer.Option(help="Address of the book's chapters, for links in the feedback.")
 ]

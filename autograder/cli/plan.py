@@ -100,10 +100,7 @@ def make_plan(
     with told_in_one_line(HomeworkError):
         homework_id = resolve_homework(homework, ROOT)
         _check_places(submissions, out)
-        try:
-            check_book_url(book_url)
-        except ValueError as error:
-            raise BadInputError(f"--book-url: {error}") from error
+        usable_book_url(book_url)
         db_url = usable_database(db)
         if not released_notebook(homework_id).is_file():
             number = homework_id.partition("-")[0]
@@ -226,6 +223,25 @@ def usable_database(db: str) -> str:
         except DatabaseError as error:
             raise BadInputError(f"--db: {error}") from error
     return db_url
+
+
+def usable_book_url(book_url: str) -> str:
+    """Refuse what leads to no book.
+
+    Args:
+        book_url: Address of the folder with the book's chapters; may be empty.
+
+    Returns:
+        It.
+
+    Raises:
+        BadInputError: It is no such address.
+    """
+    try:
+        check_book_url(book_url)
+    except ValueError as error:
+        raise BadInputError(f"--book-url: {error}") from error
+    return book_url
 
 
 def usable_dates(file: Path | None) -> Dates:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from autograder.cli.bad_input import BadInputError, told_in_one_line
+from autograder.cli.options import HomeworkName, RosterFile
 from autograder.cli.project import ROOT
 from autograder.cli.terminal import StepProgress, output, print_collection
 from autograder.collecting.collect import collect as collect_class
@@ -16,13 +17,10 @@ from autograder.homework_source.homework import HomeworkError, resolve_homework
 
 
 def collect(
-    homework: Annotated[str, typer.Argument(help="Its number, hw03, or its whole name.")],
+    homework: HomeworkName,
     source: Annotated[Path, typer.Argument(help="The folder or zip that was downloaded.")],
     into: Annotated[Path, typer.Option(help="The class's folder; made if it is not there.")],
-    roster: Annotated[
-        Path | None,
-        typer.Option(help="Class list: CSV with lms_id and student, and name, section if known."),
-    ] = None,
+    roster: RosterFile = None,
     naming: Annotated[
         Naming | None,
         typer.Option(help="Whose names the files have.", show_default="found out"),

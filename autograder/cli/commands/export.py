@@ -11,10 +11,17 @@ import typer
 
 from autograder.atomic_write import staging, write_atomically
 from autograder.cli.bad_input import BadInputError, told_in_one_line
-from autograder.cli.commands.stored import stored_results
-from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
-from autograder.cli.plan import usable_database, usable_dates
+from autograder.cli.options import (
+    BookUrl,
+    DatabaseUrl,
+    DatesFile,
+    Graded,
+    HomeworkName,
+    RosterFile,
+)
+from autograder.cli.plan import usable_book_url, usable_database, usable_dates
 from autograder.cli.standings import standings_of
+from autograder.cli.stored_results import stored_results
 from autograder.cli.terminal import listed, output
 from autograder.collecting.roster import Roster, RosterError, read_roster
 from autograder.homework_source.homework import Homework, HomeworkError
@@ -33,7 +40,7 @@ from autograder.reports.exports import (
     moodle_feedback,
     refuse_shared_ids,
 )
-from autograder.reports.feedback import check_book_url, render_feedback
+from autograder.reports.feedback import render_feedback
 
 
 class Target(enum.StrEnum):
@@ -52,10 +59,7 @@ def export(
         Path,
         typer.Option(help="What to write: a CSV; for Gradescope a folder, a results.json each."),
     ],
-    roster: Annotated[
-        Path | None,
-        typer.Option(help="Class list: CSV with lms_id and student, and name, section if known."),
-    ] = None,
+    roster: RosterFile = None,
     column: Annotated[
         str,
         typer.Option(help="For Canvas: the assignment, as Canvas's export heads its column."),
@@ -90,10 +94,7 @@ def export(
             be given by hand, or somebody has no id in the other system or no mark at all.
     """
     with told_in_one_line(HomeworkError, RosterError, SharedIdError):
-        try:
-            check_book_url(book_url)
-        except ValueError as error:
-            raise BadInputError(f"--book-url: {error}") from error
+        usable_book_url(book_url)
         if to is Target.CANVAS and not column:
             raise BadInputError(
                 "--column is missing: what does Canvas call the assignment? It is the heading of a "

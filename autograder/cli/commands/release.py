@@ -1,16 +1,13 @@
 """python -m autograder release."""
 
-from typing import Annotated
-
 import typer
 
 from autograder.cli.bad_input import told_in_one_line
+from autograder.cli.options import HomeworkName
 from autograder.cli.project import ROOT
 
 
-def release(
-    homework: Annotated[str, typer.Argument(help="Its number, hw03, or its whole name.")],
-) -> None:
+def release(homework: HomeworkName) -> None:
     """Make what students get.
 
     Args:

@@ -6,20 +6,15 @@ from typing import Annotated
 import typer
 
 from autograder.atomic_write import staging
-from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
-from autograder.cli.plan import usable_database, usable_dates
-from autograder.cli.project import ROOT
+from autograder.cli.plan import usable_book_url, usable_database, usable_dates
 from autograder.cli.standings import all_standings, standings_of
+from autograder.cli.stored_results import stored_results
 from autograder.cli.terminal import StepProgress, output
-from autograder.homework_source.homework import Homework, HomeworkError, resolve_homework
-from autograder.homework_source.source import load_homework
-from autograder.judging.results import SubmissionResult
-from autograder.releasing.book_headings import with_headings
+from autograder.homework_source.homework import HomeworkError
 from autograder.reports.class_outputs import write_feedback, write_report
-from autograder.reports.feedback import check_book_url
 from autograder.reports.grades import write_grades
 from autograder.reports.term import write_course, write_indexes
 
@@ -46,10 +41,7 @@ def feedback(
     """
     with alone_in(out), told_in_one_line(HomeworkError):
         results, graded = stored_results(homework, out)
-        try:
-            check_book_url(book_url)
-        except ValueError as error:
-            raise BadInputError(f"--book-url: {error}") from error
+        usable_book_url(book_url)
         course_dates, db_url = usable_dates(dates), usable_database(db)
         standings = standings_of(results, out, db_url, course_dates)
         try:
@@ -58,8 +50,7 @@ def feedback(
                 write_feedback(
                     standings, graded, stage, book_url=book_url, on_page=progress.advance
                 )
-                homework_id = resolve_homework(homework, ROOT)
-                everything = all_standings(standings, homework_id, out, db_url, course_dates)
+                everything = all_standings(standings, graded.id, out, db_url, course_dates)
                 write_course(everything, stage, drop_lowest=course_dates.drop_lowest)
                 write_indexes(everything, stage, drop_lowest=course_dates.drop_lowest)
         except OSError as error:
@@ -93,8 +84,7 @@ def report(
         results, graded = stored_results(homework, out)
         course_dates, db_url = usable_dates(dates), usable_database(db)
         standings = standings_of(results, out, db_url, course_dates)
-        homework_id = resolve_homework(homework, ROOT)
-        everything = all_standings(standings, homework_id, out, db_url, course_dates)
+        everything = all_standings(standings, graded.id, out, db_url, course_dates)
         before = stored_results(homework, compare)[0] if compare else []
         try:
             with staging(out) as stage:
@@ -105,24 +95,3 @@ def report(
         except OSError as error:
             raise BadInputError(f"{out} can't be written: {error}") from error
     output().print(f"{out / 'report.html'}\n{out / 'grades.csv'}", soft_wrap=True)
-
-
-def stored_results(homework: str, out: Path) -> tuple[list[SubmissionResult], Homework]:
-    """Read what grading kept.
-
-    Args:
-        homework: Its number, such as ``hw03``, or its id.
-        out: Where the class was graded into.
-
-    Returns:
-        The results, at least one, and the homework.
-
-    Raises:
-        BadInputError: There are none.
-        HomeworkError: There is no such homework.
-    """
-    homework_id = resolve_homework(homework, ROOT)
-    results = ResultStore(out / "results" / homework_id).read_all()
-    if not results:
-        raise BadInputError(f"{out} holds no results of {homework_id}: grade it first")
-    return results, with_headings(load_homework(homework_id, ROOT), ROOT)
