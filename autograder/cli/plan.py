@@ -24,7 +24,6 @@ from autograder.marks.due_date import with_due
 from autograder.reports.feedback import check_book_url
 
 if TYPE_CHECKING:
-    from autograder.class_run.cluster import Cluster
     from autograder.class_run.options import GradingOptions
 
 
@@ -115,43 +114,14 @@ def make_plan(
     )  # fmt: skip
 
 
-def make_cluster(
+def make_options(
+    *,
     scheduler: str,
     workers: int | None,
-    ca: Path | None,
-    cert: Path | None,
-    key: Path | None,
-    *,
+    tls_ca: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
     trusted_network: bool,
-) -> "Cluster":
-    """Say where to grade.
-
-    Args:
-        scheduler: Address of a running Dask scheduler; empty for this machine.
-        workers: How many submissions at a time on this machine; as many as cores if None.
-        ca: Certificate of the authority, for a ``tls://`` scheduler.
-        cert: This client's certificate, likewise.
-        key: Its key, likewise.
-        trusted_network: Whether a ``tcp://`` scheduler's network is said to be trusted.
-
-    Returns:
-        Where to grade.
-
-    Raises:
-        Exit: With code 2, if an argument can't be used.
-    """
-    from autograder.class_run.cluster import Cluster
-
-    with told_in_one_line(ValueError):
-        return Cluster(
-            scheduler=scheduler, workers=workers, ca_file=ca, cert_file=cert, key_file=key,
-            trusted_network=trusted_network,
-        )  # fmt: skip
-
-
-def make_options(
-    cluster: "Cluster",
-    *,
     time_limit: float | None,
     sandbox: bool,
     device: Device,
@@ -161,7 +131,12 @@ def make_options(
     """Put together how to grade: what was asked for, and what nbgrader_config.py says.
 
     Args:
-        cluster: Where to grade.
+        scheduler: Address of a running Dask scheduler; empty for this machine.
+        workers: How many submissions at a time on this machine; as many as cores if None.
+        tls_ca: Certificate of the authority, for a ``tls://`` scheduler.
+        tls_cert: This client's certificate, likewise.
+        tls_key: Its key, likewise.
+        trusted_network: Whether a ``tcp://`` scheduler's network is said to be trusted.
         time_limit: Seconds that one check or one cell may take; as configured if None.
         sandbox: False runs students' code without protection.
         device: Where the layers run.
@@ -175,13 +150,19 @@ def make_options(
     Raises:
         Exit: With code 2, if one can't be used, or nbgrader_config.py can't be read.
     """
+    from autograder.class_run.cluster import Cluster
     from autograder.class_run.options import GradingOptions
     from autograder.gradebook.preprocessor import configured_judge
     from autograder.judging.check_limits import TimeLimits
     from autograder.sandbox.time_limit import PATIENCE
 
+    with told_in_one_line(ValueError):
+        cluster = Cluster(
+            scheduler=scheduler, workers=workers, ca_file=tls_ca, cert_file=tls_cert,
+            key_file=tls_key, trusted_network=trusted_network,
+        )  # fmt: skip
     with told_in_one_line(SettingsError):
-        if not cluster.scheduler:  # elsewhere, each worker finds out for itself
+        if not scheduler:  # elsewhere, each worker finds out for itself
             _check_device(device)
         configured = configured_judge(ROOT)
     check_seconds = time_limit or configured.check_seconds

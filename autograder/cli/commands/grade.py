@@ -28,7 +28,7 @@ from autograder.cli.options import (
     Workers,
 )
 from autograder.cli.outputs import tell_where, write_everything
-from autograder.cli.plan import make_cluster, make_options, make_plan
+from autograder.cli.plan import make_options, make_plan
 from autograder.cli.terminal import output, print_changes, print_grades
 from autograder.cli.watch import watch_and_record
 
@@ -99,9 +99,8 @@ def grade(
     judges = begin_judges(scheduler, sandbox=sandbox, device=device)
     plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates, due=due)
     options = make_options(
-        make_cluster(
-            scheduler, workers, tls_ca, tls_cert, tls_key, trusted_network=trusted_network
-        ),
+        scheduler=scheduler, workers=workers, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
+        trusted_network=trusted_network,
         time_limit=time_limit, sandbox=sandbox, device=device, seed=seed, force=force,
     )  # fmt: skip
     with contextlib.closing(judges), alone_in(plan.out):

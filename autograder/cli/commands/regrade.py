@@ -24,7 +24,7 @@ from autograder.cli.options import (
     Workers,
 )
 from autograder.cli.outputs import tell_where, write_everything
-from autograder.cli.plan import make_cluster, make_options, make_plan
+from autograder.cli.plan import make_options, make_plan
 from autograder.cli.terminal import output, print_changes
 
 
@@ -60,9 +60,8 @@ def regrade(
     judges = begin_judges(scheduler, sandbox=sandbox, device=device)
     plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates)
     options = make_options(
-        make_cluster(
-            scheduler, workers, tls_ca, tls_cert, tls_key, trusted_network=trusted_network
-        ),
+        scheduler=scheduler, workers=workers, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
+        trusted_network=trusted_network,
         time_limit=time_limit, sandbox=sandbox, device=device,
     )  # fmt: skip
     with contextlib.closing(judges), alone_in(plan.out):
