@@ -58,11 +58,11 @@ def imported_names(file: Path) -> set[str]:
 # ---- which room imports from which ----
 
 ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics training"
-BELOW_JUDGING = (
-    "autograder.atomic_write autograder.clean_text autograder.open_regular"
-    " autograder.homework_source autograder.releasing autograder.sandbox"
+BELOW_JUDGING = "autograder.clean_text autograder.homework_source autograder.sandbox"
+BELOW_CLASS_RUN = (
+    f"{BELOW_JUDGING} autograder.atomic_write autograder.open_regular autograder.releasing"
+    " autograder.judging"
 )
-BELOW_MARKS = f"{BELOW_JUDGING} autograder.judging autograder.class_run"
 MAY_IMPORT = {
     "course_lib": "",
     "course_lib/layers": "",
@@ -81,12 +81,17 @@ MAY_IMPORT = {
     "autograder/sandbox/worker": "",
     "autograder/sandbox": "autograder.sandbox.worker",
     "autograder/homework_source": "autograder.sandbox.worker",
-    "autograder/releasing": "autograder.homework_source autograder.sandbox.worker",
+    "autograder/releasing": (
+        "autograder.homework_source autograder.sandbox.student_packages autograder.sandbox.worker"
+    ),
     "autograder/judging": f"course_lib {BELOW_JUDGING}",
-    "autograder/class_run": f"course_lib {BELOW_JUDGING} autograder.judging",
+    "autograder/class_run": f"course_lib {BELOW_CLASS_RUN}",
     "autograder/marks": "autograder.judging",
-    "autograder/gradebook": f"{BELOW_MARKS} autograder.marks",
-    "autograder/reports": f"{BELOW_MARKS} autograder.marks",
+    "autograder/gradebook": f"{BELOW_CLASS_RUN} autograder.class_run autograder.marks",
+    "autograder/reports": (
+        "autograder.atomic_write autograder.clean_text autograder.homework_source"
+        " autograder.judging autograder.marks"
+    ),
     "autograder/collecting": "autograder.atomic_write autograder.judging autograder.open_regular",
     "solutions": "course_lib",
     "book": "course_lib course_book",

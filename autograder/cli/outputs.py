@@ -6,16 +6,16 @@ from collections.abc import Sequence
 import typer
 
 from autograder.atomic_write import staging
-from autograder.class_run.regrade import Change
 from autograder.clean_text import one_line
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.plan import Plan
 from autograder.cli.project import ROOT
 from autograder.cli.standings import all_standings, standings_of
 from autograder.cli.terminal import listed, output
+from autograder.homework_source.book_headings import with_headings
 from autograder.judging.results import FlagKind, SubmissionResult
+from autograder.marks.changes import Change
 from autograder.marks.standing import Standing
-from autograder.releasing.book_headings import with_headings
 from autograder.reports.class_outputs import write_outputs
 from autograder.reports.term import write_course, write_indexes
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import BadInputError
 from autograder.cli.project import ROOT
+from autograder.homework_source.book_headings import with_headings
 from autograder.homework_source.homework import Homework, resolve_homework
 from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
-from autograder.releasing.book_headings import with_headings
 
 
 def stored_results(homework: str, out: Path) -> tuple[list[SubmissionResult], Homework]:

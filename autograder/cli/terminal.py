@@ -15,10 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from autograder.class_run.regrade import Change
 from autograder.clean_text import one_line
 from autograder.collecting.collect import Collection, Line, Outcome
 from autograder.judging.results import UNUSABLE, UNWRITTEN, Status, SubmissionResult
+from autograder.marks.changes import Change
 from autograder.marks.standing import Standing
 from autograder.reports.status_words import STATUS_WORDS, format_points, format_seconds
 

@@ -1,1 +1,4 @@
-"""Brings submissions from wherever they were handed in into nbgrader's layout."""
+"""Brings submissions from wherever they were handed in into nbgrader's layout.
+
+Imports ``judging``.
+"""

@@ -1,4 +1,4 @@
-"""nbgrader's side: its gradebook, its folders, the judge in the place of its ``Execute``.
+"""nbgrader's side: its gradebook, its folders, the judge instead of its ``Execute``.
 
-Imports ``class_run``, ``judging`` and ``marks``.
+Imports ``class_run``, ``marks``, and what these stand on.
 """

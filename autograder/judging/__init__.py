@@ -1,4 +1,4 @@
 """One submission, judged: what is read of it, its process, the test cells, the results.
 
-Imports ``homework_source`` and ``sandbox``.
+Imports ``course_lib``, ``homework_source`` and ``sandbox``.
 """

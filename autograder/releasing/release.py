@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
+from autograder.homework_source.book_headings import find_headings
 from autograder.homework_source.book_links import book_address
 from autograder.homework_source.fetch_edition import fetch_cell
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.homework_source.source import check_rules, load_homework
-from autograder.releasing.book_headings import find_headings
 from autograder.releasing.generated_assignment import generate_assignment
 from autograder.releasing.student_edition import PACKAGE, write_student_edition
 from autograder.releasing.students_branch import (
@@ -23,7 +23,7 @@ from autograder.releasing.students_branch import (
     edition_file,
     students_repository,
 )
-from autograder.sandbox.worker.student_packages import NOTEBOOK_SERVER, STUDENT_PACKAGES
+from autograder.sandbox.student_packages import NOTEBOOK_SERVER, STUDENT_PACKAGES
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the zip format's own beginning: the same files give the same bytes
 

@@ -1,4 +1,4 @@
 """What people read: feedback for students, the report and the grades for the staff.
 
-Imports ``class_run``, ``judging`` and ``marks``.
+Imports ``homework_source``, ``judging`` and ``marks``.
 """

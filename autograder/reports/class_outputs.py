@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.atomic_write import write_atomically
-from autograder.class_run.regrade import Change
 from autograder.homework_source.homework import Homework
 from autograder.judging.results import SubmissionResult
+from autograder.marks.changes import Change
 from autograder.marks.standing import Standing
 from autograder.reports.csv_text import csv_text, inert
 from autograder.reports.feedback import feedback_path, render_feedback

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
+from autograder.homework_source.book_headings import name_in_words
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import CheckResult, Status, SubmissionResult
 from autograder.marks.standing import Standing
-from autograder.releasing.book_headings import name_in_words
 from autograder.reports.pages import render_page
 
 _READ = re.compile(r"([\w-]+)(?:#([\w.-]+))?")

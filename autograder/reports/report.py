@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from autograder.class_run.regrade import Change
 from autograder.clean_text import one_line
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import CheckResult, Flag, FlagKind, Status, SubmissionResult
+from autograder.marks.changes import Change
 from autograder.marks.standing import Standing
 from autograder.reports.feedback import feedback_path
 from autograder.reports.histogram import draw_histogram

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
-from autograder.sandbox.worker.student_packages import STUDENT_PACKAGES
+from autograder.sandbox.student_packages import STUDENT_PACKAGES
 
 _WITH_PYTHON = ("pip", "setuptools")  # an environment is made with them
 

@@ -33,8 +33,8 @@ from autograder.cli.terminal import output, print_changes, print_grades
 from autograder.cli.watch import watch_and_record
 
 if TYPE_CHECKING:
-    from autograder.class_run.regrade import Change
     from autograder.judging.results import SubmissionResult
+    from autograder.marks.changes import Change
 
 
 def grade(
@@ -130,7 +130,7 @@ def _compared(
     before: Sequence["SubmissionResult"], after: Sequence["SubmissionResult"], whose: set[str]
 ) -> list["Change"]:
     """Return which of their marks changed."""
-    from autograder.class_run.regrade import compare
+    from autograder.marks.changes import compare
 
     return compare(
         [result for result in before if result.student in whose],

@@ -55,7 +55,7 @@ def regrade(
         Exit: With code 2, if an argument can't be used, and nothing is written then; with code
             1, if nbgrader refused to record a grade, or somebody's grading was interrupted.
     """
-    from autograder.class_run.regrade import compare
+    from autograder.marks.changes import compare
 
     judges = begin_judges(scheduler, sandbox=sandbox, device=device)
     plan = make_plan(homework, submissions, out, db=db, book_url=book_url, dates=dates)

@@ -17,7 +17,7 @@ from autograder.homework_source.source import load_homework
 from autograder.releasing import generated_assignment
 from autograder.releasing import release as release_module
 from autograder.releasing.release import release
-from autograder.sandbox.worker.student_packages import STUDENT_PACKAGES
+from autograder.sandbox.student_packages import STUDENT_PACKAGES
 
 ROOT = Path(__file__).parents[3]
 HOMEWORK = "hw03-self-attention"

@@ -1,6 +1,6 @@
 import pytest
 
-from autograder.releasing.book_headings import find_headings
+from autograder.homework_source.book_headings import find_headings
 
 CHAPTER = """\
 ---

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from autograder.class_run.regrade import Change, compare
 from autograder.judging.results import Status
+from autograder.marks.changes import Change, compare
 from tests.autograder.graded_class import make_class, result
 
 
