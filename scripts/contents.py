@@ -1,8 +1,8 @@
 """The places that list chapters and homework, and how a name comes in or goes out of them.
 
 These are the table of contents (``_toc.yml``), the course's map (``course_lib/course_map.py``) and
-the plans of weeks (``book/for-teachers.md``). Each function but the last takes such a file's text,
-and returns the new one.
+the plans of weeks (``book/for-teachers.md``). What changes one takes its
+text, and returns the new one.
 """
 
 import re
@@ -60,6 +60,23 @@ def book_pages(root: Path) -> list[str]:
     """
     text = (root / TOC).read_text(encoding="utf-8")
     return re.findall(r"^ *(?:- file|root): book/(\S+)$", text, flags=re.MULTILINE)
+
+
+def find_homework(name: str, root: Path) -> str:
+    """Return the id of a homework.
+
+    Args:
+        name: Its id, or its number, such as ``hw07``.
+        root: The project's folder.
+
+    Raises:
+        SystemExit: There is no such homework.
+    """
+    there = sorted(path.stem for path in (root / "solutions").glob("hw*.py"))
+    for homework in there:
+        if name in (homework, homework.partition("-")[0]):
+            return homework
+    raise SystemExit(f"{name!r} is no homework of solutions/: {', '.join(there)}")
 
 
 def with_chapter(toc: str, name: str) -> str:

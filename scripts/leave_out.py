@@ -107,11 +107,7 @@ def leave_out_homework(name: str, root: Path) -> str:
     Raises:
         SystemExit: There is no such homework.
     """
-    there = sorted(path.stem for path in (root / "solutions").glob("hw*.py"))
-    found = [homework for homework in there if name in (homework, homework.partition("-")[0])]
-    if not found:
-        raise SystemExit(f"{name!r} is no homework of solutions/: {', '.join(there)}")
-    (homework,) = found
+    homework = contents.find_homework(name, root)
     (root / "solutions" / f"{homework}.py").unlink()
     (root / "tests" / "homework" / f"{homework.replace('-', '_')}.py").unlink(missing_ok=True)
     for made in ("assignments", "build/source", "build/student"):

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from scripts.contents import find_homework
+
 ROOT = Path(__file__).parent.parent
 _PLACE = re.compile(r'(?:\bread="|\(book:)([\w-]*)(?:#([\w-]+))?')
 
@@ -106,25 +108,21 @@ def main(name: str) -> None:
         name: Its number, such as ``hw03``, or its id.
 
     Raises:
-        SystemExit: Something is wrong with it.
+        SystemExit: There is none, or something is wrong with it.
     """
-    (source,) = (
-        path
-        for path in (ROOT / "solutions").glob("hw*.py")
-        if name in (path.stem, path.stem.split("-")[0])
-    )
-    text = source.read_text("utf-8")
+    homework = find_homework(name, ROOT)
+    text = (ROOT / "solutions" / f"{homework}.py").read_text("utf-8")
     problems = {
-        "the book can't show it": unsaid(source.stem, text),
+        "the book can't show it": unsaid(homework, text),
         "these places are not in the book": missing_places(text, ROOT),
-        "its own solution loses": lost_checks(grade_solution(source.stem)),
+        "its own solution loses": lost_checks(grade_solution(homework)),
     }
     for problem, found in problems.items():
         if found:
-            print(f"{source.stem}: {problem}:", *found, sep="\n  ", file=sys.stderr)
+            print(f"{homework}: {problem}:", *found, sep="\n  ", file=sys.stderr)
     if any(problems.values()):
-        raise SystemExit("Mend solutions/, and release it again, before students get it.")
-    print(f"{source.stem}: its own solution passes every check")
+        raise SystemExit("Fix solutions/, and release it again, before students get it.")
+    print(f"{homework}: its own solution passes every check")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def test_a_solution_that_its_own_tests_refuse_is_an_error(status, monkeypatch, c
         try_homework.main("hw03")
         assert "hw03-self-attention: its own solution passes" in capsys.readouterr().out
         return
-    with pytest.raises(SystemExit, match="Mend solutions/"):
+    with pytest.raises(SystemExit, match="Fix solutions/"):
         try_homework.main("hw03")
     assert "its own solution loses:\n  mask-shape: not so" in capsys.readouterr().err
 
@@ -75,3 +75,8 @@ def test_the_homework_that_contributors_are_shown_is_the_template_and_complete()
     source = (ROOT / template).read_text(encoding="utf-8")
     assert try_homework.missing_places(source, ROOT) == []
     assert try_homework.unsaid("hw09-angles", source) == []
+
+
+def test_an_unknown_homework_is_refused_by_name() -> None:
+    with pytest.raises(SystemExit, match="'hw77' is no homework of solutions/: hw01-"):
+        try_homework.main("hw77")

@@ -78,7 +78,7 @@ class Cluster:
         )
         try:
             client = Client(self.scheduler, security=security, timeout=_CONNECT_SECONDS)
-        except (OSError, TimeoutError) as error:
+        except OSError as error:
             raise ClusterError(
                 f"no Dask scheduler answers at {self.scheduler}; start one with: dask scheduler"
             ) from error

@@ -197,7 +197,7 @@ def _words(student: str, group: Sequence[Similar]) -> str:
 def _released_cells(notebook: Path) -> dict[str, str]:
     try:
         cells = nbformat.read(notebook, as_version=4).cells
-    except (OSError, ValueError, nbformat.reader.NotJSONError) as error:
+    except (OSError, ValueError) as error:
         raise HomeworkError(f"{notebook} cannot be read as a notebook: {error}") from error
     return {c.metadata.nbgrader.grade_id: c.source for c in cells if "nbgrader" in c.metadata}
 

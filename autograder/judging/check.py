@@ -113,8 +113,7 @@ def run_check(
     except Exception as error:
         if isinstance(error, RemoteError) and process.complaint:
             error = process.complaint.with_traceback(error.__traceback__)
-        # Of a label that is there twice, the last is the one that counts.
-        found = _explain(error, cell, file, cells=dict(process._cells))
+        found = _explain(error, cell, file, cells=process.cells)
     return CheckResult(
         check=cell.grade_id, exercise=cell.exercise, title=cell.title, score=score,
         max_score=cell.points, read=cell.read, seconds=time.monotonic() - started, **found,

@@ -98,6 +98,11 @@ class StudentProcess:
         """What the cells that have run are called."""
         return frozenset(label for label, _ in self._cells)
 
+    @property
+    def cells(self) -> dict[str, str]:
+        """Label to source of the cells that have run; of two with one label, the last counts."""
+        return dict(self._cells)
+
     def take_shown(self) -> Any:
         """Return what the last cell has shown, as its process claims; None if it can't be told."""
         if self._peer is None:

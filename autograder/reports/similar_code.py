@@ -79,7 +79,7 @@ def _sources(notebook: Path) -> Mapping[str, str]:
         if notebook.is_symlink() or notebook.stat().st_size > MAX_NOTEBOOK_BYTES:
             return {}
         cells = nbformat.read(notebook, as_version=4).cells
-    except (OSError, ValueError, nbformat.reader.NotJSONError):
+    except (OSError, ValueError):
         return {}
     return {
         c.metadata.nbgrader.grade_id: c.source
