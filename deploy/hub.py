@@ -196,7 +196,7 @@ def main() -> None:
     add("--instructor", action="append", help="who grades; again for another one (instructor)")
     add("--grader", default="", help="the account that grades: all then log in with accounts of "
         "this machine. Without it any name may log in, for trying")  # fmt: skip
-    add("--password", default="", help="everybody's, where any name may log in (drawn anew)")
+    add("--password", default="", help="everybody's, where any name may log in (drawn again)")
     add("--homework", default="hw03", help="what to release at the first start (hw03)")
     add("--port", type=int, default=8000, help="of the hub; the next four are taken too (8000)")
     add("jupyterhub", nargs="*", help="after --: arguments for JupyterHub")

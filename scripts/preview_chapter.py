@@ -41,7 +41,7 @@ def find_chapter(name: str, root: Path) -> str:
 def begin_with_the_book() -> None:
     """Take over the pages of the book that was built last, unless a preview has done so since."""
     index, taken = BUILT / "html" / "index.html", PAGES / "taken-over"
-    # What the last preview left unfinished is no reason to read all pages anew ...
+    # What the last preview left unfinished is no reason to read all pages again ...
     (PAGES / "unfinished").unlink(missing_ok=True)
     # ... but where it failed, Sphinx has dropped what it knew of them.
     known = taken.exists() and (PAGES / ENV_PICKLE_FILENAME).exists()

@@ -51,8 +51,8 @@ class Cluster:
             raise ValueError("a tls:// scheduler needs ca_file, cert_file and key_file")
         if self.scheduler.startswith("tcp://") and not self.trusted_network:
             raise ValueError(
-                f"whoever reaches {self.scheduler} can run code as you and read the solutions; use "
-                "tls:// with certificates, or say --trusted-network if nobody else can reach it"
+                f"anyone who reaches {self.scheduler} can run code as you and read the solutions; "
+                "use tls:// with certificates, or say --trusted-network if nobody else can reach it"
             )
 
     @contextmanager

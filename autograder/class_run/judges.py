@@ -146,7 +146,7 @@ class Judges:
 
 
 class _Server:
-    """A process that judges are forked from, see ``judge_server``; started anew when it is gone.
+    """A process that judges are forked from, see ``judge_server``; started again when it is gone.
 
     Args:
         library: An empty folder, for the ``course_lib`` that students may import.

@@ -40,7 +40,7 @@ def fingerprint(course: "Course", notebook: bytes) -> str:
 
 
 def made_by_other_tests(before: str, after: str) -> bool:
-    """Say whether a notebook was graded anew because the homework or the library is another.
+    """Say whether a notebook was graded again because the homework or the library is another.
 
     Args:
         before: The ``fingerprint`` that it was graded with.

@@ -312,7 +312,7 @@ def _error_of(future: Any, client: Any) -> BaseException:
 class _Room:
     """How many notebooks may be under way: a few for each thread, so that memory stays flat.
 
-    Workers join while others grade, when jobs that waited in a queue begin: they are counted anew,
+    Workers join while others grade, when jobs that waited in a queue begin: they are counted again,
     yet not with each result, for the scheduler has to be asked.
     """
 
@@ -367,7 +367,7 @@ def _judges_of(worker: Any) -> Judges:
 def _grade_patiently(
     judge: JudgeProcess, notebook: bytes, student: str, seed: int | None
 ) -> SubmissionResult:
-    """Grade, and begin anew when the forking process is killed.
+    """Grade, and begin again when the forking process is killed.
 
     A process of the student's that crashed may have been ended from outside: by a kill, or by a
     machine short of memory. Such a submission is graded once more, with the same inputs; what was

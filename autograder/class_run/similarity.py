@@ -1,8 +1,9 @@
 """Finds near-identical submissions, for a TA to look at. It never changes a mark.
 
 Code is reduced to what renaming, comments, texts and layout can't hide; that is cut into
-overlapping pieces. Two submissions are compared by the pieces that both have. Left out are pieces
-of the stub that was handed out, and those that many have: that much alike the exercise makes them.
+overlapping pieces. Two submissions are compared by the pieces that both have. Pieces
+of the released stub are left out, and so are pieces that many share: the exercise itself makes
+those alike.
 """
 
 import builtins

@@ -136,7 +136,7 @@ app.command(
     ),
 )(nbgrader_course)
 app.command(
-    help="Look at what grading needs on this machine, and say how to mend what is missing. "
+    help="Look at what grading needs on this machine, and say how to fix what is missing. "
     "Exit code 1 says that grading can't run.",
     epilog=_examples(
         "python -m autograder doctor",

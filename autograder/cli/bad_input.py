@@ -1,4 +1,4 @@
-"""What the person at the keyboard can mend: one line that says what, and exit code 2."""
+"""What the person at the keyboard can fix: one line that says what, and exit code 2."""
 
 import contextlib
 from collections.abc import Iterator

@@ -61,7 +61,7 @@ class Plan:
 
 
 def released_notebook(homework_id: str) -> Path:
-    """Return where the notebook of a homework lies that students get.
+    """Return where the notebook that students get is.
 
     Args:
         homework_id: Such as ``hw03-self-attention``.

@@ -34,7 +34,7 @@ def standings_of(
     if not results:
         return []
     if nobody := sorted(dates.extensions.keys() - {result.student for result in results}):
-        words = f"Extensions are given to who is not among the submissions: {listed(nobody)}"
+        words = f"dates.toml grants extensions to students without a submission: {listed(nobody)}"
         typer.echo(f"Warning: {words}", err=True)
     return _join(results, out, db_url, dates)
 

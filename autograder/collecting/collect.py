@@ -147,11 +147,14 @@ def _group(
         owner = owners[folder_key(student)]
         namesake = of_the_listed.get(folder_key(student))
         if not student:
-            remark = f"{person!r} makes no folder; name it by --roster"
+            remark = (
+                f"{person!r} cannot become a folder name; give this student an id with --roster"
+            )
         elif owner != person:
             remark = f"{person} and {owner} would share a folder; tell them apart by --roster"
         elif namesake and not attempts[0].listed and naming is not Naming.FOLDER:
-            remark = f"{person} is called as {namesake.student} of the class list, but not listed"
+            listed = f"{namesake.student} in the class list, but is not in the list"
+            remark = f"{person} has the same folder name as {listed}"
         if remark:
             source = attempts[0].file.path
             lines.append(

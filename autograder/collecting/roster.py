@@ -114,5 +114,5 @@ def _person(row: Mapping[str, str | None], where: str) -> Person:
         raise RosterError(f"{where}: lms_id or student is empty")
     student = folder_name(fields["student"])  # as collect names the folder, and grading the result
     if not student:
-        raise RosterError(f"{where}: {fields['student']!r} makes no folder")
+        raise RosterError(f"{where}: {fields['student']!r} cannot become a folder name")
     return Person(**fields | {"student": student})

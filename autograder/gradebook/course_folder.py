@@ -108,7 +108,7 @@ def missing_for_course(exchange: Path | None) -> list[str]:
         exchange: Where the exchange is; nbgrader's own place if None.
 
     Returns:
-        What is missing, a line each that says how to mend it.
+        What is missing, a line each that says how to fix it.
     """
     found = []
     place = exchange or Path(Exchange.root.default_value)

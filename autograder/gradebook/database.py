@@ -94,7 +94,8 @@ def _parsed(db_url: str) -> URL:
     except ArgumentError as error:
         # not shown: it may hold a password
         raise DatabaseError(
-            "the database's address is none; expected such as postgresql://user@host/gradebook"
+            "the database's address is not valid; expected, for example, "
+            "postgresql://user@host/gradebook"
         ) from error
 
 

@@ -116,7 +116,7 @@ def configured_judge(root: Path) -> TrustedJudge:
         A preprocessor whose limits are to be read.
 
     Raises:
-        SettingsError: The file can't be read, or sets what there is not, or to what can't be.
+        SettingsError: The file can't be read, or sets what is unknown, or to what can't be.
     """
     settings = project_settings(root)
     for name, value in settings.TrustedJudge.items():

@@ -1,6 +1,6 @@
 """Writes students' rows into nbgrader's database: the same rows as ``nbgrader autograde`` leaves.
 
-nbgrader opens the database anew in each of its steps and commits each cell on its own. Here, the
+nbgrader opens the database again in each of its steps and commits each cell on its own. Here, the
 students that are written together are one transaction: all of their rows are there, or none.
 """
 

@@ -56,7 +56,7 @@ def fetch_edition(homework: str, address: str, sha256: str, needs: dict[str, str
                 data: bytes = answer.read()
         except urllib.error.HTTPError as error:
             reason = f"is not at {address} (error {error.code}): perhaps this notebook is too old"
-            raise FetchError(f"The library {reason}. Get it anew, or {upload}.") from None
+            raise FetchError(f"The library {reason}. Get it again, or {upload}.") from None
         except (OSError, http.client.HTTPException) as error:
             where = f"The library can't be fetched from {address} ({error})"
             hint = "Is there a network? On Kaggle it is switched on in the notebook's settings"

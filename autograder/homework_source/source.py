@@ -157,7 +157,8 @@ def _points(labels: dict[str, Any], where: str) -> float:
     points = labels.get("points")
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < 1e6:
         raise HomeworkError(
-            f"{where}: points must be a positive number, got {points!r}; expected such as points=2"
+            f"{where}: points must be a positive number, got {points!r}; expected, for "
+            "example, points=2"
         )
     return float(points)
 

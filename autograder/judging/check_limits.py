@@ -1,4 +1,4 @@
-"""How long each check may take: whoever never answers holds up the class only once.
+"""How long each check may take: a submission that never answers delays the class only once.
 
 A check is stopped when it has taken much longer than the reference solution takes for it. After
 that, what it belongs to is tried only briefly, until one of its checks answers again. Another

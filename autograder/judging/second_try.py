@@ -83,6 +83,6 @@ def told(check: CheckResult) -> str:
     if check.status is Status.PASS:
         return f"It passes once {others} {verb} right, and so it earns its points already."
     return (
-        f"It was also tried with a right {others} in place of yours, and did not pass: look for a "
+        f"It was also tried with a right {others} instead of yours, and did not pass: look for a "
         f"mistake in {check.exercise} itself."
     )

@@ -206,7 +206,8 @@ def _zone(name: Any) -> ZoneInfo | None:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
-        raise DatesError(f'time_zone is {name!r}, expected such as "Europe/Berlin"') from None
+        words = f'time_zone is {name!r}; expected, for example, "Europe/Berlin"'
+        raise DatesError(words) from None
 
 
 def _moments(
@@ -218,7 +219,8 @@ def _moments(
         if len(found) != 1:
             raise DatesError(f"{where} {name}: no such homework; known: {', '.join(homeworks)}")
         if not isinstance(value, datetime):
-            raise DatesError(f"{where} {name} is {value}, expected such as 2026-10-12T23:59:00")
+            words = f"{where} {name} is {value}; expected, for example, 2026-10-12T23:59:00"
+            raise DatesError(words)
         if value.tzinfo is None and zone is None:
             raise DatesError(
                 f'{where} {name} has no time zone: set time_zone = "Europe/Berlin" at the top'

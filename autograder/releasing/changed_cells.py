@@ -1,6 +1,6 @@
 """A homework whose cells change after work was graded: the gradebook follows.
 
-nbgrader refuses to add or remove cells as soon as a notebook has submissions. A test that is mended
+nbgrader refuses to add or remove cells as soon as a notebook has submissions. A test that is fixed
 often does just that, and everybody is graded again anyhow.
 """
 

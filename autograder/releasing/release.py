@@ -80,8 +80,8 @@ _BOOK_AT = """The notebook leads to sections of the course's book, {address}.
 """
 
 _BOOK_ASKED_FOR = """Words in italics in the notebook, such as *{section}*, are chapters and
-sections of the course's book. Where it is, says whoever gave you this homework. If you got it as a
-folder or as a zip, unpack it and open `index.html` in a browser: it needs no network, and its
+sections of the course's book. Ask the person who gave you this homework where it is. If you got it
+as a folder or as a zip, unpack it and open `index.html` in a browser: it needs no network, and its
 search finds each section.
 """
 

@@ -51,7 +51,7 @@ def _installed(folders: tuple[str, ...]) -> Iterator[Distribution]:
 
 def _required(names: Iterable[str], installed: Mapping[str, Distribution]) -> set[str]:
     """Return packages with all that they require, as far as it is installed."""
-    from packaging.requirements import Requirement  # not in an environment that is made anew
+    from packaging.requirements import Requirement  # not in an environment that is made again
 
     found: set[str] = set()
     waiting = [(_plain(name), frozenset[str]()) for name in names]

@@ -16,7 +16,7 @@ from autograder.sandbox.worker.isolation import Limits
 
 
 class SandboxError(RuntimeError):
-    """The sandbox can't be set up, or is gone; the message says how to mend it."""
+    """The sandbox can't be set up, or is gone; the message says how to fix it."""
 
 
 @dataclass(frozen=True)

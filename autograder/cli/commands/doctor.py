@@ -40,13 +40,13 @@ class Finding:
         subject: What was looked at.
         state: ``ok``, ``missing`` (grading can't do without) or ``without`` (it can).
         found: What is there.
-        mend: What to do about it; empty if nothing.
+        fix: What to do about it; empty if nothing.
     """
 
     subject: str
     state: str
     found: str
-    mend: str = ""
+    fix: str = ""
 
 
 def doctor(
@@ -57,7 +57,7 @@ def doctor(
     tls_key: TlsKey = None,
     trusted_network: TrustedNetwork = False,
 ) -> None:
-    """Say whether this machine can grade, and how to mend what is missing.
+    """Say whether this machine can grade, and how to fix what is missing.
 
     Args:
         db: The gradebook's database; SQLite if empty and nbgrader_config.py names none.
@@ -77,8 +77,8 @@ def doctor(
     for finding in findings:
         symbol, colour = marks[finding.state]
         words = Text(finding.found)
-        if finding.mend:
-            words.append(f"\n{finding.mend}", style="bold")
+        if finding.fix:
+            words.append(f"\n{finding.fix}", style="bold")
         table.add_row(Text(f"{symbol} {finding.state}", style=colour), finding.subject, words)
     console = output()
     console.print(table)
@@ -113,9 +113,9 @@ def examine(root: Path, *, db_url: str = "") -> list[Finding]:
 def _python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
     fits = sys.version_info[:3] >= _OLDEST_PYTHON and sys.version_info[:2] <= _NEWEST_PYTHON
-    mend = f"make the environment anew: make distclean; {_INSTALL} PYTHON=python3.14"
-    mend = "" if fits else mend
-    return Finding(subject="Python", state="ok" if fits else "missing", found=version, mend=mend)
+    fix = f"make the environment again: make distclean; {_INSTALL} PYTHON=python3.14"
+    fix = "" if fits else fix
+    return Finding(subject="Python", state="ok" if fits else "missing", found=version, fix=fix)
 
 
 def _packages(root: Path) -> list[Finding]:
@@ -127,7 +127,7 @@ def _packages(root: Path) -> list[Finding]:
         try:
             version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            findings.append(Finding(subject=name, state="missing", found="", mend=_INSTALL))
+            findings.append(Finding(subject=name, state="missing", found="", fix=_INSTALL))
             continue
         release = version.split("+")[0]  # torch's build tag is no other version
         pin = pins.get(name, release)
@@ -137,7 +137,7 @@ def _packages(root: Path) -> list[Finding]:
                 subject=name,
                 state="ok" if same else "without",
                 found=version,
-                mend="" if same else f"tested with {pin}: {_INSTALL}",
+                fix="" if same else f"tested with {pin}: {_INSTALL}",
             )
         )
     return findings
@@ -163,9 +163,9 @@ def _sandbox() -> Finding:
                 failure = process.run_cell("a cell", "import torch; torch.ones(2).sum()")
     except SandboxError as error:
         *_, reason = str(error).splitlines()  # below a worker's traceback stands what it was
-        return Finding(subject="sandbox", state="missing", found="", mend=reason)
+        return Finding(subject="sandbox", state="missing", found="", fix=reason)
     if failure:
-        return Finding(subject="sandbox", state="missing", found="", mend=failure.message)
+        return Finding(subject="sandbox", state="missing", found="", fix=failure.message)
     return Finding(subject="sandbox", state="ok", found="a cell ran in it")
 
 
@@ -202,10 +202,10 @@ def _database(root: Path, db_url: str) -> Finding:
         db_url = db_url or configured_url(root)
         found = check_database(db_url or "sqlite://")
     except (DatabaseError, SettingsError) as error:
-        return Finding(subject="database", state="missing", found="", mend=str(error))
+        return Finding(subject="database", state="missing", found="", fix=str(error))
     configure(Config())  # puts this environment's programs on $PATH
     if not shutil.which("alembic"):
-        return Finding(subject="database", state="missing", found="no alembic", mend=_INSTALL)
+        return Finding(subject="database", state="missing", found="no alembic", fix=_INSTALL)
     where = "answers" if db_url else "a file where grading writes"
     return Finding(subject="database", state="ok", found=f"{found}, {where}")
 
@@ -221,7 +221,7 @@ def _dates(root: Path) -> list[Finding]:
     try:
         due = len(read_dates(file, all_homeworks(root)).due)
     except DatesError as error:
-        return [Finding(subject=DATES_FILE, state="missing", found="", mend=str(error))]
+        return [Finding(subject=DATES_FILE, state="missing", found="", fix=str(error))]
     found = f"{due} {'homework has' if due == 1 else 'homeworks have'} a date"
     return [Finding(subject=DATES_FILE, state="ok", found=found)]
 
@@ -244,8 +244,8 @@ def _workers(
             workers = len(client.scheduler_info(n_workers=-1)["workers"])
             client.get_versions(check=True)
     except (ClusterError, ValueError) as error:
-        mend = one_line(str(error), 600)
-        return Finding(subject="Dask", state="missing", found=scheduler, mend=mend)
+        fix = one_line(str(error), 600)
+        return Finding(subject="Dask", state="missing", found=scheduler, fix=fix)
     found = f"{scheduler}, {workers} {'worker' if workers == 1 else 'workers'}"
     return Finding(subject="Dask", state="ok", found=found)
 
@@ -257,5 +257,5 @@ def _disk(root: Path) -> Finding:
         subject="free disk",
         state="ok" if enough else "missing",
         found=f"{free:.1f} GiB",
-        mend="" if enough else f"grading a class wants {_NEEDED_GIB:g} GiB; make clean frees some",
+        fix="" if enough else f"grading a class wants {_NEEDED_GIB:g} GiB; make clean frees some",
     )

@@ -141,7 +141,7 @@ def _is_about(student: str, line: str) -> bool:
 
 
 def _forget_likeness(student: str, out: Path) -> None:
-    """Remove the flags of others that name the student; those who are left are compared anew."""
+    """Remove the flags of others that name the student; those who are left are compared again."""
     for folder in (*out.glob("results/*"), *out.glob("results/*/left")):
         store = ResultStore(folder)
         for result in store.read_all():

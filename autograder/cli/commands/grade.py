@@ -49,7 +49,7 @@ def grade(
         int | None,
         typer.Option(
             help="Draws the hidden inputs. Grades everything again, as --force does.",
-            show_default="anew for each submission",
+            show_default="others for each submission",
         ),
     ] = None,
     scheduler: Scheduler = "",
@@ -107,18 +107,18 @@ def grade(
         before, made_from = plan.store.read_all(), plan.store.fingerprints()
         do = watch_and_record if watch else grade_and_record
         results, refused = do(plan, options, judges)
-        anew = _graded_anew(made_from, plan.store.fingerprints())
-        changes = _compared(before, results, anew) if anew else None
+        again = _graded_again(made_from, plan.store.fingerprints())
+        changes = _compared(before, results, again) if again else None
         standings = write_everything(plan, results, changes)
     print_grades(standings, output())
     if changes is not None:
         words = "Its tests, its solution or the library are others than when these were graded:"
-        output().print(f"\n{words} {len(anew)} were graded again, as regrade does.")
-        print_changes(changes, len(anew), output())
+        output().print(f"\n{words} {len(again)} were graded again, as regrade does.")
+        print_changes(changes, len(again), output())
     tell_where(plan, results, refused)
 
 
-def _graded_anew(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
+def _graded_again(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
     """Return whose notebook is the same, and was graded again all the same."""
     from autograder.class_run.result_store import made_by_other_tests
 

@@ -464,7 +464,7 @@ def test_a_scheduler_that_does_not_answer_is_named(grade, tmp_path, monkeypatch)
         ("127.0.0.1:8786", "must begin with tcp://"),
         ("http://host:1", "must begin with tcp://"),
         ("tls://host:1", "ca_file"),
-        ("tcp://host:1", "whoever reaches tcp://host:1 can run code as you.*--trusted-network"),
+        ("tcp://host:1", "anyone who reaches tcp://host:1 can run code as you.*--trusted-network"),
     ],
 )
 def test_an_address_that_cannot_work_or_is_open_to_all_is_refused(address, words):

@@ -391,7 +391,7 @@ def test_doctor_is_not_content_before_a_cell_has_run(monkeypatch):
     monkeypatch.setattr("autograder.sandbox.sandbox.check_sandbox", lambda: None)
     monkeypatch.setattr("autograder.sandbox.sandbox.Sandbox", dies)
     found = doctor._sandbox()
-    assert (found.state, found.mend) == ("missing", "No module named 'psutil'")
+    assert (found.state, found.fix) == ("missing", "No module named 'psutil'")
 
 
 @pytest.mark.parametrize(
@@ -402,7 +402,7 @@ def test_doctor_looks_at_python(monkeypatch, version, state):
     monkeypatch.setattr(sys, "version_info", version)
     found = doctor._python()
     assert (found.state, found.found) == (state, ".".join(map(str, version)))
-    assert bool(found.mend) == (state == "missing")
+    assert bool(found.fix) == (state == "missing")
 
 
 @pytest.mark.parametrize(
@@ -434,7 +434,7 @@ def test_doctor_reads_the_dates(tmp_path, text, state, words):
         (tmp_path / "dates.toml").write_text(text)
     found = doctor._dates(tmp_path)
     assert [finding.state for finding in found] == ([state] if state else [])
-    assert words in "".join(finding.found + finding.mend for finding in found)
+    assert words in "".join(finding.found + finding.fix for finding in found)
 
 
 def test_doctor_compares_versions_with_the_pins(tmp_path):
@@ -442,7 +442,7 @@ def test_doctor_compares_versions_with_the_pins(tmp_path):
     (tmp_path / "requirements" / "judge.txt").write_text("nbgrader==0.0.1 \\\n    --hash=x\n")
     found = {finding.subject: finding for finding in doctor._packages(tmp_path)}
     assert found["nbgrader"].state == "without"
-    assert "tested with 0.0.1" in found["nbgrader"].mend
+    assert "tested with 0.0.1" in found["nbgrader"].fix
     assert found["torch"].state == "ok"
 
 

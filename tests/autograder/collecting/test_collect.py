@@ -305,7 +305,7 @@ def test_the_class_list_calls_students_what_their_folders_are_called(tmp_path, i
         ("lms_id,student\n1,\n", "line 2: lms_id or student is empty"),
         ("lms_id,student\n1,a\n1,b\n", "line 3: 1 occurs twice, first in line 2"),
         ("lms_id,student\n1,a b\n2,c\n3,A-b\n", "line 4: the folder A-b is that of line 2 too"),
-        ("lms_id,student\n1,..\n", "line 2: '..' makes no folder"),
+        ("lms_id,student\n1,..\n", "line 2: '..' cannot become a folder name"),
         ("", "lacks the column"),
     ],
 )
@@ -444,7 +444,7 @@ def test_two_students_never_share_a_folder(tmp_path, into):
     assert [line.outcome for line in collection.lines].count(Outcome.PROBLEM) == 1
     nameless = make_folder(tmp_path / "dots", {f"---/{HW}.ipynb": "1", f"ok/{HW}.ipynb": "2"})
     (problem,) = [x for x in collect(nameless, HW, into).lines if x.outcome is Outcome.PROBLEM]
-    assert "makes no folder" in problem.remark
+    assert "cannot become a folder name" in problem.remark
 
 
 def test_what_is_no_source_is_refused(tmp_path, into):

@@ -103,7 +103,7 @@ def test_a_database_that_answers_is_named(postgres, tmp_path):
     [
         ("postgresql://ta:secret@127.0.0.1:1/x", "is the server running"),
         ("sqlite:////no/such/folder/gradebook.db", "unable to open database file"),
-        ("my secret gradebook", "expected such as postgresql://"),
+        ("my secret gradebook", "expected, for example, postgresql://"),
         ("postgresql+nodriver://ta:secret@h/x", "pip install -r requirements.txt"),
     ],
 )

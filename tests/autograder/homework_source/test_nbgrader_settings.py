@@ -161,4 +161,4 @@ def test_doctor_tells_of_settings_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "nbgrader_config.py").write_text("c = \n")
     (found,) = (f for f in doctor.examine(tmp_path) if f.subject == "database")
     assert found.state == "missing"
-    assert "can't be read as Python" in found.mend
+    assert "can't be read as Python" in found.fix

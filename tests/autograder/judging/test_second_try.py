@@ -85,7 +85,7 @@ def test_what_is_wrong_by_itself_earns_nothing(told):
     result, check = told(TRIPLE, "def fourfold(x):\n    return double(x)")
     assert (check.status, check.tried_with) == (Status.FAIL, ("double",))
     assert result.score == 0
-    assert "with a right double in place of yours" in render_feedback(stand(result), FOURFOLD)
+    assert "with a right double instead of yours" in render_feedback(stand(result), FOURFOLD)
 
 
 def test_what_stands_on_nothing_wrong_is_tried_once(told):

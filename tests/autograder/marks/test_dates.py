@@ -124,11 +124,14 @@ def test_where_only_late_is_known_a_day_counts(read):
     ("text", "words"),
     [
         ("[due]\nhw01 = 2026-02-30T12:00:00Z", "2026-10-12T23:59:00"),
-        ("[due]\nhw01 = 2026-10-05", "[due] hw01 is 2026-10-05, expected such as 2026-10-12T23"),
-        ("[due]\nhw01 = 'soon'", "expected such as 2026-10-12T23:59:00"),
+        (
+            "[due]\nhw01 = 2026-10-05",
+            "[due] hw01 is 2026-10-05; expected, for example, 2026-10-12T23",
+        ),
+        ("[due]\nhw01 = 'soon'", "expected, for example, 2026-10-12T23:59:00"),
         ("[due]\nhw01 = 2026-10-05T12:00:00", '[due] hw01 has no time zone: set time_zone = "'),
         ("[due]\nhw09 = 2026-10-05T12:00:00Z", "[due] hw09: no such homework; known: hw01-first"),
-        ("time_zone = 'Berlin'", "time_zone is 'Berlin', expected such as \"Europe/Berlin\""),
+        ("time_zone = 'Berlin'", "time_zone is 'Berlin'; expected, for example, \"Europe/Berlin\""),
         ("time_zone = 3", "time_zone is 3"),
         ("[late]\npercent_per_dya = 10", "percent_per_dya means nothing here; do you mean percent"),
         ("[laet]\nx = 1", "laet means nothing here; do you mean late?"),
@@ -233,7 +236,7 @@ def test_every_command_shows_what_the_dates_say(graded):
     for command in ("report", "feedback"):
         outcome = run(command, "hw03", "--out", out, *dates)
         assert outcome.exit_code == 0, outcome.output
-        assert outcome.stderr.count("not among the submissions: zoe") == 1
+        assert outcome.stderr.count("students without a submission: zoe") == 1
     assert "bo,hw03-self-attention,late,late,-1.2,0," in (out / "grades.csv").read_text()
     assert "ada,hw03-self-attention,late" not in (out / "grades.csv").read_text()
     assert (out / "course.csv").read_text().splitlines()[1:] == ["ada,3.0,,50.0", "bo,1.8,,30.0"]

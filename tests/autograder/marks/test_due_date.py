@@ -50,7 +50,7 @@ def test_a_student_s_extension_is_not_touched():
     ("moment", "words"),
     [
         ("2026-10-12T23:59:00", "has no time zone"),
-        ("2026-10-12", "expected such as 2026-10-12T23:59:00"),
+        ("2026-10-12", "expected, for example, 2026-10-12T23:59:00"),
         ("next week", "a time is written as 2026-10-12T23:59:00"),
     ],
 )
