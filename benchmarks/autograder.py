@@ -25,7 +25,7 @@ from autograder.quick_imports import spare
 if __name__ == "__main__":
     spare()  # as the command does
 
-from autograder.class_run.judges import Judges
+from autograder.class_run.judges import JudgePool
 
 if TYPE_CHECKING:
     from autograder.judging.results import SubmissionResult
@@ -113,12 +113,12 @@ def time_judge(submissions: Path, course: Path, workers: int) -> Timing:
 def judge(submissions: Path, course: Path, workers: int, began: float) -> dict[str, Any]:
     """Grade, and say how long that took since the time ``began``, and with what."""
     first: list[float] = []
-    judges = Judges()
+    judges = JudgePool()
     judges.prepare(isolated=True, device="cpu")  # as the command does, before it imports the rest
     from autograder.homework_source.source import load_homework
 
     homework = load_homework(HOMEWORK, ROOT)
-    judges.foresee(homework)
+    judges.preload(homework)
     from autograder.class_run.cluster import Cluster
     from autograder.class_run.options import GradingOptions
     from autograder.class_run.run import grade_class

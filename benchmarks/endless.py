@@ -24,7 +24,7 @@ import nbformat
 import psutil
 
 from autograder.class_run.cluster import Cluster
-from autograder.class_run.judges import Judges
+from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
 from autograder.homework_source.homework import CellKind
@@ -64,7 +64,9 @@ class Spent:
     processor: float
 
 
-def time_class(folder: Path, options: GradingOptions, judges: Judges, endless: set[str]) -> Spent:
+def time_class(
+    folder: Path, options: GradingOptions, judges: JudgePool, endless: set[str]
+) -> Spent:
     """Grade a class and look at its marks.
 
     Args:
@@ -113,7 +115,7 @@ def measure(count: int, percent: float, workers: int) -> dict[str, Spent]:
     exercises = [cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION]
     some = max(round(count * percent / 100), 1)
     found: dict[str, Spent] = {}
-    with contextlib.closing(Judges()) as judges, tempfile.TemporaryDirectory() as scratch:
+    with contextlib.closing(JudgePool()) as judges, tempfile.TemporaryDirectory() as scratch:
         write_class(Path(scratch, "first"), workers)
         time_class(Path(scratch, "first"), options, judges, set())  # starts everything
         for exercise in ("", *exercises):

@@ -19,7 +19,7 @@ from typing import Any
 from autograder.class_run import run as class_run
 from autograder.class_run.cluster import Cluster
 from autograder.class_run.course import Course
-from autograder.class_run.judges import Judges
+from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore
 from autograder.gradebook.gradebook import GradebookRecorder
@@ -51,7 +51,7 @@ class SimulatedCluster(Cluster):
 
 def measure_judge(notebook: bytes, course: Course) -> tuple[SubmissionResult, float]:
     """Return a result, and the seconds that grading it takes once the judge is warm."""
-    judge = Judges().open(course, GradingOptions())
+    judge = JudgePool().open(course, GradingOptions())
     results = [judge.grade(notebook, "student") for _ in range(8)]
     return results[-1], sorted(result.seconds for result in results[2:])[3]
 

@@ -34,7 +34,7 @@ _THAT_RUN = (CellKind.SETUP, CellKind.SOLUTION, CellKind.TEST)
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
-class Judges:
+class JudgePool:
     """Gives out judges; their server runs until this is closed, or the process ends.
 
     Args:
@@ -57,7 +57,7 @@ class Judges:
         """
         self._server("", isolated=isolated, device=device)
 
-    def foresee(self, homework: Homework) -> None:
+    def preload(self, homework: Homework) -> None:
         """Have what was prepared import what a homework needs; returns at once.
 
         Its library is not among it: that has to be made yet.
@@ -67,20 +67,20 @@ class Judges:
         """
         modules = [name for name in needed_modules(homework) if name.split(".")[0] != "course_lib"]
         for server in self._servers.values():
-            server.foresee(modules)
+            server.begin_preload(modules)
 
-    def open(self, course: "Course", options: GradingOptions, *, beside: int = 0) -> JudgeProcess:
+    def open(self, course: "Course", options: GradingOptions, *, others: int = 0) -> JudgeProcess:
         """Return a new judge.
 
         Args:
             course: The homework and its students' library.
             options: How long students' code may run, with what, where, and how well protected.
-            beside: How many other judges share the machine.
+            others: How many other judges share the machine.
 
         Raises:
             SandboxError: The sandbox does not start.
         """
-        memory_mb = min(options.worker_limits.memory_mb, _share_of_memory(beside + 1))
+        memory_mb = min(options.worker_limits.memory_mb, _share_of_memory(others + 1))
         limits = replace(options.worker_limits, memory_mb=memory_mb)
         library = repr(sorted(course.library.items()))
         key = hashlib.sha256(library.encode()).hexdigest()
@@ -93,7 +93,7 @@ class Judges:
             lambda: server.start_judge(memory_mb),
         )
 
-    def same(self, course: "Course", options: GradingOptions) -> JudgeProcess:
+    def acquire_one(self, course: "Course", options: GradingOptions) -> JudgeProcess:
         """Return the judge that was asked for last, or a new one for another course or options.
 
         Args:
@@ -103,11 +103,11 @@ class Judges:
         Raises:
             SandboxError: The sandbox does not start.
         """
-        beside = (os.cpu_count() or 1) - 1  # in other processes
-        return self.several(1, course, options, beside=beside)[0]
+        others = (os.cpu_count() or 1) - 1  # in other processes
+        return self.acquire(1, course, options, others=others)[0]
 
-    def several(
-        self, count: int, course: "Course", options: GradingOptions, *, beside: int
+    def acquire(
+        self, count: int, course: "Course", options: GradingOptions, *, others: int
     ) -> list[JudgeProcess]:
         """Return the judges that were asked for last, or new ones if others are asked for.
 
@@ -115,16 +115,16 @@ class Judges:
             count: How many.
             course: As for ``open``.
             options: As for ``open``.
-            beside: As for ``open``, beside each of these.
+            others: As for ``open``, for each of these.
 
         Raises:
             SandboxError: The sandbox does not start.
         """
-        key = repr((count, course.digest, course.homework, options, beside))
+        key = repr((count, course.digest, course.homework, options, others))
         if self._last[0] != key:
             for judge in self._last[1]:
                 judge.close()
-            self._last = key, [self.open(course, options, beside=beside) for _ in range(count)]
+            self._last = key, [self.open(course, options, others=others) for _ in range(count)]
         return self._last[1]
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ class _Server:
         self._preloaded: list[str] = []
         self._closed = False
         self._is_used = False
-        self._refused: SandboxError | None = None  # to what was asked by ``foresee``
+        self._refused: SandboxError | None = None  # to what was asked by ``begin_preload``
         self._lock = threading.RLock()  # judges may be started by several threads
         (library / "course_lib").mkdir()
         self._launch()
@@ -193,7 +193,7 @@ class _Server:
             self._preloaded = sorted({*self._preloaded, *modules})
             self._ask({"preload": list(modules)})
 
-    def foresee(self, modules: Sequence[str]) -> None:
+    def begin_preload(self, modules: Sequence[str]) -> None:
         """As ``preload``, and nobody waits; what goes wrong, who asks next is told."""
 
         def preload() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from autograder.class_run.cluster import ClusterError, resources_of, usual_workers
 from autograder.class_run.course import Course, installed_reference
 from autograder.class_run.judge_process import JudgeProcess
-from autograder.class_run.judges import Judges
+from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint
 from autograder.class_run.submissions import (
@@ -49,7 +49,7 @@ def grade_class(
     options: GradingOptions,
     *,
     root: Path,
-    judges: Judges | None = None,
+    judges: JudgePool | None = None,
     store: ResultStore | None = None,
     on_start: Callable[[int], None] = lambda count: None,
     on_result: Callable[[SubmissionResult], None] = lambda result: None,
@@ -86,7 +86,7 @@ def grade_class(
     results = []
     with contextlib.ExitStack() as opened:
         if judges is None:
-            judges = opened.enter_context(contextlib.closing(Judges()))
+            judges = opened.enter_context(contextlib.closing(JudgePool()))
         teams = read_teams(submissions)
         for result in grade_notebooks(
             course, notebooks, options, judges=judges, store=store, teams=teams
@@ -101,7 +101,7 @@ def grade_notebooks(
     notebooks: Mapping[str, Path],
     options: GradingOptions,
     *,
-    judges: Judges,
+    judges: JudgePool,
     store: ResultStore | None = None,
     teams: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[SubmissionResult]:
@@ -178,7 +178,7 @@ def _grade_in_parallel(
     course: Course,
     notebooks: dict[str, tuple[Path, int | None]],
     options: GradingOptions,
-    judges: Judges,
+    judges: JudgePool,
 ) -> Iterator[tuple[SubmissionResult, str]]:
     """Yield results as they come, each with its fingerprint; empty for one that must be redone."""
     if not notebooks:
@@ -192,12 +192,12 @@ def _grade_here(
     course: Course,
     notebooks: dict[str, tuple[Path, int | None]],
     options: GradingOptions,
-    judges: Judges,
+    judges: JudgePool,
 ) -> Iterator[tuple[SubmissionResult, str]]:
     """Grade on this machine: each thread here waits for a judge in a process of its own."""
     count = min(options.cluster.workers or usual_workers(options.device), len(notebooks))
     idle: queue.SimpleQueue[JudgeProcess] = queue.SimpleQueue()
-    for judge in judges.several(count, course, options, beside=count - 1):
+    for judge in judges.acquire(count, course, options, others=count - 1):
         idle.put(judge)
 
     def grade(student: str, path: Path, seed: int | None) -> tuple[SubmissionResult, str]:
@@ -347,7 +347,7 @@ def _grade_one(
             "with nvidia-smi what it has, or start it without --resources GPU=1"
         )
     with _turn:
-        judge = _judges_of(get_worker()).same(course, options)
+        judge = _judges_of(get_worker()).acquire_one(course, options)
         return _grade_patiently(judge, notebook, student, seed).to_json()
 
 
@@ -357,10 +357,10 @@ def _has_gpu() -> bool:
     return torch.cuda.device_count() > 0
 
 
-def _judges_of(worker: Any) -> Judges:
+def _judges_of(worker: Any) -> JudgePool:
     """Return the judges that a Dask worker keeps as long as it lives."""
     if not hasattr(worker, "judges"):
-        worker.judges = Judges(scratch=Path(worker.local_directory))
+        worker.judges = JudgePool(scratch=Path(worker.local_directory))
     return worker.judges
 
 

@@ -16,12 +16,12 @@ from autograder.judging.results import SubmissionResult
 from autograder.sandbox.zygote import SandboxError
 
 if TYPE_CHECKING:
-    from autograder.class_run.judges import Judges
+    from autograder.class_run.judges import JudgePool
     from autograder.class_run.options import GradingOptions
     from autograder.gradebook.gradebook import GradebookError, GradebookRecorder
 
 
-def begin_judges(scheduler: str, *, sandbox: bool, device: Device) -> "Judges":
+def begin_judges(scheduler: str, *, sandbox: bool, device: Device) -> "JudgePool":
     """Begin to start what grades on this machine: it takes seconds, in which one can go on.
 
     Args:
@@ -32,16 +32,16 @@ def begin_judges(scheduler: str, *, sandbox: bool, device: Device) -> "Judges":
     Returns:
         What gives out judges; to be closed.
     """
-    from autograder.class_run.judges import Judges
+    from autograder.class_run.judges import JudgePool
 
-    judges = Judges()
+    judges = JudgePool()
     if not scheduler:
         judges.prepare(isolated=sandbox, device=device.value)
     return judges
 
 
 def grade_and_record(
-    plan: Plan, options: "GradingOptions", judges: "Judges"
+    plan: Plan, options: "GradingOptions", judges: "JudgePool"
 ) -> tuple[list[SubmissionResult], str]:
     """Grade what is not graded yet, and write results into nbgrader's gradebook as they come.
 
@@ -57,7 +57,7 @@ def grade_and_record(
         Exit: With code 2, if grading can't begin.
     """
     with told_in_one_line(HomeworkError):
-        judges.foresee(plan.homework)  # before what follows is imported
+        judges.preload(plan.homework)  # before what follows is imported
     from autograder.gradebook.course_config import write_course_config
     from autograder.gradebook.gradebook import GradebookError
 
@@ -107,7 +107,7 @@ def what_was_refused(error: "GradebookError") -> str:
 def _grade(
     plan: Plan,
     options: "GradingOptions",
-    judges: "Judges",
+    judges: "JudgePool",
     begin: Callable[[], None],
     record: Callable[[SubmissionResult], None],
 ) -> list[SubmissionResult]:

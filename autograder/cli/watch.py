@@ -22,12 +22,12 @@ from autograder.marks.standing import stand
 from autograder.sandbox.zygote import SandboxError
 
 if TYPE_CHECKING:
-    from autograder.class_run.judges import Judges
+    from autograder.class_run.judges import JudgePool
     from autograder.class_run.options import GradingOptions
 
 
 def watch_and_record(
-    plan: Plan, options: "GradingOptions", judges: "Judges"
+    plan: Plan, options: "GradingOptions", judges: "JudgePool"
 ) -> tuple[list[SubmissionResult], str]:
     """Grade what is there, and what comes or changes, until SIGINT (Ctrl-C) or SIGTERM ends it.
 
@@ -69,20 +69,20 @@ def watch_and_record(
 class _Watch:
     """The class so far; ready to grade as soon as it is made."""
 
-    def __init__(self, plan: Plan, options: "GradingOptions", judges: "Judges") -> None:
+    def __init__(self, plan: Plan, options: "GradingOptions", judges: "JudgePool") -> None:
         from autograder.class_run.course import Course
         from autograder.sandbox.sandbox import check_sandbox
 
         if not plan.submissions.is_dir():
             raise BadInputError(f"no folder {plan.submissions}; give the one to be watched")
-        judges.foresee(plan.homework)
+        judges.preload(plan.homework)
         if options.isolated:
             check_sandbox()
         self._plan, self._options, self._judges = plan, options, judges
         self._course = Course.load(plan.homework, ROOT)
         self._latest = {result.student: result for result in plan.store.read_all()}
         self.refused = ""
-        judges.several(1, self._course, options, beside=0)  # as they will be asked for
+        judges.acquire(1, self._course, options, others=0)  # as they will be asked for
         output().print(f"Watching {plan.submissions}; Ctrl-C ends it", soft_wrap=True)
 
     def grade(self, arrived: Mapping[str, Path]) -> None:

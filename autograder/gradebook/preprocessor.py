@@ -15,7 +15,7 @@ from traitlets import Bool, Float, Int, TraitError, Unicode
 from traitlets.config import Config
 
 from autograder.class_run.course import Course
-from autograder.class_run.judges import Judges
+from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.gradebook.graded_notebook import write_outcomes
 from autograder.homework_source.nbgrader_settings import (
@@ -63,7 +63,7 @@ class TrustedJudge(NbGraderPreprocessor):
     isolated = Bool(True, help="Run students' code inside the sandbox").tag(config=True)
     device = Unicode("cpu", help="cpu or cuda").tag(config=True)
 
-    _judges = Judges()  # of all preprocessors: nbgrader makes one for each notebook
+    _judges = JudgePool()  # of all preprocessors: nbgrader makes one for each notebook
 
     def preprocess(
         self, notebook: NotebookNode, resources: dict[str, Any]
@@ -90,7 +90,7 @@ class TrustedJudge(NbGraderPreprocessor):
             isolated=self.isolated,
             device=self.device,
         )
-        judge = self._judges.same(course, options)
+        judge = self._judges.acquire_one(course, options)
         return judge.grade(nbformat.writes(notebook).encode(), student)
 
     @property

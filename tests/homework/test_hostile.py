@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from autograder.class_run.course import Course
-from autograder.class_run.judges import Judges
+from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.homework_source.cell_text import regions
 from autograder.homework_source.homework import CellKind
@@ -62,7 +62,7 @@ HONEST = Submission(student="honest", what="as solved")
 
 @cache
 def judges():
-    return Judges()
+    return JudgePool()
 
 
 @cache

@@ -9,7 +9,7 @@ import contextlib
 import pytest
 
 from autograder.class_run.cluster import Cluster
-from autograder.class_run.judges import Judges
+from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.run import grade_class
 from autograder.judging.check_limits import TimeLimits
@@ -56,7 +56,7 @@ def test_the_judge_gives_every_submission_its_marks(homework_id, rows, tmp_path)
     # Those that only run out of time wait for nothing but their limit: theirs is short.
     endless = [student for student in students if student.status is Status.TIMEOUT]
     others = [student for student in students if student.status is not Status.TIMEOUT]
-    with contextlib.closing(Judges()) as judges:
+    with contextlib.closing(JudgePool()) as judges:
         by_name = graded(homework_id, others, tmp_path / "others", judges, table.seconds)
         if endless:
             by_name |= graded(homework_id, endless, tmp_path / "endless", judges, 2.0)

@@ -14,7 +14,7 @@ import pytest
 from autograder.class_run import judge_process
 from autograder.class_run.course import Course
 from autograder.class_run.judge_process import JudgeProcess, Started
-from autograder.class_run.judges import Judges, needed_modules
+from autograder.class_run.judges import JudgePool, needed_modules
 from autograder.class_run.options import GradingOptions
 from autograder.homework_source.homework import Cell, CellKind
 from autograder.judging.results import FlagKind, Status
@@ -33,7 +33,7 @@ RIGHT = notebook(("double", "def double(x):\n    return x + x"))
 
 @pytest.fixture(scope="module")
 def judges(tmp_path_factory):
-    made = Judges(scratch=tmp_path_factory.mktemp("judges"))
+    made = JudgePool(scratch=tmp_path_factory.mktemp("judges"))
     yield made
     made.close()
 
@@ -51,7 +51,7 @@ def course_with(*sources: str) -> Course:
 
 def test_judges_serve_until_they_are_closed(tmp_path):
     others = set(psutil.Process().children(recursive=True))
-    judges = Judges(scratch=tmp_path)
+    judges = JudgePool(scratch=tmp_path)
     judge = judges.open(COURSE, GradingOptions())
     other = judges.open(COURSE, GradingOptions(worker_limits=Limits(memory_mb=512)))
     assert judge.grade(RIGHT, "ada").score == other.grade(RIGHT, "bo").score == 5.0
@@ -68,7 +68,7 @@ def test_judges_serve_until_they_are_closed(tmp_path):
 @pytest.mark.parametrize("isolated", with_proofs([True, False], [False]))
 def test_what_was_prepared_for_nobody_ends_at_once(tmp_path, isolated):
     others = set(psutil.Process().children(recursive=True))
-    judges = Judges(scratch=tmp_path)
+    judges = JudgePool(scratch=tmp_path)
     judges.prepare(isolated=isolated, device="cpu")
     (server,) = judges._servers.values()
     while not psutil.Process(server._process.pid).children():
@@ -88,9 +88,9 @@ def test_what_runs_is_imported_ahead_and_what_never_runs_is_not(tmp_path):
     ]
     homework = dataclasses.replace(DOUBLE, cells=tuple(cells))
     assert needed_modules(homework) == ["course_lib.testing", "fractions", "turtle"]
-    with contextlib.closing(Judges(scratch=tmp_path)) as judges:
+    with contextlib.closing(JudgePool(scratch=tmp_path)) as judges:
         judges.prepare(isolated=True, device="cpu")
-        judges.foresee(homework)
+        judges.preload(homework)
         (server,) = judges._servers.values()
         while not server._preloaded:
             time.sleep(0.01)  # until it has begun
@@ -101,20 +101,20 @@ def test_what_runs_is_imported_ahead_and_what_never_runs_is_not(tmp_path):
 
 def test_what_goes_wrong_ahead_is_told_to_who_asks_next(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))  # no bubblewrap
-    with contextlib.closing(Judges(scratch=tmp_path)) as judges:
+    with contextlib.closing(JudgePool(scratch=tmp_path)) as judges:
         judges.prepare(isolated=True, device="cpu")
-        judges.foresee(DOUBLE)
+        judges.preload(DOUBLE)
         with pytest.raises(SandboxError, match="server"):
             judges.open(COURSE, GradingOptions())
 
 
 def test_judges_serve_as_long_as_the_same_are_asked_for(judges):
-    judge = judges.same(COURSE, GradingOptions())
-    assert judges.same(COURSE, GradingOptions()) is judge
-    assert judges.same(COURSE, GradingOptions(seed=3)) is not judge
-    two = judges.several(2, COURSE, GradingOptions(), beside=1)
+    judge = judges.acquire_one(COURSE, GradingOptions())
+    assert judges.acquire_one(COURSE, GradingOptions()) is judge
+    assert judges.acquire_one(COURSE, GradingOptions(seed=3)) is not judge
+    two = judges.acquire(2, COURSE, GradingOptions(), others=1)
     assert len(set(two)) == 2
-    assert judges.several(2, COURSE, GradingOptions(), beside=1) == two
+    assert judges.acquire(2, COURSE, GradingOptions(), others=1) == two
 
 
 GOOD = "assert double(2) == 4"

@@ -18,7 +18,7 @@ from autograder.class_run import run as class_run
 from autograder.class_run import submissions
 from autograder.class_run.cluster import Cluster, ClusterError
 from autograder.class_run.course import Course
-from autograder.class_run.judges import Judges
+from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.class_run.result_store import ResultStore, fingerprint
 from autograder.class_run.run import grade_class
@@ -55,7 +55,7 @@ def on(address: str) -> Cluster:
 @pytest.fixture(scope="module")
 def judges():
     """What grades here, started once for all tests."""
-    with contextlib.closing(Judges()) as made:
+    with contextlib.closing(JudgePool()) as made:
         yield made
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.class_run.course import Course
-from autograder.class_run.judges import Judges
+from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
 from autograder.gradebook.preprocessor import configured_judge
 from autograder.judging import check_limits
@@ -23,7 +23,7 @@ def judge(request):
     library = {name: (ROOT / name).read_text() for name in files}
     course = Course(homework=DOUBLE, library=library)
     limits = TimeLimits(check_seconds=2.0, submission_seconds=600.0)
-    judges = Judges()
+    judges = JudgePool()
     yield judges.open(course, GradingOptions(limits=limits, worker_limits=SMALL))
     judges.close()
 
