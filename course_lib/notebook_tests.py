@@ -22,7 +22,7 @@ def tell_what_passes() -> None:
     """Have the test cells of this notebook say how they ended; without IPython, do nothing.
 
     One that runs to its end says so. One that fails names the first earlier one that fails too. One
-    that meets a cell that is not written yet says that, in place of a traceback. Under an error of
+    that meets a cell that is not written yet says that, instead of a traceback. Under an error of
     PyTorch's or Python's that is a usual one stands a hint, in other cells too.
     """
     shell = _shell()

@@ -171,43 +171,6 @@ def assert_equal(
     raise CheckFailure(summary, detail=f"got {got}, expected {wanted}", hint=hint)
 
 
-def assert_causal(
-    function: Callable[[Tensor], Tensor],
-    sequence: Tensor,
-    *,
-    what: str = "output",
-    hint: str = "a position must not see what comes after it",
-) -> None:
-    """Check that a change of the future leaves the outputs of the past as they were.
-
-    Args:
-        function: Maps ``(batch, len, d_in)`` to ``(batch, len, d_out)``.
-        sequence: The input, ``(batch, len, d_in)``, floating point, with len at least 2.
-        what: What to call the output in the message.
-        hint: What to look at when it leaks.
-
-    Raises:
-        CheckFailure: An output changed with a later input, or never changes with its own input.
-    """
-    with torch.no_grad():
-        before = function(sequence)
-        _assert_tensor(before, what, hint)
-        assert_shape(before, (*sequence.shape[:2], *before.shape[2:]), what=what)
-        assert_close(before, before, what=what)  # no NaN
-        for cut in range(1, sequence.size(1)):
-            changed = sequence.clone()
-            changed[:, cut:] = sequence[:, cut:].flip(1) * -1.5 + 0.5
-            after = function(changed)
-            assert_shape(after, before.shape, what=what)
-            if not _close(after[:, :cut], before[:, :cut]):
-                raise CheckFailure(
-                    f"{what} at positions before {cut} changed when inputs from {cut} on changed",
-                    hint=hint,
-                )
-            if _close(after[:, cut:], before[:, cut:]):
-                raise CheckFailure(f"{what} does not depend on the input at its own position")
-
-
 def assert_rows_sum_to_one(
     weights: Any, *, what: str = "weights", hint: str = "the softmax runs over the keys"
 ) -> None:
@@ -463,7 +426,7 @@ def _close(actual: Tensor, expected: Tensor) -> bool:
 
 
 __all__ = [
-    "CheckFailure", "assert_causal", "assert_close", "assert_equal", "assert_keeps_inputs",
+    "CheckFailure", "assert_close", "assert_equal", "assert_keeps_inputs",
     "assert_raises", "assert_rows_sum_to_one", "assert_shape", "call_beside", "call_strided",
     "call_without_dropout", "changed_inputs",
 ]  # fmt: skip

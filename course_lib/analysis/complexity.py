@@ -13,19 +13,18 @@ from course_lib.models.transformer import TransformerConfig
 # --- parameters ----------------------------------------------------------------------------------
 
 
-def attention_parameters(d_model: int, *, bias: bool = True) -> int:
+def attention_parameters(d_model: int) -> int:
     """Count the parameters of ``MultiHeadAttention``: four square projections.
 
     Args:
         d_model: Width.
-        bias: Whether the projections have biases.
 
     Returns:
         ``4 d_model^2``, and ``4 d_model`` biases. The number of heads does not matter.
 
     Source: Vaswani et al. (2017), section 3.2.2; chapter "The Transformer".
     """
-    return 4 * d_model * d_model + (4 * d_model if bias else 0)
+    return 4 * d_model * d_model + 4 * d_model
 
 
 def feed_forward_parameters(d_model: int, d_ff: int) -> int:
@@ -103,22 +102,6 @@ def transformer_parameters(config: TransformerConfig) -> int:
     return layers + last_norms + rows * d_model + bias
 
 
-def decoder_lm_parameters(config: DecoderLMConfig) -> int:
-    """Count the parameters of ``DecoderLM``.
-
-    Args:
-        config: Its sizes and choices.
-
-    Returns:
-        Those of all layers, the last norm and the embedding, which is the output projection too.
-
-    Source: Radford et al. (2019), table 2; chapter "Transformer families".
-    """
-    rows = config.vocab_size + (config.max_length if config.positions == "learned" else 0)
-    layers = config.num_layers * encoder_layer_parameters(config.d_model, config.d_ff)
-    return layers + 2 * config.d_model + rows * config.d_model
-
-
 # --- floating-point operations -------------------------------------------------------------------
 
 
@@ -185,37 +168,6 @@ def recurrent_flops(
     return 2 * batch * length * gates * (input_size + hidden_size) * hidden_size
 
 
-def transformer_flops(config: TransformerConfig, batch: int, src_len: int, tgt_len: int) -> int:
-    """Count the operations of ``Transformer``.
-
-    Args:
-        config: Its sizes.
-        batch: Number of sentence pairs.
-        src_len: Of each source (tokens).
-        tgt_len: Of each target (tokens).
-
-    Returns:
-        Those of all layers and of the output projection.
-
-    Source: Vaswani et al. (2017), section 3; chapter "The Transformer".
-    """
-    d_model, d_ff = config.d_model, config.d_ff
-    encoder_layer = attention_flops(batch, src_len, src_len, d_model) + feed_forward_flops(
-        batch, src_len, d_model, d_ff
-    )
-    decoder_layer = (
-        attention_flops(batch, tgt_len, tgt_len, d_model)
-        + attention_flops(batch, tgt_len, src_len, d_model)
-        + feed_forward_flops(batch, tgt_len, d_model, d_ff)
-    )
-    logits = 2 * batch * tgt_len * d_model * config.tgt_vocab_size
-    return (
-        config.num_encoder_layers * encoder_layer
-        + config.num_decoder_layers * decoder_layer
-        + logits
-    )
-
-
 def decoder_lm_flops(config: DecoderLMConfig, batch: int, length: int, *, past: int = 0) -> int:
     """Count the operations of ``DecoderLM``.
 
@@ -240,9 +192,7 @@ def decoder_lm_flops(config: DecoderLMConfig, batch: int, length: int, *, past: 
 # --- bytes ---------------------------------------------------------------------------------------
 
 
-def attention_weights_bytes(
-    batch: int, num_heads: int, query_len: int, key_len: int, *, bytes_per_number: int = 4
-) -> int:
+def attention_weights_bytes(batch: int, num_heads: int, query_len: int, key_len: int) -> int:
     """Count the bytes of the attention weights of one layer, where they are written out.
 
     The fused kernel never writes them out, which is why it can read long texts.
@@ -252,14 +202,13 @@ def attention_weights_bytes(
         num_heads: Number of heads.
         query_len: Queries of each (tokens).
         key_len: Keys of each (tokens).
-        bytes_per_number: 4 for float32, 2 for half precision.
 
     Returns:
-        Bytes.
+        Bytes, in float32.
 
     Source: Dao et al. (2022), section 1; chapter "The cost of attention".
     """
-    return batch * num_heads * query_len * key_len * bytes_per_number
+    return batch * num_heads * query_len * key_len * 4
 
 
 def kv_cache_bytes(
@@ -280,18 +229,3 @@ def kv_cache_bytes(
     Source: Shazeer (2019), section 2.4; chapter "Caching keys and values".
     """
     return 2 * batch * length * num_layers * d_model * bytes_per_number
-
-
-def training_bytes(parameters: int, *, bytes_per_number: int = 4) -> int:
-    """Count the bytes that AdamW's training keeps between steps, activations apart.
-
-    Args:
-        parameters: Number of trained parameters.
-        bytes_per_number: 4 for float32.
-
-    Returns:
-        Bytes of the parameters, their gradients and the two averages that AdamW keeps of these.
-
-    Source: Kingma and Ba (2015), algorithm 1; chapter "The Transformer".
-    """
-    return 4 * parameters * bytes_per_number

@@ -23,7 +23,7 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
     Args:
         model: Any model whose attention layers are ``MultiHeadAttention``; it computes what it
-            always does, by the formula in place of the fused kernel.
+            always does, by the formula instead of the fused kernel.
 
     Yields:
         A dictionary, empty at first, from the name of each attention layer, such as

@@ -105,67 +105,6 @@ def mask_tokens(
     )
 
 
-def whole_word_mask(
-    token_ids: Tensor,
-    continues_word: Tensor,
-    *,
-    mask_id: int,
-    vocab_size: int,
-    special_ids: Sequence[int],
-    generator: torch.Generator,
-    probability: float = 0.15,
-) -> MaskedTokens:
-    """Choose whole words for the model to guess, each with all its pieces.
-
-    A single hidden piece is often easy to guess from the rest of its word, and teaches little.
-    What becomes of the chosen pieces is drawn piece by piece, as in ``mask_tokens``.
-
-    Args:
-        token_ids: ``(batch, length)``, int64; left as it is.
-        continues_word: Boolean ``(batch, length)``, True where a piece does not begin a word; see
-            ``WordPiece.continues_word``.
-        mask_id: Id of ``[MASK]``.
-        vocab_size: Number of token ids.
-        special_ids: Ids never chosen, and never put in at random: padding, ``[CLS]``, ``[SEP]``.
-        generator: Source of the random numbers.
-        probability: For a word to be chosen, 0 to 1.
-
-    Returns:
-        The changed tokens and the labels.
-
-    Raises:
-        TypeError: ``token_ids`` is not int64, or ``continues_word`` not boolean.
-        ValueError: ``continues_word`` is of another shape, ``probability`` is not in 0 to 1,
-            ``mask_id`` or a special id is out of range, or every token is special.
-
-    Source: google-research/bert, README, "Whole Word Masking models"; chapter "BERT".
-    """
-    if not 0 <= probability <= 1:
-        raise ValueError(f"probability must lie in 0 to 1, got {probability}")
-    if continues_word.dtype != torch.bool:
-        raise TypeError(f"continues_word must be boolean, got {continues_word.dtype}")
-    if continues_word.shape != token_ids.shape:
-        raise ValueError(
-            f"continues_word must have shape {tuple(token_ids.shape)}, "
-            f"got {tuple(continues_word.shape)}"
-        )
-    device = token_ids.device
-    special = torch.isin(token_ids, torch.tensor([*special_ids], device=device))
-    word_number = (~continues_word).cumsum(dim=1)  # (batch, length): 1, 1, 2, 3, 3, 3, ...
-    batch, length = token_ids.shape
-    of_each_word = torch.rand(batch, length + 1, generator=generator).to(device)
-    drawn = of_each_word.gather(1, word_number) < probability  # (batch, length)
-    return corrupt_tokens(
-        token_ids,
-        drawn & ~special,
-        fate=torch.rand(token_ids.shape, generator=generator).to(device),
-        random_ids=draw_ordinary_tokens(
-            token_ids.shape, vocab_size, [mask_id, *special_ids], generator
-        ).to(device),
-        mask_id=mask_id,
-    )
-
-
 def corrupt_tokens(
     token_ids: Tensor,
     chosen: Tensor,

@@ -61,19 +61,6 @@ def true_captions(scene: Scene) -> tuple[tuple[str, ...], tuple[str, ...]]:
     )
 
 
-def is_caption(words: tuple[str, ...]) -> bool:
-    """Say whether words follow the grammar, true or not.
-
-    Args:
-        words: Any words.
-
-    Returns:
-        True if they are a caption that the grammar makes.
-    """
-    before, relation, after = words[:SHAPE_WORDS], words[SHAPE_WORDS:-SHAPE_WORDS], words[-4:]
-    return relation in RELATIONS and _is_shape(before) and _is_shape(after)
-
-
 def mentioned_shapes(words: tuple[str, ...], *, first: int) -> tuple[int, ...]:
     """Say for each word of a caption which shape it tells of.
 
@@ -153,10 +140,3 @@ def _relation(shape: Shape, other: Shape) -> tuple[str, ...]:
     if abs(right) > abs(down):
         return ("right", "of") if right > 0 else ("left", "of")
     return ("below",) if down > 0 else ("above",)
-
-
-def _is_shape(words: tuple[str, ...]) -> bool:
-    if len(words) != SHAPE_WORDS:
-        return False
-    article, size, color, kind = words
-    return article == "a" and size in SIZES and color in COLORS and kind in KINDS

@@ -44,38 +44,3 @@ class PowerPenalty:
             What to divide the log-probability by.
         """
         return float(length**self.alpha)
-
-
-@dataclass(frozen=True)
-class WuPenalty:
-    """``((5 + length) / 6) ** alpha``, which lets the first few tokens count less.
-
-    Args:
-        alpha: How much length is made up for, at least 0; the paper took 0.2.
-
-    Attributes:
-        alpha: Likewise.
-
-    Raises:
-        ValueError: ``alpha`` is negative or not finite.
-
-    Source: Wu et al. (2016), section 7, equation 14; chapter "Decoding".
-    """
-
-    alpha: float = 0.6
-
-    def __post_init__(self) -> None:
-        """Refuse what would favour short sequences even more."""
-        if not 0 <= self.alpha < math.inf:
-            raise ValueError(f"alpha must be at least 0 and finite, got {self.alpha}")
-
-    def __call__(self, length: int) -> float:
-        """Return the penalty of a length.
-
-        Args:
-            length: Tokens written, the end token among them.
-
-        Returns:
-            What to divide the log-probability by.
-        """
-        return float(((5 + length) / 6) ** self.alpha)

@@ -1,6 +1,6 @@
 """Static cache: a decoder whose steps all look alike, so that one is compiled and replayed.
 
-A ``GrowingCache`` gives longer keys at every step, and a compiler would have to start anew for
+A ``GrowingCache`` gives longer keys at every step, and a compiler would have to start again for
 each length. Here the buffers have their full length from the start, every query attends to all of
 it, and a mask hides what is not written yet. That is more to compute for each token, and yet much
 faster on a GPU, where a step of a small model is over before the CPU has said what comes next: as
@@ -27,7 +27,7 @@ class StaticCache:
     Attributes:
         keys: ``(batch, num_heads, capacity, head_dim)``.
         values: Likewise.
-        length: Number of tokens held. Whoever uses the cache counts them, since a step that counts
+        length: Number of tokens held. The user of the cache counts them, since a step that counts
             would not look like the one before.
         places: ``(new_len,)``, int64: where the next tokens are written.
         final: None, as in ``GrowingCache``.
@@ -66,14 +66,12 @@ class StaticDecoder:
         capacity: Most tokens of a sequence, prompt and its padding included.
         pad_id: The token id with which short prompts are filled up on the left; None if all are
             of one length.
-        dtype: In which keys and values are kept, and the step is computed (autocast); the model's
-            own if None.
         compiled: Compile the step for one new token; the first takes a minute. On a GPU it becomes
             a CUDA graph.
 
     Attributes:
         model: As given.
-        length: Number of tokens read; set it to 0 to begin anew.
+        length: Number of tokens read; set it to 0 to begin again.
 
     Raises:
         ValueError: The model has no learned positions, or not ``capacity`` of them.
@@ -88,7 +86,6 @@ class StaticDecoder:
         batch: int,
         capacity: int,
         pad_id: int | None = None,
-        dtype: torch.dtype | None = None,
         compiled: bool = False,
     ) -> None:
         config = model.config
@@ -101,14 +98,10 @@ class StaticDecoder:
         self.length = 0
         self._batch, self._capacity, self._pad_id = batch, capacity, pad_id
         weight = model.embedding.weight
-        like = torch.empty(0, dtype=dtype or weight.dtype, device=weight.device)
         head_dim = config.d_model // config.num_heads
         shape = (batch, config.num_heads, capacity, head_dim)
-        self._caches = [StaticCache(shape, like) for _ in range(config.num_layers)]
+        self._caches = [StaticCache(shape, weight) for _ in range(config.num_layers)]
         self._padding: Tensor | None = None  # (batch,) where there is a pad_id
-        self._autocast = torch.autocast(
-            like.device.type, dtype=like.dtype, enabled=like.dtype != weight.dtype
-        )
         self._columns = torch.arange(capacity, device=weight.device)
         self._step = self._read
         if compiled:
@@ -145,8 +138,7 @@ class StaticDecoder:
         self.length += new_len
         # Only steps of one token look alike; a prompt is read once.
         read = self._step if new_len == 1 else self._read
-        with self._autocast:
-            logits = read(tokens, places, self._padding)  # (batch, vocab_size)
+        logits = read(tokens, places, self._padding)  # (batch, vocab_size)
         # A replayed graph writes its results over those of the step before.
         return logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
 

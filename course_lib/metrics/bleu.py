@@ -14,7 +14,6 @@ from typing import Literal, TypeAlias
 
 from course_lib.metrics.bleu_statistics import (
     BLEUStatistics,
-    count_matches,
     sentence_statistics,
     sum_statistics,
 )
@@ -55,28 +54,6 @@ class BLEUScore:
 
 
 Sentence: TypeAlias = str | Sequence[str]
-
-
-def modified_precision(
-    candidate: Sequence[str], references: Sequence[Sequence[str]], n: int
-) -> float:
-    """Compute the share of a candidate's n-grams that are in its references, clipped.
-
-    Args:
-        candidate: Tokens.
-        references: The tokens of each reference.
-        n: The order of the n-grams, at least 1.
-
-    Returns:
-        p_n, 0 to 1; 0 if the candidate has fewer than n tokens.
-
-    Raises:
-        ValueError: ``n`` is smaller than 1, or there is no reference.
-
-    Source: Papineni et al. (2002), section 2.1; chapter "BLEU".
-    """
-    matches, total = count_matches(candidate, references, n)
-    return matches / total if total else 0.0
 
 
 def brevity_penalty(candidate_length: int, reference_length: int) -> float:
@@ -224,7 +201,7 @@ def sentence_bleu(
         The score, 0 to 100, and its parts.
 
     Raises:
-        TypeError: ``references`` is one sentence in place of a list of them, or strings and tokens
+        TypeError: ``references`` is one sentence instead of a list of them, or strings and tokens
             are mixed.
         ValueError: There is no reference, or an option is out of range.
 

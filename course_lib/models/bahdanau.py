@@ -48,7 +48,7 @@ class AttentionDecoderState:
 
 
 class AttentionDecoder(nn.Module):
-    """Write a target sentence, looking at the source anew before each token.
+    """Write a target sentence, looking at the source again before each token.
 
     ::
 

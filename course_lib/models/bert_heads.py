@@ -1,4 +1,4 @@
-"""BERT with heads: for pre-training, and for classifying texts and tokens.
+"""BERT with heads: for pre-training, and for classifying texts.
 
 Dimensions: batch; length (tokens); d_model; vocab_size; num_labels. Heads return logits.
 """
@@ -223,52 +223,3 @@ class BertForSequenceClassification(nn.Module):
             IndexError, TypeError, ValueError: As in ``BertModel.forward``.
         """
         return self.classifier(self.dropout(self.bert(token_ids, segment_ids, mask).pooled))
-
-
-class BertForTokenClassification(nn.Module):
-    """BERT with a head that gives each token a label, say its part of speech.
-
-    It does not read the vector of the whole, so ``bert.pooler`` gets no gradient.
-
-    Args:
-        config: Sizes and choices.
-        num_labels: Number of labels.
-
-    Attributes:
-        bert: ``BertModel``.
-        dropout: ``nn.Dropout``, on the tokens' vectors.
-        classifier: ``nn.Linear(d_model, num_labels)``.
-
-    Raises:
-        ValueError: ``num_labels`` is smaller than 1.
-
-    Source: Devlin et al. (2019), section 5.3 and figure 4; chapter "BERT".
-    """
-
-    def __init__(self, config: BertConfig, num_labels: int) -> None:
-        super().__init__()
-        if num_labels < 1:
-            raise ValueError(f"num_labels must be at least 1, got {num_labels}")
-        self.bert = BertModel(config)
-        self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(config.d_model, num_labels)
-        init_weights(self.classifier, config.init_std)
-
-    def forward(
-        self, token_ids: Tensor, segment_ids: Tensor | None = None, mask: Tensor | None = None
-    ) -> Tensor:
-        """Label tokens.
-
-        Args:
-            token_ids: ``(batch, length)``.
-            segment_ids: ``(batch, length)``; all 0 if None.
-            mask: Boolean ``(batch or 1, num_heads or 1, length or 1, length or 1)``; if None,
-                everything but ``pad_id`` may be attended to.
-
-        Returns:
-            Logits ``(batch, length, num_labels)``.
-
-        Raises:
-            IndexError, TypeError, ValueError: As in ``BertModel.forward``.
-        """
-        return self.classifier(self.dropout(self.bert(token_ids, segment_ids, mask).hidden))

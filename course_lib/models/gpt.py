@@ -18,7 +18,7 @@ from course_lib.layers.kv_cache import AttentionCache, KVCache
 from course_lib.layers.masks import causal_mask, left_padding_mask
 from course_lib.layers.normalization import LayerNorm
 from course_lib.layers.positional import LearnedPositions, RotaryPositions
-from course_lib.layers.residual import Residual, final_norm
+from course_lib.layers.residual import Residual
 from course_lib.validation import check_divisible, check_fields
 
 
@@ -152,7 +152,7 @@ class DecoderLM(nn.Module):
             )
             for _ in range(config.num_layers)
         )
-        self.norm = final_norm(LayerNorm(config.d_model), "pre")
+        self.norm = LayerNorm(config.d_model)
         self.output_projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.output_projection.weight = self.embedding.weight
         self._initialise()

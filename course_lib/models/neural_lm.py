@@ -17,7 +17,7 @@ class NeuralLanguageModel(nn.Module):
     ::
 
         x = [e_1; ...; e_context_size]             the embeddings, oldest first
-        logits = b + U tanh(d + H x)               and + W x with direct connections
+        logits = b + U tanh(d + H x)
 
     Args:
         vocab_size: Number of token ids.
@@ -25,20 +25,18 @@ class NeuralLanguageModel(nn.Module):
         d_embedding: Width of the token embeddings.
         d_hidden: Width of the hidden layer.
         bos_id: The token id that fills the window where a sequence begins.
-        direct: Whether the window is also connected to the output without the hidden layer.
 
     Attributes:
         embedding: ``TokenEmbedding(vocab_size, d_embedding)``.
         hidden: ``nn.Linear(context_size * d_embedding, d_hidden)``, H and d.
         output: ``nn.Linear(d_hidden, vocab_size)``, U and b.
-        direct: ``nn.Linear(context_size * d_embedding, vocab_size)`` without bias, W; or None.
         context_size: As given.
         bos_id: As given.
 
     Raises:
         ValueError: A size is not positive, or ``bos_id`` is no token id.
 
-    Source: Bengio et al. (2003), section 2, equation 1; chapter "Language models".
+    Source: Bengio et al. (2003), section 2, equation 1 with W = 0; chapter "Language models".
     """
 
     def __init__(
@@ -49,7 +47,6 @@ class NeuralLanguageModel(nn.Module):
         d_hidden: int,
         *,
         bos_id: int,
-        direct: bool = False,
     ) -> None:
         super().__init__()
         check_at_least(1, vocab_size=vocab_size, context_size=context_size)
@@ -61,9 +58,6 @@ class NeuralLanguageModel(nn.Module):
         self.embedding = TokenEmbedding(vocab_size, d_embedding)
         self.hidden = nn.Linear(context_size * d_embedding, d_hidden)
         self.output = nn.Linear(d_hidden, vocab_size)
-        self.direct = (
-            nn.Linear(context_size * d_embedding, vocab_size, bias=False) if direct else None
-        )
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Predict each next token from the window that ends before it.
@@ -81,5 +75,4 @@ class NeuralLanguageModel(nn.Module):
         e = torch.cat([start, e], dim=1)  # (batch, context_size - 1 + length, d_embedding)
         windows = e.unfold(1, self.context_size, 1)  # (batch, length, d_embedding, context_size)
         x = windows.transpose(-2, -1).flatten(-2)  # (batch, length, context_size * d_embedding)
-        logits = self.output(torch.tanh(self.hidden(x)))  # (batch, length, vocab_size)
-        return logits if self.direct is None else logits + self.direct(x)
+        return self.output(torch.tanh(self.hidden(x)))  # (batch, length, vocab_size)

@@ -94,23 +94,6 @@ class NGramModel:
                 for n in range(1, self.order + 1):
                     self._followers[tuple(tokens[place - n + 1 : place])][tokens[place]] += 1
 
-    def count_of(self, ngram: Sequence[int]) -> int:
-        """Return how often tokens came one after the other.
-
-        Args:
-            ngram: 1 to ``order`` token ids; start tokens may stand before the others.
-
-        Returns:
-            The count.
-
-        Raises:
-            ValueError: They are none, or more than ``order``.
-        """
-        if not 1 <= len(ngram) <= self.order:
-            raise ValueError(f"ngram must have 1 to {self.order} tokens, got {len(ngram)}")
-        followers: Counter[int] = self._followers.get(tuple(ngram[:-1]), Counter())
-        return followers[ngram[-1]]
-
     def next_token_distribution(self, history: Sequence[int]) -> Tensor:
         """Say how probable each token is to come next.
 

@@ -125,7 +125,7 @@ class CBOW(nn.Module):
 
 
 def negative_sampling_loss(positive: Tensor, negative: Tensor) -> Tensor:
-    """Tell true neighbours from noise: a yes-or-no question in place of a softmax over all words.
+    """Tell true neighbours from noise: a yes-or-no question instead of a softmax over all words.
 
     Computes ``-log sigmoid(positive) - sum of log sigmoid(-negative)``.
 

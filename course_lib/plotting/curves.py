@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from course_lib.plotting.picture import COLORS, LINE_STYLES, Picture, course_style, to_picture
-from course_lib.training.loop import TrainingHistory
 
 
 def plot_curves(
@@ -69,28 +68,6 @@ def plot_curves(
         if len(curves) > 1:
             figure.legend(loc="outside upper center", ncols=2)
     return to_picture(figure, alt=alt)
-
-
-def plot_history(history: TrainingHistory, *, alt: str = "") -> Picture:
-    """Draw the loss of a training run, and its evaluations if there are any, against the step.
-
-    Args:
-        history: What ``train`` returned.
-        alt: What the picture shows, for readers who do not see it; composed if empty.
-
-    Returns:
-        The picture, which a notebook displays.
-    """
-    losses = history.losses
-    curves: dict[str, Any] = {"loss": losses}
-    if history.evaluations:
-        curves["evaluation"] = tuple(zip(*history.evaluations, strict=True))
-    composed = (
-        f"Training loss falls from {losses[0]:.2f} to {losses[-1]:.2g} nats in {len(losses)} steps."
-    )
-    return plot_curves(
-        curves, x_label="step", y_label="loss (nats)", log_y=True, alt=alt or composed
-    )
 
 
 def _label_few_powers(axis: Axis) -> None:

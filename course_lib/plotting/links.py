@@ -16,7 +16,6 @@ def plot_links(
     links: Sequence[tuple[int, int]],
     *,
     alt: str,
-    role: str = "query",
     tempting: Sequence[tuple[int, int]] = (),
 ) -> Picture:
     """Draw a sentence with arcs from words to the words they depend on.
@@ -25,7 +24,6 @@ def plot_links(
         words: The sentence.
         links: Pairs (from, to) of positions, drawn as full arcs with an arrowhead at ``to``.
         alt: What the picture shows, in words.
-        role: Whose colour of ``COLORS`` the arcs take.
         tempting: Pairs that would be wrong, drawn below the words, dotted.
 
     Returns:
@@ -51,7 +49,7 @@ def plot_links(
         for word, centre in zip(words, centres, strict=True):
             _write_word(ax, centre, 0, word)
         for start, end in links:
-            _draw_arc(ax, centres[start], centres[end], 0.15, COLORS[role], "-")
+            _draw_arc(ax, centres[start], centres[end], 0.15, COLORS["query"], "-")
         for start, end in tempting:
             _draw_arc(ax, centres[start], centres[end], -0.15, COLORS["mask"], (0, (1, 2)))
     return to_picture(figure, alt=alt)

@@ -8,25 +8,24 @@ from torch import Tensor
 from course_lib.plotting.picture import COLORS, Picture, course_style, to_picture
 
 
-def plot_positions(vectors: Tensor, *, alt: str, largest: float = 1.0) -> Picture:
+def plot_positions(vectors: Tensor, *, alt: str) -> Picture:
     """Draw position vectors: blue for positive entries, orange for negative, darker for larger.
 
     Args:
         vectors: ``(length, d_model)``, one row for each position.
         alt: What the picture shows, in words.
-        largest: The size that has the full colour; 1 for sines and cosines.
 
     Returns:
         The picture.
 
     Raises:
-        ValueError: ``vectors`` is no matrix, or holds an entry larger than ``largest``.
+        ValueError: ``vectors`` is no matrix, or holds an entry larger than 1.
     """
     if vectors.dim() != 2 or 0 in vectors.shape:
         raise ValueError(f"vectors must be (length, d_model), got {tuple(vectors.shape)}")
-    strength = (vectors / largest).detach().cpu().double().numpy()
+    strength = vectors.detach().cpu().double().numpy()
     if not np.abs(strength).max() <= 1 + 1e-6:
-        raise ValueError(f"an entry is larger than largest={largest}: {float(vectors.abs().max())}")
+        raise ValueError(f"an entry is larger than 1: {float(vectors.abs().max())}")
     length, d_model = strength.shape
     # Opacity, not white: a zero is the page itself, in the light theme and in the dark.
     pixels = np.empty((length, d_model, 4))  # red, green, blue, opacity

@@ -1,4 +1,4 @@
-"""A corpus in batches, shuffled anew in each epoch; each batch is known by its number alone.
+"""A corpus in batches, shuffled again in each epoch; each batch is known by its number alone.
 
 So a run that is taken up again at step n draws what it would have drawn.
 """
@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 
 class EpochBatches(Generic[Item]):
-    """A corpus in batches of similar length, shuffled anew in each epoch.
+    """A corpus in batches of similar length, shuffled again in each epoch.
 
     Args:
         items: The corpus.

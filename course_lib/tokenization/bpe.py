@@ -196,22 +196,6 @@ class BytePairEncoding:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def special_id(self, special: str) -> int:
-        """Look up a special token.
-
-        Args:
-            special: The token.
-
-        Returns:
-            Its id.
-
-        Raises:
-            KeyError: It is not one of ``specials``.
-        """
-        if special not in self.specials:
-            raise KeyError(f"special must be one of {self.specials}, got {special!r}")
-        return self.specials.index(special)
-
     def tokenize(self, text: str) -> list[bytes]:
         """Split text into tokens.
 

@@ -65,54 +65,33 @@ class Vocabulary:
         return tuple(self._ids[token] for token in self.specials)
 
     @classmethod
-    def build(
-        cls,
-        sentences: Iterable[Sequence[str]],
-        *,
-        min_count: int = 1,
-        max_size: int | None = None,
-        specials: tuple[str, ...] = (PAD, BOS, EOS, UNKNOWN),
-        unknown: str | None = UNKNOWN,
-    ) -> Self:
+    def build(cls, sentences: Iterable[Sequence[str]], *, min_count: int = 1) -> Self:
         """Collect the tokens of a corpus: specials first, then the most frequent.
 
         Args:
             sentences: Each a sequence of tokens.
             min_count: Tokens that occur less often are left out.
-            max_size: Most tokens to keep, specials included; None keeps all.
-            specials: Tokens that stand for no text; they get the ids from 0.
-            unknown: The special that takes the place of other tokens, or None.
 
         Returns:
             The vocabulary. Tokens that are equally frequent are in alphabetical order, so that the
             ids do not depend on the order of the sentences.
 
         Raises:
-            ValueError: ``min_count`` is smaller than 1, ``max_size`` smaller than the number of
-                specials, a special is there twice, or ``unknown`` is none of them.
+            ValueError: ``min_count`` is smaller than 1.
         """
         if min_count < 1:
             raise ValueError(f"min_count must be at least 1, got {min_count}")
-        if max_size is not None and max_size < len(specials):
-            raise ValueError(
-                f"max_size must leave room for {len(specials)} specials, got {max_size}"
-            )
         counts = Counter(token for sentence in sentences for token in sentence)
-        kept = [t for t, count in counts.items() if count >= min_count and t not in specials]
+        kept = [t for t, count in counts.items() if count >= min_count and t not in cls.specials]
         kept.sort(key=lambda token: (-counts[token], token))
-        tokens = (*specials, *kept)[:max_size]
-        return cls(tokens=tokens, specials=specials, unknown=unknown)
+        return cls(tokens=(*cls.specials, *kept))
 
     @classmethod
-    def read(
-        cls, path: Path, *, specials: tuple[str, ...] = BERT_SPECIALS, unknown: str | None = "[UNK]"
-    ) -> Self:
-        """Read a file with one token a line, such as BERT's ``vocab.txt``.
+    def read(cls, path: Path) -> Self:
+        """Read BERT's ``vocab.txt``, or another file with one token a line and its specials.
 
         Args:
             path: The file, in UTF-8.
-            specials: Which of its tokens stand for no text.
-            unknown: The special that takes the place of other tokens, or None.
 
         Returns:
             The vocabulary; a token's id is its line, counted from 0.
@@ -123,7 +102,7 @@ class Vocabulary:
         """
         text = path.read_text(encoding="utf-8")
         tokens = tuple(text.removesuffix("\n").split("\n"))  # other line ends can be tokens
-        return cls(tokens=tokens, specials=specials, unknown=unknown)
+        return cls(tokens=tokens, specials=BERT_SPECIALS, unknown="[UNK]")
 
     def __len__(self) -> int:
         return len(self.tokens)

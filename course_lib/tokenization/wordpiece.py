@@ -144,17 +144,3 @@ class WordPiece:
         """
         pieces = self.vocabulary.decode(token_ids, skip_specials=skip_specials)
         return " ".join(pieces).replace(f" {CONTINUATION}", "")
-
-    def continues_word(self, token_ids: Iterable[int]) -> list[bool]:
-        """Tell which pieces do not begin a word, as whole-word masking needs to know.
-
-        Args:
-            token_ids: The ids.
-
-        Returns:
-            For each True if its piece begins with ``##``.
-
-        Raises:
-            IndexError: An id is negative, or too large.
-        """
-        return [p.startswith(CONTINUATION) for p in self.vocabulary.decode(token_ids)]

@@ -5,7 +5,8 @@ Dimensions: src_len, tgt_len (tokens); d_model; d_ff.
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
@@ -96,14 +97,12 @@ def export_translator(
 
     Source: chapter "A Transformer to take apart".
     """
-    config = _translator_config(dict(model.named_parameters()), num_heads)
-    _check_words("src_words", src_words, config["src_vocab_size"], {"<end>"})
-    _check_words("tgt_words", tgt_words, config["tgt_vocab_size"], {"<start>", "<end>"})
+    config = _translator_config(model, num_heads)
+    _check_words("src_words", src_words, config["src_vocab_size"], ["<end>"])
+    _check_words("tgt_words", tgt_words, config["tgt_vocab_size"], ["<start>", "<end>"])
     sources = _read_sentences(sentences, src_words)
-    was_training = model.training
-    model.eval()
-    runs = [_translate(model, src, list(tgt_words)) for src in sources]
-    model.train(was_training)
+    with _evaluating(model):
+        runs = [_translate(model, src, list(tgt_words)) for src in sources]
     written = {
         "format": TRANSLATOR_FORMAT,
         "config": config,
@@ -114,55 +113,61 @@ def export_translator(
             for src, (tokens, logits) in zip(sources, runs, strict=True)
         ],
     }
-    path = Path(path)
-    path.write_text(json.dumps(written, allow_nan=False), encoding="ascii")
-    return path
+    return _write(path, written)
 
 
-def _translator_config(parameters: dict[str, nn.Parameter], num_heads: int) -> dict[str, Any]:
+def _translator_config(model: nn.Module, num_heads: int) -> dict[str, Any]:
     """Read a Transformer's sizes and choices off its parameters."""
-
-    def sizes(name: str) -> torch.Size:
-        if name not in parameters:
-            raise ValueError(f"model must be a Transformer, its parameter {name!r} is missing")
-        return parameters[name].shape
-
-    for name, parameter in parameters.items():
-        if not parameter.isfinite().all():
-            raise ValueError(f"model must hold finite numbers, {name!r} has others")
-    tgt_vocab_size, d_model = sizes("tgt_embedding.weight")
-    source = (
-        "src_embedding.weight" if "src_embedding.weight" in parameters else "tgt_embedding.weight"
-    )
+    sizes = _finite_sizes(model)
+    tgt_vocab_size, d_model = _size(sizes, "tgt_embedding.weight")
+    source = "src_embedding.weight" if "src_embedding.weight" in sizes else "tgt_embedding.weight"
     layers = {
         side: sum(
             name.startswith(f"{side}.layers.")
             and name.endswith("feed_forward.up_projection.weight")
-            for name in parameters
+            for name in sizes
         )
         for side in ("encoder", "decoder")
     }
-    d_ff, _ = sizes("encoder.layers.0.feed_forward.up_projection.weight")
-    if num_heads < 1 or d_model % num_heads != 0:
-        raise ValueError(f"num_heads must divide the width {d_model}, got {num_heads}")
+    d_ff, _ = _size(sizes, "encoder.layers.0.feed_forward.up_projection.weight")
     return {
-        "src_vocab_size": sizes(source)[0],
+        "src_vocab_size": _size(sizes, source)[0],
         "tgt_vocab_size": tgt_vocab_size,
         "d_model": d_model,
-        "num_heads": num_heads,
+        "num_heads": _checked_heads(num_heads, d_model),
         "d_ff": d_ff,
         "num_encoder_layers": layers["encoder"],
         "num_decoder_layers": layers["decoder"],
-        "norm_position": "pre" if "encoder.norm.weight" in parameters else "post",
+        "norm_position": "pre" if "encoder.norm.weight" in sizes else "post",
         "positions": "sinusoidal",
         "activation": "relu",
     }
 
 
-def _check_words(name: str, words: Sequence[str], size: int, marks: set[str]) -> None:
+def _finite_sizes(model: nn.Module) -> dict[str, torch.Size]:
+    """Read the sizes of a model's parameters, once their numbers are known to be finite."""
+    for name, parameter in model.named_parameters():
+        if not parameter.isfinite().all():
+            raise ValueError(f"model must hold finite numbers, {name!r} has others")
+    return {name: parameter.shape for name, parameter in model.named_parameters()}
+
+
+def _size(sizes: dict[str, torch.Size], name: str) -> torch.Size:
+    if name not in sizes:
+        raise ValueError(f"model must be a Transformer, its parameter {name!r} is missing")
+    return sizes[name]
+
+
+def _checked_heads(num_heads: int, d_model: int) -> int:
+    if num_heads < 1 or d_model % num_heads != 0:
+        raise ValueError(f"num_heads must divide the width {d_model}, got {num_heads}")
+    return num_heads
+
+
+def _check_words(name: str, words: Sequence[str], size: int, marks: Sequence[str]) -> None:
     if len(words) != size or len(set(words)) != size:
         raise ValueError(f"{name} must hold {size} different words, got {len(words)}")
-    if missing := sorted(marks - {*words}):
+    if missing := sorted({*marks} - {*words}):
         raise ValueError(f"{name} must hold {missing}")
 
 
@@ -177,6 +182,23 @@ def _read_sentences(sentences: Sequence[str], words: Sequence[str]) -> list[list
         if unknown := [word for word in sentence if word not in ids]:
             raise ValueError(f"sentences must hold words of src_words, got {unknown}")
     return [[*(ids[word] for word in sentence), ids["<end>"]] for sentence in read]
+
+
+@contextmanager
+def _evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluate the model, and train it further afterwards if it was being trained."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
+
+
+def _write(path: str | Path, written: dict[str, Any]) -> Path:
+    path = Path(path)
+    path.write_text(json.dumps(written, allow_nan=False), encoding="ascii")
+    return path
 
 
 @torch.no_grad()

@@ -3,16 +3,22 @@
 Dimensions: length (tokens); vocab_size; d_model; d_ff.
 """
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from course_lib.training.export import export_parameters
+from course_lib.training.export import (
+    _check_words,
+    _checked_heads,
+    _evaluating,
+    _finite_sizes,
+    _size,
+    _write,
+    export_parameters,
+)
 
 LANGUAGE_MODEL_FORMAT = "course language model, version 1"
 """What a decoder's file says of itself; the page takes no other."""
@@ -46,7 +52,7 @@ def language_model_data(
     """
     sizes = _finite_sizes(model)
     vocab_size, d_model = _size(sizes, "embedding.weight")
-    _check_words(words, vocab_size, (start, end))
+    _check_words("words", words, vocab_size, (start, end))
     config = {
         "vocab_size": vocab_size,
         "max_length": _size(sizes, "positions.weight")[0],
@@ -83,7 +89,7 @@ def masked_language_model_data(
     """
     sizes = _finite_sizes(model)
     vocab_size, d_model = _size(sizes, "embeddings.tokens.weight")
-    _check_words(words, vocab_size, ("[CLS]", "[SEP]", "[MASK]"))
+    _check_words("words", words, vocab_size, ("[CLS]", "[SEP]", "[MASK]"))
     _size(sizes, "head.output_projection.bias")
     parts = dict(model.named_modules())
     config = {
@@ -190,38 +196,11 @@ def export_masked_language_model(
     return _write(path, {"format": MASKED_LANGUAGE_MODEL_FORMAT} | data | {"sentences": runs})
 
 
-def _finite_sizes(model: nn.Module) -> dict[str, torch.Size]:
-    """Read the sizes of a model's parameters, once their numbers are known to be finite."""
-    for name, parameter in model.named_parameters():
-        if not parameter.isfinite().all():
-            raise ValueError(f"model must hold finite numbers, {name!r} has others")
-    return {name: parameter.shape for name, parameter in model.named_parameters()}
-
-
-def _size(sizes: dict[str, torch.Size], name: str) -> torch.Size:
-    if name not in sizes:
-        raise ValueError(f"model must be a Transformer, its parameter {name!r} is missing")
-    return sizes[name]
-
-
-def _checked_heads(num_heads: int, d_model: int) -> int:
-    if num_heads < 1 or d_model % num_heads != 0:
-        raise ValueError(f"num_heads must divide the width {d_model}, got {num_heads}")
-    return num_heads
-
-
 def _epsilon(parts: dict[str, nn.Module], name: str) -> float:
     epsilon = getattr(parts.get(name), "eps", None)
     if not isinstance(epsilon, float):
         raise ValueError(f"model must have a normalisation {name!r} that says its eps")
     return epsilon
-
-
-def _check_words(words: Sequence[str], size: int, marks: Sequence[str]) -> None:
-    if len(words) != size or len(set(words)) != size:
-        raise ValueError(f"words must hold {size} different words, got {len(words)}")
-    if missing := sorted({*marks} - {*words}):
-        raise ValueError(f"words must hold {missing}")
 
 
 def _read_texts(texts: Sequence[str], words: Sequence[str]) -> list[list[int]]:
@@ -236,20 +215,3 @@ def _read_texts(texts: Sequence[str], words: Sequence[str]) -> list[list[int]]:
 def _row(read: Sequence[int], model: nn.Module) -> Tensor:
     """Put a text's tokens where the model is, ``(1, length)``."""
     return torch.tensor([list(read)], device=next(model.parameters()).device)
-
-
-@contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluate the model, and train it further afterwards if it was being trained."""
-    was_training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(was_training)
-
-
-def _write(path: str | Path, written: dict[str, Any]) -> Path:
-    path = Path(path)
-    path.write_text(json.dumps(written, allow_nan=False), encoding="ascii")
-    return path

@@ -11,7 +11,6 @@ from torch import nn
 
 from course_lib.testing import (
     CheckFailure,
-    assert_causal,
     assert_close,
     assert_equal,
     assert_keeps_inputs,
@@ -191,59 +190,6 @@ def test_close_refuses_a_tensor_that_answers_for_itself():
 def test_close_takes_tensors_that_require_gradients():
     assert_close(X.clone().requires_grad_(), X)
     failure(assert_close, (X + 1).requires_grad_(), X)
-
-
-# --- assert_causal -------------------------------------------------------------------------------
-
-
-def test_causal_accepts_running_sums_and_refuses_a_look_ahead():
-    sequence = torch.randn(2, 5, 3)
-    assert_causal(lambda x: x.cumsum(1), sequence)
-    assert_causal(lambda x: x, sequence)
-    error = failure(assert_causal, lambda x: x + x.roll(-1, 1), sequence, what="the output")
-    assert error.summary == "the output at positions before 1 changed when inputs from 1 on changed"
-    assert "must not see" in error.hint
-
-
-def test_causal_sees_a_leak_at_the_last_position_alone():
-    def leak(x):
-        out = x.cumsum(1)
-        out[:, -2] = out[:, -2] + x[:, -1]
-        return out
-
-    error = failure(assert_causal, leak, torch.randn(2, 6, 3))
-    assert "positions before 5" in error.summary
-
-
-def test_causal_refuses_an_output_that_depends_on_nothing():
-    error = failure(assert_causal, torch.zeros_like, torch.randn(2, 4, 3))
-    assert error.summary == "output does not depend on the input at its own position"
-
-
-def test_causal_refuses_outputs_of_another_length_and_no_tensors():
-    sequence = torch.randn(2, 4, 3)
-    shape = failure(assert_causal, lambda x: x[:, 1:], sequence).summary
-    assert shape == "output has shape (2, 3, 3), expected (2, 4, 3)"
-    assert "of type NoneType" in failure(assert_causal, lambda x: None, sequence).summary
-    assert "of type tuple" in failure(assert_causal, lambda x: (x, x), sequence).summary
-
-
-def test_causal_refuses_an_output_whose_shape_changes_from_call_to_call():
-    shapes = iter([(1, 2, 4), (2, 1, 4)])
-    error = failure(assert_causal, lambda x: torch.ones(next(shapes)), torch.randn(1, 2, 3))
-    assert error.summary == "output has shape (2, 1, 4), expected (1, 2, 4)"
-
-
-def test_causal_refuses_nan_as_nan():
-    error = failure(assert_causal, lambda x: x * torch.nan, torch.randn(1, 2, 3))
-    assert error.summary == "output has 6 NaN entries where none belongs"
-
-
-def test_causal_leaves_the_sequence_as_it_was():
-    sequence = torch.randn(1, 4, 2)
-    before = sequence.clone()
-    assert_causal(lambda x: x.cumsum(1), sequence)
-    assert torch.equal(sequence, before)
 
 
 # --- assert_rows_sum_to_one ----------------------------------------------------------------------

@@ -6,7 +6,7 @@ Each file is downloaded when it is first asked for, held to its checksum, and ke
 
 ``COURSE_DATA`` is an environment variable; without it the folder is ``seq2seq-to-bert`` in the
 cache of the user's home. Files that are there already are never fetched: a folder that somebody
-else filled serves in place of the network, and need not be writable.
+else filled serves instead of the network, and need not be writable.
 """
 
 import os

@@ -26,13 +26,11 @@ class MinimalPair(NamedTuple):
         good: The grammatical one.
         bad: The other.
         paradigm: Which of the 67 kinds it is, such as ``adjunct_island``.
-        phenomenon: Which family of kinds it is of, such as ``island_effects``.
     """
 
     good: str
     bad: str
     paradigm: str
-    phenomenon: str
 
 
 def read_multi30k(split: Multi30kSplit, src: Language, tgt: Language) -> list[tuple[str, str]]:
@@ -107,7 +105,6 @@ def read_blimp() -> list[MinimalPair]:
                         good=row["sentence_good"],
                         bad=row["sentence_bad"],
                         paradigm=row["UID"],
-                        phenomenon=row["linguistics_term"],
                     )
                 )
     return pairs

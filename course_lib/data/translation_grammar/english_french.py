@@ -16,16 +16,13 @@ from functools import cache
 import torch
 
 from course_lib.data.translation_grammar.lexicon import (
-    AM,
     ASPIRATED,
-    BE,
     CONTRACTIONS,
-    VERBS,
     VOWELS,
 )
 from course_lib.data.translation_grammar.phrase_rules import FEATURES, RULES
 from course_lib.data.translation_grammar.realization import realize
-from course_lib.data.translation_grammar.sentence_pair import Agreement, SentencePair, join_words
+from course_lib.data.translation_grammar.sentence_pair import SentencePair, join_words
 from course_lib.data.translation_grammar.surface_form import Language
 from course_lib.data.translation_grammar.synchronous_grammar import SynchronousGrammar
 
@@ -71,7 +68,7 @@ def draw_pairs(
         distinct: Draw no sentence twice.
 
     Returns:
-        The pairs. Short and flat ones are the likelier; see ``count_pairs`` for how many there are.
+        The pairs. Short and flat ones are the likelier.
 
     Raises:
         ValueError: A bound is out of range, or sentences that keep to the bounds are too few or
@@ -116,21 +113,6 @@ def draw_pairs(
     return pairs
 
 
-def count_pairs(max_depth: int) -> int:
-    """Count the different pairs.
-
-    Args:
-        max_depth: How deep noun phrases may be nested in noun phrases.
-
-    Returns:
-        The exact number.
-
-    Raises:
-        ValueError: ``max_depth`` is negative.
-    """
-    return english_french_grammar().count(max_depth)
-
-
 class UngrammaticalError(ValueError):
     """A sentence is not of the grammar."""
 
@@ -158,49 +140,3 @@ def parse_pair(sentence: str | Sequence[str]) -> SentencePair:
         raise UngrammaticalError(f"sentence must be of the grammar, got {join_words(words)!r}")
     assert len(derivations) == 1, "no sentence of the grammar has two readings"
     return realize(derivations[0], ENGLISH, FRENCH)
-
-
-def is_grammatical(sentence: str | Sequence[str]) -> bool:
-    """Say whether an English sentence is of the grammar.
-
-    Args:
-        sentence: Its words; a text is split at blanks.
-
-    Returns:
-        True if it is.
-    """
-    try:
-        parse_pair(sentence)
-    except UngrammaticalError:
-        return False
-    return True
-
-
-def break_agreement(pair: SentencePair, agreement: Agreement) -> tuple[str, ...]:
-    """Give the English verb the other number, and leave all else: half of a minimal pair.
-
-    Args:
-        pair: A sentence of the grammar.
-        agreement: One of its ``src_agreements``.
-
-    Returns:
-        The words of the sentence that results, which is not of the grammar.
-
-    Raises:
-        ValueError: The agreement is not one of the sentence's.
-
-    Source: Linzen, Dupoux and Goldberg (2016), section 2; chapter "Sequence to sequence".
-    """
-    if agreement not in pair.src_agreements:
-        raise ValueError(f"agreement must be one of pair.src_agreements, got {agreement}")
-    words = list(pair.src)
-    words[agreement.word] = _other_number()[words[agreement.word]]
-    return tuple(words)
-
-
-@cache
-def _other_number() -> dict[str, str]:
-    forms = [verb.src for verb in (*VERBS, BE)] + [("does", "do")]
-    other = dict(forms)
-    other |= {plural: singular for singular, plural in forms}
-    return other | {AM: BE.src[1]}

@@ -61,7 +61,6 @@ SENTENCES = (
         tgt="NounPhrase Intransitive parce que/qu' HeOrShe VerbPhrase .",
         links="because=parce because=que .=.",
         binds="Intransitive=NounPhrase VerbPhrase=HeOrShe",
-        refers="HeOrShe=NounPhrase",
         weight=1,
     ),
     # it: the object of the main clause, no person
@@ -76,7 +75,6 @@ SENTENCES = (
         tgt="Subject Transitive Object parce que/qu' It VerbPhrase .",
         links="because=parce because=que .=.",
         binds="Transitive=Subject VerbPhrase=It",
-        refers="It=Object",
         weight=1,
     ),
     Rule(

@@ -48,7 +48,6 @@ class _Notes:
     links: list[tuple[_Leaf, _Leaf]] = field(default_factory=list)
     nouns: dict[_Leaf, _Noun] = field(default_factory=dict)
     agreements: tuple[list[tuple[_Leaf, _Leaf]], ...] = field(default_factory=lambda: ([], []))
-    references: tuple[list[tuple[_Leaf, _Leaf]], ...] = field(default_factory=lambda: ([], []))
 
 
 def realize(derivation: Derivation, src_language: Language, tgt_language: Language) -> SentencePair:
@@ -77,8 +76,6 @@ def realize(derivation: Derivation, src_language: Language, tgt_language: Langua
         alignment=tuple(sorted({(places[SRC][i], places[TGT][j]) for i, j in notes.links})),
         src_agreements=_locate(notes, SRC, places[SRC]),
         tgt_agreements=_locate(notes, TGT, places[TGT]),
-        src_coreferences=tuple((places[SRC][i], places[SRC][j]) for i, j in notes.references[SRC]),
-        tgt_coreferences=tuple((places[TGT][i], places[TGT][j]) for i, j in notes.references[TGT]),
         depth=derivation.depth,
     )
 
@@ -119,10 +116,6 @@ def _put_together(derivation: Derivation, notes: _Notes) -> tuple[_Side, _Side]:
         if len(items[language]) == 1:
             [head] = items[language].values()
         side.head = head.head if isinstance(head, _Side) else head
-        for pronoun, antecedent in _pairs(rule.refers):
-            notes.references[language].append(
-                (_head(items[language][pronoun]), _head(items[language][antecedent]))
-            )
     for src_name, tgt_name in _pairs(rule.links):
         notes.links.append((_first_open(items[SRC][src_name]), _first_open(items[TGT][tgt_name])))
     if ground.parent.name == "Noun":

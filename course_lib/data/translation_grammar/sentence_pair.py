@@ -41,9 +41,6 @@ class SentencePair:
             word can have several.
         src_agreements: What agrees with what in ``src``, in the order of the words that agree.
         tgt_agreements: Likewise in ``tgt``.
-        src_coreferences: Pairs of a pronoun's position in ``src`` and that of the noun it stands
-            for.
-        tgt_coreferences: Likewise in ``tgt``.
         depth: How deep noun phrases are nested in noun phrases, 0 for none.
 
     Raises:
@@ -55,8 +52,6 @@ class SentencePair:
     alignment: tuple[tuple[int, int], ...]
     src_agreements: tuple[Agreement, ...] = ()
     tgt_agreements: tuple[Agreement, ...] = ()
-    src_coreferences: tuple[tuple[int, int], ...] = ()
-    tgt_coreferences: tuple[tuple[int, int], ...] = ()
     depth: int = 0
 
     def __post_init__(self) -> None:

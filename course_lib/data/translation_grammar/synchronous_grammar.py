@@ -7,7 +7,6 @@ for one rule for each of their values.
 """
 
 import itertools
-import math
 import random
 import re
 from collections import Counter, defaultdict
@@ -72,7 +71,6 @@ class Rule:
         tgt_agrees: The target word that does.
         agrees_in_gender: Whether those agree in gender too, as adjectives do.
         binds: An item and the one that it agrees with.
-        refers: A pronoun's category and that of the phrase that it stands for.
         deepens: Whether this nests a noun phrase in a noun phrase.
         weight: How often it is drawn, beside other rules for the same phrase.
     """
@@ -86,7 +84,6 @@ class Rule:
     tgt_agrees: str = ""
     agrees_in_gender: bool = False
     binds: str = ""
-    refers: str = ""
     deepens: bool = False
     weight: float = 1.0
 
@@ -190,32 +187,6 @@ class SynchronousGrammar:
                 if isinstance(item, Word) and item.before_vowel is not None:
                     self._listed[item.before_vowel] = item.text
             node.rules.append(rule)
-
-    def count(self, max_depth: int) -> int:
-        """Count the derivations; as many sentences, if none has two.
-
-        Args:
-            max_depth: How deep noun phrases may be nested in noun phrases.
-
-        Returns:
-            The exact number.
-
-        Raises:
-            ValueError: ``max_depth`` is negative, or too small for any sentence.
-        """
-        self._check_depth(max_depth)
-        counts: dict[tuple[Category, int], int] = {}
-
-        def count(category: Category, depth: int) -> int:
-            key = (category, depth)
-            if key not in counts:
-                counts[key] = sum(
-                    math.prod(count(child, depth - rule.rule.deepens) for child in rule.children)
-                    for rule in self._feasible(category, depth)
-                )
-            return counts[key]
-
-        return count(self._start, max_depth)
 
     def draw(self, dice: random.Random, *, max_depth: int) -> Derivation:
         """Draw a sentence: rule by rule, as often as their weights say.
@@ -323,10 +294,10 @@ def _ground(rule: Rule, features: Mapping[str, Sequence[str]]) -> Iterator[Groun
         )
     if any(len(set(side)) < len(side) for side in words):
         raise ValueError(f"a rule must hold no word twice, got {rule.src!r} and {rule.tgt!r}")
-    for pair in f"{rule.links} {rule.binds} {rule.refers}".split():
+    for pair in f"{rule.links} {rule.binds}".split():
         for name in pair.split("="):
             if name not in {*names, *words[0], *words[1]}:
-                raise ValueError(f"links, binds and refers must name items, got {pair!r}")
+                raise ValueError(f"links and binds must name items, got {pair!r}")
 
     used = {feature for category in (parent, *children) for feature in category.features}
     variables = sorted(name for name in used if name.rstrip("0123456789") in features)

@@ -1,6 +1,5 @@
-"""Pre-trained BERT: weights and vocabulary, from a folder as Hugging Face's hub has it."""
+"""Pre-trained BERT: weights, from a folder as Hugging Face's hub has it."""
 
-import json
 import re
 from pathlib import Path
 
@@ -13,8 +12,6 @@ from course_lib.models.pretrained.huggingface import (
     read_tensors,
     require,
 )
-from course_lib.tokenization.vocabulary import Vocabulary
-from course_lib.tokenization.wordpiece import WordPiece
 
 # Their names, as patterns, and ours.
 _NAMES = {
@@ -105,43 +102,6 @@ def from_huggingface(folder: Path | str) -> BertForPreTraining:
     model = BertForPreTraining(config)
     load_exactly(model, ours, folder)
     return model
-
-
-def tokenizer_from_huggingface(folder: Path | str) -> WordPiece:
-    """Load the tokeniser that a pre-trained BERT was trained with.
-
-    Args:
-        folder: Holds ``config.json`` and ``vocab.txt``; and ``tokenizer_config.json`` if the model
-            tells capitals apart ("cased").
-
-    Returns:
-        The tokeniser.
-
-    Raises:
-        FileNotFoundError: A file is missing.
-        ValueError: The vocabulary is no vocabulary of BERT, or has more tokens than the model; or
-            Chinese characters are not to be split.
-
-    Source: chapter "BERT".
-    """
-    folder = Path(folder)
-    path, settings = folder / "vocab.txt", folder / "tokenizer_config.json"
-    if not path.is_file():
-        raise FileNotFoundError(f"folder must hold vocab.txt, {folder} does not")
-    vocabulary = Vocabulary.read(path)
-    most = _read_bert_config(folder).vocab_size
-    if len(vocabulary) > most:
-        raise ValueError(
-            f"{path} must hold at most {most} tokens by config.json, got {len(vocabulary)}"
-        )
-    options = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
-    if not options.get("tokenize_chinese_chars", True):
-        raise ValueError(f"tokenize_chinese_chars in {settings} must be true, got false")
-    return WordPiece(
-        vocabulary=vocabulary,
-        lowercase=options.get("do_lower_case", True),
-        strip_accents=options.get("strip_accents"),
-    )
 
 
 def _read_bert_config(folder: Path) -> BertConfig:

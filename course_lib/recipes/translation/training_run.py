@@ -35,8 +35,6 @@ def train_run(
     seed: int,
     folder: RunFolder,
     device: torch.device,
-    *,
-    progress: bool | None = None,
 ) -> None:
     """Train, or go on with, a run; at its end write the averaged weights.
 
@@ -47,7 +45,6 @@ def train_run(
         folder: Where to keep it. A run that is in it goes on from its last evaluation, on the CPU
             with the same outcome to the bit as if it had never stopped.
         device: Where to train.
-        progress: Show a progress bar; None shows it where a person is watching, on a terminal.
 
     Raises:
         RunError: The folder holds another run.
@@ -93,7 +90,6 @@ def train_run(
         schedule=recipe.learning_rate_share,
         evaluate=evaluate,
         checkpoint=folder.state,
-        progress=progress,
     )
     steps = best_steps(folder.progress()["evaluations"], recipe.averaged)
     load_weights(model, average_weights(folder.read_weights(step) for step in steps))

@@ -52,10 +52,9 @@ def ids(length):
 # --- parameters ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bias", [True, False])
-def test_parameters_of_attention(bias):
-    layer = MultiHeadAttention(D_MODEL, HEADS, bias=bias)
-    assert complexity.attention_parameters(D_MODEL, bias=bias) == parameters_of(layer)
+def test_parameters_of_attention():
+    layer = MultiHeadAttention(D_MODEL, HEADS)
+    assert complexity.attention_parameters(D_MODEL) == parameters_of(layer)
 
 
 def test_parameters_of_layers():
@@ -85,13 +84,6 @@ def test_parameters_of_the_transformer(tied, positions, norm_position, output_bi
         output_bias=output_bias,
     )
     assert complexity.transformer_parameters(config) == parameters_of(Transformer(config))
-
-
-@pytest.mark.parametrize("positions", ["learned", "rotary"])
-def test_parameters_of_the_language_model(positions):
-    config = DecoderLMConfig(**DECODER, positions=positions)
-    assert complexity.decoder_lm_parameters(config) == parameters_of(DecoderLM(config))
-    assert complexity.decoder_lm_parameters(DecoderLMConfig()) == 124_439_808
 
 
 # --- operations ----------------------------------------------------------------------------------
@@ -128,13 +120,6 @@ def test_flops_of_recurrent_layers(kind, gates):
         assert formula == counted
 
 
-def test_flops_of_the_transformer():
-    config = TransformerConfig(**TRANSFORMER)
-    model = Transformer(config)
-    counted = counted_flops(lambda: model(ids(SRC_LEN), ids(TGT_LEN)))
-    assert complexity.transformer_flops(config, BATCH, SRC_LEN, TGT_LEN) == counted
-
-
 def test_flops_of_the_language_model_with_and_without_a_cache():
     config = DecoderLMConfig(**DECODER)
     model = DecoderLM(config).eval()
@@ -149,24 +134,20 @@ def test_flops_of_the_language_model_with_and_without_a_cache():
 def test_flops_of_the_language_model_are_about_two_a_parameter():
     config = DecoderLMConfig()
     per_token = complexity.decoder_lm_flops(config, 1, 128) / 128
-    matrices = complexity.decoder_lm_parameters(config) - config.max_length * config.d_model
+    with torch.device("meta"):
+        parameters = parameters_of(DecoderLM(config))
+    matrices = parameters - config.max_length * config.d_model
     assert per_token == pytest.approx(2 * matrices, rel=0.02)
 
 
 # --- bytes ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-def test_bytes_of_attention_weights(dtype):
-    layer = MultiHeadAttention(D_MODEL, HEADS).to(dtype)
+def test_bytes_of_attention_weights():
+    layer = MultiHeadAttention(D_MODEL, HEADS)
     query, key = torch.zeros(BATCH, TGT_LEN, D_MODEL), torch.zeros(BATCH, SRC_LEN, D_MODEL)
-    _, weights = layer(query.to(dtype), key.to(dtype), key.to(dtype), return_weights=True)
-    assert weights.nbytes == complexity.attention_weights_bytes(
-        BATCH, HEADS, TGT_LEN, SRC_LEN, bytes_per_number=dtype.itemsize
-    )
-    assert weights.float().nbytes == complexity.attention_weights_bytes(
-        BATCH, HEADS, TGT_LEN, SRC_LEN
-    )
+    _, weights = layer(query, key, key, return_weights=True)
+    assert weights.nbytes == complexity.attention_weights_bytes(BATCH, HEADS, TGT_LEN, SRC_LEN)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
@@ -181,14 +162,3 @@ def test_bytes_of_the_cache(dtype):
     steps = CachedTransformer(transformer, *transformer.encode(ids(SRC_LEN)), capacity=16)
     steps.advance(ids(2))
     assert steps.cache.num_bytes == complexity.kv_cache_bytes(BATCH, 16 + SRC_LEN, 2, D_MODEL)
-
-
-def test_bytes_of_training():
-    model = DecoderLM(DecoderLMConfig(**DECODER))
-    optimizer = torch.optim.AdamW(model.parameters())
-    model(ids(4)).sum().backward()
-    optimizer.step()
-    held = sum(p.nbytes + p.grad.nbytes for p in model.parameters())
-    for state in optimizer.state.values():
-        held += sum(tensor.nbytes for tensor in state.values() if tensor.dim() > 0)
-    assert complexity.training_bytes(parameters_of(model)) == held

@@ -17,7 +17,6 @@ from course_lib.data.bert_pretraining import (
     join_sentences,
     mask_tokens,
     next_sentence_pairs,
-    whole_word_mask,
 )
 from course_lib.tokenization.vocabulary import Vocabulary
 from course_lib.tokenization.wordpiece import WordPiece
@@ -37,8 +36,6 @@ def draw_tokens(rows=400, length=250) -> torch.Tensor:
 
 TOKEN_IDS = draw_tokens()
 SPECIAL = torch.isin(TOKEN_IDS, torch.tensor(SPECIALS))
-CONTINUES = torch.rand(TOKEN_IDS.shape, generator=seeded(8)) < 0.4
-CONTINUES[:, 0] = False
 
 
 def assert_share(part, whole, expected):
@@ -47,30 +44,18 @@ def assert_share(part, whole, expected):
     assert abs(part / whole - expected) < 4 * error
 
 
-def mask_each(token_ids, generator, **options):
+def mask(token_ids, generator, **options):
     return mask_tokens(token_ids, generator=generator, **{**OPTIONS, **options})
-
-
-def mask_words(token_ids, generator, **options):
-    continues = options.pop("continues_word", CONTINUES[: len(token_ids), : token_ids.size(1)])
-    return whole_word_mask(token_ids, continues, generator=generator, **{**OPTIONS, **options})
-
-
-by_token_and_by_word = pytest.mark.parametrize("mask", [mask_each, mask_words])
 
 
 # --- masking -------------------------------------------------------------------------------------
 
 
-@by_token_and_by_word
 @pytest.mark.parametrize("probability", [0.15, 0.4])
-def test_shares_are_those_of_the_recipe(mask, probability):
+def test_shares_are_those_of_the_recipe(probability):
     changed, labels = mask(TOKEN_IDS, seeded(), probability=probability)
     chosen = labels != NOT_MASKED
-    if mask is mask_each:  # words are drawn together, so that the error below would be another
-        assert_share(int(chosen.sum()), int((~SPECIAL).sum()), probability)
-    else:
-        assert abs(chosen.sum() / (~SPECIAL).sum() - probability) < 0.01
+    assert_share(int(chosen.sum()), int((~SPECIAL).sum()), probability)
     # What is left of tokens that were no [MASK] before: 80 % masked, 10 % kept, 10 % replaced, and
     # of these one in 16 by itself.
     plain = chosen & (TOKEN_IDS != MASK)
@@ -87,8 +72,7 @@ def test_shares_are_those_of_the_recipe(mask, probability):
             assert_share(int(counts[token]), len(other), 1 / 16)
 
 
-@by_token_and_by_word
-def test_labels_are_the_truth_where_masked_and_nothing_else_changes(mask):
+def test_labels_are_the_truth_where_masked_and_nothing_else_changes():
     before = TOKEN_IDS.clone()
     changed, labels = mask(TOKEN_IDS, seeded())
     assert torch.equal(TOKEN_IDS, before)
@@ -100,21 +84,18 @@ def test_labels_are_the_truth_where_masked_and_nothing_else_changes(mask):
     assert changed.dtype == labels.dtype == torch.int64
 
 
-@by_token_and_by_word
-def test_by_default_15_per_cent_are_chosen(mask):
+def test_by_default_15_per_cent_are_chosen():
     default = mask(TOKEN_IDS, seeded())
     told = mask(TOKEN_IDS, seeded(), probability=0.15)
     assert all(torch.equal(a, b) for a, b in zip(default, told, strict=True))
 
 
-@by_token_and_by_word
-def test_all_or_nothing_can_be_chosen(mask):
+def test_all_or_nothing_can_be_chosen():
     assert (mask(TOKEN_IDS, seeded(), probability=0.0).labels == NOT_MASKED).all()
     assert torch.equal(mask(TOKEN_IDS, seeded(), probability=1.0).labels != NOT_MASKED, ~SPECIAL)
 
 
-@by_token_and_by_word
-def test_the_seed_decides_and_the_global_generator_is_left_alone(mask):
+def test_the_seed_decides_and_the_global_generator_is_left_alone():
     state = torch.get_rng_state()
     first, again, other = (mask(TOKEN_IDS, seeded(seed)) for seed in (0, 0, 1))
     assert torch.equal(torch.get_rng_state(), state)
@@ -153,51 +134,6 @@ def test_shares_can_be_chosen(mask_share, random_share, expected):
     assert changed.tolist() == [expected]
 
 
-def test_words_are_chosen_whole():
-    ordinary = torch.full_like(TOKEN_IDS, 9)
-    _, labels = mask_words(ordinary, seeded(), probability=0.3)
-    chosen = labels != NOT_MASKED
-    same = chosen[:, 1:] == chosen[:, :-1]
-    assert same[CONTINUES[:, 1:]].all()
-    # Neighbouring words are independent: alike with probability 0.3^2 + 0.7^2.
-    starts = ~CONTINUES[:, 1:]
-    assert abs(same[starts].float().mean() - 0.58) < 0.01
-    # and so are rows
-    assert abs((chosen[1:] == chosen[:-1]).float().mean() - 0.58) < 0.01
-
-
-def test_every_word_is_chosen_as_often_also_the_first_and_the_last():
-    ordinary = torch.full((20_000, 3), 9)
-    continues = torch.tensor([[False, True, False]]).expand(20_000, 3)
-    _, labels = mask_words(ordinary, seeded(), continues_word=continues, probability=0.25)
-    for share in (labels != NOT_MASKED).float().mean(0):
-        assert_share(float(share) * 20_000, 20_000, 0.25)
-    # A text that begins inside a word
-    _, labels = mask_words(ordinary, seeded(), continues_word=~continues, probability=0.25)
-    for share in (labels != NOT_MASKED).float().mean(0):
-        assert_share(float(share) * 20_000, 20_000, 0.25)
-
-
-def test_masks_whole_words_of_real_text(course_data):
-    tokenizer = WordPiece(vocabulary=Vocabulary.read(course_data / "bert_wordpiece" / "vocab.txt"))
-    ids = tokenizer.encode("The unaffable antidisestablishmentarianism of philanthropists. " * 30)
-    continues = torch.tensor([tokenizer.continues_word(ids)])
-    changed, labels = whole_word_mask(
-        torch.tensor([ids]),
-        continues,
-        mask_id=103,
-        vocab_size=30_522,
-        special_ids=tokenizer.vocabulary.special_ids,
-        generator=seeded(),
-    )
-    chosen = (labels != NOT_MASKED)[0].tolist()
-    for position in range(1, len(ids)):
-        if continues[0, position]:
-            assert chosen[position] == chosen[position - 1]
-    assert 0.05 < sum(chosen) / len(ids) < 0.3
-    assert (changed == 103).sum() > 0
-
-
 def test_ordinary_tokens_are_drawn_alike():
     drawn = draw_ordinary_tokens((100, 200), 6, [0, 3], seeded())
     assert drawn.shape == (100, 200)
@@ -209,12 +145,10 @@ def test_ordinary_tokens_are_drawn_alike():
 
 @pytest.mark.gpu
 def test_masked_tokens_are_on_the_device_of_the_token_ids():
-    for mask in (mask_each, mask_words):
-        changed, labels = mask(TOKEN_IDS, seeded())
-        options = {} if mask is mask_each else {"continues_word": CONTINUES.cuda()}
-        there = mask(TOKEN_IDS.cuda(), seeded(), **options)
-        assert torch.equal(there.token_ids.cpu(), changed)
-        assert torch.equal(there.labels.cpu(), labels)
+    changed, labels = mask(TOKEN_IDS, seeded())
+    there = mask(TOKEN_IDS.cuda(), seeded())
+    assert torch.equal(there.token_ids.cpu(), changed)
+    assert torch.equal(there.labels.cpu(), labels)
 
 
 # --- pairs ---------------------------------------------------------------------------------------
@@ -329,7 +263,6 @@ TRUE = torch.ones(1, 2, dtype=torch.bool)
 CORRUPT = {"fate": torch.rand(1, 2), "random_ids": ROW, "mask_id": MASK}
 
 
-@pytest.mark.parametrize("mask", [mask_each, mask_words])
 @pytest.mark.parametrize(
     ("error", "message", "options"),
     [
@@ -340,13 +273,12 @@ CORRUPT = {"fate": torch.rand(1, 2), "random_ids": ROW, "mask_id": MASK}
         (ValueError, "leave some of 20 tokens", {"special_ids": tuple(range(20))}),
     ],
 )
-def test_options_that_make_no_sense_are_refused(mask, error, message, options):
+def test_options_that_make_no_sense_are_refused(error, message, options):
     with pytest.raises(error, match=message):
         mask(ROW, seeded(), **options)
 
 
-@pytest.mark.parametrize("mask", [mask_each, mask_words])
-def test_token_ids_of_another_type_are_refused(mask):
+def test_token_ids_of_another_type_are_refused():
     with pytest.raises(TypeError, match=r"token_ids must be int64, got torch.int32"):
         mask(ROW.int(), seeded())
 
@@ -354,16 +286,6 @@ def test_token_ids_of_another_type_are_refused(mask):
 @pytest.mark.parametrize(
     ("error", "message", "call"),
     [
-        (
-            TypeError,
-            r"continues_word must be boolean, got torch.int64",
-            lambda: mask_words(ROW, seeded(), continues_word=ROW),
-        ),
-        (
-            ValueError,
-            r"continues_word must have shape \(1, 2\), got \(1, 1\)",
-            lambda: mask_words(ROW, seeded(), continues_word=TRUE[:, :1]),
-        ),
         (TypeError, "chosen must be boolean", lambda: corrupt_tokens(ROW, ROW, **CORRUPT)),
         (
             ValueError,

@@ -9,15 +9,21 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from course_lib.generation.beam_search import beam_search
 from course_lib.generation.greedy_search import greedy
-from course_lib.generation.length_penalty import PowerPenalty, WuPenalty
+from course_lib.generation.length_penalty import PowerPenalty
 from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.recurrent_step import SteppedDecoder
 from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.seq2seq import RecurrentDecoder, RecurrentEncoder, Seq2Seq
 from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
 
-PENALTIES = [PowerPenalty(0.0), PowerPenalty(1.0), PowerPenalty(2.5), WuPenalty(0.6), WuPenalty(2)]
-with_each_penalty = pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+PENALTIES = {
+    "none": PowerPenalty(0.0),
+    "length": PowerPenalty(1.0),
+    "more than length": PowerPenalty(2.5),
+    "Wu et al.": lambda length: ((5 + length) / 6) ** 0.6,  # the first few tokens count less
+    "Wu et al., more": lambda length: ((5 + length) / 6) ** 2,
+}
+with_each_penalty = pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
 
 
 def best_of_all(language, prompt, longest, penalty, count):

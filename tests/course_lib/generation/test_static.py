@@ -97,13 +97,6 @@ def test_a_cuda_graph_writes_the_same(model):
         assert [h.tokens for h in found] == [h.tokens for h in expected]
 
 
-def test_keys_and_values_are_kept_in_the_dtype_that_is_asked_for(model):
-    model = DecoderLM(DecoderLMConfig(**SIZES, num_layers=1)).eval()
-    steps = StaticDecoder(model, batch=2, capacity=4, dtype=torch.bfloat16)
-    assert steps.advance(PROMPT).dtype == torch.float32
-    assert steps._caches[0].keys.dtype == torch.bfloat16
-
-
 def test_what_it_cannot_do_is_refused(model):
     with pytest.raises(ValueError, match="13 learned positions, got learned ones and max_length"):
         StaticDecoder(model, batch=1, capacity=13)

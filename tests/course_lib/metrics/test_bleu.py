@@ -15,13 +15,12 @@ from course_lib.metrics.bleu import (
     BLEUScore,
     brevity_penalty,
     corpus_bleu,
-    modified_precision,
     score_statistics,
     sentence_bleu,
     smoothed_precisions,
     tokenize_13a,
 )
-from course_lib.metrics.bleu_statistics import BLEUStatistics
+from course_lib.metrics.bleu_statistics import BLEUStatistics, count_matches
 from tests.daily import with_proofs
 
 CANDIDATE, *REFERENCES = map(
@@ -214,10 +213,10 @@ def test_tokens_of_real_text_are_those_of_sacrebleu(multi30k, course_data):
 # --- the definition, by hand ---------------------------------------------------------------------
 
 
-def test_modified_precision_of_the_worked_example():
-    assert modified_precision(CANDIDATE, REFERENCES, 2) == 4 / 6
-    assert modified_precision(["the"] * 7, REFERENCES, 1) == 2 / 7  # Papineni's own example
-    assert modified_precision(["the"], REFERENCES, 2) == 0.0
+def test_clipped_matches_of_the_worked_example():
+    assert count_matches(CANDIDATE, REFERENCES, 2) == (4, 6)
+    assert count_matches(["the"] * 7, REFERENCES, 1) == (2, 7)  # Papineni's own example
+    assert count_matches(["the"], REFERENCES, 2) == (0, 0)
 
 
 def test_brevity_penalty_by_hand():

@@ -15,7 +15,6 @@ from course_lib.models.bert import BertConfig, BertEmbeddings, BertModel
 from course_lib.models.bert_heads import (
     BertForPreTraining,
     BertForSequenceClassification,
-    BertForTokenClassification,
     MaskedLanguageModelHead,
     NextSentenceHead,
     PreTrainingLogits,
@@ -171,18 +170,12 @@ def test_segments_are_all_first_and_padding_is_masked_unless_told_otherwise(thei
     assert not torch.allclose(actual.hidden, everything.hidden)
 
 
-@pytest.mark.parametrize("kind", ["sequence", "token"])
-def test_classifiers_are_those_of_transformers(theirs, ours, kind):
+def test_the_classifier_is_that_of_transformers(theirs, ours):
     torch.manual_seed(1)
-    peers = {
-        "sequence": (transformers.BertForSequenceClassification, BertForSequenceClassification),
-        "token": (transformers.BertForTokenClassification, BertForTokenClassification),
-    }
-    peer_class, our_class = peers[kind]
     config = transformers.BertConfig(**{**theirs.config.to_dict(), "num_labels": 5})
-    peer = peer_class(config).double().eval()
+    peer = transformers.BertForSequenceClassification(config).double().eval()
     peer.bert.load_state_dict(theirs.bert.state_dict(), strict=False)
-    classifier = our_class(CONFIG, 5).double().eval()
+    classifier = BertForSequenceClassification(CONFIG, 5).double().eval()
     classifier.bert.load_state_dict(ours.bert.state_dict())
     with torch.no_grad():
         peer.classifier.bias.normal_()
@@ -292,7 +285,6 @@ def test_dropout_acts_in_training_alone():
     for model in (
         BertModel(config).embeddings,
         BertForSequenceClassification(config, 3),
-        BertForTokenClassification(config, 3),
     ):
         first, second = model(TOKEN_IDS), model(TOKEN_IDS)
         assert not torch.equal(first, second)
@@ -301,9 +293,6 @@ def test_dropout_acts_in_training_alone():
     classifier = BertForSequenceClassification(config, 3)
     classifier.bert.eval()  # what is left is the classifier's own dropout
     assert not torch.equal(classifier(TOKEN_IDS), classifier(TOKEN_IDS))
-    tagger = BertForTokenClassification(config, 3)
-    tagger.bert.eval()
-    assert not torch.equal(tagger(TOKEN_IDS), tagger(TOKEN_IDS))
 
 
 def test_starts_with_small_weights_and_no_biases():
@@ -315,7 +304,6 @@ def test_starts_with_small_weights_and_no_biases():
     models = [
         BertForPreTraining(config),
         BertForSequenceClassification(config, 50),
-        BertForTokenClassification(config, 50),
     ]
     for model in models:
         for name, parameter in model.named_parameters():
@@ -417,9 +405,8 @@ def test_inputs_that_make_no_sense_are_refused():
             model(empty.long())
     with pytest.raises(TypeError, match="mask must be boolean"):
         model(TOKEN_IDS, mask=torch.ones(1, 1, 1, 8))
-    for classifier in (BertForSequenceClassification, BertForTokenClassification):
-        with pytest.raises(ValueError, match="num_labels must be at least 1, got 0"):
-            classifier(CONFIG, 0)
+    with pytest.raises(ValueError, match="num_labels must be at least 1, got 0"):
+        BertForSequenceClassification(CONFIG, 0)
     with pytest.raises(ValueError, match="eps must be positive, got 0"):
         MaskedLanguageModelHead(BertEmbeddings(CONFIG).tokens, eps=0)
 

@@ -24,7 +24,7 @@ def test_positions_show_signs_by_colour_and_size_by_opacity():
 
 @pytest.mark.parametrize("vectors", [torch.zeros(3), torch.zeros(0, 4), torch.full((2, 2), 1.5)])
 def test_positions_that_cannot_be_drawn_are_refused(vectors):
-    with pytest.raises(ValueError, match=r"vectors must be|larger than largest=1\.0"):
+    with pytest.raises(ValueError, match=r"vectors must be|larger than 1:"):
         plot_positions(vectors, alt="x")
 
 

@@ -274,9 +274,9 @@ def test_classes_are_numbered_and_unknown_ones_refused():
 
 
 def test_no_sentence_is_both_trained_on_and_tested():
-    pairs = [MinimalPair(f"good {n}", f"bad {n}", "p", "x") for n in range(10)]
-    pairs[-1] = MinimalPair("good 0", "bad 99", "p", "x")
-    pairs[-2] = MinimalPair("same", "same", "p", "x")
+    pairs = [MinimalPair(f"good {n}", f"bad {n}", "p") for n in range(10)]
+    pairs[-1] = MinimalPair("good 0", "bad 99", "p")
+    pairs[-2] = MinimalPair("same", "same", "p")
     task = acceptability(pairs, RECIPE)
     assert [text.text for text in task.training[:3]] == ["good 0", "bad 0", "good 1"]
     assert [text.label for text in task.training[:3]] == [1, 0, 1]

@@ -185,7 +185,6 @@ def test_training_ends_when_nothing_is_left_to_merge():
 def test_ids_count_specials_then_bytes_then_merges():
     trained = BytePairEncoding.train(["abab"], vocab_size=259, specials=SPECIALS)
     assert trained.tokens == (b"<pad>", b"<end>", *ALPHABET, b"ab")
-    assert [trained.special_id(special) for special in SPECIALS] == [0, 1]
     assert trained.encode("ab") == [258]
     assert trained.decode([0, 258, 1]) == "ab"
     assert trained.decode(trained.encode("<pad>")) == "<pad>"
@@ -216,8 +215,6 @@ def test_what_makes_no_sense_is_refused(small):
         BytePairEncoding.train([], vocab_size=257, specials=SPECIALS)
     with pytest.raises(ValueError, match="must not hold a token twice"):
         BytePairEncoding(merges=(), specials=("a", "a"))
-    with pytest.raises(KeyError, match="got '<pad>'"):
-        small.special_id("<pad>")
     for wrong in (-1, len(small)):
         with pytest.raises(IndexError, match=f"0 to {len(small) - 1}, got {wrong}"):
             small.decode([wrong])

@@ -24,17 +24,10 @@ def test_tokens_are_numbered_by_frequency_then_alphabet_after_the_specials():
 def test_rare_tokens_are_left_out():
     assert Vocabulary.build(SENTENCES, min_count=2).tokens[4:] == ("b", "c")
     assert Vocabulary.build(SENTENCES, min_count=3).tokens[4:] == ("b",)
-    assert Vocabulary.build(SENTENCES, max_size=5).tokens[4:] == ("b",)
-    assert Vocabulary.build(SENTENCES, max_size=4).tokens == (PAD, BOS, EOS, UNKNOWN)
-    assert len(Vocabulary.build(SENTENCES, max_size=100)) == 8
 
 
-def test_specials_are_chosen_by_the_caller_and_never_counted_twice():
-    vocabulary = Vocabulary.build([["[UNK]", "a"]], specials=("[UNK]",), unknown="[UNK]")
-    assert vocabulary.tokens == ("[UNK]", "a")
-    bare = Vocabulary.build(SENTENCES, specials=(), unknown=None)
-    assert bare.tokens == ("b", "c", "a", "d")
-    assert bare.special_ids == ()
+def test_specials_of_the_corpus_are_not_counted_again():
+    assert Vocabulary.build([[UNKNOWN, "a"]]).tokens == (PAD, BOS, EOS, UNKNOWN, "a")
 
 
 @given(st.lists(st.lists(st.text(max_size=3), max_size=6), max_size=6))
@@ -65,9 +58,8 @@ def test_reads_the_vocabulary_of_bert(course_data):
 
 def test_reads_line_ends_other_than_newline_as_tokens(tmp_path):
     path = tmp_path / "vocab.txt"
-    path.write_text("[UNK]\n\u2028\nx\u0085y\n", encoding="utf-8")
-    vocabulary = Vocabulary.read(path, specials=("[UNK]",))
-    assert vocabulary.tokens == ("[UNK]", "\u2028", "x\u0085y")
+    path.write_text("\n".join([*BERT_SPECIALS, "\u2028", "x\u0085y", ""]), encoding="utf-8")
+    assert Vocabulary.read(path).tokens == (*BERT_SPECIALS, "\u2028", "x\u0085y")
 
 
 def test_is_frozen():
@@ -86,12 +78,6 @@ def test_is_frozen():
             lambda: Vocabulary(tokens=(PAD, UNKNOWN), specials=(PAD,)),
         ),
         (ValueError, "min_count .* got 0", lambda: Vocabulary.build([], min_count=0)),
-        (ValueError, "room for 4 specials, got 3", lambda: Vocabulary.build([], max_size=3)),
-        (
-            ValueError,
-            "twice, got 'a'",
-            lambda: Vocabulary.build([], specials=("a", "a"), unknown="a"),
-        ),
         (KeyError, "got 'x'", lambda: Vocabulary(tokens=(), specials=(), unknown=None).id_of("x")),
         (IndexError, "0 to 3, got 4", lambda: Vocabulary.build([]).decode([4])),
         (IndexError, "0 to 3, got -1", lambda: Vocabulary.build([]).decode([-1])),

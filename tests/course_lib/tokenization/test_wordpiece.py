@@ -146,7 +146,6 @@ def test_decoding_joins_pieces_as_tokenizers_does(course_data, ours):
     ids = ours.encode("[CLS] an unaffable [MASK]")
     assert ours.decode(ids) == "[CLS] an unaffable [MASK]"
     assert ours.decode(ids, skip_specials=True) == "an unaffable"
-    assert ours.continues_word(ids) == [False, False, False, True, True, False]
 
 
 def test_special_tokens_are_pieces_only_if_the_vocabulary_has_them():

@@ -106,3 +106,11 @@ def test_another_model_or_one_that_went_astray_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"finite numbers, 'src_embedding\.weight' has others"):
         export_translator(model, tmp_path / "m.json", **GIVEN)
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_model_that_fails_is_trained_further_afterwards(tmp_path):
+    model = make_translator().train()
+    model.decoder.forward = None  # no function: the run breaks off in the middle
+    with pytest.raises(TypeError):
+        export_translator(model, tmp_path / "m.json", **GIVEN)
+    assert model.training

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.plotting.curves import plot_history
 from course_lib.training.loop import DivergenceError, TrainingConfig, build_optimizer, train
 
 
@@ -154,9 +153,3 @@ def test_progress_is_shown_only_where_asked_for(capsys):
     assert capsys.readouterr().err == ""
     train(build(), draw, squared_error, TrainingConfig(steps=3))  # no terminal here
     assert capsys.readouterr().err == ""
-
-
-def test_history_draws_itself():
-    picture = plot_history(train(build(), draw, squared_error, TrainingConfig(steps=3)))
-    assert "loss (nats)" in picture.svg
-    assert "3 steps" in picture.alt

@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.plotting.curves import plot_history
 from course_lib.training.checkpoint import (
     CheckpointError,
     atomic_write,
@@ -357,12 +356,6 @@ def test_evaluating_needs_something_to_evaluate_with():
     config = TrainingConfig(steps=1, evaluate_every=1)
     with pytest.raises(ValueError, match="nothing to evaluate with"):
         train(nn.Linear(3, 1), draw, squared_error, config)
-
-
-def test_evaluations_are_drawn_beside_the_loss():
-    config = TrainingConfig(steps=6, evaluate_every=2)
-    history = train(nn.Linear(3, 1), draw, squared_error, config, evaluate=evaluation)
-    assert "evaluation" in plot_history(history).svg
 
 
 def test_a_checkpoint_brings_random_numbers_back(tmp_path):

@@ -46,19 +46,6 @@ class Area(NamedTuple):
         """
         return Area(self.left - by, self.top - by, self.right + by, self.bottom + by)
 
-    def meets(self, other: "Area") -> bool:
-        """Return whether they share more than an edge.
-
-        Args:
-            other: Another rectangle.
-        """
-        return (
-            self.left < other.right
-            and other.left < self.right
-            and self.top < other.bottom
-            and other.top < self.bottom
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:

@@ -71,7 +71,6 @@ def test_blimp_has_its_pairs(real_data):
     assert list(counts) == sorted(counts)
     assert sum(pair.good == pair.bad for pair in pairs) == 7  # a slip of the corpus
     assert pairs[0].good == "Who should Derek hug after shocking Richard?"
-    assert pairs[0].phenomenon == "island_effects"
 
 
 def test_tiny_shakespeare_is_divided_as_nanogpt_divides_it(real_data):

@@ -3,7 +3,6 @@
 That what is read computes the same is shown in ``test_bert.py``.
 """
 
-import json
 import pickle
 import re
 
@@ -12,7 +11,7 @@ import torch
 import transformers
 
 from course_lib.models.bert import BertConfig
-from course_lib.models.pretrained.bert import from_huggingface, tokenizer_from_huggingface
+from course_lib.models.pretrained.bert import from_huggingface
 from tests.course_lib.parity import assert_as_exact_as
 from tests.course_lib.saved_folder import change_config, change_tensors
 
@@ -231,36 +230,6 @@ def test_a_configuration_that_is_no_json_is_refused(folder):
     (folder / "config.json").write_text("model_type: bert")
     with pytest.raises(ValueError, match=r"config\.json must be JSON"):
         from_huggingface(folder)
-
-
-PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "Caf", "caf", "##e", "##é", "sat"]
-
-
-@pytest.mark.parametrize("options", [{}, {"do_lower_case": False}, {"strip_accents": False}])
-def test_the_tokeniser_is_that_of_transformers(folder, options):
-    (folder / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
-    if options:
-        (folder / "tokenizer_config.json").write_text(json.dumps(options))
-    theirs = transformers.BertTokenizer(
-        vocab={piece: number for number, piece in enumerate(PIECES)}, **options
-    )
-    text = "The Café sat, caf"
-    assert tokenizer_from_huggingface(folder).tokenize(text) == theirs.tokenize(text)
-
-
-def test_a_tokeniser_that_splits_otherwise_is_refused(folder):
-    (folder / "vocab.txt").write_text("\n".join(PIECES), encoding="utf-8")
-    (folder / "tokenizer_config.json").write_text('{"tokenize_chinese_chars": false}')
-    with pytest.raises(ValueError, match=r"tokenize_chinese_chars in .* must be true"):
-        tokenizer_from_huggingface(folder)
-
-
-def test_a_vocabulary_that_is_missing_or_too_large_is_named(folder):
-    with pytest.raises(FileNotFoundError, match=r"folder must hold vocab\.txt"):
-        tokenizer_from_huggingface(folder)
-    (folder / "vocab.txt").write_text("\n".join([*PIECES, *map(str, range(13))]))
-    with pytest.raises(ValueError, match=r"must hold at most 23 tokens .* got 24"):
-        tokenizer_from_huggingface(folder)
 
 
 def test_bert_base_is_read_with_all_its_layers_and_tokens(tmp_path):
