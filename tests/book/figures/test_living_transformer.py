@@ -13,6 +13,7 @@ from torch import nn
 
 from course_lib.models.transformer import Transformer
 from tests.book import living_figures as living
+from tests.book.figures.figure_checks import refuses, table_of
 from tests.book.living_model import (
     computed,
     drawn_sources,
@@ -32,29 +33,21 @@ AN_EXAMPLE = {
 DATA = {"model": "m", "right": 0.9, "examples": [AN_EXAMPLE], "note": ""}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"surplus": 1}, "expected an object with"),
-        ({"model": ""}, "model must name the deferred data"),
-        ({"right": 1.1}, "right must be a finite number from 0 to 1"),
-        ({"examples": []}, "examples must hold at least 1"),
-        ({"examples": [AN_EXAMPLE | {"alignment": [[0, 2]]}]}, "alignment must be .* from 0 to 1"),
-        ({"examples": [AN_EXAMPLE | {"tgt_agreements": [[0]]}]}, "must hold 2 positions"),
-        ({"examples": [AN_EXAMPLE | {"src": []}]}, "src must hold at least 1"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"surplus": 1}, "expected an object with"),
+    ({"model": ""}, "model must name the deferred data"),
+    ({"right": 1.1}, "right must be a finite number from 0 to 1"),
+    ({"examples": []}, "examples must hold at least 1"),
+    ({"examples": [AN_EXAMPLE | {"alignment": [[0, 2]]}]}, "alignment must be .* from 0 to 1"),
+    ({"examples": [AN_EXAMPLE | {"tgt_agreements": [[0]]}]}, "must hold 2 positions"),
+    ({"examples": [AN_EXAMPLE | {"src": []}]}, "src must hold at least 1"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.living_transformer.data import LivingTransformer
-
-    with pytest.raises(ValueError, match=message):
-        LivingTransformer.from_json(DATA | changes)
 
 
 def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
-    from course_book.figures.living_transformer.data import LivingTransformer
-
-    table = LivingTransformer.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     assert '<th scope="row">a .</th><td>un</td><td>un .</td>' in table
 
 

@@ -5,9 +5,13 @@ import json
 import pytest
 import torch
 
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.figures.figure_checks import refuses, table_of
+from tests.book.watched_page import depends_on_page
 
-pytestmark = depends_on_page("multi-head-attention", "course_lib", "tests/book/figures")
+NAME = "multi-head"
+PAGE = "multi-head-attention"
+
+pytestmark = depends_on_page(PAGE, "course_lib", "tests/book/figures")
 
 SENTENCE = {
     "words": ["cats", "see", "dogs"],
@@ -26,58 +30,39 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"surplus": 1}, "expected an object with"),
-        ({"sentences": []}, "sentences must hold at least 1"),
-        ({"base": []}, "base must hold 1 rows"),
-        ({"vocabulary": ["cats", "see"]}, "each row of base must hold 2 numbers"),
-        ({"vocabulary": ["cats", "see", "cows"]}, "words must be of the vocabulary"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"surplus": 1}, "expected an object with"),
+    ({"sentences": []}, "sentences must hold at least 1"),
+    ({"base": []}, "base must hold 1 rows"),
+    ({"vocabulary": ["cats", "see"]}, "each row of base must hold 2 numbers"),
+    ({"vocabulary": ["cats", "see", "cows"]}, "words must be of the vocabulary"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.multi_head.data import MultiHead
-
-    with pytest.raises(ValueError, match=message):
-        MultiHead.from_json(DATA | changes)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"start": 3}, "start must be a whole number from 0 to 2"),
-        ({"weights": []}, "weights must hold at least 1 heads"),
-        ({"weights": [[[1.0]]]}, "weights must hold 3 rows"),
-        ({"weights": [torch.eye(3).tolist()]}, "votes must hold 1 rows"),
-        (
-            {"asked": [SENTENCE["asked"][0] | {"answer": 7}]},
-            "answer must be a whole number from 0",
-        ),
-    ],
+def with_sentence(**changes):
+    return {"sentences": [SENTENCE | changes]}
+
+
+test_wrong_sentences_are_refused = refuses(
+    NAME,
+    DATA,
+    (with_sentence(start=3), "start must be a whole number from 0 to 2"),
+    (with_sentence(weights=[]), "weights must hold at least 1 heads"),
+    (with_sentence(weights=[[[1.0]]]), "weights must hold 3 rows"),
+    (with_sentence(weights=[torch.eye(3).tolist()]), "votes must hold 1 rows"),
+    (
+        with_sentence(asked=[SENTENCE["asked"][0] | {"answer": 7}]),
+        "answer must be a whole number from 0",
+    ),
 )
-def test_wrong_sentences_are_refused(changes, message):
-    from course_book.figures.multi_head.data import MultiHead
-
-    with pytest.raises(ValueError, match=message):
-        MultiHead.from_json(DATA | {"sentences": [SENTENCE | changes]})
 
 
 def test_the_table_says_what_is_left_without_a_head():
-    from course_book.figures.multi_head.data import MultiHead
-
     # Right word, both heads, without the first (the second votes for dogs), without the second.
     row = "<td>cats</td><td>cats</td><td>dogs</td><td>cats</td>"
-    assert row in MultiHead.from_json(DATA).table()
-
-
-@pytest.fixture(scope="module")
-def figure(chromium, served):
-    """The figure, on one page for all tests: each leaves all heads on, and the first sentence."""
-    address = f"{served}/book/multi-head-attention.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=multi-head]").first
-    assert watched.problems == []
+    assert row in table_of(NAME, DATA)
 
 
 def answers(data, sentence, on):

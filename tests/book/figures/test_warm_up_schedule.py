@@ -3,43 +3,31 @@
 import pytest
 
 from course_lib.training.schedules import inverse_sqrt
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.figures.figure_checks import refuses, table_of
+from tests.book.watched_page import depends_on_page
 
-pytestmark = depends_on_page("training", "course_lib", "tests/book/figures")
+NAME = "warm-up-schedule"
+PAGE = "training"
+
+pytestmark = depends_on_page(PAGE, "course_lib", "tests/book/figures")
 
 DATA = {"d_model": 512, "warmup_steps": 4000, "steps": 50_000, "note": ""}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"d_model": 0}, "d_model must be a whole number"),
-        ({"warmup_steps": "4000"}, "warmup_steps must be a whole number"),
-        ({"steps": 0.5}, "steps must be a whole number"),
-        ({"surplus": 1}, "expected an object with"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"d_model": 0}, "d_model must be a whole number"),
+    ({"warmup_steps": "4000"}, "warmup_steps must be a whole number"),
+    ({"steps": 0.5}, "steps must be a whole number"),
+    ({"surplus": 1}, "expected an object with"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.warm_up_schedule.data import WarmUpSchedule
-
-    with pytest.raises(ValueError, match=message):
-        WarmUpSchedule.from_json(DATA | changes)
 
 
 def test_the_table_gives_the_papers_rates():
-    from course_book.figures.warm_up_schedule.data import WarmUpSchedule
-
-    table = WarmUpSchedule.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     assert "<td>1.75e-07</td>" in table  # 512^-0.5 4000^-1.5, the first update
     assert "<td>6.99e-04</td>" in table  # (512 4000)^-0.5, the peak
-
-
-@pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/training.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=warm-up-schedule]").first
-    assert watched.problems == []
 
 
 @pytest.mark.browser
