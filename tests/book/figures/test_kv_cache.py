@@ -40,6 +40,16 @@ def test_the_table_gives_the_bytes_of_each_step():
     assert f"{kv_cache_bytes(1, 8, 4, 128):,}" not in table  # the last word is written, not read
 
 
+@pytest.fixture
+def figure(figure):
+    """The figure at its first step, without a cache."""
+    figure.get_by_role("button", name="no cache").click()
+    back = figure.get_by_role("button", name="Back")
+    while back.is_enabled():
+        back.click()
+    return figure
+
+
 def count(figure, name):
     return figure.locator(f"[data-count={name}]").text_content()  # in view or not
 

@@ -42,6 +42,18 @@ def test_the_table_is_the_right_mask():
     assert "<td>1</td><td>1</td><td>0</td>" in table_of(NAME, DATA)
 
 
+@pytest.fixture
+def figure(figure):
+    """The figure with the causal mask and one layer."""
+    choose(figure, "causal", 1)
+    return figure
+
+
+def choose(figure, preset, layers):
+    figure.get_by_role("button", name=preset, exact=True).click()
+    figure.locator("input[type=range]").fill(str(layers))
+
+
 def leak_by_autograd(data, mask, layers):
     x, query, key, value = (
         torch.tensor(data[name], dtype=torch.float64) for name in ("x", "query", "key", "value")
@@ -60,8 +72,7 @@ def leak_by_autograd(data, mask, layers):
     ("preset", "diagonal", "layers"), [("one too far", 1, 3), ("causal", 0, 1)]
 )
 def test_the_leak_is_what_autograd_measures(figure, preset, diagonal, layers):
-    figure.get_by_role("button", name=preset, exact=True).click()
-    figure.locator("input[type=range]").fill(str(layers))
+    choose(figure, preset, layers)
     data = json.loads(figure.page.locator("#mask-builder-data").text_content())
     cells = figure.locator(".mask-leak").all()
     shown = [float(cell.get_attribute("data-value")) for cell in cells]

@@ -35,6 +35,13 @@ def test_the_table_gives_each_clocks_angle():
     assert f"{math.degrees(1.0):.0f}\N{DEGREE SIGN}" in table  # clock 0 at position 1
 
 
+@pytest.fixture
+def figure(figure):
+    """The figure with the hands three tokens apart."""
+    figure.locator("input[type=range]").nth(1).fill("3")
+    return figure
+
+
 def hands(figure, which):
     lines = figure.locator(which).all()
     ends = [[float(line.get_attribute(name)) / 40 for name in ("y2", "x2")] for line in lines]

@@ -59,8 +59,15 @@ def test_the_table_gives_each_stage_and_its_shape():
     assert "(2, 4, 4, 6)" in table  # the weights of the cross-attention
 
 
+@pytest.fixture
+def figure(figure):
+    """The figure at its first stage, with all of its sliders in view."""
+    figure.locator("[data-stage]").first.click()
+    figure.locator("details").evaluate("folded => { folded.open = true; }")
+    return figure
+
+
 def set_sliders(figure, *values):
-    figure.get_by_text("Padding, width, heads").click()
     for slider, value in zip(figure.locator("input[type=range]").all(), values, strict=True):
         slider.fill(str(value))
 

@@ -30,16 +30,30 @@ def test_the_table_gives_the_papers_rates():
     assert "<td>6.99e-04</td>" in table  # (512 4000)^-0.5, the peak
 
 
+@pytest.fixture
+def figure(figure):
+    """The figure on a wide page, with the paper's settings and linear axes."""
+    figure.page.set_viewport_size({"width": 1280, "height": 900})
+    set_sliders(figure, 3, 5, 3)
+    axes = figure.get_by_role("button", name="Logarithmic axes")
+    if axes.get_attribute("aria-pressed") == "true":
+        axes.click()
+    return figure
+
+
+def set_sliders(figure, *places):
+    for slider, place in zip(figure.locator("input[type=range]").all(), places, strict=True):
+        slider.fill(str(place))
+
+
 @pytest.mark.browser
 def test_peak_and_end_are_those_of_the_schedule(figure):
-    width, warmup, steps = figure.locator("input[type=range]").all()
     for places, (d_model, warm_up, last) in (
-        (("3", "5", "3"), (512, 4000, 50_000)),
-        (("0", "1", "4"), (64, 250, 100_000)),
-        (("5", "7", "0"), (2048, 16_000, 5000)),  # the peak is not reached
+        ((3, 5, 3), (512, 4000, 50_000)),
+        ((0, 1, 4), (64, 250, 100_000)),
+        ((5, 7, 0), (2048, 16_000, 5000)),  # the peak is not reached
     ):
-        for slider, place in zip((width, warmup, steps), places, strict=True):
-            slider.fill(place)
+        set_sliders(figure, *places)
         svg = figure.locator("svg").first
         peak = (d_model * warm_up) ** -0.5
         end = peak * inverse_sqrt(last - 1, warmup_steps=warm_up)
