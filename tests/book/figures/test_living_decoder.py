@@ -76,7 +76,7 @@ def put_at(place, length):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("sources", [5, pytest.param(100, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("sources", [2, pytest.param(100, marks=pytest.mark.proof)])
 def test_every_number_is_that_of_pytorch_on_drawn_sources(figure, sources):
     page = figure.page
     for task in (TRANSLATE, REVERSE):
