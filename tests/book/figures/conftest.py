@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.book import living_figures as living
 from tests.book.watched_page import opened
 
 
@@ -13,10 +12,3 @@ def figure(request, chromium, served):
     with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
         yield watched.page.locator(f"[data-course-figure={request.module.NAME}]").first
     assert watched.problems == []
-
-
-@pytest.fixture(scope="module")
-def awake(request, chromium, site):
-    """The living figure NAME, opened from a folder, its model started."""
-    with living.started(chromium, site.as_uri(), request.module.NAME, **living.DESKTOP) as figure:
-        yield figure

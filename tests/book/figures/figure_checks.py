@@ -1,10 +1,9 @@
-"""What the tests of figures share: their data models by name, and what a page shows as numbers."""
+"""What the tests of figures share: their data models by name, and numbers as pages write them."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator
 
 
 def model_of(name: str) -> Any:
@@ -41,8 +40,3 @@ def refuses(
 def as_number(text: str) -> float:
     """A number as figures write it."""
     return float(text.replace("\N{MINUS SIGN}", "-"))
-
-
-def values(elements: Locator, name: str = "value") -> list[float]:
-    """The numbers that elements have under this name, in full."""
-    return elements.evaluate_all(f"all => all.map(one => Number(one.dataset.{name}))")
