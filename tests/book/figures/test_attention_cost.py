@@ -8,44 +8,32 @@ from course_lib.analysis.complexity import (
     feed_forward_flops,
     recurrent_flops,
 )
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.figures.figure_checks import refuses, table_of
+from tests.book.watched_page import depends_on_page
 
-pytestmark = depends_on_page("cost-of-attention", "course_lib", "tests/book/figures")
+NAME = "attention-cost"
+PAGE = "cost-of-attention"
+
+pytestmark = depends_on_page(PAGE, "course_lib", "tests/book/figures")
 
 DATA = {"lengths": [16, 32], "widths": [64, 128], "heads": [1, 8], "start": [16, 64, 8], "note": ""}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"lengths": [32, 16]}, "lengths must hold ascending numbers"),
-        ({"widths": [0, 64]}, "each of widths must be a whole number from 1"),
-        ({"heads": [1, 7]}, "heads must divide the smallest width"),
-        ({"start": [16, 65, 8]}, "start must be among widths"),
-        ({"start": [16]}, "start must hold 3 sizes"),
-        ({"surplus": 1}, "expected an object with"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"lengths": [32, 16]}, "lengths must hold ascending numbers"),
+    ({"widths": [0, 64]}, "each of widths must be a whole number from 1"),
+    ({"heads": [1, 7]}, "heads must divide the smallest width"),
+    ({"start": [16, 65, 8]}, "start must be among widths"),
+    ({"start": [16]}, "start must hold 3 sizes"),
+    ({"surplus": 1}, "expected an object with"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.attention_cost.data import AttentionCost
-
-    with pytest.raises(ValueError, match=message):
-        AttentionCost.from_json(DATA | changes)
 
 
 def test_the_table_counts_as_course_lib_does():
-    from course_book.figures.attention_cost.data import AttentionCost
-
-    table = AttentionCost.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     assert f"{attention_flops(1, 32, 32, 64):.1e}" in table
-
-
-@pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/cost-of-attention.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=attention-cost]").first
-    assert watched.problems == []
 
 
 @pytest.mark.browser

@@ -49,8 +49,8 @@ def found_by_library(model, ids, width, alpha):
 
 def test_every_result_is_that_of_the_library_on_drawn_sentences(figure):
     model, words = rebuilt(figure.page)
-    settings = [(1, 1.0), (3, 1.0), (8, 1.0), (4, 0.0), (5, 0.6), (2, 1.5)]
-    for ids, (width, alpha) in zip(drawn_sources(words, 6), settings, strict=True):
+    settings = [(1, 1.5), (8, 1.0), (4, 0.0)]
+    for ids, (width, alpha) in zip(drawn_sources(words, 3), settings, strict=True):
         here = json.loads(figure.page.evaluate(SEARCH, [ids, width, alpha]))
         there = found_by_library(model, ids, width, alpha)
         assert [found["words"] for found in here] == [

@@ -4,48 +4,36 @@ import re
 
 import pytest
 
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.figures.figure_checks import refuses, table_of
+from tests.book.watched_page import depends_on_page
 
-pytestmark = depends_on_page("tokenization", "course_lib", "tests/book/figures")
+NAME = "bpe-merges"
+PAGE = "tokenization"
+
+pytestmark = depends_on_page(PAGE, "course_lib", "tests/book/figures")
 
 LETTER_OF_TWO_BYTES = re.compile("<..><..>|[éè]")
 
 DATA = {"merges": [0, 1], "tokens": [["a", "b"], ["ab"]], "note": ""}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"surplus": 1}, "expected an object with"),
-        ({"merges": [0]}, "merges must hold at least 2 numbers"),
-        ({"merges": [1, 0]}, "merges must hold ascending numbers"),
-        ({"merges": [0, "1"]}, "merges must be a whole number from 0"),
-        ({"tokens": [["ab"]]}, "tokens must hold 2 lists"),
-        ({"tokens": [["a", "b"], []]}, "tokens must hold at least 1 texts"),
-        ({"tokens": [["a", "b"], [1]]}, "tokens must hold texts"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"surplus": 1}, "expected an object with"),
+    ({"merges": [0]}, "merges must hold at least 2 numbers"),
+    ({"merges": [1, 0]}, "merges must hold ascending numbers"),
+    ({"merges": [0, "1"]}, "merges must be a whole number from 0"),
+    ({"tokens": [["ab"]]}, "tokens must hold 2 lists"),
+    ({"tokens": [["a", "b"], []]}, "tokens must hold at least 1 texts"),
+    ({"tokens": [["a", "b"], [1]]}, "tokens must hold texts"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.bpe_merges.data import BPEMerges
-
-    with pytest.raises(ValueError, match=message):
-        BPEMerges.from_json(DATA | changes)
 
 
 def test_the_table_has_a_row_for_each_number_of_merges():
-    from course_book.figures.bpe_merges.data import BPEMerges
-
-    table = BPEMerges.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     assert '<th scope="row">0</th><td>2</td><td>a|b</td>' in table
     assert '<th scope="row">1</th><td>1</td><td>ab</td>' in table
-
-
-@pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/tokenization.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=bpe-merges]").first
-    assert watched.problems == []
 
 
 @pytest.mark.browser

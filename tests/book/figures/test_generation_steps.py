@@ -11,6 +11,7 @@ from course_lib.generation.sampling import keep_top_k, keep_top_p
 from course_lib.models.gpt import DecoderLM, DecoderLMConfig
 from course_lib.training.export_language_models import language_model_data
 from tests.book import living_figures as living
+from tests.book.figures.figure_checks import refuses, table_of
 from tests.book.figures.test_figure_arithmetic import run_script
 from tests.book.living_model import decoder_from_export, write_in_page
 from tests.book.watched_page import depends_on_page, opened
@@ -34,29 +35,21 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"surplus": 1}, "expected an object with"),
-        ({"model": ""}, "model must name the deferred data"),
-        ({"steps": []}, "steps must hold at least 1"),
-        ({"steps": [{"read": []}]}, "a step: expected an object with"),
-        ({"steps": [{"read": [], "likeliest": [["a", 1]]}]}, "read must hold at least 1"),
-        ({"steps": [{"read": ["a"], "likeliest": [["a", 2]]}]}, "number from 0 to 1"),
-        ({"steps": [{"read": ["a"], "likeliest": [["a"]]}]}, "must hold 2 parts, a word and"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"surplus": 1}, "expected an object with"),
+    ({"model": ""}, "model must name the deferred data"),
+    ({"steps": []}, "steps must hold at least 1"),
+    ({"steps": [{"read": []}]}, "a step: expected an object with"),
+    ({"steps": [{"read": [], "likeliest": [["a", 1]]}]}, "read must hold at least 1"),
+    ({"steps": [{"read": ["a"], "likeliest": [["a", 2]]}]}, "number from 0 to 1"),
+    ({"steps": [{"read": ["a"], "likeliest": [["a"]]}]}, "must hold 2 parts, a word and"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.generation_steps.data import GenerationSteps
-
-    with pytest.raises(ValueError, match=message):
-        GenerationSteps.from_json(DATA | changes)
 
 
 def test_the_table_shows_the_likeliest_tokens_at_each_step():
-    from course_book.figures.generation_steps.data import GenerationSteps
-
-    assert "<td>w0</td><td>w3 0.50, w1 0.25</td>" in GenerationSteps.from_json(DATA).table()
+    assert "<td>w0</td><td>w3 0.50, w1 0.25</td>" in table_of(NAME, DATA)
 
 
 ENGINE = [f"engine/{part}.js" for part in ("matrices", "attention", "weights")]

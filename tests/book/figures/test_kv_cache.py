@@ -3,9 +3,13 @@
 import pytest
 
 from course_lib.analysis.complexity import kv_cache_bytes
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.figures.figure_checks import refuses, table_of
+from tests.book.watched_page import depends_on_page
 
-pytestmark = depends_on_page("kv-caching", "course_lib", "tests/book/figures")
+NAME = "kv-cache"
+PAGE = "kv-caching"
+
+pytestmark = depends_on_page(PAGE, "course_lib", "tests/book/figures")
 
 DATA = {
     "words": ["once", "upon", "a", "time", "there", "was", "a", "king"],
@@ -15,41 +19,35 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"surplus": 1}, "expected an object with"),
-        ({"prompt": 0}, "prompt must be a whole number from 1 to 7"),
-        ({"prompt": 8}, "prompt must be a whole number from 1 to 7"),
-        ({"models": []}, "models must hold at least 1 models"),
-        (
-            {"models": [{"name": "x", "num_layers": 0, "kv_width": 1}]},
-            "num_layers must be a whole number",
-        ),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"surplus": 1}, "expected an object with"),
+    ({"prompt": 0}, "prompt must be a whole number from 1 to 7"),
+    ({"prompt": 8}, "prompt must be a whole number from 1 to 7"),
+    ({"models": []}, "models must hold at least 1 models"),
+    (
+        {"models": [{"name": "x", "num_layers": 0, "kv_width": 1}]},
+        "num_layers must be a whole number",
+    ),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.kv_cache.data import KVCacheSteps
-
-    with pytest.raises(ValueError, match=message):
-        KVCacheSteps.from_json(DATA | changes)
 
 
 def test_the_table_gives_the_bytes_of_each_step():
-    from course_book.figures.kv_cache.data import KVCacheSteps
-
-    table = KVCacheSteps.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     for length in (4, 7):
         assert f"{kv_cache_bytes(1, length, 4, 128):,}" in table
     assert f"{kv_cache_bytes(1, 8, 4, 128):,}" not in table  # the last word is written, not read
 
 
 @pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/kv-caching.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=kv-cache]").first
-    assert watched.problems == []
+def figure(figure):
+    """The figure at its first step, without a cache."""
+    figure.get_by_role("button", name="no cache").click()
+    back = figure.get_by_role("button", name="Back")
+    while back.is_enabled():
+        back.click()
+    return figure
 
 
 def count(figure, name):

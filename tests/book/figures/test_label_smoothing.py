@@ -7,43 +7,31 @@ import torch
 from playwright.sync_api import expect
 
 from course_lib.training.losses import label_smoothed_cross_entropy
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.figures.figure_checks import refuses, table_of
+from tests.book.watched_page import depends_on_page
 
-pytestmark = depends_on_page("training", "course_lib", "tests/book/figures")
+NAME = "label-smoothing"
+PAGE = "training"
+
+pytestmark = depends_on_page(PAGE, "course_lib", "tests/book/figures")
 
 DATA = {"smoothing": 0.1, "vocab_size": 1000, "lead": 5, "note": ""}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"smoothing": 0.6}, "smoothing must be a finite number from 0 to 0.5"),
-        ({"smoothing": "0.1"}, "smoothing must be a finite number from 0 to 0.5"),
-        ({"vocab_size": 1}, "vocab_size must be a whole number from 2"),
-        ({"lead": -1}, "lead must be a finite number from 0 to 16"),
-        ({"surplus": 1}, "expected an object with"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"smoothing": 0.6}, "smoothing must be a finite number from 0 to 0.5"),
+    ({"smoothing": "0.1"}, "smoothing must be a finite number from 0 to 0.5"),
+    ({"vocab_size": 1}, "vocab_size must be a whole number from 2"),
+    ({"lead": -1}, "lead must be a finite number from 0 to 16"),
+    ({"surplus": 1}, "expected an object with"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.label_smoothing.data import LabelSmoothing
-
-    with pytest.raises(ValueError, match=message):
-        LabelSmoothing.from_json(DATA | changes)
 
 
 def test_the_table_starts_with_the_cost_of_guessing():
-    from course_book.figures.label_smoothing.data import LabelSmoothing
-
-    table = LabelSmoothing.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     assert "<td>0.0010</td><td>6.908</td><td>6.908</td>" in table
-
-
-@pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/training.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=label-smoothing]").first
-    assert watched.problems == []
 
 
 def loss_at(lead: float, smoothing: float, vocab_size: int) -> float:

@@ -7,6 +7,7 @@ import torch
 
 from course_lib.data.shape_pictures import COLORS, KINDS, SIDE, SIZES, Shape, render
 from tests.book import living_figures as living
+from tests.book.figures.figure_checks import refuses, table_of
 from tests.book.living_looks import (
     exported_captioner,
     largest_difference,
@@ -30,31 +31,23 @@ def with_shape(**changes):
     return {"scenes": [A_SCENE | {"shapes": [A_SHAPE | changes]}]}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"surplus": 1}, "expected an object with"),
-        ({"model": ""}, "model must name the deferred data"),
-        ({"side": 0}, "side must be a whole number from 1"),
-        ({"colors": {"red": [1, 0]}}, "red must hold 3 numbers"),
-        ({"sizes": {"small": 0}}, "small must be a finite number above 0"),
-        ({"scenes": []}, "scenes must hold at least 1"),
-        (with_shape(color="pink"), "color must be one of red, got 'pink'"),
-        (with_shape(row=33), "row must be a finite number from 0 to 32"),
-        ({"scenes": [A_SCENE | {"written": [1]}]}, "written must hold texts"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"surplus": 1}, "expected an object with"),
+    ({"model": ""}, "model must name the deferred data"),
+    ({"side": 0}, "side must be a whole number from 1"),
+    ({"colors": {"red": [1, 0]}}, "red must hold 3 numbers"),
+    ({"sizes": {"small": 0}}, "small must be a finite number above 0"),
+    ({"scenes": []}, "scenes must hold at least 1"),
+    (with_shape(color="pink"), "color must be one of red, got 'pink'"),
+    (with_shape(row=33), "row must be a finite number from 0 to 32"),
+    ({"scenes": [A_SCENE | {"written": [1]}]}, "written must hold texts"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.living_captioner.data import LivingCaptioner
-
-    with pytest.raises(ValueError, match=message):
-        LivingCaptioner.from_json(DATA | changes)
 
 
 def test_the_table_gives_the_truth_and_the_caption():
-    from course_book.figures.living_captioner.data import LivingCaptioner
-
-    table = LivingCaptioner.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     assert '<th scope="row">one</th><td>red circle</td><td>red</td>' in table
 
 

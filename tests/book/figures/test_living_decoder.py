@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from tests.book import living_figures as living
+from tests.book.figures.figure_checks import refuses, table_of
 from tests.book.living_looks import (
     exported_decoder,
     largest_difference,
@@ -23,31 +24,23 @@ A_TASK = {"name": "translate", "ask": "A sentence", "right": 0.6, "examples": [A
 DATA = {"model": "m", "tasks": [A_TASK], "note": ""}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"surplus": 1}, "expected an object with"),
-        ({"model": ""}, "model must name the deferred data"),
-        ({"tasks": []}, "tasks must hold at least 1"),
-        ({"tasks": [A_TASK | {"right": 2}]}, "right must be a finite number from 0 to 1"),
-        ({"tasks": [A_TASK | {"ask": 1}]}, "name and ask must hold texts"),
-        (
-            {"tasks": [A_TASK | {"examples": [AN_EXAMPLE | {"alignment": [[2, 0]]}]}]},
-            "alignment must be a whole number from 0 to 1",
-        ),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"surplus": 1}, "expected an object with"),
+    ({"model": ""}, "model must name the deferred data"),
+    ({"tasks": []}, "tasks must hold at least 1"),
+    ({"tasks": [A_TASK | {"right": 2}]}, "right must be a finite number from 0 to 1"),
+    ({"tasks": [A_TASK | {"ask": 1}]}, "name and ask must hold texts"),
+    (
+        {"tasks": [A_TASK | {"examples": [AN_EXAMPLE | {"alignment": [[2, 0]]}]}]},
+        "alignment must be a whole number from 0 to 1",
+    ),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.living_decoder.data import LivingDecoder
-
-    with pytest.raises(ValueError, match=message):
-        LivingDecoder.from_json(DATA | changes)
 
 
 def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
-    from course_book.figures.living_decoder.data import LivingDecoder
-
-    table = LivingDecoder.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     assert '<th scope="row">a .</th><td>translate</td><td>un</td><td>un .</td>' in table
 
 
@@ -83,7 +76,7 @@ def put_at(place, length):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("sources", [5, pytest.param(100, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("sources", [2, pytest.param(100, marks=pytest.mark.proof)])
 def test_every_number_is_that_of_pytorch_on_drawn_sources(figure, sources):
     page = figure.page
     for task in (TRANSLATE, REVERSE):

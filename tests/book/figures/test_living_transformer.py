@@ -3,6 +3,7 @@
 The page's own model is rebuilt in PyTorch from the file that the page loads.
 """
 
+import copy
 import json
 import math
 import re
@@ -13,6 +14,7 @@ from torch import nn
 
 from course_lib.models.transformer import Transformer
 from tests.book import living_figures as living
+from tests.book.figures.figure_checks import refuses, table_of
 from tests.book.living_model import (
     computed,
     drawn_sources,
@@ -32,29 +34,21 @@ AN_EXAMPLE = {
 DATA = {"model": "m", "right": 0.9, "examples": [AN_EXAMPLE], "note": ""}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"surplus": 1}, "expected an object with"),
-        ({"model": ""}, "model must name the deferred data"),
-        ({"right": 1.1}, "right must be a finite number from 0 to 1"),
-        ({"examples": []}, "examples must hold at least 1"),
-        ({"examples": [AN_EXAMPLE | {"alignment": [[0, 2]]}]}, "alignment must be .* from 0 to 1"),
-        ({"examples": [AN_EXAMPLE | {"tgt_agreements": [[0]]}]}, "must hold 2 positions"),
-        ({"examples": [AN_EXAMPLE | {"src": []}]}, "src must hold at least 1"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"surplus": 1}, "expected an object with"),
+    ({"model": ""}, "model must name the deferred data"),
+    ({"right": 1.1}, "right must be a finite number from 0 to 1"),
+    ({"examples": []}, "examples must hold at least 1"),
+    ({"examples": [AN_EXAMPLE | {"alignment": [[0, 2]]}]}, "alignment must be .* from 0 to 1"),
+    ({"examples": [AN_EXAMPLE | {"tgt_agreements": [[0]]}]}, "must hold 2 positions"),
+    ({"examples": [AN_EXAMPLE | {"src": []}]}, "src must hold at least 1"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.living_transformer.data import LivingTransformer
-
-    with pytest.raises(ValueError, match=message):
-        LivingTransformer.from_json(DATA | changes)
 
 
 def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
-    from course_book.figures.living_transformer.data import LivingTransformer
-
-    table = LivingTransformer.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     assert '<th scope="row">a .</th><td>un</td><td>un .</td>' in table
 
 
@@ -141,21 +135,20 @@ HEAD = "encoder.layers.1.self_attention.heads.1"
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(
-    "cut", ["scale", "positions", "cross_attention", "norms", "residuals", HEAD]
-)
-def test_the_operated_model_is_pytorchs_without_that_part(figure, cut):
-    model, words = rebuilt(figure.page)
-    without(model, cut)
-    for src in drawn_sources(words, 3):
+def test_the_operated_model_is_pytorchs_without_that_part(figure):
+    whole, words = rebuilt(figure.page)
+    (src,) = drawn_sources(words, 1)
+    uncut = torch.tensor(run_in_page(figure.page, src)["trace"]["output_projection"][0])
+    for cut in ("scale", "positions", "cross_attention", "norms", "residuals", HEAD):
+        model = copy.deepcopy(whole)
+        without(model, cut)
         found = run_in_page(figure.page, src, [cut])
         with torch.no_grad():
             logits = model(torch.tensor([src]), torch.tensor([found["read"]]))[0]
         here = torch.tensor(found["trace"]["output_projection"])
         scale = max(1.0, float(logits.abs().max()))  # without norms numbers grow
-        assert float((here - logits).abs().max()) < living.CLOSE * scale
-        whole = run_in_page(figure.page, src)["trace"]["output_projection"]
-        assert torch.tensor(whole[0]).sub(here[0]).abs().max() > 1e-2  # the cut is felt
+        assert float((here - logits).abs().max()) < living.CLOSE * scale, cut
+        assert (uncut - here[0]).abs().max() > 1e-2  # the cut is felt
 
 
 @pytest.mark.browser

@@ -7,9 +7,13 @@ import torch
 from torch.autograd.functional import jacobian
 
 from course_lib.layers.attention import scaled_dot_product_attention
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.figures.figure_checks import refuses, table_of
+from tests.book.watched_page import depends_on_page
 
-pytestmark = depends_on_page("masking", "course_lib", "tests/book/figures")
+NAME = "mask-builder"
+PAGE = "masking"
+
+pytestmark = depends_on_page(PAGE, "course_lib", "tests/book/figures")
 
 SQUARE = [[1.0, 0.0], [0.0, 1.0]]
 DATA = {
@@ -23,35 +27,31 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"words": ["a"]}, "words must hold 3 to 8 texts"),
-        ({"padding": [3]}, "each position of padding must be a whole number from 0 to 2"),
-        ({"x": [[1.0, 0.0]]}, "x must hold 3 rows"),
-        ({"key": [[1.0], [0.0]]}, "each row of key must hold 2 numbers"),
-        ({"surplus": 1}, "expected an object with"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"words": ["a"]}, "words must hold 3 to 8 texts"),
+    ({"padding": [3]}, "each position of padding must be a whole number from 0 to 2"),
+    ({"x": [[1.0, 0.0]]}, "x must hold 3 rows"),
+    ({"key": [[1.0], [0.0]]}, "each row of key must hold 2 numbers"),
+    ({"surplus": 1}, "expected an object with"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.mask_builder.data import MaskBuilder
-
-    with pytest.raises(ValueError, match=message):
-        MaskBuilder.from_json(DATA | changes)
 
 
 def test_the_table_is_the_right_mask():
-    from course_book.figures.mask_builder.data import MaskBuilder
-
-    assert "<td>1</td><td>1</td><td>0</td>" in MaskBuilder.from_json(DATA).table()
+    assert "<td>1</td><td>1</td><td>0</td>" in table_of(NAME, DATA)
 
 
 @pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/masking.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=mask-builder]").first
-    assert watched.problems == []
+def figure(figure):
+    """The figure with the causal mask and one layer."""
+    choose(figure, "causal", 1)
+    return figure
+
+
+def choose(figure, preset, layers):
+    figure.get_by_role("button", name=preset, exact=True).click()
+    figure.locator("input[type=range]").fill(str(layers))
 
 
 def leak_by_autograd(data, mask, layers):
@@ -72,8 +72,7 @@ def leak_by_autograd(data, mask, layers):
     ("preset", "diagonal", "layers"), [("one too far", 1, 3), ("causal", 0, 1)]
 )
 def test_the_leak_is_what_autograd_measures(figure, preset, diagonal, layers):
-    figure.get_by_role("button", name=preset, exact=True).click()
-    figure.locator("input[type=range]").fill(str(layers))
+    choose(figure, preset, layers)
     data = json.loads(figure.page.locator("#mask-builder-data").text_content())
     cells = figure.locator(".mask-leak").all()
     shown = [float(cell.get_attribute("data-value")) for cell in cells]

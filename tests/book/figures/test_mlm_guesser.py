@@ -7,6 +7,7 @@ import torch
 
 from course_lib.analysis.recorders import recorded_attention
 from tests.book import living_figures as living
+from tests.book.figures.figure_checks import refuses, table_of
 from tests.book.living_model import BlankFiller, drawn_gaps, fill_in_page, largest_gap
 from tests.book.watched_page import depends_on_page, expect
 
@@ -20,35 +21,27 @@ DATA = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"surplus": 1}, "expected an object with"),
-        ({"model": ""}, "model must name the deferred data"),
-        ({"models": ["one"]}, "models must hold 2 texts"),
-        ({"sentences": []}, "sentences must hold at least 1"),
-        ({"sentences": [SENTENCE | {"guesses": [GUESSES]}]}, "for each of 2 models"),
-        ({"sentences": [SENTENCE | {"words": ["the"], "clues": []}]}, "for each of 1 words"),
-        ({"sentences": [SENTENCE | {"clues": [[0, 2]]}]}, "clues must be .* from 0 to 1"),
-        ({"sentences": [SENTENCE | {"clues": [[0]]}]}, "clues must hold 2 places"),
-        ({"sentences": [SENTENCE | {"guesses": [GUESSES, [[["a", 2.0]]] * 2]}]}, "probabilities"),
-        (
-            {"sentences": [SENTENCE | {"guesses": [GUESSES, [GUESSES[0][::-1]] * 2]}]},
-            "likeliest guess must come first",
-        ),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"surplus": 1}, "expected an object with"),
+    ({"model": ""}, "model must name the deferred data"),
+    ({"models": ["one"]}, "models must hold 2 texts"),
+    ({"sentences": []}, "sentences must hold at least 1"),
+    ({"sentences": [SENTENCE | {"guesses": [GUESSES]}]}, "for each of 2 models"),
+    ({"sentences": [SENTENCE | {"words": ["the"], "clues": []}]}, "for each of 1 words"),
+    ({"sentences": [SENTENCE | {"clues": [[0, 2]]}]}, "clues must be .* from 0 to 1"),
+    ({"sentences": [SENTENCE | {"clues": [[0]]}]}, "clues must hold 2 places"),
+    ({"sentences": [SENTENCE | {"guesses": [GUESSES, [[["a", 2.0]]] * 2]}]}, "probabilities"),
+    (
+        {"sentences": [SENTENCE | {"guesses": [GUESSES, [GUESSES[0][::-1]] * 2]}]},
+        "likeliest guess must come first",
+    ),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.mlm_guesser.data import MLMGuesser
-
-    with pytest.raises(ValueError, match=message):
-        MLMGuesser.from_json(DATA | changes)
 
 
 def test_the_table_gives_the_first_guess_of_each_model():
-    from course_book.figures.mlm_guesser.data import MLMGuesser
-
-    table = MLMGuesser.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     assert table.count("dog 0.60") == 2
     assert "left side only" in table
 

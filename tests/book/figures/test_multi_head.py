@@ -1,13 +1,18 @@
 """The figure multi-head: its data are checked, its answers are the sum of the heads that are on."""
 
 import json
+import re
 
 import pytest
 import torch
 
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.figures.figure_checks import refuses, table_of
+from tests.book.watched_page import depends_on_page
 
-pytestmark = depends_on_page("multi-head-attention", "course_lib", "tests/book/figures")
+NAME = "multi-head"
+PAGE = "multi-head-attention"
+
+pytestmark = depends_on_page(PAGE, "course_lib", "tests/book/figures")
 
 SENTENCE = {
     "words": ["cats", "see", "dogs"],
@@ -26,58 +31,49 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"surplus": 1}, "expected an object with"),
-        ({"sentences": []}, "sentences must hold at least 1"),
-        ({"base": []}, "base must hold 1 rows"),
-        ({"vocabulary": ["cats", "see"]}, "each row of base must hold 2 numbers"),
-        ({"vocabulary": ["cats", "see", "cows"]}, "words must be of the vocabulary"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"surplus": 1}, "expected an object with"),
+    ({"sentences": []}, "sentences must hold at least 1"),
+    ({"base": []}, "base must hold 1 rows"),
+    ({"vocabulary": ["cats", "see"]}, "each row of base must hold 2 numbers"),
+    ({"vocabulary": ["cats", "see", "cows"]}, "words must be of the vocabulary"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.multi_head.data import MultiHead
-
-    with pytest.raises(ValueError, match=message):
-        MultiHead.from_json(DATA | changes)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"start": 3}, "start must be a whole number from 0 to 2"),
-        ({"weights": []}, "weights must hold at least 1 heads"),
-        ({"weights": [[[1.0]]]}, "weights must hold 3 rows"),
-        ({"weights": [torch.eye(3).tolist()]}, "votes must hold 1 rows"),
-        (
-            {"asked": [SENTENCE["asked"][0] | {"answer": 7}]},
-            "answer must be a whole number from 0",
-        ),
-    ],
+def with_sentence(**changes):
+    return {"sentences": [SENTENCE | changes]}
+
+
+test_wrong_sentences_are_refused = refuses(
+    NAME,
+    DATA,
+    (with_sentence(start=3), "start must be a whole number from 0 to 2"),
+    (with_sentence(weights=[]), "weights must hold at least 1 heads"),
+    (with_sentence(weights=[[[1.0]]]), "weights must hold 3 rows"),
+    (with_sentence(weights=[torch.eye(3).tolist()]), "votes must hold 1 rows"),
+    (
+        with_sentence(asked=[SENTENCE["asked"][0] | {"answer": 7}]),
+        "answer must be a whole number from 0",
+    ),
 )
-def test_wrong_sentences_are_refused(changes, message):
-    from course_book.figures.multi_head.data import MultiHead
-
-    with pytest.raises(ValueError, match=message):
-        MultiHead.from_json(DATA | {"sentences": [SENTENCE | changes]})
 
 
 def test_the_table_says_what_is_left_without_a_head():
-    from course_book.figures.multi_head.data import MultiHead
-
     # Right word, both heads, without the first (the second votes for dogs), without the second.
     row = "<td>cats</td><td>cats</td><td>dogs</td><td>cats</td>"
-    assert row in MultiHead.from_json(DATA).table()
+    assert row in table_of(NAME, DATA)
 
 
-@pytest.fixture(scope="module")
-def figure(chromium, served):
-    """The figure, on one page for all tests: each leaves all heads on, and the first sentence."""
-    address = f"{served}/book/multi-head-attention.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=multi-head]").first
-    assert watched.problems == []
+@pytest.fixture
+def figure(figure):
+    """The figure with its first sentence, all heads on."""
+    for switch in figure.get_by_role("button", name=re.compile(r"^head \d$")).all():
+        if switch.get_attribute("aria-pressed") == "false":
+            switch.click()
+    figure.get_by_label("Sentence").select_option("0")
+    return figure
 
 
 def answers(data, sentence, on):
@@ -91,22 +87,21 @@ def answers(data, sentence, on):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("off", [(), (0,), (1,), (2, 3), (0, 1, 2, 3)])
-def test_the_answers_are_those_of_the_heads_that_are_on(figure, off):
+def test_the_answers_are_those_of_the_heads_that_are_on(figure):
     data = json.loads(figure.page.locator("#multi-head-data").text_content())
-    switches = [figure.get_by_role("button", name=f"head {n + 1}", exact=True) for n in off]
-    for switch in switches:
-        switch.click()
-    on = [head for head in range(4) if head not in off]
-    for number, sentence in enumerate(data["sentences"]):
-        figure.get_by_label("Sentence").select_option(str(number))
+    off = set()
+    for change in ((), (0,), (0, 1), (1, 2, 3), (0, 1)):  # in the end all of them are off
+        for head in change:
+            figure.get_by_role("button", name=f"head {head + 1}", exact=True).click()
+        off ^= {*change}
+        on = [head for head in range(4) if head not in off]
         verdict = ":is(.heads-right, .heads-wrong)" if on else ".heads-guess"
-        shown = figure.locator(verdict).all_text_contents()
-        expected = list(answers(data, sentence, on))
-        assert [text[2:].replace("%", "") for text in shown] == expected
-    for switch in switches:
-        switch.click()
-    figure.get_by_label("Sentence").select_option("0")
+        for number, sentence in enumerate(data["sentences"]):
+            figure.get_by_label("Sentence").select_option(str(number))
+            shown = figure.locator(verdict).all_text_contents()
+            expected = list(answers(data, sentence, on))
+            assert [text[2:].replace("%", "") for text in shown] == expected
+    assert not on
 
 
 @pytest.mark.browser

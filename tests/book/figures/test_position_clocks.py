@@ -7,44 +7,39 @@ import torch
 from playwright.sync_api import expect
 
 from course_lib.layers.positional import SinusoidalPositions
+from tests.book.figures.figure_checks import refuses, table_of
 from tests.book.watched_page import depends_on_page, opened
 
-pytestmark = depends_on_page("positional-encoding", "course_lib", "tests/book/figures")
+NAME = "position-clocks"
+PAGE = "positional-encoding"
+
+pytestmark = depends_on_page(PAGE, "course_lib", "tests/book/figures")
 
 DATA = {"d_model": 16, "base": 10_000, "length": 200, "note": ""}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"d_model": 7}, "d_model must be even"),
-        ({"d_model": "16"}, "d_model must be a whole number from 4 to 32"),
-        ({"base": 1}, "base must be a finite number above 1"),
-        ({"length": 1}, "length must be a whole number from 2"),
-        ({"surplus": 1}, "expected an object with"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"d_model": 7}, "d_model must be even"),
+    ({"d_model": "16"}, "d_model must be a whole number from 4 to 32"),
+    ({"base": 1}, "base must be a finite number above 1"),
+    ({"length": 1}, "length must be a whole number from 2"),
+    ({"surplus": 1}, "expected an object with"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.position_clocks.data import PositionClocks
-
-    with pytest.raises(ValueError, match=message):
-        PositionClocks.from_json(DATA | changes)
 
 
 def test_the_table_gives_each_clocks_angle():
-    from course_book.figures.position_clocks.data import PositionClocks
-
-    table = PositionClocks.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     assert "clock 7" in table
     assert f"{math.degrees(1.0):.0f}\N{DEGREE SIGN}" in table  # clock 0 at position 1
 
 
 @pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/positional-encoding.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=position-clocks]").first
-    assert watched.problems == []
+def figure(figure):
+    """The figure with the hands three tokens apart."""
+    figure.locator("input[type=range]").nth(1).fill("3")
+    return figure
 
 
 def hands(figure, which):

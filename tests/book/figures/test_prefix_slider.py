@@ -3,47 +3,35 @@
 import pytest
 
 from course_lib.layers.masks import causal_mask
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.figures.figure_checks import refuses, table_of
+from tests.book.watched_page import depends_on_page
 
-pytestmark = depends_on_page("transformer-families", "course_lib", "tests/book/figures")
+NAME = "prefix-slider"
+PAGE = "transformer-families"
+
+pytestmark = depends_on_page(PAGE, "course_lib", "tests/book/figures")
 
 DATA = {"words": ["a", "b", "sep", "A", "B"], "source": 3, "note": ""}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"surplus": 1}, "expected an object with"),
-        ({"words": ["a", "b"]}, "words must hold 3 to 10 texts"),
-        ({"source": 5}, "source must be a whole number from 1 to 4"),
-        ({"source": "3"}, "source must be a whole number from 1 to 4"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"surplus": 1}, "expected an object with"),
+    ({"words": ["a", "b"]}, "words must hold 3 to 10 texts"),
+    ({"source": 5}, "source must be a whole number from 1 to 4"),
+    ({"source": "3"}, "source must be a whole number from 1 to 4"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.prefix_slider.data import PrefixSlider
-
-    with pytest.raises(ValueError, match=message):
-        PrefixSlider.from_json(DATA | changes)
 
 
 def test_the_table_counts_pairs_and_lessons():
-    from course_book.figures.prefix_slider.data import PrefixSlider
-
-    table = PrefixSlider.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     for row in (
         '<th scope="row">0</th><td>decoder-only</td><td>15</td><td>4</td>',
         '<th scope="row">3</th><td>prefix LM</td><td>18</td><td>2</td>',
         '<th scope="row">5</th><td>encoder-only</td><td>25</td><td>0</td>',
     ):
         assert row in table
-
-
-@pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/transformer-families.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=prefix-slider]").first
-    assert watched.problems == []
 
 
 @pytest.mark.browser

@@ -10,6 +10,7 @@ import torch
 
 from course_lib.analysis.attention_reader import AttentionReader, AttentionReaderConfig
 from tests.book import living_figures as living
+from tests.book.figures.figure_checks import refuses, table_of
 from tests.book.watched_page import depends_on_page, expect
 
 pytestmark = depends_on_page("intro", "course_lib", "tests/book/figures")
@@ -21,29 +22,21 @@ DATA = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"model": ""}, "model must name the deferred data"),
-        ({"steps": [3, 3]}, "steps must be a whole number from 4"),
-        ({"letters": ["a"]}, "letters must hold at least 2"),
-        ({"first": -1}, "first must be a whole number from 0"),
-        ({"sample": "ac"}, "sample and written must be letters"),
-        ({"written": ["aa", "b"]}, "sample and written must be letters, equally many, got 'b'"),
-        ({"written": ["aa", "ba", "ba"]}, "written must hold 2 texts, got 3"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"model": ""}, "model must name the deferred data"),
+    ({"steps": [3, 3]}, "steps must be a whole number from 4"),
+    ({"letters": ["a"]}, "letters must hold at least 2"),
+    ({"first": -1}, "first must be a whole number from 0"),
+    ({"sample": "ac"}, "sample and written must be letters"),
+    ({"written": ["aa", "b"]}, "sample and written must be letters, equally many, got 'b'"),
+    ({"written": ["aa", "ba", "ba"]}, "written must hold 2 texts, got 3"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.training_scrubber.data import TrainingScrubber
-
-    with pytest.raises(ValueError, match=message):
-        TrainingScrubber.from_json(DATA | changes)
 
 
 def test_the_table_shows_what_is_written_at_each_step():
-    from course_book.figures.training_scrubber.data import TrainingScrubber
-
-    table = TrainingScrubber.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     assert '<th scope="row">3</th><td>ba</td>' in table
 
 

@@ -2,6 +2,11 @@
 
 import pytest
 import torch
+from course_book.figures.transformer_flow.data import (
+    STAGES,
+    expected_stage_shapes,
+    expected_weight_shapes,
+)
 
 from course_lib.analysis.complexity import (
     attention_parameters,
@@ -11,9 +16,13 @@ from course_lib.analysis.complexity import (
 )
 from course_lib.analysis.recorders import recorded_attention
 from course_lib.models.transformer import Transformer, TransformerConfig
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.figures.figure_checks import refuses, table_of
+from tests.book.watched_page import depends_on_page
 
-pytestmark = depends_on_page("transformer", "course_lib", "tests/book/figures")
+NAME = "transformer-flow"
+PAGE = "transformer"
+
+pytestmark = depends_on_page(PAGE, "course_lib", "tests/book/figures")
 
 SIZES = {
     "batch": 2,
@@ -24,58 +33,41 @@ SIZES = {
     "d_ff": 256,
     "tgt_vocab_size": 500,
 }
+DATA = {
+    "sizes": SIZES,
+    "shapes": expected_stage_shapes(SIZES),
+    "weights": expected_weight_shapes(SIZES),
+    "note": "",
+}
 
 
-def good_data():
-    from course_book.figures.transformer_flow.data import (
-        expected_stage_shapes,
-        expected_weight_shapes,
-    )
-
-    return {
-        "sizes": SIZES,
-        "shapes": expected_stage_shapes(SIZES),
-        "weights": expected_weight_shapes(SIZES),
-        "note": "",
-    }
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"surplus": 1}, "expected an object with"),
-        ({"sizes": SIZES | {"batch": 0}}, "batch must be a whole number from 1"),
-        ({"sizes": SIZES | {"num_heads": 5}}, "divisible by num_heads"),
-        ({"sizes": SIZES | {"src_len": 7}}, "shapes must be"),
-        ({"weights": {}}, "weights must be"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"surplus": 1}, "expected an object with"),
+    ({"sizes": SIZES | {"batch": 0}}, "batch must be a whole number from 1"),
+    ({"sizes": SIZES | {"num_heads": 5}}, "divisible by num_heads"),
+    ({"sizes": SIZES | {"src_len": 7}}, "shapes must be"),
+    ({"weights": {}}, "weights must be"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.transformer_flow.data import TransformerFlow
-
-    with pytest.raises(ValueError, match=message):
-        TransformerFlow.from_json(good_data() | changes)
 
 
 def test_the_table_gives_each_stage_and_its_shape():
-    from course_book.figures.transformer_flow.data import STAGES, TransformerFlow
-
-    table = TransformerFlow.from_json(good_data()).table()
+    table = table_of(NAME, DATA)
     for words in STAGES.values():
         assert words in table
     assert "(2, 4, 4, 6)" in table  # the weights of the cross-attention
 
 
 @pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/transformer.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=transformer-flow]").first
-    assert watched.problems == []
+def figure(figure):
+    """The figure at its first stage, with all of its sliders in view."""
+    figure.locator("[data-stage]").first.click()
+    figure.locator("details").evaluate("folded => { folded.open = true; }")
+    return figure
 
 
 def set_sliders(figure, *values):
-    figure.get_by_text("Padding, width, heads").click()
     for slider, value in zip(figure.locator("input[type=range]").all(), values, strict=True):
         slider.fill(str(value))
 

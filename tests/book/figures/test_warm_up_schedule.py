@@ -3,55 +3,57 @@
 import pytest
 
 from course_lib.training.schedules import inverse_sqrt
-from tests.book.watched_page import depends_on_page, opened
+from tests.book.figures.figure_checks import refuses, table_of
+from tests.book.watched_page import depends_on_page
 
-pytestmark = depends_on_page("training", "course_lib", "tests/book/figures")
+NAME = "warm-up-schedule"
+PAGE = "training"
+
+pytestmark = depends_on_page(PAGE, "course_lib", "tests/book/figures")
 
 DATA = {"d_model": 512, "warmup_steps": 4000, "steps": 50_000, "note": ""}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"d_model": 0}, "d_model must be a whole number"),
-        ({"warmup_steps": "4000"}, "warmup_steps must be a whole number"),
-        ({"steps": 0.5}, "steps must be a whole number"),
-        ({"surplus": 1}, "expected an object with"),
-    ],
+test_wrong_data_are_refused = refuses(
+    NAME,
+    DATA,
+    ({"d_model": 0}, "d_model must be a whole number"),
+    ({"warmup_steps": "4000"}, "warmup_steps must be a whole number"),
+    ({"steps": 0.5}, "steps must be a whole number"),
+    ({"surplus": 1}, "expected an object with"),
 )
-def test_wrong_data_are_refused(changes, message):
-    from course_book.figures.warm_up_schedule.data import WarmUpSchedule
-
-    with pytest.raises(ValueError, match=message):
-        WarmUpSchedule.from_json(DATA | changes)
 
 
 def test_the_table_gives_the_papers_rates():
-    from course_book.figures.warm_up_schedule.data import WarmUpSchedule
-
-    table = WarmUpSchedule.from_json(DATA).table()
+    table = table_of(NAME, DATA)
     assert "<td>1.75e-07</td>" in table  # 512^-0.5 4000^-1.5, the first update
     assert "<td>6.99e-04</td>" in table  # (512 4000)^-0.5, the peak
 
 
 @pytest.fixture
-def figure(chromium, served):
-    address = f"{served}/book/training.html"
-    with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
-        yield watched.page.locator("[data-course-figure=warm-up-schedule]").first
-    assert watched.problems == []
+def figure(figure):
+    """The figure on a wide page, with the paper's settings and linear axes."""
+    figure.page.set_viewport_size({"width": 1280, "height": 900})
+    set_sliders(figure, 3, 5, 3)
+    axes = figure.get_by_role("button", name="Logarithmic axes")
+    if axes.get_attribute("aria-pressed") == "true":
+        axes.click()
+    return figure
+
+
+def set_sliders(figure, *places):
+    for slider, place in zip(figure.locator("input[type=range]").all(), places, strict=True):
+        slider.fill(str(place))
 
 
 @pytest.mark.browser
 def test_peak_and_end_are_those_of_the_schedule(figure):
-    width, warmup, steps = figure.locator("input[type=range]").all()
     for places, (d_model, warm_up, last) in (
-        (("3", "5", "3"), (512, 4000, 50_000)),
-        (("0", "1", "4"), (64, 250, 100_000)),
-        (("5", "7", "0"), (2048, 16_000, 5000)),  # the peak is not reached
+        ((3, 5, 3), (512, 4000, 50_000)),
+        ((0, 1, 4), (64, 250, 100_000)),
+        ((5, 7, 0), (2048, 16_000, 5000)),  # the peak is not reached
     ):
-        for slider, place in zip((width, warmup, steps), places, strict=True):
-            slider.fill(place)
+        set_sliders(figure, *places)
         svg = figure.locator("svg").first
         peak = (d_model * warm_up) ** -0.5
         end = peak * inverse_sqrt(last - 1, warmup_steps=warm_up)
