@@ -4,14 +4,21 @@ Dimensions: src_len, tgt_len (tokens); d_model; d_ff.
 """
 
 import base64
-import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
 import torch
 from torch import Tensor, nn
+
+from course_lib.training.exported_file import (
+    check_words,
+    checked_heads,
+    evaluating,
+    finite_sizes,
+    size_of,
+    write_json,
+)
 
 TRANSLATOR_FORMAT = "course translator, version 1"
 """What a translator's file says of itself; the page takes no other."""
@@ -98,10 +105,10 @@ def export_translator(
     Source: chapter "A Transformer to take apart".
     """
     config = _translator_config(model, num_heads)
-    _check_words("src_words", src_words, config["src_vocab_size"], ["<end>"])
-    _check_words("tgt_words", tgt_words, config["tgt_vocab_size"], ["<start>", "<end>"])
+    check_words("src_words", src_words, config["src_vocab_size"], ["<end>"])
+    check_words("tgt_words", tgt_words, config["tgt_vocab_size"], ["<start>", "<end>"])
     sources = _read_sentences(sentences, src_words)
-    with _evaluating(model):
+    with evaluating(model):
         runs = [_translate(model, src, list(tgt_words)) for src in sources]
     written = {
         "format": TRANSLATOR_FORMAT,
@@ -113,13 +120,13 @@ def export_translator(
             for src, (tokens, logits) in zip(sources, runs, strict=True)
         ],
     }
-    return _write(path, written)
+    return write_json(path, written)
 
 
 def _translator_config(model: nn.Module, num_heads: int) -> dict[str, Any]:
     """Read a Transformer's sizes and choices off its parameters."""
-    sizes = _finite_sizes(model)
-    tgt_vocab_size, d_model = _size(sizes, "tgt_embedding.weight")
+    sizes = finite_sizes(model)
+    tgt_vocab_size, d_model = size_of(sizes, "tgt_embedding.weight")
     source = "src_embedding.weight" if "src_embedding.weight" in sizes else "tgt_embedding.weight"
     layers = {
         side: sum(
@@ -129,12 +136,12 @@ def _translator_config(model: nn.Module, num_heads: int) -> dict[str, Any]:
         )
         for side in ("encoder", "decoder")
     }
-    d_ff, _ = _size(sizes, "encoder.layers.0.feed_forward.up_projection.weight")
+    d_ff, _ = size_of(sizes, "encoder.layers.0.feed_forward.up_projection.weight")
     return {
-        "src_vocab_size": _size(sizes, source)[0],
+        "src_vocab_size": size_of(sizes, source)[0],
         "tgt_vocab_size": tgt_vocab_size,
         "d_model": d_model,
-        "num_heads": _checked_heads(num_heads, d_model),
+        "num_heads": checked_heads(num_heads, d_model),
         "d_ff": d_ff,
         "num_encoder_layers": layers["encoder"],
         "num_decoder_layers": layers["decoder"],
@@ -142,33 +149,6 @@ def _translator_config(model: nn.Module, num_heads: int) -> dict[str, Any]:
         "positions": "sinusoidal",
         "activation": "relu",
     }
-
-
-def _finite_sizes(model: nn.Module) -> dict[str, torch.Size]:
-    """Read the sizes of a model's parameters, once their numbers are known to be finite."""
-    for name, parameter in model.named_parameters():
-        if not parameter.isfinite().all():
-            raise ValueError(f"model must hold finite numbers, {name!r} has others")
-    return {name: parameter.shape for name, parameter in model.named_parameters()}
-
-
-def _size(sizes: dict[str, torch.Size], name: str) -> torch.Size:
-    if name not in sizes:
-        raise ValueError(f"model must be a Transformer, its parameter {name!r} is missing")
-    return sizes[name]
-
-
-def _checked_heads(num_heads: int, d_model: int) -> int:
-    if num_heads < 1 or d_model % num_heads != 0:
-        raise ValueError(f"num_heads must divide the width {d_model}, got {num_heads}")
-    return num_heads
-
-
-def _check_words(name: str, words: Sequence[str], size: int, marks: Sequence[str]) -> None:
-    if len(words) != size or len(set(words)) != size:
-        raise ValueError(f"{name} must hold {size} different words, got {len(words)}")
-    if missing := sorted({*marks} - {*words}):
-        raise ValueError(f"{name} must hold {missing}")
 
 
 def _read_sentences(sentences: Sequence[str], words: Sequence[str]) -> list[list[int]]:
@@ -182,23 +162,6 @@ def _read_sentences(sentences: Sequence[str], words: Sequence[str]) -> list[list
         if unknown := [word for word in sentence if word not in ids]:
             raise ValueError(f"sentences must hold words of src_words, got {unknown}")
     return [[*(ids[word] for word in sentence), ids["<end>"]] for sentence in read]
-
-
-@contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluate the model, and train it further afterwards if it was being trained."""
-    was_training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(was_training)
-
-
-def _write(path: str | Path, written: dict[str, Any]) -> Path:
-    path = Path(path)
-    path.write_text(json.dumps(written, allow_nan=False), encoding="ascii")
-    return path
 
 
 @torch.no_grad()

@@ -10,14 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.training.export import (
-    _check_words,
-    _checked_heads,
-    _evaluating,
-    _finite_sizes,
-    _size,
-    _write,
-    export_parameters,
+from course_lib.training.export import export_parameters
+from course_lib.training.exported_file import (
+    check_words,
+    checked_heads,
+    evaluating,
+    finite_sizes,
+    size_of,
+    write_json,
 )
 
 LANGUAGE_MODEL_FORMAT = "course language model, version 1"
@@ -50,15 +50,15 @@ def language_model_data(
 
     Source: chapter "Transformer families".
     """
-    sizes = _finite_sizes(model)
-    vocab_size, d_model = _size(sizes, "embedding.weight")
-    _check_words("words", words, vocab_size, (start, end))
+    sizes = finite_sizes(model)
+    vocab_size, d_model = size_of(sizes, "embedding.weight")
+    check_words("words", words, vocab_size, (start, end))
     config = {
         "vocab_size": vocab_size,
-        "max_length": _size(sizes, "positions.weight")[0],
+        "max_length": size_of(sizes, "positions.weight")[0],
         "d_model": d_model,
-        "num_heads": _checked_heads(num_heads, d_model),
-        "d_ff": _size(sizes, f"layers.0.{_UP}")[0],
+        "num_heads": checked_heads(num_heads, d_model),
+        "d_ff": size_of(sizes, f"layers.0.{_UP}")[0],
         "num_layers": sum(name.endswith(_UP) for name in sizes),
         "start": words.index(start),
         "end": words.index(end),
@@ -87,18 +87,18 @@ def masked_language_model_data(
 
     Source: chapter "BERT".
     """
-    sizes = _finite_sizes(model)
-    vocab_size, d_model = _size(sizes, "embeddings.tokens.weight")
-    _check_words("words", words, vocab_size, ("[CLS]", "[SEP]", "[MASK]"))
-    _size(sizes, "head.output_projection.bias")
+    sizes = finite_sizes(model)
+    vocab_size, d_model = size_of(sizes, "embeddings.tokens.weight")
+    check_words("words", words, vocab_size, ("[CLS]", "[SEP]", "[MASK]"))
+    size_of(sizes, "head.output_projection.bias")
     parts = dict(model.named_modules())
     config = {
         "vocab_size": vocab_size,
-        "max_length": _size(sizes, "embeddings.positions.weight")[0],
-        "num_segments": _size(sizes, "embeddings.segments.weight")[0],
+        "max_length": size_of(sizes, "embeddings.positions.weight")[0],
+        "num_segments": size_of(sizes, "embeddings.segments.weight")[0],
         "d_model": d_model,
-        "num_heads": _checked_heads(num_heads, d_model),
-        "d_ff": _size(sizes, f"encoder.layers.0.{_UP}")[0],
+        "num_heads": checked_heads(num_heads, d_model),
+        "d_ff": size_of(sizes, f"encoder.layers.0.{_UP}")[0],
         "num_layers": sum(name.endswith(_UP) for name in sizes),
         "norm_position": "pre" if "encoder.norm.weight" in sizes else "post",
         "causal": causal,
@@ -149,12 +149,12 @@ def export_language_model(
     data = language_model_data(model, words=words, start=start, end=end, num_heads=num_heads)
     runs = []
     for read in _read_texts(texts, words):
-        with torch.no_grad(), _evaluating(model):
+        with torch.no_grad(), evaluating(model):
             advance = begin()
             for token in read:
                 logits = advance(_row([token], model))
         runs.append({"read": read, "logits": logits[0].float().tolist()})
-    return _write(path, {"format": LANGUAGE_MODEL_FORMAT} | data | {"sentences": runs})
+    return write_json(path, {"format": LANGUAGE_MODEL_FORMAT} | data | {"sentences": runs})
 
 
 def export_masked_language_model(
@@ -188,12 +188,12 @@ def export_masked_language_model(
     data = masked_language_model_data(model, words=words, num_heads=num_heads)
     if not texts:
         raise ValueError("texts must hold at least 1 text, got none")
-    with torch.no_grad(), _evaluating(model):
+    with torch.no_grad(), evaluating(model):
         runs = [
             {"read": list(read), "logits": model(_row(read, model))[0].float().tolist()}
             for read in texts
         ]
-    return _write(path, {"format": MASKED_LANGUAGE_MODEL_FORMAT} | data | {"sentences": runs})
+    return write_json(path, {"format": MASKED_LANGUAGE_MODEL_FORMAT} | data | {"sentences": runs})
 
 
 def _epsilon(parts: dict[str, nn.Module], name: str) -> float:

@@ -49,7 +49,7 @@ def grade(
         int | None,
         typer.Option(
             help="Draws the hidden inputs. Grades everything again, as --force does.",
-            show_default="others for each submission",
+            show_default="drawn for each submission",
         ),
     ] = None,
     scheduler: Scheduler = "",
