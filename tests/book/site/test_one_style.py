@@ -52,6 +52,7 @@ def test_it_holds_all_styles_in_their_order_and_a_third_of_the_theme(published):
     others = len(style) - sum(map(len, ours))
     assert 80_000 < others < sum(len(joined(static, [name])) for name in OTHER_STYLES) / 2.5
     assert "html[data-theme=dark]" in style
+    assert 'html[data-theme="light"] .highlight' in style  # code's colours, of the theme as well
     assert ".bd-sidebar-primary" in style
     assert ".carousel-inner" not in style
     for address in re.findall(r"url\((?!data|\"|#)([^)]+)\)", style):

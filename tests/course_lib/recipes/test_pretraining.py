@@ -149,9 +149,7 @@ def test_a_batch_without_a_masked_token_has_the_loss_of_its_pairs(folder):
 
 def test_fine_tuning_compares_both_starts_and_does_nothing_twice(folder, monkeypatch):
     pairs = [
-        MinimalPair(
-            f"the {animal} sat on the {place}", f"the {place} sat {animal} on", "order", "x"
-        )
+        MinimalPair(f"the {animal} sat on the {place}", f"the {place} sat {animal} on", "order")
         for animal in ANIMALS
         for place in PLACES
     ]

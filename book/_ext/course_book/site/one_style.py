@@ -96,4 +96,4 @@ def setup(app: Sphinx) -> None:
         app: The Sphinx application; ``offline`` is set up.
     """
     app.connect("html-page-context", _name_it, priority=900)
-    app.connect("build-finished", _write)
+    app.connect("build-finished", _write, priority=900)  # the theme writes pygments.css then
