@@ -1,8 +1,8 @@
 """The places that list chapters and homework, and how a name comes in or goes out of them.
 
 These are the table of contents (``_toc.yml``), the course's map (``course_lib/course_map.py``) and
-the plans of weeks (``book/for-teachers.md``). What changes one takes its
-text, and returns the new one.
+the plans of weeks (``book/for-teachers.md``). What changes one takes its text, and returns the new
+one.
 """
 
 import re

@@ -89,6 +89,16 @@ def test_the_hub_refuses_what_would_show_students_the_solutions(monkeypatch, tmp
         refusal(monkeypatch, *named)
 
 
+def test_what_the_hub_remembers_is_its_own(monkeypatch, tmp_path):
+    place = hub.Place(
+        folder=str(tmp_path / "hub"), instructors=("ada",), grader="", password="x", port=1, book=""
+    )
+    monkeypatch.setattr(hub, "_install_proxy", lambda folder: None)
+    monkeypatch.setattr(hub, "_as_grader", lambda *_, **__: place.course.mkdir(exist_ok=True))
+    hub.prepare(place, "hw03-self-attention")
+    assert place.records.stat().st_mode & 0o777 == 0o700
+
+
 def test_the_proxy_is_one_exact_version_with_hashes():
     asked = json.loads((DEPLOY / "package.json").read_text())["dependencies"]
     locked = json.loads((DEPLOY / "package-lock.json").read_text())["packages"]

@@ -1,5 +1,6 @@
 """Do pages load one stylesheet, with all that they need, and nothing else but a figure's own?"""
 
+import os
 import re
 
 import pytest
@@ -20,6 +21,8 @@ def test_what_a_stylesheet_names_is_found_from_where_it_comes_to_stand(tmp_path)
         ".a{mask:url(\"data:image/svg+xml,%3Csvg (1)'%3E\")}.b{x:url('../b.png')}.c{x:url(#c)}"
     )
     (tmp_path / "last.css").write_text(".d{x:url(d.png)}")
+    (tmp_path / "letters" / "main.0a.css").write_text(".from-before-an-upgrade{}")
+    os.utime(tmp_path / "letters" / "main.0a.css", (1, 1))
     assert joined(tmp_path, ["letters/main.*.css", "last.css"]) == (
         "@font-face{src:url(letters/fonts/a.woff2)}"
         '.a{mask:url("data:image/svg+xml,%3Csvg (1)\'%3E")}.b{x:url(b.png)}.c{x:url(#c)}\n'

@@ -42,7 +42,8 @@ def joined(static: Path, names: Iterable[str]) -> str:
 
     Args:
         static: The folder that it is to stand in.
-        names: Of the files, relative to it; each may be a pattern that one file matches.
+        names: Of the files, relative to it; each may be a pattern, and is the newest file
+            that matches.
 
     Raises:
         FileNotFoundError: No file is called so.
@@ -51,7 +52,8 @@ def joined(static: Path, names: Iterable[str]) -> str:
 
 
 def _moved(static: Path, name: str) -> str:
-    path = next(static.glob(name), None)
+    # A build before an upgrade may have left another one.
+    path = max(static.glob(name), key=lambda found: found.stat().st_mtime, default=None)
     if path is None:
         raise FileNotFoundError(f"{static} has no {name}; what does the theme call it now?")
     folder = path.parent.relative_to(static).as_posix()
