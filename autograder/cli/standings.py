@@ -9,7 +9,6 @@ import typer
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.project import ROOT
 from autograder.cli.terminal import listed
-from autograder.gradebook.hand_grades import read_hand_grades
 from autograder.homework_source.homework import all_homeworks
 from autograder.judging.results import SubmissionResult
 from autograder.marks.dates import Dates
@@ -42,6 +41,8 @@ def standings_of(
 def _join(
     results: Sequence[SubmissionResult], out: Path, db_url: str, dates: Dates
 ) -> list[Standing]:
+    from autograder.gradebook.hand_grades import read_hand_grades
+
     given = read_hand_grades(results[0].homework, out / "nbgrader", db_url)
     late = lateness_in(out, dates)
     return [stand(result, given.get(result.student), late(result)) for result in results]

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import nbformat
-
 from autograder.clean_text import one_line
 from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
@@ -75,6 +73,8 @@ def _side_by_side(sources: Sequence[str]) -> tuple[tuple[tuple[str, bool], ...],
 
 def _sources(notebook: Path) -> Mapping[str, str]:
     """Read the code of each named cell; nothing of a notebook that can't be read any more."""
+    import nbformat  # takes longer to import than all of this package
+
     try:
         if notebook.is_symlink() or notebook.stat().st_size > MAX_NOTEBOOK_BYTES:
             return {}

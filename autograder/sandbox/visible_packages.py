@@ -7,7 +7,8 @@ themselves are not there.
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
@@ -29,27 +30,64 @@ def show_packages(
     Returns:
         Arguments of bubblewrap, to come after the mounts of these folders.
     """
-    everywhere = {_plain(d.name): d for d in _installed(folders)}
+    installed = {folder: _installed(folder) for folder in folders}
+    everywhere = {package.name: package for folder in folders for package in installed[folder]}
     left = _required([*wanted, *_WITH_PYTHON], everywhere)
     mounts: list[str] = []
-    for folder in map(Path, folders):
-        installed = [d for d in _installed((str(folder),)) if _plain(d.name) in left]
-        if any(d.read_text("RECORD") is None for d in installed):
+    for folder in folders:
+        theirs = [package.files() for package in installed[folder] if package.name in left]
+        if None in theirs:
             continue  # not by pip: nothing says which files are whose
-        names = sorted({name for package in installed for name in _files(package)})
-        mounts += ["--perms", "0755", "--tmpfs", str(folder)]
-        for path in (folder / name for name in names):
-            mounts += ["--ro-bind-try", str(path), str(path)]
-        mounts += ["--remount-ro", str(folder)]
+        mounts += ["--perms", "0755", "--tmpfs", folder]
+        for name in sorted({name for names in theirs for name in names or ()}):
+            path = str(Path(folder) / name)
+            mounts += ["--ro-bind-try", path, path]
+        mounts += ["--remount-ro", folder]
     return tuple(mounts)
 
 
-def _installed(folders: tuple[str, ...]) -> Iterator[Distribution]:
-    """Yield the packages in folders; not what an interrupted installation left without a name."""
-    return (d for d in distributions(path=list(folders)) if d.read_text("METADATA") is not None)
+@dataclass(frozen=True)
+class _Package:
+    """An installed package.
+
+    Attributes:
+        name: Under which an index knows it.
+        requires: What it says that it needs.
+        distribution: The rest.
+    """
+
+    name: str
+    requires: tuple[str, ...]
+    distribution: Distribution
+
+    def files(self) -> set[str] | None:
+        """Return the names of its files and folders, beside which others are installed.
+
+        None if nothing says which they are.
+        """
+        record = self.distribution.read_text("RECORD")
+        if record is None:
+            return None
+        names = {line.strip('"').partition(",")[0].partition("/")[0] for line in record.split("\n")}
+        return names - {"", "..", "__pycache__"}
 
 
-def _required(names: Iterable[str], installed: Mapping[str, Distribution]) -> set[str]:
+def _installed(folder: str) -> list[_Package]:
+    """Return the packages in a folder; not what an interrupted installation left without a name.
+
+    Only the first lines of what they say of themselves are read, and only once: the parser of
+    importlib.metadata would take half a second for all.
+    """
+    packages = []
+    for distribution in distributions(path=[folder]):
+        head = (distribution.read_text("METADATA") or "").partition("\n\n")[0]
+        if names := re.findall(r"^Name: *(.+)", head, re.MULTILINE):
+            requires = re.findall(r"^Requires-Dist: *(.+)", head, re.MULTILINE)
+            packages.append(_Package(_plain(names[0].strip()), tuple(requires), distribution))
+    return packages
+
+
+def _required(names: Iterable[str], installed: Mapping[str, _Package]) -> set[str]:
     """Return packages with all that they require, as far as it is installed."""
     from packaging.requirements import Requirement  # not in an environment that is made again
 
@@ -62,19 +100,14 @@ def _required(names: Iterable[str], installed: Mapping[str, Distribution]) -> se
             continue
         seen.add((name, extras))
         found.add(name)
-        for text in installed[name].requires or []:
+        for text in installed[name].requires:
+            if _plain(re.split(r"[^\w.-]", text, maxsplit=1)[0]) not in installed:
+                continue  # most are: reading them takes longest
             needed = Requirement(text)
             of = ({"extra": extra} for extra in ("", *extras))
             if needed.marker is None or any(map(needed.marker.evaluate, of)):
                 waiting.append((_plain(needed.name), frozenset(needed.extras)))
     return found
-
-
-def _files(package: Distribution) -> set[str]:
-    """Return the names of a package's files and folders, beside which others are installed."""
-    record = package.read_text("RECORD") or ""
-    names = {re.split("[/,]", line.strip('"'), maxsplit=1)[0] for line in record.splitlines()}
-    return names - {"", "..", "__pycache__"}
 
 
 def _plain(name: str) -> str:

@@ -75,3 +75,12 @@ def test_the_command_line_imports_no_torch_and_nothing_that_it_spares():
     spared |= {*SERVER_EXTENSIONS, *CONTENTS_MANAGERS}
     assert "nbgrader.api" in modules
     assert not spared & set(modules)
+
+
+def test_what_a_command_may_need_later_is_not_imported_before_a_judge_starts():
+    program = (
+        "import sys, autograder.cli.app, autograder.class_run.judges;"
+        "late = {'sqlalchemy', 'jupytext', 'nbformat', 'nbgrader', 'torch'} & set(sys.modules);"
+        "sys.exit(f'imported: {late}' if late else 0)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)

@@ -12,7 +12,6 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 import typer
-from sqlalchemy.engine import make_url
 
 from autograder.atomic_write import UNFINISHED
 from autograder.cli.bad_input import BadInputError, told_in_one_line
@@ -20,7 +19,6 @@ from autograder.cli.one_at_a_time import LOCK
 from autograder.cli.options import DatabaseUrl, Graded
 from autograder.cli.plan import usable_database
 from autograder.cli.terminal import output
-from autograder.gradebook.database import gradebook_url, without_password
 
 _GRADEBOOK = "nbgrader/gradebook.db"
 _LIST = "course-backup.json"
@@ -44,6 +42,10 @@ def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
     Raises:
         Exit: With code 2, if there is nothing to copy, the file exists, or it can't be written.
     """
+    from sqlalchemy.engine import make_url
+
+    from autograder.gradebook.database import gradebook_url, without_password
+
     with told_in_one_line():
         if not (out / "results").is_dir():
             raise BadInputError(f"{out} holds no results: it is no folder that grading wrote")

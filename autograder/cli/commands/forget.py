@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from sqlalchemy.exc import SQLAlchemyError
 
 from autograder.atomic_write import UNFINISHED, write_atomically
 from autograder.class_run.result_store import ResultStore, result_file
@@ -20,7 +19,6 @@ from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import DatabaseUrl, Graded
 from autograder.cli.plan import usable_database
 from autograder.cli.terminal import output
-from autograder.gradebook.forgetting import count_rows, remove_rows
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.class_outputs import CHANGES, LOG
 from autograder.reports.csv_text import inert
@@ -53,6 +51,10 @@ def forget(
         Exit: With code 2, if nothing is known of the student, or something can't be removed; with
             code 1, if the answer was no.
     """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from autograder.gradebook.forgetting import count_rows, remove_rows
+
     with told_in_one_line():
         if student in ("", ".", "..") or "/" in student or "\0" in student:
             raise BadInputError(f"{student!r} is no student's id")

@@ -10,7 +10,6 @@ from autograder.cli.options import DatabaseUrl, DatesFile
 from autograder.cli.plan import usable_database, usable_dates
 from autograder.cli.project import ROOT
 from autograder.homework_source.homework import HomeworkError, all_homeworks, resolve_homework
-from autograder.homework_source.source import load_homework
 
 
 def nbgrader_course(
@@ -48,6 +47,7 @@ def nbgrader_course(
         lay_out_course,
         missing_for_course,
     )
+    from autograder.homework_source.source import load_homework
 
     course_id = course or folder.resolve().name
     with told_in_one_line(HomeworkError, CourseFolderError, OSError):

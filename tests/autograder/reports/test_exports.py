@@ -10,8 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import standings, stored_results
+from autograder.cli import stored_results
 from autograder.cli.app import app
+from autograder.gradebook import hand_grades
 from autograder.gradebook.hand_grades import read_hand_grades
 from autograder.judging.results import Status
 from autograder.marks.standing import HandGrades, stand
@@ -167,7 +168,7 @@ def test_points_given_by_hand_count(graded, tmp_path, monkeypatch):
         "ada": HandGrades(points={"why": 2.5}, comments={"why": "=Well\nput"}),
         "ben": HandGrades(waiting=frozenset({"why"})),
     }
-    monkeypatch.setattr(standings, "read_hand_grades", lambda *arguments: given)
+    monkeypatch.setattr(hand_grades, "read_hand_grades", lambda *arguments: given)
     outcome = run("export", "hw03", "--out", graded, "--to", "canvas", "--roster", roster,
                   "--file", tmp_path / "c.csv", "--column", "HW (1)")  # fmt: skip
     assert outcome.exit_code == 1
