@@ -13,6 +13,7 @@ from autograder.judging.student_process import StudentProcess
 from autograder.sandbox.worker.operators import (
     COMPILED,
     FULL,
+    LEFT,
     MOST_NOTES,
     PROCESS,
     PRYING,
@@ -22,6 +23,10 @@ from autograder.sandbox.worker.operators import (
 MAX_FLAGS = 20  # that one submission gets of one kind of look at it
 MAX_NAME = 80  # characters of a name in a flag
 _MAX_LINE = 10_000  # of a cell: larger ones are no lines
+_HOSTILE = {
+    PRYING: "pries into the code of functions, the collector's objects or Python's own events",
+    LEFT: "begins while an earlier cell's thread, timer or trace function is at work",
+}
 _FULL_FLAG = "more that is forbidden ran in a check of {0} than can be noted: its checks are lost"
 _FULL_WORDS = (
     "While {0} was checked, what exercises of this homework forbid was called in more ways than "
@@ -106,8 +111,8 @@ def read_recorded(
             flags[Flag(kind=FlagKind.DELEGATION, text=_FULL_FLAG.format(exercise))] = None
         known = cell in process.labels and 0 < line <= _MAX_LINE
         place = (cell, line) if known else (exercise, 0)
-        if name == PRYING:
-            text = "pries into the code of functions, or into the collector's objects"
+        if name in _HOSTILE:
+            text = _HOSTILE[name]
             flags[Flag(kind=FlagKind.HOSTILE, text=text, cell=place[0], line=place[1])] = None
         unseen = bool(rule) and name in (COMPILED, PROCESS)
         if not (unseen or forbids(rule, name)):

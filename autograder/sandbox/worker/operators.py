@@ -38,6 +38,9 @@ PROCESS = "a process of its own"
 PRYING = "what is no business of a solution's"
 """What is noted where a cell's own code reads the code of functions, or looks for objects."""
 
+LEFT = "what runs beside cells"
+"""What is noted where something that an earlier cell has left could act while a cell is read."""
+
 MOST_NOTES = 500
 """That a process makes in one check: one for each thing that ran, and each way to it."""
 

@@ -9,10 +9,12 @@ speak against itself: so what is noted may cost marks, and what is not proves no
 """
 
 import functools
+import gc
 import importlib.util
 import os
 import pkgutil
 import re
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -29,6 +31,7 @@ from .operators import (
     ENGINES,
     FAMILIES,
     FULL,
+    LEFT,
     MOST_NOTES,
     PROCESS,
     PRYING,
@@ -46,9 +49,11 @@ _AUTOGRAD = f"{_TORCH}/autograd/"
 _STARTS_PROCESS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
                    "subprocess.Popen"}  # fmt: skip
 _PRIES = {"code.__new__", "function.__new__", "gc.get_objects", "gc.get_referents",
-          "gc.get_referrers"}  # fmt: skip
+          "gc.get_referrers", "sys.addaudithook"}  # fmt: skip
 _GRAPHS = (*(f"{_TORCH}/{name}/" for name in ("_dynamo", "_inductor", "export", "fx", "jit")),
            "<eval_with_key>")  # fmt: skip
+_TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+_current_frames = sys._current_frames
 _LONGEST_LABEL = 200  # characters; a notebook's own are shorter
 _CALLS_MODULE = torch.nn.Module._call_impl.__code__
 _RUNS_CELLS = shell.run_cell.__code__
@@ -221,14 +226,28 @@ def _note_others(
 
 
 def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
-    """Note that another process is started, in which nothing is seen; or that a cell pries."""
+    """Note what starts another process, in which nothing is seen; who pries; what cells leave."""
     if event in _STARTS_PROCESS:
         _note(PROCESS)
+    elif event == shell.BEGINS_CELL:
+        if _is_anything_left():
+            _keep((LEFT, "", ()), (arguments[0], 1))
     elif event in _PRIES or (event == "object.__getattr__" and type(arguments[0]) is FunctionType):
         frame = sys._getframe(1)  # Python's own modules read the code of functions all day
         label = shell.cell_of(frame.f_code.co_filename)
         if label is not None:
             _keep((PRYING, "", ()), (label, frame.f_lineno))
+
+
+def _is_anything_left() -> bool:
+    """Whether something could act while a cell is read: a thread, a timer, what Python calls."""
+    monitoring = getattr(sys, "monitoring", None)  # since Python 3.12
+    return (
+        len(_current_frames()) > 1
+        or bool(sys.gettrace() or sys.getprofile() or gc.callbacks)
+        or any(signal.getitimer(timer)[0] for timer in _TIMERS)
+        or any(monitoring.get_tool(number) for number in range(6) if monitoring)
+    )
 
 
 def _note(what: str, words: str = "$^") -> None:

@@ -1,6 +1,7 @@
 """Runs a student's cells as a notebook would, and describes what they raise."""
 
 import builtins
+import sys
 import traceback
 from types import FunctionType, TracebackType
 from typing import Any
@@ -20,6 +21,9 @@ FRONT_ENDS_MAGICS = (
     "subshell",
 )  # fmt: skip
 """Line magics for whoever sits before a notebook: its kernel has them, and here they do nothing."""
+
+BEGINS_CELL = "course.begins_cell"
+"""The audit event before a cell is read, with its label."""
 
 _FILE_PREFIX = 'cell "'
 _made: list[tuple["_QuietShell", Machinery]] = []  # by ``make_shell``
@@ -83,6 +87,7 @@ def run_cell(label: str, source: str) -> None:
     """
     # What runs is what was read, whatever an earlier cell would have made of it.
     shell, machinery = _made[0]
+    sys.audit(BEGINS_CELL, label)
     machinery.put_right()
     object.__setattr__(shell, "__class__", _QuietShell)
     for name in _replaced_methods(shell):

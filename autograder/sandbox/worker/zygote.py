@@ -48,6 +48,7 @@ def main() -> None:
 
 def _import_everything() -> None:
     import torch
+    from tqdm import tqdm
 
     from . import reading, recorder  # noqa: F401
     from .peer import Peer  # noqa: F401
@@ -55,6 +56,7 @@ def _import_everything() -> None:
 
     torch.set_num_threads(1)
     make_shell()
+    tqdm.monitor_interval = 0  # a bar starts no thread: one that a cell leaves is looked at
     reading.read([("", "%time x = 1", True)], {})  # fills the caches of the parsers
     # Looks at the processor once, for all: a worker's own /proc may be empty.
     torch.nn.functional.embedding_bag(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, 1))

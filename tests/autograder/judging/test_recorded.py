@@ -273,6 +273,7 @@ HONEST = {
     "a loss of one's own": {"loss": "def loss(logits, targets):\n    return -logits.log_softmax(-1).gather(1, targets[:, None]).mean()"},
     "another exercise that may": {"free": "class free(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.norm = nn.LayerNorm(4)\n    def forward(self, x): return self.norm(x)\nfree = free()"},
     "a process in a cell": {"before": "!echo hello\nimport multiprocessing\nwith multiprocessing.get_context('fork').Pool(1) as pool:\n    pool.map(abs, [1])"},
+    "bars, and threads that end": {"before": "from concurrent.futures import ThreadPoolExecutor\nfrom tqdm.auto import tqdm\nwith ThreadPoolExecutor(2) as pool:\n    list(tqdm(pool.map(abs, [1]), total=1))\nlist(tqdm([1], disable=False))"},
     "a word for compile": {"norm": "from re import compile\nword = compile('x')\n" + NORM},
     "a layer made beside, never used": {"attend": "theirs = nn.TransformerEncoderLayer(4, 1, 8)\n" + ATTEND},
 }  # fmt: skip
@@ -348,6 +349,8 @@ UNSEEN = {
     "the code of a call": ("attend", _CODE.replace("hash(x)", "getattr(attend, '__co' + 'de__')"), "pries into the code"),
     "a fork": ("norm", "import multiprocessing\ndef norm(x):\n    with multiprocessing.get_context('fork').Pool(1) as pool:\n        return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,)))", "a process of its own"),
     "a process of an earlier cell": ("norm", "import multiprocessing\npool = multiprocessing.get_context('fork').Pool(1)\ndef norm(x):\n    return pool.apply(getattr(F, 'layer' + '_norm'), (x.detach(), (4,))) + 0 * x", "a process of its own ran in a check of norm"),
+    "a thread that is left": ("norm", NORM + "\nimport threading, time\nthreading.Thread(target=time.sleep, args=(99,), daemon=True).start()", "an earlier cell's thread"),
+    "a hook of Python's own": ("norm", NORM + "\nimport sys\ngetattr(sys, 'add' + 'audithook')(lambda *event: None)", "Python's own events"),
     "a graph of a layer": ("attend", f"layer = torch.jit.trace({_ENCODER}, torch.ones(2, 3, 4), check_trace=False)\ndef attend(x):\n    return layer(x)", "a compiled graph"),
     "nodes of a graph": ("back", _THREAD + "def _back(upstream, x):\n    node = getattr(F, 'layer' + '_norm')(x.clone().requires_grad_(), (4,)).grad_fn\n    return upstream\ndef back(upstream, x):\n    aside(_back, upstream, x)\n    return _solved(upstream, x)\n" + BACK.replace("def back", "def _solved"), "hides behind grad_fn"),
 }  # fmt: skip

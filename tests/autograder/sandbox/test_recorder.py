@@ -1,13 +1,17 @@
 """Who answers for what runs: the course's library for what it calls by name, and for no more."""
 
+import contextlib
+import gc
+import signal
 import sys
 import threading
 
+import pytest
 import sacrebleu
 import torch
 
-from autograder.sandbox.worker import recorder
-from autograder.sandbox.worker.operators import families_of
+from autograder.sandbox.worker import recorder, shell
+from autograder.sandbox.worker.operators import LEFT, families_of
 from course_lib.layers import attention, normalization
 from course_lib.testing import call_beside
 
@@ -63,6 +67,52 @@ def test_a_cell_runs_in_the_main_thread_alone(monkeypatch):
     assert recorder.seen() == []
     aside()
     assert [what for what, *_ in recorder.seen()] == ["torch.rms_norm"]
+
+
+@contextlib.contextmanager
+def a_timer():
+    before = signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 99)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+@contextlib.contextmanager
+def a_profiler():
+    sys.setprofile(lambda *event: None)
+    yield
+    sys.setprofile(None)
+
+
+@contextlib.contextmanager
+def a_callback_of_the_collector():
+    gc.callbacks.append(print)
+    yield
+    gc.callbacks.remove(print)
+
+
+@contextlib.contextmanager
+def a_thread():
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    yield
+    end.set()
+    thread.join()
+
+
+@pytest.mark.parametrize("left", [a_timer, a_profiler, a_callback_of_the_collector, a_thread])
+def test_what_is_left_to_run_beside_a_cell_is_noted(left, monkeypatch):
+    others = sys._current_frames().keys() - {threading.get_ident()}  # of who runs the tests
+    frames = lambda: {k: f for k, f in sys._current_frames().items() if k not in others}
+    monkeypatch.setattr(recorder, "_current_frames", frames)
+    monkeypatch.setattr(recorder.gc, "callbacks", [])
+    recorder._note_events(shell.BEGINS_CELL, ("norm",))
+    assert recorder.seen() == []
+    with left():
+        recorder._note_events(shell.BEGINS_CELL, ("norm",))
+    assert recorder.seen() == [(LEFT, "norm", 1, "", ())]
 
 
 def test_all_that_a_forbidden_module_or_class_consists_of_is_watched():
