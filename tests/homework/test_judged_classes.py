@@ -59,7 +59,7 @@ def test_the_judge_gives_every_submission_its_marks(homework_id, rows, tmp_path)
     with contextlib.closing(JudgePool()) as judges:
         by_name = graded(homework_id, others, tmp_path / "others", judges, table.seconds)
         if endless:
-            by_name |= graded(homework_id, endless, tmp_path / "endless", judges, 2.0)
+            by_name |= graded(homework_id, endless, tmp_path / "endless", judges, 4.0)
     for student in students:
         result = by_name[student.student]
         lost = [c for c in result.checks if c.status not in (Status.PASS, Status.MANUAL)]

@@ -30,6 +30,7 @@ from course_book.markup import (
     joined_formulas,
     library_files,
     listings,
+    one_document,
 )
 from course_book.notebooks import (
     chapter_notebooks,
@@ -65,7 +66,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     parts = (
         *(unfinished, book_digests, kernels, preview, outputs_cache, side_by_side),
         *(formulas, joined_formulas, citation_years, glossary_terms),
-        *(graded_listings, homework_links, library_files, listings),
+        *(graded_listings, homework_links, library_files, listings, one_document),
         *(choice_directives, veils, diagram, answer_counts),
         *(interactive, deferred, assets, exercises),
         *(course_map, api, schedule, homework_table, status),

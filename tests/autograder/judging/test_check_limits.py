@@ -136,3 +136,13 @@ def test_where_the_reference_is_slow_a_student_may_be_slower(grade, monkeypatch)
     homework = dataclasses.replace(DOUBLE, cells=(DOUBLE.cells[0], slow, *DOUBLE.cells[2:]))
     statuses = [c.status for c in grade(("double", BUSY.format(0.6)), homework=homework).checks]
     assert statuses[:2] == [Status.PASS, Status.PASS]
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_reference_that_is_stopped_itself_allows_all_the_time_there_is(grade):
+    reference = dataclasses.replace(DOUBLE.cells[1], source=BUSY.format(99))
+    homework = dataclasses.replace(DOUBLE, cells=(DOUBLE.cells[0], reference, *DOUBLE.cells[2:]))
+    found = grade(("double", BUSY.format(99)), homework=homework, seconds=0.4).checks
+    late = [check.message for check in found if check.status is Status.TIMEOUT]
+    assert len(late) == 2
+    assert all(message.startswith(f"{STOPPED} 0.4 s.") for message in late)

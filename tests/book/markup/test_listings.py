@@ -62,3 +62,8 @@ def test_the_whole_file_has_a_page(page, tmp_path):
     file = BeautifulSoup((tmp_path / "out/html/course_lib/layers/masks.html").read_text(), "lxml")
     assert "def padding_mask" in file.pre.text
     assert '"""' in file.pre.text
+
+
+def test_the_file_of_a_page_holds_nothing_of_the_book(build_page, tmp_path):
+    build_page(PAGE)
+    assert b"BuildEnvironment" not in (tmp_path / "out" / "doctrees" / "index.doctree").read_bytes()
