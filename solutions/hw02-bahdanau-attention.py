@@ -39,7 +39,8 @@
 #   docstring, the text and the part that you see.
 # - A mistake in one part costs no points in another: when your work is graded, what stands on a
 #   wrong part is tried with a right one in its place too. So hand in also what is only half done.
-# - `README.md`, beside this notebook, says how to open the course's book.
+# - `README.md`, beside this notebook, says how to open the course's book. Its page
+#   [For students](book:for-students) says how to begin, ask, hand in and read feedback.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
 #   fails; if your work is half done, go on below it by hand.
 #

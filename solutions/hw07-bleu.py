@@ -40,7 +40,8 @@
 #   in its `metrics`), loses the points of its tests.
 #   To compare your scores with it in a cell of your own is a good idea: it is installed with this
 #   homework. Put nothing else into that cell: where your work is graded there is no `sacrebleu`.
-# - `README.md`, beside this notebook, says how to open the course's book.
+# - `README.md`, beside this notebook, says how to open the course's book. Its page
+#   [For students](book:for-students) says how to begin, ask, hand in and read feedback.
 # - Before you hand in: *Kernel > Restart kernel and run all cells*. It stops at the first test that
 #   fails; if your work is half done, go on below it by hand.
 #
