@@ -87,7 +87,9 @@ MAY_IMPORT = {
     "autograder/judging": f"course_lib {BELOW_JUDGING}",
     "autograder/class_run": f"course_lib {BELOW_CLASS_RUN}",
     "autograder/marks": "autograder.judging",
-    "autograder/gradebook": f"{BELOW_CLASS_RUN} autograder.class_run autograder.marks",
+    "autograder/gradebook": (
+        f"{BELOW_CLASS_RUN} autograder.class_run autograder.marks autograder.reports"
+    ),
     "autograder/reports": (
         "autograder.atomic_write autograder.clean_text autograder.homework_source"
         " autograder.judging autograder.marks"

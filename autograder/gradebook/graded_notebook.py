@@ -6,6 +6,8 @@ whatever else was handed in never reaches nbgrader.
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -16,6 +18,8 @@ from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging import second_try
 from autograder.judging.results import CellOutput, CheckResult, Status, SubmissionResult
 from autograder.judging.submission import read_submission, read_written_answers
+
+_KEPT = "course_result"  # in the metadata of a graded notebook
 
 
 def transplant(released: NotebookNode, handed_in: bytes, homework: Homework) -> NotebookNode:
@@ -77,7 +81,7 @@ def write_outcomes(notebook: NotebookNode, result: SubmissionResult, homework: H
 
     Nothing stands for a pass, an error for a fail, a number for partial credit. In the student's
     own cells is left what they showed when the judge had them run. What the student wrote is made
-    inert: formgrader would run it.
+    inert: formgrader would run it. What was found is kept for ``kept_result``.
 
     Args:
         notebook: The student's notebook, changed in place.
@@ -85,6 +89,8 @@ def write_outcomes(notebook: NotebookNode, result: SubmissionResult, homework: H
         homework: The instructor's notebook.
     """
     make_inert(notebook, {cell.source for cell in homework.cells if cell.kind is CellKind.TEXT})
+    own = replace(result, outputs=(), flags=(), seed=0)  # what may be told to its student
+    notebook.metadata[_KEPT] = _cleaned(own.to_json())
     checks = {check.check: check for check in result.checks}
     numbers = itertools.count(1)
     for cell in notebook.cells:
@@ -97,6 +103,30 @@ def write_outcomes(notebook: NotebookNode, result: SubmissionResult, homework: H
         else:
             shown = [output for output in result.outputs if output.cell == label]
             cell.outputs = _as_notebook_outputs(shown)
+
+
+def kept_result(notebook: NotebookNode) -> SubmissionResult | None:
+    """Return what ``write_outcomes`` wrote, but for flags, seed and outputs.
+
+    Args:
+        notebook: A graded notebook.
+
+    Returns:
+        The result; None if another program has graded it.
+    """
+    try:
+        return SubmissionResult.from_json(notebook.metadata[_KEPT])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _cleaned(data: Any) -> Any:
+    """Return plain data whose texts can stand in a file."""
+    if isinstance(data, Mapping):
+        return {key: _cleaned(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_cleaned(value) for value in data]
+    return clean_text(data) if isinstance(data, str) else data
 
 
 def _outputs(check: CheckResult) -> list[NotebookNode]:

@@ -1,5 +1,6 @@
 """nbgrader's late penalties by the course's dates, for ``nbgrader autograde`` and formgrader."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
@@ -10,7 +11,8 @@ from traitlets import Unicode
 
 from autograder.homework_source.homework import all_homeworks
 from autograder.judging.results import SubmissionResult
-from autograder.marks.dates import DATES_FILE, read_dates
+from autograder.marks.dates import DATES_FILE, Dates, read_dates
+from autograder.marks.lateness import Lateness
 
 
 class DatedPenalties(BasePlugin):
@@ -32,16 +34,44 @@ class DatedPenalties(BasePlugin):
         Returns:
             Points; None if there are no dates.
         """
-        root = Path(self.root)
-        path = Path(self.dates) if self.dates else root / DATES_FILE
-        if not path.is_file():
+        dates = configured_dates(self.root, self.dates)
+        if dates is None:
             return None
-        dates = read_dates(path, all_homeworks(root))
         submissions = self.parent.gradebook.student_submissions(student_id)
-        handed_in = {s.name: _result(s, student_id) for s in submissions}
-        result = handed_in[self.parent.assignment_id]
-        max_score = {s.name: s.max_score for s in submissions}[result.homework]
-        return dates.lateness(result, handed_in.values()).share * float(max_score)
+        homework_id = self.parent.assignment_id
+        max_score = {s.name: s.max_score for s in submissions}[homework_id]
+        return lateness_among(submissions, homework_id, dates).share * float(max_score)
+
+
+def configured_dates(root: str, file: str) -> Dates | None:
+    """Read the course's dates.
+
+    Args:
+        root: Folder of the course project.
+        file: Where they are said; dates.toml in root if empty.
+
+    Returns:
+        What it says; None if there is no such file.
+
+    Raises:
+        DatesError: It can't be used.
+    """
+    path = Path(file) if file else Path(root) / DATES_FILE
+    return read_dates(path, all_homeworks(Path(root))) if path.is_file() else None
+
+
+def lateness_among(
+    submissions: Sequence[SubmittedAssignment], homework_id: str, dates: Dates
+) -> Lateness:
+    """Say how late a submission is.
+
+    Args:
+        submissions: All of its student's that are in the gradebook.
+        homework_id: Which of them.
+        dates: When homework is due, and what being late costs.
+    """
+    handed_in = {s.name: _result(s, s.student_id) for s in submissions}
+    return dates.lateness(handed_in[homework_id], handed_in.values())
 
 
 def _result(submission: SubmittedAssignment, student: str) -> SubmissionResult:

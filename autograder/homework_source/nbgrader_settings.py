@@ -40,7 +40,8 @@ def configure(c: Config) -> None:
         "python": '# YOUR CODE HERE\nraise NotImplementedError("your code goes here")'
     }
     c.ClearSolutions.text_stub = ANSWER_STUB
-    # nbgrader's own feedback would show the hidden tests to students.
+    c.GenerateFeedback.exporter_class = "autograder.gradebook.feedback_exporter.FeedbackPage"
+    # nbgrader's own page, for what the judge has not graded, would show students the hidden tests.
     c.GenerateFeedback.preprocessors = [
         "nbgrader.preprocessors.GetGrades",
         "nbgrader.preprocessors.ClearHiddenTests",

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from autograder.class_run import run as class_run
 from autograder.class_run import similarity
-from autograder.cli import plan
 from autograder.cli.app import app
 from autograder.cli.commands import doctor
 from autograder.cli.one_at_a_time import alone_in
@@ -234,7 +233,7 @@ def graded(monkeypatch):
     monkeypatch.setattr(class_run, "grade_class", grade_class)
     monkeypatch.setattr(gradebook, "GradebookRecorder", Recorder)
     monkeypatch.setattr(similarity, "flag_similar", lambda results, *rest: results)
-    monkeypatch.setattr(plan, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr("autograder.homework_source.source.load_homework", lambda *given: HOMEWORK)
     return calls
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
@@ -139,6 +140,9 @@ def test_help_shows_examples():
 @pytest.mark.sandbox
 def test_nbgraders_commands_hand_out_collect_grade_and_hand_back(root, exchange, tmp_path):
     course, home = tmp_path / "cs224", tmp_path / "home"
+    (root / "dates.toml").write_text(
+        "[due]\nhw00 = 2020-10-12T23:59:00Z\n[late]\npercent_per_day = 1\nmost_percent = 10\n"
+    )
     assert run(course, "--exchange", exchange).exit_code == 0
     home.mkdir()
     (home / "nbgrader_config.py").write_text(
@@ -173,12 +177,19 @@ def test_nbgraders_commands_hand_out_collect_grade_and_hand_back(root, exchange,
     }  # fmt: skip
     nbgrader(course, "autograde", HOMEWORK)
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "cs224") as gradebook:
-        assert gradebook.find_submission(HOMEWORK, STUDENT).score == ANSWERS[2][1]
+        submission = gradebook.find_submission(HOMEWORK, STUDENT)
+        assert submission.score == ANSWERS[2][1]
+        (notebook,) = submission.notebooks
+        notebook.comments[0].manual_comment = "<b>Look</b> at its slope"
+        gradebook.db.commit()
     nbgrader(course, "generate_feedback", HOMEWORK)
     nbgrader(course, "release_feedback", HOMEWORK)
     nbgrader(home, "fetch_feedback", HOMEWORK)
     (page,) = (home / HOMEWORK / "feedback").rglob("*.html")
     assert "HIDDEN TESTS" not in page.read_text()
-    assert "Its gradient is 2" in page.read_text()
+    told = BeautifulSoup(page.read_text(), "lxml").text
+    assert "Its gradient is 2" in told
+    assert "<b>Look</b> at its slope" in told
+    assert "days late" in told
     nbgrader(course, "export")
     assert f"{HOMEWORK}" in (course / "grades.csv").read_text()

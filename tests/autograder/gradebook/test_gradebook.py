@@ -349,6 +349,7 @@ def test_nbgraders_own_commands_use_the_judge_and_leak_nothing(nbgrader_course, 
     nbgrader("generate_feedback", HOMEWORK)
     (page,) = (folder / "feedback" / "ada").rglob("*.html")
     text = page.read_text()
+    assert f"{automatic - lost:g}" in text
     assert "causal_mask" in text
     assert "HIDDEN TESTS" not in text
     assert "reference_attention" not in text

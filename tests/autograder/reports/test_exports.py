@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import stored_results
 from autograder.cli.app import app
 from autograder.gradebook import hand_grades
 from autograder.gradebook.hand_grades import read_hand_grades
@@ -153,7 +152,7 @@ def graded(tmp_path, monkeypatch):
     store = ResultStore(tmp_path / "out" / "results" / HW)
     for made in make_class():
         store.keep(made, made_from="")
-    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr("autograder.homework_source.source.load_homework", lambda *given: HOMEWORK)
     return tmp_path / "out"
 
 

@@ -114,7 +114,7 @@ def test_the_commands_write_them(tmp_path, monkeypatch):
     other = dataclasses.replace(result("ada"), homework="hw01-tensors", title=title)
     other_id = next(path.stem for path in stored_results.ROOT.glob("solutions/hw01-*.py"))
     ResultStore(out / "results" / other_id).keep(other, made_from="")
-    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr("autograder.homework_source.source.load_homework", lambda *given: HOMEWORK)
     assert run("feedback", "hw03", "--out", out).exit_code == 0
     index = words_of((out / "feedback" / "ada" / "index.html").read_text())
     assert "Homework 0: Double" in index
