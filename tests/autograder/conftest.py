@@ -31,7 +31,17 @@ def pytest_itemcollected(item):
 
 
 @pytest.fixture(scope="session")
-def sandbox(tmp_path_factory):
+def library(tmp_path_factory):
+    """What the small homework's students have."""
+    library = tmp_path_factory.mktemp("library")
+    (library / "course_lib").mkdir()
+    for name in ("__init__.py", "testing.py"):
+        shutil.copy(ROOT / "course_lib" / name, library / "course_lib" / name)
+    return library
+
+
+@pytest.fixture(scope="session")
+def sandbox(library):
     """One forking process for all tests: each test gets workers of its own."""
     try:
         check_sandbox()
@@ -39,10 +49,6 @@ def sandbox(tmp_path_factory):
         if os.environ.get("CI"):  # there it must work: a skip would hide that it does not
             raise
         pytest.skip(f"no working sandbox: {error}")
-    library = tmp_path_factory.mktemp("library")
-    (library / "course_lib").mkdir()
-    for name in ("__init__.py", "testing.py"):
-        shutil.copy(ROOT / "course_lib" / name, library / "course_lib" / name)
     sandbox = Sandbox(library, limits=Limits(memory_mb=1024, scratch_mb=16, open_files=64))
     sandbox.preload(["course_lib.testing", "matplotlib.pyplot"])
     yield sandbox

@@ -37,7 +37,6 @@ def run(tmp_path):
 
 
 @pytest.mark.sandbox
-@pytest.mark.usefixtures("sandbox")
 def test_a_submission_is_graded(run):
     solved = solved_notebook(HOMEWORK)
     made = run({f"{HOMEWORK}.ipynb": solved, "notes.txt": b"x"})

@@ -333,7 +333,6 @@ def nbgrader_course(tmp_path, source):
 
 @pytest.mark.proof
 @pytest.mark.sandbox
-@pytest.mark.usefixtures("sandbox")
 def test_nbgraders_own_commands_use_the_judge_and_leak_nothing(nbgrader_course, homework):
     folder, nbgrader = nbgrader_course
     nbgrader("generate_assignment", HOMEWORK)

@@ -403,6 +403,7 @@ def test_a_refusing_kernel_is_explained(monkeypatch, tmp_path):
         check_sandbox()
 
 
+@pytest.mark.proof
 def test_without_isolation_code_still_runs_in_its_own_process(tmp_path):
     (tmp_path / "course_lib").mkdir()
     sandbox = Sandbox(tmp_path, limits=Limits(), isolated=False)
