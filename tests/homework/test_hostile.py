@@ -52,7 +52,17 @@ SELDOM = {
     ),
     "reaching_out": (
         *("network", "environment", "writes", "traces", "own-namespaces", "daemons", "outlives"),
-        *("left-behind", "keyrings", "crowd", "memory", "disk", "open-files", "threads", "output"),
+        *(
+            "left-behind",
+            "keyrings",
+            "crowd",
+            "fork-bomb",
+            "memory",
+            "disk",
+            "open-files",
+            "threads",
+            "output",
+        ),
         *("signals", "growing-result", "large-result", "endless-result", "deep-result"),
     ),
     "reaching_the_ta": tuple(f"says-{number}" for number in range(13) if number != 8),

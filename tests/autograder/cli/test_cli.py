@@ -354,6 +354,7 @@ def test_a_large_class_is_cut_in_the_terminal():
     assert "and 440 more" in told.getvalue()
 
 
+@pytest.mark.proof
 def test_doctor_finds_what_is_here():
     outcome = run("doctor")
     subjects = [

@@ -36,6 +36,7 @@ def run(tmp_path):
     return run
 
 
+@pytest.mark.proof
 @pytest.mark.sandbox
 def test_a_submission_is_graded(run):
     solved = solved_notebook(HOMEWORK)

@@ -377,10 +377,25 @@ def test_what_cannot_be_seen_is_told(grade, name):
     assert any(told in flag.text for flag in result.flags), result
 
 
+def together(rows):
+    """Name submissions that have as much as there can be of these in one."""
+    merged = {}
+    for name, changed in rows.items():
+        if name == "training in its cell":  # it takes seconds
+            continue
+        fits = (names for names, others in merged.items() if not others.keys() & changed.keys())
+        names = next(fits, "")
+        merged[f"{names}; {name}".strip("; ")] = merged.pop(names, {}) | changed
+    return merged
+
+
+EVERY_DAY = together(HONEST)
+
+
 @pytest.mark.sandbox
-@pytest.mark.parametrize("name", with_proofs(HONEST, ["training in its cell"]))
+@pytest.mark.parametrize("name", [*EVERY_DAY, *with_proofs(HONEST, HONEST)])
 def test_what_is_allowed_costs_nothing_and_raises_no_flag(grade, name):
-    result = submit(grade, HONEST[name])
+    result = submit(grade, EVERY_DAY.get(name) or HONEST[name])
     assert [check for check in result.checks if check.score < 1] == []
     assert not [f.message for f in result.cell_failures]
     assert [flag for flag in result.flags if flag.kind is not FlagKind.FORGED] == []
