@@ -14,7 +14,9 @@ from autograder.judging.results import SubmissionResult
 from autograder.sandbox import time_limit
 from autograder.sandbox.sandbox import Sandbox, check_sandbox
 from autograder.sandbox.worker.isolation import Limits
-from autograder.sandbox.zygote import SandboxError
+from autograder.sandbox.worker.peer import Peer
+from autograder.sandbox.worker.wire import Wire
+from autograder.sandbox.zygote import SandboxError, Worker
 
 ROOT = Path(__file__).parents[2]
 READ = (
@@ -53,6 +55,13 @@ def sandbox(library):
     sandbox.preload(["course_lib.testing", "matplotlib.pyplot"])
     yield sandbox
     sandbox.close()
+
+
+def peer_of(worker: Worker, seconds: float = 300) -> Peer:
+    """Talk to a worker: what it does not answer in these seconds is given up."""
+    peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
+    peer.wire.time_left = time_limit.by_the_clock(seconds)
+    return peer
 
 
 DOUBLE = Homework(
