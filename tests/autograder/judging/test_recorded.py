@@ -389,13 +389,14 @@ def together(rows):
     return merged
 
 
-EVERY_DAY = together(HONEST)
+TOGETHER = together(HONEST)
+ALLOWED = TOGETHER | HONEST
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("name", [*EVERY_DAY, *with_proofs(HONEST, HONEST)])
+@pytest.mark.parametrize("name", with_proofs(ALLOWED, ALLOWED.keys() - TOGETHER.keys()))
 def test_what_is_allowed_costs_nothing_and_raises_no_flag(grade, name):
-    result = submit(grade, EVERY_DAY.get(name) or HONEST[name])
+    result = submit(grade, ALLOWED[name])
     assert [check for check in result.checks if check.score < 1] == []
     assert not [f.message for f in result.cell_failures]
     assert [flag for flag in result.flags if flag.kind is not FlagKind.FORGED] == []
