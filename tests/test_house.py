@@ -452,6 +452,7 @@ print(len(names), course_lib.__file__)
 """
 
 
+@pytest.mark.proof
 def test_every_module_of_the_wheel_is_imported_where_nothing_else_of_the_course_is(
     shipped: Path, tmp_path: Path
 ) -> None:

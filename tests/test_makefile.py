@@ -191,6 +191,7 @@ def test_a_python_that_is_too_old_or_too_new_is_named(version: str, tmp_path: Pa
     assert not (tmp_path / "venv").exists()
 
 
+@pytest.mark.proof
 def test_the_first_python_that_fits_makes_the_environment(tmp_path: Path) -> None:
     result = make(*environment_in(tmp_path), f"PYTHON={sys.executable}")
     assert result.returncode == 0, result.stderr

@@ -14,7 +14,9 @@ from autograder.judging.results import SubmissionResult
 from autograder.sandbox import time_limit
 from autograder.sandbox.sandbox import Sandbox, check_sandbox
 from autograder.sandbox.worker.isolation import Limits
-from autograder.sandbox.zygote import SandboxError
+from autograder.sandbox.worker.peer import Peer
+from autograder.sandbox.worker.wire import Wire
+from autograder.sandbox.zygote import SandboxError, Worker
 
 ROOT = Path(__file__).parents[2]
 READ = (
@@ -31,7 +33,17 @@ def pytest_itemcollected(item):
 
 
 @pytest.fixture(scope="session")
-def sandbox(tmp_path_factory):
+def library(tmp_path_factory):
+    """What the small homework's students have."""
+    library = tmp_path_factory.mktemp("library")
+    (library / "course_lib").mkdir()
+    for name in ("__init__.py", "testing.py"):
+        shutil.copy(ROOT / "course_lib" / name, library / "course_lib" / name)
+    return library
+
+
+@pytest.fixture(scope="session")
+def sandbox(library):
     """One forking process for all tests: each test gets workers of its own."""
     try:
         check_sandbox()
@@ -39,14 +51,17 @@ def sandbox(tmp_path_factory):
         if os.environ.get("CI"):  # there it must work: a skip would hide that it does not
             raise
         pytest.skip(f"no working sandbox: {error}")
-    library = tmp_path_factory.mktemp("library")
-    (library / "course_lib").mkdir()
-    for name in ("__init__.py", "testing.py"):
-        shutil.copy(ROOT / "course_lib" / name, library / "course_lib" / name)
     sandbox = Sandbox(library, limits=Limits(memory_mb=1024, scratch_mb=16, open_files=64))
     sandbox.preload(["course_lib.testing", "matplotlib.pyplot"])
     yield sandbox
     sandbox.close()
+
+
+def peer_of(worker: Worker, seconds: float = 300) -> Peer:
+    """Talk to a worker: what it does not answer in these seconds is given up."""
+    peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
+    peer.wire.time_left = time_limit.by_the_clock(seconds)
+    return peer
 
 
 DOUBLE = Homework(

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 
 from tests.autograder.conftest import ROOT
 from tests.homework.test_hostile import GROUPS
@@ -9,6 +10,7 @@ from tests.homework.test_hostile import GROUPS
 PAGE = (ROOT / "autograder" / "SECURITY.md").read_text(encoding="utf-8")
 
 
+@cache
 def names_in(file: str) -> set[str]:
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}

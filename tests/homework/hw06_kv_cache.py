@@ -633,84 +633,43 @@ class CachedAttention(nn.Module):
 """
 
 SAMPLE_CLASS: tuple[Submission, ...] = (
-    Submission(
-        student="ada", what="right, with loops", edits={**LOOPS, "how-many-readers": ANSWER}
-    ),
+    Submission(student="ada", what="right, with loops",
+        edits={**LOOPS, "how-many-readers": ANSWER}),
     Submission(student="bela", what="right, one buffer for both", edits=STACKED),
-    Submission(
-        student="chidi",
-        what="right, a cache made of smaller classes",
-        edits={**INHERITED, "how-many-readers": ANSWER},
-    ),
-    Submission(
-        student="dana",
-        what="positions begin anew with each piece",
-        edits={"TextModel": ((", offset=past)", ", offset=0)"),)},
-        lost={"TextModel": "chunks"},
-        hint="each piece begins at position 0 again",
-    ),
-    Submission(
-        student="emil",
-        what="one cache for all layers",
+    Submission(student="chidi", what="right, a cache made of smaller classes",
+        edits={**INHERITED, "how-many-readers": ANSWER}),
+    Submission(student="dana", what="positions begin anew with each piece",
+        edits={"TextModel": ((", offset=past)", ", offset=0)"),)}, lost={"TextModel": "chunks"},
+        hint="each piece begins at position 0 again"),
+    Submission(student="emil", what="one cache for all layers",
         edits={
             "TextModel": (
-                ("[GrowingCache() for _ in self.layers]", "[GrowingCache()] * len(self.layers)"),
-            )
-        },
-        lost={"TextModel": "separate"},
-        hint="these are one cache under several names",
-    ),
-    Submission(
-        student="fatima",
-        what="the cache joins by cat",
+                ("[GrowingCache() for _ in self.layers]",
+                 "[GrowingCache()] * len(self.layers)"),)}, lost={"TextModel": "separate"},
+        hint="these are one cache under several names"),
+    Submission(student="fatima", what="the cache joins by cat",
         edits={
-            "GrowingCache": (
-                ("capacity = max(2 * old_keys.size(2), length)", "capacity = length"),
-                ("capacity = max(self._capacity, length)", "capacity = length"),
-            )
-        },
-        lost={"GrowingCache": "growth"},
-        hint="the buffers fit exactly",
-    ),
-    Submission(
-        student="goran",
-        what="rotary positions of the queries begin at 0",
+            "GrowingCache": (("capacity = max(2 * old_keys.size(2), length)", "capacity = length"),
+                ("capacity = max(self._capacity, length)", "capacity = length"))},
+        lost={"GrowingCache": "growth"}, hint="the buffers fit exactly"),
+    Submission(student="goran", what="rotary positions of the queries begin at 0",
         edits={
             "CachedAttention": (
-                ("queries = self.rotary(queries, offset=offset)", "queries = self.rotary(queries)"),
-            )
-        },
-        lost={"CachedAttention": "rotary"},
-        hint="offset=cache.length, as it is before the update",
-    ),
-    Submission(
-        student="hana",
-        what="the token that reaches p is ruled out",
+                ("queries = self.rotary(queries, offset=offset)",
+                 "queries = self.rotary(queries)"),)}, lost={"CachedAttention": "rotary"},
+        hint="offset=cache.length, as it is before the update"),
+    Submission(student="hana", what="the token that reaches p is ruled out",
         edits={
             "keep_top_p": (
-                (
-                    "before = probabilities.cumsum(dim=-1) - probabilities",
-                    "before = probabilities.cumsum(dim=-1)",
-                ),
-            )
-        },
-        lost={"keep_top_p": "values edges"},
-        hint="the token with which the sum reaches p is kept too",
-    ),
-    Submission(
-        student="ivo",
-        what="the whole text is read at each step",
+                ("before = probabilities.cumsum(dim=-1) - probabilities",
+                 "before = probabilities.cumsum(dim=-1)"),)}, lost={"keep_top_p": "values edges"},
+        hint="the token with which the sum reaches p is kept too"),
+    Submission(student="ivo", what="the whole text is read at each step",
         edits={
             "sample": (
-                (
-                    "logits = model.advance(token)",
-                    "logits = model.advance(torch.cat([prompt, *tokens], dim=1))",
-                ),
-            )
-        },
-        lost={"sample": "steps"},
-        hint="advance(token) with the new token alone",
-    ),
+                ("logits = model.advance(token)",
+                 "logits = model.advance(torch.cat([prompt, *tokens], dim=1))"),)},
+        lost={"sample": "steps"}, hint="advance(token) with the new token alone"),
     Submission(
         student="lea",
         what="half done: parts 3 and 4 not begun",
@@ -720,29 +679,15 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         },
         lost=dict.fromkeys(("TextModel", "keep_top_k", "keep_top_p", "sample"), "*"),
     ),
-    Submission(
-        student="mira",
-        what="writes for ever",
+    Submission(student="mira", what="writes for ever",
         edits={"sample": SAMPLE_HEAD + "    while True:\n        model.advance(prompt)\n"},
-        lost={"sample": "*"},
-        judge_only=True,
-    ),
-    Submission(
-        student="nils",
-        what="os._exit",
+        lost={"sample": "*"}, judge_only=True),
+    Submission(student="nils", what="os._exit",
         edits={"kv_cache_bytes": "def kv_cache_bytes(*sizes, **options):\n    os._exit(0)\n"},
-        lost={"kv_cache_bytes": "*"},
-        status=Status.CRASH,
-        judge_only=True,
-    ),
-    Submission(
-        student="vera",
-        what="handed over to nn.MultiheadAttention",
-        edits={"CachedAttention": OWN_LAYER},
-        lost={"CachedAttention": "*"},
-        hint="leads to torch.nn.MultiheadAttention",
-        judge_only=True,
-    ),
+        lost={"kv_cache_bytes": "*"}, status=Status.CRASH, judge_only=True),
+    Submission(student="vera", what="handed over to nn.MultiheadAttention",
+        edits={"CachedAttention": OWN_LAYER}, lost={"CachedAttention": "*"},
+        hint="leads to torch.nn.MultiheadAttention", judge_only=True),
     Submission(
         student="olga",
         what="hostile: a result that equals everything",
@@ -752,15 +697,9 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         },
         lost=EVERYTHING,
     ),
-    Submission(
-        student="pavel",
-        what="hostile: run_cell patched, nothing written",
-        edits=NOTHING_WRITTEN,
-        extra=PATCHED_SHELL,
-        judge_only=True,
-        lost=EVERYTHING,
-    ),
-)
+    Submission(student="pavel", what="hostile: run_cell patched, nothing written",
+        edits=NOTHING_WRITTEN, extra=PATCHED_SHELL, judge_only=True, lost=EVERYTHING),
+)  # fmt: skip
 
 DELIGHT = "that lay in the house that jack built ."
 
@@ -941,153 +880,77 @@ AS_STUDENTS_WRITE: tuple[Submission, ...] = (
     right("doubled by joining", {"GrowingCache": DOUBLED_BY_JOINING}),
     right("as in Hugging Face", {"keep_top_p": AS_IN_HUGGING_FACE}),
     right("one loop", {"sample": ONE_LOOP}),
-    right(
-        "by kthvalue and where",
+    right("by kthvalue and where",
         {
             "keep_top_k": (
-                (
-                    "logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]",
-                    "logits.kthvalue(max(logits.size(-1) - k + 1, 1), keepdim=True).values",
-                ),
-                (
-                    "logits.masked_fill(logits < last_kept, -math.inf)",
-                    "torch.where(logits >= last_kept, logits, -math.inf)",
-                ),
-            )
-        },
-    ),
-    right(
-        "no mask for a token alone",
-        {"TextModel": (("mask = causal_mask(", "mask = None if length == 1 else causal_mask("),)},
-    ),
-    cache(
-        "doubled once only",
-        "while total > self.k.shape[2]:",
-        "if total > self.k.shape[2]:",
-        "update",
-        "twice as long may not be enough for many new tokens",
-    ),
-    cache(
-        "reordered within the same buffers",
+                ("logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]",
+                 "logits.kthvalue(max(logits.size(-1) - k + 1, 1), keepdim=True).values"),
+                ("logits.masked_fill(logits < last_kept, -math.inf)",
+                 "torch.where(logits >= last_kept, logits, -math.inf)"))}),
+    right("no mask for a token alone",
+        {"TextModel": (("mask = causal_mask(", "mask = None if length == 1 else causal_mask("),)}),
+    cache("doubled once only", "while total > self.k.shape[2]:", "if total > self.k.shape[2]:",
+        "update", "twice as long may not be enough for many new tokens"),
+    cache("reordered within the same buffers",
         "            self.k = self.k[indices]\n            self.v = self.v[indices]\n",
         "            self.k[:] = self.k[indices]\n            self.v[:] = self.v[indices]\n",
-        "reorder",
-        "there may be fewer or more rows than before",
-    ),
-    cache(
-        "the bytes by a method", "    @property\n", "", "growth", "@property above it stands for"
-    ),
-    cache(
-        "another error than promised",
-        'raise ValueError("fit")',
-        'raise TypeError("fit")',
-        "edges",
-        "would not fit into the buffers: raise ValueError",
-    ),
-    cache(
-        "the first buffer just fits",
-        "            while room < n:\n                room *= 2\n",
-        "            room = n\n",
-        "growth",
-        "the buffers fit exactly",
-    ),
+        "reorder", "there may be fewer or more rows than before"),
+    cache("the bytes by a method", "    @property\n", "", "growth",
+        "@property above it stands for"),
+    cache("another error than promised", 'raise ValueError("fit")', 'raise TypeError("fit")',
+        "edges", "would not fit into the buffers: raise ValueError"),
+    cache("the first buffer just fits", "            while room < n:\n                room *= 2\n",
+        "            room = n\n", "growth", "the buffers fit exactly"),
     *table(
         "FixedCache",
-        (
-            "a length of its own beside the property",
-            (
-                (
-                    "self.final: KeysAndValues | None = None\n",
-                    "self.final = None\n        self.length = 0\n",
-                ),
-            ),
-            "once",
-            "has no setter",
-        ),
+        ("a length of its own beside the property",
+         (("self.final: KeysAndValues | None = None\n",
+           "self.final = None\n        self.length = 0\n"),), "once", "has no setter"),
     ),
     *table(
         "CachedAttention",
-        (
-            "updated, and what comes back left lying",
-            ((UPDATED, "                cache.update(keys, values)\n"),),
-            "chunks rotary",
-            "what came before is not seen: attend to what cache.update returns",
-        ),
-        (
-            "rotary with a cache alone",
-            (
-                (
-                    "        queries = self._split_heads(self.query_projection(query))\n",
-                    "        if cache is None:\n"
-                    "            return super().forward(\n"
-                    "                query, key, value, mask, return_weights=return_weights\n"
-                    "            )\n"
-                    "        queries = self._split_heads(self.query_projection(query))\n",
-                ),
-            ),
-            "rotary",
-            "without a cache rotary is not used",
-        ),
+        ("updated, and what comes back left lying",
+         ((UPDATED, "                cache.update(keys, values)\n"),),
+         "chunks rotary", "what came before is not seen: attend to what cache.update returns"),
+        ("rotary with a cache alone",
+         (("        queries = self._split_heads(self.query_projection(query))\n",
+           "        if cache is None:\n"
+           "            return super().forward(\n"
+           "                query, key, value, mask, return_weights=return_weights\n"
+           "            )\n"
+           "        queries = self._split_heads(self.query_projection(query))\n"),),
+         "rotary", "without a cache rotary is not used"),
     ),
     *table(
         "TextModel",
-        (
-            "caches that are None not thought of",
-            (("0 if caches is None else caches[0].length", "caches[0].length"),),
-            "uncached",
-            "'NoneType' object is not subscriptable",
-        ),
+        ("caches that are None not thought of",
+         (("0 if caches is None else caches[0].length", "caches[0].length"),),
+         "uncached", "'NoneType' object is not subscriptable"),
     ),
     *table(
         "keep_top_k",
-        (
-            "topk, scattered back",
-            (
-                (
-                    "    last_kept = logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]"
-                    "  # (..., 1)\n",
-                    "    values, indices = logits.topk(k)\n",
-                ),
-                (
-                    "logits.masked_fill(logits < last_kept, -math.inf)",
-                    "torch.full_like(logits, -math.inf).scatter(-1, indices, values)",
-                ),
-            ),
-            "edges",
-            "selected index k out of range",
-        ),
-        (
-            "a threshold over all rows",
-            ((".values[..., -1:]", ".values.min()"),),
-            "values",
-            "the k-th largest of its own row",
-        ),
+        ("topk, scattered back",
+         ((
+           "    last_kept = logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]"
+           "  # (..., 1)\n", "    values, indices = logits.topk(k)\n"),
+          ("logits.masked_fill(logits < last_kept, -math.inf)",
+           "torch.full_like(logits, -math.inf).scatter(-1, indices, values)")),
+         "edges", "selected index k out of range"),
+        ("a threshold over all rows", ((".values[..., -1:]", ".values.min()"),),
+         "values", "the k-th largest of its own row"),
     ),
     *table(
         "keep_top_p",
-        (
-            "ruled out in falling order",
-            AS_IN_HUGGING_FACE.replace(
-                "    remove = remove.scatter(-1, sorted_indices, remove)\n", ""
-            ),
-            "values edges",
-            "what is ruled out stands in falling order",
-        ),
-        (
-            "Hugging Face's >",
-            AS_IN_HUGGING_FACE.replace("cumulative >= p", "cumulative > p"),
-            "edges",
-            "compare with >=",
-        ),
+        ("ruled out in falling order",
+         AS_IN_HUGGING_FACE.replace("    remove = remove.scatter(-1, sorted_indices, remove)\n",
+             ""), "values edges", "what is ruled out stands in falling order"),
+        ("Hugging Face's >", AS_IN_HUGGING_FACE.replace("cumulative >= p", "cumulative > p"),
+         "edges", "compare with >="),
     ),
     *table(
         "sample",
-        (
-            "an end token of 0 not seen",
-            (("if eos_id is not None:", "if eos_id:"),),
-            "end",
-            "0 is an id like any other",
-        ),
+        ("an end token of 0 not seen", (("if eos_id is not None:", "if eos_id:"),),
+         "end", "0 is an id like any other"),
         (
             "all that was written read again",
             ONE_LOOP.replace(
@@ -1099,312 +962,134 @@ AS_STUDENTS_WRITE: tuple[Submission, ...] = (
         ),
     ),
     *table("kv_cache_bytes", ("a float", ((BYTES, f"1.0 * {BYTES}"),), "formula", "an int")),
-)
+)  # fmt: skip
 
 
 MISTAKES: tuple[Submission, ...] = (
     *AS_STUDENTS_WRITE,
     *table(
         "GrowingCache",
-        (
-            "the new tokens alone returned",
-            ((RETURNED, "return keys, values"),),
-            "update reorder",
-            "these are the new tokens alone",
-        ),
-        (
-            "the spare room returned too",
-            ((RETURNED, "return all_keys, all_values"),),
-            "update reorder edges",
-            "cut off the spare room",
-        ),
-        (
-            "new tokens at the beginning",
-            ((FILL, "all_keys[:, :, : keys.size(2)] = keys"),),
-            "update reorder",
-            "all tokens so far",
-        ),
-        (
-            "keys and values swapped",
-            ((RETURNED, "return all_values[:, :, :end], all_keys[:, :, :end]"),),
-            "update reorder edges",
-            "changed places",
-        ),
-        (
-            "values never stored",
-            (
-                (
-                    "        all_values[:, :, self.length : end] = values\n",
-                    "        all_values[:, :, self.length : end] = keys\n",
-                ),
-            ),
-            "update reorder edges",
-            "these are the keys, not the values",
-        ),
-        (
-            "length counts updates",
-            (("        self.length = end\n", "        self.length += 1\n"),),
-            {"GrowingCache": "update reorder edges"},
-            "count the tokens, not the updates",
-        ),
-        (
-            "length never set",
-            (("        self.length = end\n", ""),),
-            {"GrowingCache": "update growth reorder edges"},
-            "",
-        ),
-        (
-            "state shared between caches",
-            (
-                (
-                    "        self._buffers: KeysAndValues | None = None  #",
-                    "        type(self)._buffers = None  #",
-                ),
-                (
-                    "            self._buffers = (_new_like(keys, length=capacity), "
-                    "_new_like(values, length=capacity))\n        old_keys",
-                    "            type(self)._buffers = (_new_like(keys, length=capacity), "
-                    "_new_like(values, length=capacity))\n        old_keys",
-                ),
-            ),
-            "update edges",
-            "",
-        ),
-        (
-            "one token more of room each time",
-            ((DOUBLED, "capacity = length + 1"),),
-            "growth",
-            "replaced by one twice as long",
-        ),
-        (
-            "four times as long",
-            ((DOUBLED, "capacity = max(4 * old_keys.size(2), length)"),),
-            "growth",
-            "replaced by one twice as long",
-        ),
-        (
-            "a number of numbers, not bytes",
-            (("sum(b.nbytes for b in self._buffers)", "sum(b.numel() for b in self._buffers)"),),
-            "growth",
-            "num_bytes counts bytes",
-        ),
-        (
-            "the values' bytes forgotten",
-            (("sum(b.nbytes for b in self._buffers)", "self._buffers[0].nbytes"),),
-            "growth",
-            "keys and values both take memory",
-        ),
-        (
-            "bytes of what is held",
-            (
-                (
-                    "sum(b.nbytes for b in self._buffers)",
-                    "sum(b[:, :, : self.length].nbytes for b in self._buffers)",
-                ),
-            ),
-            "growth",
-            "the buffers fit exactly",
-        ),
-        (
-            "replaced one token early",
-            (("if length > old_keys.size(2):", "if length >= old_keys.size(2):"),),
-            "growth",
-            "> in place of >=",
-        ),
-        (
-            "joined at every update, and the bytes of a buffer reported",
-            (
-                (
-                    "        all_keys, all_values = self._with_room_for(end, keys, values)\n",
-                    "        self._with_room_for(end, keys, values)\n"
-                    "        joined = getattr(self, 'joined', None) if self.length else None\n"
-                    "        both = (keys, values)\n"
-                    "        if joined is not None:\n"
-                    "            both = tuple(torch.cat(p, dim=2) for p in zip(joined, both))\n"
-                    "        self.joined = all_keys, all_values = both\n",
-                ),
-                ("        all_keys[:, :, self.length : end] = keys\n", ""),
-                ("        all_values[:, :, self.length : end] = values\n", ""),
-                (
-                    "        old = self._buffers\n",
-                    "        self.joined = tuple(t[indices] for t in self.joined)\n"
-                    "        old = self._buffers\n",
-                ),
-            ),
-            "growth",
-            "expected 6",
-        ),
-        (
-            "a copy of all tokens returned",
-            (
-                (
-                    RETURNED,
-                    "return all_keys[:, :, :end].contiguous(), all_values[:, :, :end].contiguous()",
-                ),
-            ),
-            "growth",
-            "return views of these",
-        ),
-        (
-            "nothing returned",
-            ((RETURNED, "return None"),),
-            {"GrowingCache": "*"},
-            "update should give two tensors",
-        ),
-        (
-            "one tensor of both returned",
-            ((RETURNED, "return torch.cat((all_keys, all_values), dim=-1)[:, :, :end]"),),
-            {"GrowingCache": "*"},
-            "",
-        ),
-        (
-            "old tokens lost when it grows",
-            (
-                (
-                    "            self._buffers[0][:, :, : self.length] = old_keys[:, :, : "
-                    "self.length]\n",
-                    "            self._buffers[0].zero_()\n",
-                ),
-            ),
-            "update reorder",
-            "a copy of what is held",
-        ),
-        (
-            "reorder does nothing",
-            (
-                (CHOSEN, "new[:, :, : self.length] = held[:, :, : self.length]"),
-                (
-                    "(_new_like(old[0], indices.numel()), _new_like(old[1], indices.numel()))",
-                    "(_new_like(old[0]), _new_like(old[1]))",
-                ),
-            ),
-            "reorder",
-            "reorder changes nothing",
-        ),
-        (
-            "reorder the other way round",
-            ((CHOSEN, "new.index_copy_(0, indices, held)"),),
-            "reorder",
-            "",
-        ),
-        (
-            "reorder of the keys alone",
-            (
-                ("zip(self._buffers, old, strict=True)", "zip(self._buffers[:1], old)"),
-                ("_new_like(old[1], indices.numel())", "old[1]"),
-            ),
-            "reorder",
-            "reorder moves the keys and leaves the values",
-        ),
-        (
-            "reorder of the values alone",
-            (
-                ("zip(self._buffers, old, strict=True)", "zip(self._buffers[1:], old[1:])"),
-                ("_new_like(old[0], indices.numel())", "old[0]"),
-            ),
-            "reorder",
-            "reorder moves the values and leaves the keys",
-        ),
-        (
-            "reorder forgets the tokens",
-            (
-                (
-                    "        old = self._buffers\n",
-                    "        old = self._buffers\n        self.length = 0\n",
-                ),
-            ),
-            "reorder",
-            "with all its tokens",
-        ),
-        (
-            "reorder of an empty cache fails",
-            (
-                (
-                    "        if self._buffers is None:\n            return\n        old",
-                    "        old",
-                ),
-            ),
-            "reorder",
-            "",
-        ),
-        (
-            "reset keeps the buffers",
-            (
-                (
-                    "        self.length = 0\n        self._buffers = None\n",
-                    "        self.length = 0\n",
-                ),
-            ),
-            "edges",
-            "let the buffers go",
-        ),
-        (
-            "reset keeps the length",
-            (
-                (
-                    "        self.length = 0\n        self._buffers = None\n",
-                    "        self._buffers = None\n",
-                ),
-            ),
-            "edges",
-            "reset forgets all tokens",
-        ),
+        ("the new tokens alone returned", ((RETURNED, "return keys, values"),),
+         "update reorder", "these are the new tokens alone"),
+        ("the spare room returned too", ((RETURNED, "return all_keys, all_values"),),
+         "update reorder edges", "cut off the spare room"),
+        ("new tokens at the beginning", ((FILL, "all_keys[:, :, : keys.size(2)] = keys"),),
+         "update reorder", "all tokens so far"),
+        ("keys and values swapped",
+         ((RETURNED, "return all_values[:, :, :end], all_keys[:, :, :end]"),),
+         "update reorder edges", "changed places"),
+        ("values never stored",
+         (("        all_values[:, :, self.length : end] = values\n",
+           "        all_values[:, :, self.length : end] = keys\n"),),
+         "update reorder edges", "these are the keys, not the values"),
+        ("length counts updates", (("        self.length = end\n", "        self.length += 1\n"),),
+         {"GrowingCache": "update reorder edges"}, "count the tokens, not the updates"),
+        ("length never set", (("        self.length = end\n", ""),),
+         {"GrowingCache": "update growth reorder edges"}, ""),
+        ("state shared between caches",
+         (("        self._buffers: KeysAndValues | None = None  #",
+           "        type(self)._buffers = None  #"),
+          (
+           "            self._buffers = (_new_like(keys, length=capacity), "
+           "_new_like(values, length=capacity))\n        old_keys",
+           "            type(self)._buffers = (_new_like(keys, length=capacity), "
+           "_new_like(values, length=capacity))\n        old_keys")), "update edges", ""),
+        ("one token more of room each time", ((DOUBLED, "capacity = length + 1"),),
+         "growth", "replaced by one twice as long"),
+        ("four times as long", ((DOUBLED, "capacity = max(4 * old_keys.size(2), length)"),),
+         "growth", "replaced by one twice as long"),
+        ("a number of numbers, not bytes",
+         (("sum(b.nbytes for b in self._buffers)", "sum(b.numel() for b in self._buffers)"),),
+         "growth", "num_bytes counts bytes"),
+        ("the values' bytes forgotten",
+         (("sum(b.nbytes for b in self._buffers)", "self._buffers[0].nbytes"),),
+         "growth", "keys and values both take memory"),
+        ("bytes of what is held",
+         (("sum(b.nbytes for b in self._buffers)",
+           "sum(b[:, :, : self.length].nbytes for b in self._buffers)"),),
+         "growth", "the buffers fit exactly"),
+        ("replaced one token early",
+         (("if length > old_keys.size(2):", "if length >= old_keys.size(2):"),),
+         "growth", "> in place of >="),
+        ("joined at every update, and the bytes of a buffer reported",
+         (("        all_keys, all_values = self._with_room_for(end, keys, values)\n",
+           "        self._with_room_for(end, keys, values)\n"
+           "        joined = getattr(self, 'joined', None) if self.length else None\n"
+           "        both = (keys, values)\n"
+           "        if joined is not None:\n"
+           "            both = tuple(torch.cat(p, dim=2) for p in zip(joined, both))\n"
+           "        self.joined = all_keys, all_values = both\n"),
+          ("        all_keys[:, :, self.length : end] = keys\n", ""),
+          ("        all_values[:, :, self.length : end] = values\n", ""),
+          ("        old = self._buffers\n",
+           "        self.joined = tuple(t[indices] for t in self.joined)\n"
+           "        old = self._buffers\n")), "growth", "expected 6"),
+        ("a copy of all tokens returned",
+         ((RETURNED,
+           "return all_keys[:, :, :end].contiguous(), all_values[:, :, :end].contiguous()"),),
+         "growth", "return views of these"),
+        ("nothing returned", ((RETURNED, "return None"),),
+         {"GrowingCache": "*"}, "update should give two tensors"),
+        ("one tensor of both returned",
+         ((RETURNED, "return torch.cat((all_keys, all_values), dim=-1)[:, :, :end]"),),
+         {"GrowingCache": "*"}, ""),
+        ("old tokens lost when it grows",
+         ((
+           "            self._buffers[0][:, :, : self.length] = old_keys[:, :, : "
+           "self.length]\n", "            self._buffers[0].zero_()\n"),),
+         "update reorder", "a copy of what is held"),
+        ("reorder does nothing",
+         ((CHOSEN, "new[:, :, : self.length] = held[:, :, : self.length]"),
+          ("(_new_like(old[0], indices.numel()), _new_like(old[1], indices.numel()))",
+           "(_new_like(old[0]), _new_like(old[1]))")), "reorder", "reorder changes nothing"),
+        ("reorder the other way round", ((CHOSEN, "new.index_copy_(0, indices, held)"),),
+         "reorder", ""),
+        ("reorder of the keys alone",
+         (("zip(self._buffers, old, strict=True)", "zip(self._buffers[:1], old)"),
+          ("_new_like(old[1], indices.numel())", "old[1]")),
+         "reorder", "reorder moves the keys and leaves the values"),
+        ("reorder of the values alone",
+         (("zip(self._buffers, old, strict=True)", "zip(self._buffers[1:], old[1:])"),
+          ("_new_like(old[0], indices.numel())", "old[0]")),
+         "reorder", "reorder moves the values and leaves the keys"),
+        ("reorder forgets the tokens",
+         (("        old = self._buffers\n",
+           "        old = self._buffers\n        self.length = 0\n"),),
+         "reorder", "with all its tokens"),
+        ("reorder of an empty cache fails",
+         (("        if self._buffers is None:\n            return\n        old", "        old"),),
+         "reorder", ""),
+        ("reset keeps the buffers",
+         (("        self.length = 0\n        self._buffers = None\n",
+           "        self.length = 0\n"),), "edges", "let the buffers go"),
+        ("reset keeps the length",
+         (("        self.length = 0\n        self._buffers = None\n",
+           "        self._buffers = None\n"),), "edges", "reset forgets all tokens"),
         ("any capacity will do", (("if capacity < 1:", "if False:"),), "edges", "no room at all"),
-        (
-            "gradients let through",
-            (("if keys.requires_grad or values.requires_grad:", "if False:"),),
-            "edges",
-            "gradients can't flow",
-        ),
-        (
-            "gradients of the values let through",
-            (
-                (
-                    "if keys.requires_grad or values.requires_grad:",
-                    "if keys.requires_grad:",
-                ),
-            ),
-            "edges",
-            "gradients can't flow",
-        ),
-        (
-            "buffers in float32 whatever comes",
-            (
-                (
-                    "            self._buffers = (_new_like(keys, length=capacity), "
-                    "_new_like(values, length=capacity))\n        old_keys",
-                    "            self._buffers = (_new_like(keys.float(), length=capacity), "
-                    "_new_like(values.float(), length=capacity))\n        old_keys",
-                ),
-                (MISFIT, "_rows_heads_width(held) != _rows_heads_width(new)"),
-            ),
-            {"GrowingCache": "update growth edges"},
-            "the buffers have the dtype of the keys and values that come in",
-        ),
-        (
-            "other dtypes let through",
-            ((MISFIT, "_rows_heads_width(held) != _rows_heads_width(new)"),),
-            "edges",
-            "another dtype",
-        ),
-        (
-            "more keys than values let through",
-            (("if keys.shape != values.shape:", "if False:"),),
-            "edges",
-            "a key for each value",
-        ),
-        (
-            "final left out",
-            (("        self.final = None\n", ""),),
-            {"GrowingCache": "update"},
-            "",
-        ),
-        (
-            "fewer rows let through",
-            ((MISFIT, "held.shape[1::2] != new.shape[1::2] or held.dtype != new.dtype"),),
-            "edges",
-            "rows, heads and width",
-        ),
+        ("gradients let through",
+         (("if keys.requires_grad or values.requires_grad:", "if False:"),),
+         "edges", "gradients can't flow"),
+        ("gradients of the values let through",
+         (("if keys.requires_grad or values.requires_grad:", "if keys.requires_grad:"),),
+         "edges", "gradients can't flow"),
+        ("buffers in float32 whatever comes",
+         ((
+           "            self._buffers = (_new_like(keys, length=capacity), "
+           "_new_like(values, length=capacity))\n        old_keys",
+           "            self._buffers = (_new_like(keys.float(), length=capacity), "
+           "_new_like(values.float(), length=capacity))\n        old_keys"),
+          (MISFIT, "_rows_heads_width(held) != _rows_heads_width(new)")),
+         {"GrowingCache": "update growth edges"},
+         "the buffers have the dtype of the keys and values that come in"),
+        ("other dtypes let through",
+         ((MISFIT, "_rows_heads_width(held) != _rows_heads_width(new)"),),
+         "edges", "another dtype"),
+        ("more keys than values let through", (("if keys.shape != values.shape:", "if False:"),),
+         "edges", "a key for each value"),
+        ("final left out", (("        self.final = None\n", ""),), {"GrowingCache": "update"}, ""),
+        ("fewer rows let through",
+         ((MISFIT, "held.shape[1::2] != new.shape[1::2] or held.dtype != new.dtype"),),
+         "edges", "rows, heads and width"),
     ),
     *table(
         "FixedCache",
@@ -1543,883 +1228,350 @@ MISTAKES: tuple[Submission, ...] = (
     ),
     *table(
         "CachedAttention",
-        (
-            "the new tokens alone attended to",
-            ((UPDATED, "                cache.update(keys, values)\n"),),
-            {"CachedAttention": "chunks rotary"},
-            "attend to what cache.update returns",
-        ),
-        (
-            "the cache is not used",
-            (
-                (UPDATED, "                pass\n"),
-                (ASKED, "if False:\n            keys"),
-            ),
-            {"CachedAttention": "chunks rotary work cross"},
-            "attend to what cache.update returns",
-        ),
-        (
-            "the mask not handed on",
-            (
-                (
-                    "queries, keys, values, mask, return_weights",
-                    "queries, keys, values, None, return_weights",
-                ),
-            ),
-            {"CachedAttention": "uncached chunks"},
-            "the mask is not handed on: with it and without it the output is the same",
-        ),
-        (
-            "keys of the queries",
-            (
-                (
-                    "self._split_heads(self.key_projection(key))",
-                    "self._split_heads(self.key_projection(query))",
-                ),
-            ),
-            "uncached cross",
-            "",
-        ),
-        (
-            "key and value swapped",
-            (
-                (
-                    "self._split_heads(self.value_projection(value))",
-                    "self._split_heads(self.value_projection(key))",
-                ),
-            ),
-            "uncached",
-            "the values are projected from key",
-        ),
-        (
-            "offset 0 for the keys",
-            (("keys = self.rotary(keys, offset=offset)", "keys = self.rotary(keys)"),),
-            "rotary",
-            "offset=cache.length",
-        ),
-        (
-            "offset after the update",
-            (
-                (
-                    UPDATED,
-                    UPDATED + "        offset = 0 if cache is None else cache.length\n",
-                ),
-            ),
-            "rotary",
-            "as it is before the update",
-        ),
-        (
-            "cached keys turned again",
-            (
-                (
-                    "            if self.rotary is not None:\n"
-                    "                keys = self.rotary(keys, offset=offset)\n",
-                    "",
-                ),
-                (
-                    "            queries = self.rotary(queries, offset=offset)\n",
-                    "            queries = self.rotary(queries, offset=offset)\n"
-                    "            keys = self.rotary(keys, offset=offset)\n",
-                ),
-            ),
-            "rotary",
-            "and these alone",
-        ),
-        (
-            "values turned too",
-            (
-                (
-                    "                keys = self.rotary(keys, offset=offset)\n",
-                    "                keys = self.rotary(keys, offset=offset)\n"
-                    "                values = self.rotary(values, offset=offset)\n",
-                ),
-            ),
-            "rotary",
-            "values stay as they are",
-        ),
-        (
-            "rotary across texts let through",
-            (
-                (
-                    "            if cache is not None and cache.final is not None:\n"
-                    "                raise",
-                    "            if False:\n                raise",
-                ),
-            ),
-            "rotary",
-            "do not go together",
-        ),
-        (
-            "rotary not used",
-            (("        self.rotary = rotary\n", "        self.rotary = None\n"),),
-            "rotary",
-            "rotary is not used",
-        ),
-        (
-            "queries not turned",
-            (("            queries = self.rotary(queries, offset=offset)", "            pass"),),
-            "rotary",
-            "",
-        ),
-        (
-            "turned before the heads are cut",
-            (
-                (
-                    "queries = self._split_heads(self.query_projection(query))\n",
-                    "queries = self.query_projection(query)\n",
-                ),
-                (
-                    "            queries = self.rotary(queries, offset=offset)\n",
-                    "            queries = self.rotary(queries, offset=offset)\n"
-                    "        queries = self._split_heads(queries)\n",
-                ),
-            ),
-            "rotary",
-            "",
-        ),
-        (
-            "inputs cached, projected again at each step",
-            (
-                (
-                    UPDATED,
-                    "                keys, values = cache.update(key[:, None], value[:, None])\n"
-                    "                keys = self._split_heads(self.key_projection(keys[:, 0]))\n"
-                    "                values = "
-                    "self._split_heads(self.value_projection(values[:, 0]))\n"
-                    "                if self.rotary is not None:\n"
-                    "                    keys = self.rotary(keys)\n",
-                ),
-            ),
-            {"CachedAttention": "work cross"},
-            "cut into heads",
-        ),
-        (
-            "final not asked for",
-            ((ASKED, "if False:\n            keys"),),
-            "cross",
-            "cache.final",
-        ),
-        (
-            "keys projected before final is asked for",
-            (
-                (
-                    f"        {ASKED}",
-                    "        new = self.key_projection(key), self.value_projection(value)\n"
-                    f"        {ASKED}",
-                ),
-            ),
-            "cross",
-            "ask cache.final first",
-        ),
-        (
-            "keys projected outside, whether they are needed or not",
-            (
-                (
-                    f"        {ASKED}",
-                    "        new_keys = self._split_heads(self.key_projection(key))\n"
-                    f"        {ASKED}",
-                ),
-                (
-                    "            keys = self._split_heads(self.key_projection(key))\n",
-                    "            keys = new_keys\n",
-                ),
-            ),
-            "cross",
-            "ask cache.final first",
-        ),
-        (
-            "a dimension too many",
-            (
-                (
-                    "        return self.output_projection(self._join_heads(attended))",
-                    "        return self.output_projection(self._join_heads(attended))[None]",
-                ),
-            ),
-            {"CachedAttention": "uncached chunks rotary cross"},
-            "has shape (1, 3, 5, 8), expected (3, 5, 8)",
-        ),
-        (
-            "everything computed anew behind the scenes",
-            (
-                (
-                    UPDATED,
-                    f"{UPDATED}"
-                    "            self.seen = query if offset == 0 else torch.cat([self.seen, "
-                    "query], dim=1)\n            if cache is not None:\n"
-                    "                MultiHeadAttention.forward(self, self.seen, self.seen, "
-                    "self.seen)\n",
-                ),
-            ),
-            "work",
-            "work on the new tokens alone",
-        ),
-        (
-            "output projection forgotten",
-            (
-                (
-                    "        return self.output_projection(self._join_heads(attended))",
-                    "        return self._join_heads(attended)",
-                ),
-            ),
-            {"CachedAttention": "uncached rotary"},
-            "",
-        ),
-        (
-            "weights forgotten",
-            (
-                (
-                    "return self.output_projection(self._join_heads(output)), weights",
-                    "return self.output_projection(self._join_heads(output))",
-                ),
-            ),
-            "uncached chunks",
-            "what is asked for by return_weights",
-        ),
-        (
-            "bias not handed on",
-            (
-                (
-                    "super().__init__(d_model, num_heads, bias=bias)",
-                    "super().__init__(d_model, num_heads)",
-                ),
-            ),
-            "uncached",
-            "hand bias on",
-        ),
-        (
-            "state kept in the layer",
-            (
-                (
-                    "        offset = 0 if cache is None else cache.length",
-                    "        cache = None if cache is None else "
-                    "self.__dict__.setdefault('mine', cache)\n"
-                    "        offset = 0 if cache is None else cache.length",
-                ),
-            ),
-            {"CachedAttention": "chunks rotary"},
-            "",
-        ),
+        ("the new tokens alone attended to",
+         ((UPDATED, "                cache.update(keys, values)\n"),),
+         {"CachedAttention": "chunks rotary"}, "attend to what cache.update returns"),
+        ("the cache is not used",
+         ((UPDATED, "                pass\n"), (ASKED, "if False:\n            keys")),
+         {"CachedAttention": "chunks rotary work cross"}, "attend to what cache.update returns"),
+        ("the mask not handed on",
+         (("queries, keys, values, mask, return_weights",
+           "queries, keys, values, None, return_weights"),),
+         {"CachedAttention": "uncached chunks"},
+         "the mask is not handed on: with it and without it the output is the same"),
+        ("keys of the queries",
+         (("self._split_heads(self.key_projection(key))",
+           "self._split_heads(self.key_projection(query))"),), "uncached cross", ""),
+        ("key and value swapped",
+         (("self._split_heads(self.value_projection(value))",
+           "self._split_heads(self.value_projection(key))"),),
+         "uncached", "the values are projected from key"),
+        ("offset 0 for the keys",
+         (("keys = self.rotary(keys, offset=offset)", "keys = self.rotary(keys)"),),
+         "rotary", "offset=cache.length"),
+        ("offset after the update",
+         ((UPDATED, UPDATED + "        offset = 0 if cache is None else cache.length\n"),),
+         "rotary", "as it is before the update"),
+        ("cached keys turned again",
+         ((
+           "            if self.rotary is not None:\n"
+           "                keys = self.rotary(keys, offset=offset)\n", ""),
+          ("            queries = self.rotary(queries, offset=offset)\n",
+           "            queries = self.rotary(queries, offset=offset)\n"
+           "            keys = self.rotary(keys, offset=offset)\n")), "rotary", "and these alone"),
+        ("values turned too",
+         (("                keys = self.rotary(keys, offset=offset)\n",
+           "                keys = self.rotary(keys, offset=offset)\n"
+           "                values = self.rotary(values, offset=offset)\n"),),
+         "rotary", "values stay as they are"),
+        ("rotary across texts let through",
+         ((
+           "            if cache is not None and cache.final is not None:\n"
+           "                raise", "            if False:\n                raise"),),
+         "rotary", "do not go together"),
+        ("rotary not used", (("        self.rotary = rotary\n", "        self.rotary = None\n"),),
+         "rotary", "rotary is not used"),
+        ("queries not turned",
+         (("            queries = self.rotary(queries, offset=offset)", "            pass"),),
+         "rotary", ""),
+        ("turned before the heads are cut",
+         (("queries = self._split_heads(self.query_projection(query))\n",
+           "queries = self.query_projection(query)\n"),
+          ("            queries = self.rotary(queries, offset=offset)\n",
+           "            queries = self.rotary(queries, offset=offset)\n"
+           "        queries = self._split_heads(queries)\n")), "rotary", ""),
+        ("inputs cached, projected again at each step",
+         ((UPDATED,
+           "                keys, values = cache.update(key[:, None], value[:, None])\n"
+           "                keys = self._split_heads(self.key_projection(keys[:, 0]))\n"
+           "                values = "
+           "self._split_heads(self.value_projection(values[:, 0]))\n"
+           "                if self.rotary is not None:\n"
+           "                    keys = self.rotary(keys)\n"),),
+         {"CachedAttention": "work cross"}, "cut into heads"),
+        ("final not asked for", ((ASKED, "if False:\n            keys"),), "cross", "cache.final"),
+        ("keys projected before final is asked for",
+         ((f"        {ASKED}",
+           "        new = self.key_projection(key), self.value_projection(value)\n"
+           f"        {ASKED}"),), "cross", "ask cache.final first"),
+        ("keys projected outside, whether they are needed or not",
+         ((f"        {ASKED}",
+           "        new_keys = self._split_heads(self.key_projection(key))\n"
+           f"        {ASKED}"),
+          ("            keys = self._split_heads(self.key_projection(key))\n",
+           "            keys = new_keys\n")), "cross", "ask cache.final first"),
+        ("a dimension too many",
+         (("        return self.output_projection(self._join_heads(attended))",
+           "        return self.output_projection(self._join_heads(attended))[None]"),),
+         {"CachedAttention": "uncached chunks rotary cross"},
+         "has shape (1, 3, 5, 8), expected (3, 5, 8)"),
+        ("everything computed anew behind the scenes",
+         ((UPDATED,
+           f"{UPDATED}"
+           "            self.seen = query if offset == 0 else torch.cat([self.seen, "
+           "query], dim=1)\n            if cache is not None:\n"
+           "                MultiHeadAttention.forward(self, self.seen, self.seen, "
+           "self.seen)\n"),), "work", "work on the new tokens alone"),
+        ("output projection forgotten",
+         (("        return self.output_projection(self._join_heads(attended))",
+           "        return self._join_heads(attended)"),),
+         {"CachedAttention": "uncached rotary"}, ""),
+        ("weights forgotten",
+         (("return self.output_projection(self._join_heads(output)), weights",
+           "return self.output_projection(self._join_heads(output))"),),
+         "uncached chunks", "what is asked for by return_weights"),
+        ("bias not handed on",
+         (("super().__init__(d_model, num_heads, bias=bias)",
+           "super().__init__(d_model, num_heads)"),), "uncached", "hand bias on"),
+        ("state kept in the layer",
+         (("        offset = 0 if cache is None else cache.length",
+           "        cache = None if cache is None else "
+           "self.__dict__.setdefault('mine', cache)\n"
+           "        offset = 0 if cache is None else cache.length"),),
+         {"CachedAttention": "chunks rotary"}, ""),
     ),
     *table(
         "TextModel",
-        (
-            "positions not added",
-            (
-                (
-                    "self.positions(self.embedding(token_ids), offset=past)",
-                    "self.embedding(token_ids)",
-                ),
-            ),
-            "uncached",
-            "the positions are not added",
-        ),
-        (
-            "no mask",
-            (("mask = causal_mask(length, past + length, device=x.device)", "mask = None"),),
-            "uncached chunks",
-            "a token must not see what follows",
-        ),
-        (
-            "mask of the new tokens alone",
-            (
-                (
-                    "causal_mask(length, past + length, device=x.device)",
-                    "causal_mask(length, device=x.device)",
-                ),
-            ),
-            "chunks",
-            "",
-        ),
-        (
-            "mask aligned with the first key",
-            (
-                (
-                    "causal_mask(length, past + length, device=x.device)",
-                    "causal_mask(past + length, device=x.device)[..., :length, :]",
-                ),
-            ),
-            "chunks",
-            "the mask begins with the first key of all",
-        ),
-        (
-            "no mask once there is a past",
-            (
-                (
-                    "mask = causal_mask(length, past + length, device=x.device)",
-                    "mask = None if past else causal_mask(length, device=x.device)",
-                ),
-            ),
-            "chunks",
-            "once there is a past there is no mask",
-        ),
-        (
-            "one position too far",
-            ((", offset=past)", ", offset=max(past - 1, 0))"),),
-            "chunks",
-            "the positions are one too low",
-        ),
-        (
-            "counted from 1 once there is a past",
-            ((", offset=past)", ", offset=past + bool(past))"),),
-            "chunks",
-            "the positions are one too high",
-        ),
-        (
-            "last norm forgotten",
-            (("self.output_projection(self.norm(x))", "self.output_projection(x)"),),
-            "uncached",
-            "the last norm is missing",
-        ),
-        (
-            "last token's logits alone",
-            (
-                (
-                    "self.output_projection(self.norm(x))",
-                    "self.output_projection(self.norm(x[:, -1:]))",
-                ),
-            ),
-            "uncached chunks",
-            "one distribution for each token",
-        ),
-        (
-            "caches not handed on",
-            (
-                (LOOP, "            x = layer(x, mask[..., -length:])\n"),
-                ("for number, layer in enumerate(self.layers)", "for layer in self.layers"),
-            ),
-            "chunks",
-            "each piece is read as a text of its own",
-        ),
-        (
-            "caches counted and not handed on",
-            (
-                (
-                    LOOP,
-                    "            x = layer(x, mask[..., -length:])\n"
-                    "        if caches is not None:\n"
-                    "            caches[0].update(*2 * (torch.zeros(1, 1, length, 1),))\n",
-                ),
-            ),
-            "chunks",
-            "what came before is not seen",
-        ),
-        (
-            "the first cache for all layers",
-            ((LOOP, LOOP.replace("caches[number]", "caches[0]")),),
-            "chunks separate",
-            "",
-        ),
-        (
-            "caches in reverse order",
-            ((LOOP, LOOP.replace("caches[number]", "caches[-1 - number]")),),
-            "",
-            "",
-        ),
-        (
-            "the first layer alone",
-            (("enumerate(self.layers)", "enumerate(self.layers[:1])"),),
-            "uncached chunks",
-            "",
-        ),
-        (
-            "one cache for the whole model",
-            (
-                (
-                    "        return [GrowingCache() for _ in self.layers]",
-                    "        return [GrowingCache()]",
-                ),
-            ),
-            "separate",
-            "a new GrowingCache for each layer",
-        ),
-        (
-            "caches made once and kept",
-            (
-                (
-                    "        return [GrowingCache() for _ in self.layers]",
-                    "        if not hasattr(self, 'kept'):\n"
-                    "            self.kept = [GrowingCache() for _ in self.layers]\n"
-                    "        return self.kept",
-                ),
-            ),
-            "separate",
-            "new_caches makes new ones each time",
-        ),
-        (
-            "a past of the model's own",
-            (
-                (
-                    "past = 0 if caches is None else caches[0].length",
-                    "past = 0 if caches is None or not caches[0].length else self.past\n"
-                    "        self.past = past + length",
-                ),
-            ),
-            "separate",
-            "",
-        ),
+        ("positions not added",
+         (("self.positions(self.embedding(token_ids), offset=past)",
+           "self.embedding(token_ids)"),), "uncached", "the positions are not added"),
+        ("no mask",
+         (("mask = causal_mask(length, past + length, device=x.device)", "mask = None"),),
+         "uncached chunks", "a token must not see what follows"),
+        ("mask of the new tokens alone",
+         (("causal_mask(length, past + length, device=x.device)",
+           "causal_mask(length, device=x.device)"),), "chunks", ""),
+        ("mask aligned with the first key",
+         (("causal_mask(length, past + length, device=x.device)",
+           "causal_mask(past + length, device=x.device)[..., :length, :]"),),
+         "chunks", "the mask begins with the first key of all"),
+        ("no mask once there is a past",
+         (("mask = causal_mask(length, past + length, device=x.device)",
+           "mask = None if past else causal_mask(length, device=x.device)"),),
+         "chunks", "once there is a past there is no mask"),
+        ("one position too far", ((", offset=past)", ", offset=max(past - 1, 0))"),),
+         "chunks", "the positions are one too low"),
+        ("counted from 1 once there is a past",
+         ((", offset=past)", ", offset=past + bool(past))"),),
+         "chunks", "the positions are one too high"),
+        ("last norm forgotten",
+         (("self.output_projection(self.norm(x))", "self.output_projection(x)"),),
+         "uncached", "the last norm is missing"),
+        ("last token's logits alone",
+         (("self.output_projection(self.norm(x))",
+           "self.output_projection(self.norm(x[:, -1:]))"),),
+         "uncached chunks", "one distribution for each token"),
+        ("caches not handed on",
+         ((LOOP, "            x = layer(x, mask[..., -length:])\n"),
+          ("for number, layer in enumerate(self.layers)", "for layer in self.layers")),
+         "chunks", "each piece is read as a text of its own"),
+        ("caches counted and not handed on",
+         ((LOOP,
+           "            x = layer(x, mask[..., -length:])\n"
+           "        if caches is not None:\n"
+           "            caches[0].update(*2 * (torch.zeros(1, 1, length, 1),))\n"),),
+         "chunks", "what came before is not seen"),
+        ("the first cache for all layers", ((LOOP, LOOP.replace("caches[number]", "caches[0]")),),
+         "chunks separate", ""),
+        ("caches in reverse order",
+         ((LOOP, LOOP.replace("caches[number]", "caches[-1 - number]")),), "", ""),
+        ("the first layer alone", (("enumerate(self.layers)", "enumerate(self.layers[:1])"),),
+         "uncached chunks", ""),
+        ("one cache for the whole model",
+         (("        return [GrowingCache() for _ in self.layers]",
+           "        return [GrowingCache()]"),), "separate", "a new GrowingCache for each layer"),
+        ("caches made once and kept",
+         (("        return [GrowingCache() for _ in self.layers]",
+           "        if not hasattr(self, 'kept'):\n"
+           "            self.kept = [GrowingCache() for _ in self.layers]\n"
+           "        return self.kept"),), "separate", "new_caches makes new ones each time"),
+        ("a past of the model's own",
+         (("past = 0 if caches is None else caches[0].length",
+           "past = 0 if caches is None or not caches[0].length else self.past\n"
+           "        self.past = past + length"),), "separate", ""),
     ),
     *table(
         "keep_top_k",
-        (
-            "the k largest returned",
-            (
-                (
-                    "    last_kept",
-                    "    return logits.topk(min(k, logits.size(-1)), dim=-1).values\n    last_kept",
-                ),
-            ),
-            {"keep_top_k": "values edges"},
-            "return as many logits as came in",
-        ),
-        (
-            "zero for what is ruled out",
-            (("-math.inf)", "0.0)"),),
-            {"keep_top_k": "values"},
-            "0 is a logit like any other",
-        ),
-        (
-            "the smallest kept",
-            (
-                ("logits < last_kept", "logits > last_kept"),
-                (
-                    "min(k, logits.size(-1)), dim=-1",
-                    "min(k, logits.size(-1)), dim=-1, largest=False",
-                ),
-            ),
-            {"keep_top_k": "values edges"},
-            "the smallest are kept",
-        ),
-        (
-            "the last of the k ruled out",
-            (("logits < last_kept", "logits <= last_kept"),),
-            {"keep_top_k": "values edges"},
-            "the last of the k is ruled out too",
-        ),
-        (
-            "sorted",
-            (
-                (
-                    "    return logits.masked_fill(logits < last_kept, -math.inf)",
-                    "    result = logits.masked_fill(logits < last_kept, -math.inf)\n"
-                    "    return result.sort(dim=-1, descending=True).values",
-                ),
-            ),
-            {"keep_top_k": "values edges"},
-            "sorted: the order",
-        ),
-        (
-            "of all rows together",
-            (
-                (
-                    "logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]",
-                    "logits.flatten().topk(min(k, logits.size(-1))).values[-1]",
-                ),
-            ),
-            "values edges",
-            "all rows together",
-        ),
-        (
-            "probabilities",
-            (
-                (
-                    "return logits.masked_fill(logits < last_kept, -math.inf)",
-                    "return logits.masked_fill(logits < last_kept, -math.inf).softmax(dim=-1)",
-                ),
-            ),
-            {"keep_top_k": "values edges"},
-            "return logits, not probabilities",
-        ),
+        ("the k largest returned",
+         (("    last_kept",
+           "    return logits.topk(min(k, logits.size(-1)), dim=-1).values\n    last_kept"),),
+         {"keep_top_k": "values edges"}, "return as many logits as came in"),
+        ("zero for what is ruled out", (("-math.inf)", "0.0)"),),
+         {"keep_top_k": "values"}, "0 is a logit like any other"),
+        ("the smallest kept",
+         (("logits < last_kept", "logits > last_kept"),
+          ("min(k, logits.size(-1)), dim=-1", "min(k, logits.size(-1)), dim=-1, largest=False")),
+         {"keep_top_k": "values edges"}, "the smallest are kept"),
+        ("the last of the k ruled out", (("logits < last_kept", "logits <= last_kept"),),
+         {"keep_top_k": "values edges"}, "the last of the k is ruled out too"),
+        ("sorted",
+         (("    return logits.masked_fill(logits < last_kept, -math.inf)",
+           "    result = logits.masked_fill(logits < last_kept, -math.inf)\n"
+           "    return result.sort(dim=-1, descending=True).values"),),
+         {"keep_top_k": "values edges"}, "sorted: the order"),
+        ("of all rows together",
+         (("logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]",
+           "logits.flatten().topk(min(k, logits.size(-1))).values[-1]"),),
+         "values edges", "all rows together"),
+        ("probabilities",
+         (("return logits.masked_fill(logits < last_kept, -math.inf)",
+           "return logits.masked_fill(logits < last_kept, -math.inf).softmax(dim=-1)"),),
+         {"keep_top_k": "values edges"}, "return logits, not probabilities"),
         ("no more than there are", (("min(k, logits.size(-1))", "k"),), "edges", ""),
-        (
-            "exactly k of equals",
-            (
-                (
-                    "    return logits.masked_fill(logits < last_kept, -math.inf)",
-                    "    top = logits.topk(min(k, logits.size(-1)), dim=-1)\n"
-                    "    return torch.full_like(logits, -math.inf).scatter(-1, "
-                    "top.indices, top.values)",
-                ),
-            ),
-            "edges",
-            "those as probable as the last are kept too",
-        ),
-        (
-            "in place",
-            (("logits.masked_fill(", "logits.masked_fill_("),),
-            "edges",
-            "stay as they are: masked_fill",
-        ),
-        (
-            "any k will do",
-            (
-                ("if k < 1:", "if False:"),
-                ("min(k, logits.size(-1))", "max(1, min(k, logits.size(-1)))"),
-            ),
-            {"keep_top_k": "edges"},
-            "k is at least 1",
-        ),
-        (
-            "k - 1 tokens",
-            (("min(k, logits.size(-1))", "max(1, min(k - 1, logits.size(-1)))"),),
-            "values edges",
-            "",
-        ),
+        ("exactly k of equals",
+         (("    return logits.masked_fill(logits < last_kept, -math.inf)",
+           "    top = logits.topk(min(k, logits.size(-1)), dim=-1)\n"
+           "    return torch.full_like(logits, -math.inf).scatter(-1, "
+           "top.indices, top.values)"),), "edges", "those as probable as the last are kept too"),
+        ("in place", (("logits.masked_fill(", "logits.masked_fill_("),),
+         "edges", "stay as they are: masked_fill"),
+        ("any k will do",
+         (("if k < 1:", "if False:"),
+          ("min(k, logits.size(-1))", "max(1, min(k, logits.size(-1)))")),
+         {"keep_top_k": "edges"}, "k is at least 1"),
+        ("k - 1 tokens", (("min(k, logits.size(-1))", "max(1, min(k - 1, logits.size(-1)))"),),
+         "values edges", ""),
     ),
     *table(
         "keep_top_p",
-        (
-            "one token too many",
-            (
-                (
-                    "falling.masked_fill(before >= p",
-                    "falling.masked_fill(before - probabilities >= p",
-                ),
-            ),
-            {"keep_top_p": "values edges"},
-            "",
-        ),
-        (
-            "not brought back to order",
-            (
-                (
-                    "    return torch.empty_like(logits).scatter(-1, order, falling)",
-                    "    return falling",
-                ),
-            ),
-            {"keep_top_p": "values edges"},
-            "bring the logits back",
-        ),
-        (
-            "gathered, not scattered",
-            (
-                (
-                    "torch.empty_like(logits).scatter(-1, order, falling)",
-                    "falling.gather(-1, order)",
-                ),
-            ),
-            {"keep_top_p": "values edges"},
-            "undoes the sorting",
-        ),
-        (
-            "from the smallest up",
-            (("descending=True", "descending=False"),),
-            {"keep_top_p": "values edges"},
-            "",
-        ),
-        (
-            "logits added up, not probabilities",
-            (("probabilities = falling.softmax(dim=-1)", "probabilities = falling"),),
-            {"keep_top_p": "values edges"},
-            "",
-        ),
-        (
-            "probabilities returned",
-            (("scatter(-1, order, falling)", "scatter(-1, order, falling.softmax(dim=-1))"),),
-            {"keep_top_p": "values edges"},
-            "return logits, not probabilities",
-        ),
-        (
-            "tokens less probable than 1 - p ruled out",
-            (
-                (
-                    "    falling, order",
-                    "    return logits.masked_fill(logits.softmax(dim=-1) < 1 - p, "
-                    "-math.inf)\n    falling, order",
-                ),
-            ),
-            {"keep_top_p": "values edges"},
-            "",
-        ),
-        (
-            "of all rows together",
-            (
-                (
-                    "probabilities.cumsum(dim=-1)",
-                    "probabilities.flatten().cumsum(0).view_as(probabilities)",
-                ),
-            ),
-            {"keep_top_p": "values edges"},
-            "",
-        ),
-        (
-            "zero for what is ruled out",
-            (("before >= p, -math.inf)", "before >= p, 0.0)"),),
-            {"keep_top_p": "values"},
-            "0 is a logit like any other",
-        ),
-        (
-            "1 is not special",
-            (("    if p == 1:", "    if False:"),),
-            {"keep_top_p": "edges"},
-            "with p = 1 nothing is ruled out",
-        ),
-        (
-            "any p will do",
-            (("if not 0 < p <= 1:", "if False:"),),
-            {"keep_top_p": "edges"},
-            "p is above 0",
-        ),
-        (
-            "p = 1 refused",
-            (("if not 0 < p <= 1:", "if not 0 < p < 1:"),),
-            {"keep_top_p": "edges"},
-            "",
-        ),
-        (
-            "more than p where p would do",
-            (("before >= p", "before > p"),),
-            "edges",
-            "compare with >=, not with >",
-        ),
-        (
-            "all equals kept",
-            (
-                (
-                    "    return torch.empty_like(logits)",
-                    "    last = falling.masked_fill(before >= p, math.inf).min(dim=-1, "
-                    "keepdim=True).values\n"
-                    "    return logits.masked_fill(logits < last, -math.inf)\n"
-                    "    return torch.empty_like(logits)",
-                ),
-            ),
-            {"keep_top_p": "edges"},
-            "",
-        ),
-        (
-            "in place",
-            (
-                (
-                    "    return torch.empty_like(logits).scatter(-1, order, falling)",
-                    "    return logits.copy_(torch.empty_like(logits).scatter(-1, order, falling))",
-                ),
-            ),
-            "edges",
-            "stay as they are: work on a copy",
-        ),
+        ("one token too many",
+         (("falling.masked_fill(before >= p", "falling.masked_fill(before - probabilities >= p"),),
+         {"keep_top_p": "values edges"}, ""),
+        ("not brought back to order",
+         (("    return torch.empty_like(logits).scatter(-1, order, falling)",
+           "    return falling"),), {"keep_top_p": "values edges"}, "bring the logits back"),
+        ("gathered, not scattered",
+         (("torch.empty_like(logits).scatter(-1, order, falling)", "falling.gather(-1, order)"),),
+         {"keep_top_p": "values edges"}, "undoes the sorting"),
+        ("from the smallest up", (("descending=True", "descending=False"),),
+         {"keep_top_p": "values edges"}, ""),
+        ("logits added up, not probabilities",
+         (("probabilities = falling.softmax(dim=-1)", "probabilities = falling"),),
+         {"keep_top_p": "values edges"}, ""),
+        ("probabilities returned",
+         (("scatter(-1, order, falling)", "scatter(-1, order, falling.softmax(dim=-1))"),),
+         {"keep_top_p": "values edges"}, "return logits, not probabilities"),
+        ("tokens less probable than 1 - p ruled out",
+         (("    falling, order",
+           "    return logits.masked_fill(logits.softmax(dim=-1) < 1 - p, "
+           "-math.inf)\n    falling, order"),), {"keep_top_p": "values edges"}, ""),
+        ("of all rows together",
+         (("probabilities.cumsum(dim=-1)",
+           "probabilities.flatten().cumsum(0).view_as(probabilities)"),),
+         {"keep_top_p": "values edges"}, ""),
+        ("zero for what is ruled out", (("before >= p, -math.inf)", "before >= p, 0.0)"),),
+         {"keep_top_p": "values"}, "0 is a logit like any other"),
+        ("1 is not special", (("    if p == 1:", "    if False:"),),
+         {"keep_top_p": "edges"}, "with p = 1 nothing is ruled out"),
+        ("any p will do", (("if not 0 < p <= 1:", "if False:"),),
+         {"keep_top_p": "edges"}, "p is above 0"),
+        ("p = 1 refused", (("if not 0 < p <= 1:", "if not 0 < p < 1:"),),
+         {"keep_top_p": "edges"}, ""),
+        ("more than p where p would do", (("before >= p", "before > p"),),
+         "edges", "compare with >=, not with >"),
+        ("all equals kept",
+         (("    return torch.empty_like(logits)",
+           "    last = falling.masked_fill(before >= p, math.inf).min(dim=-1, "
+           "keepdim=True).values\n"
+           "    return logits.masked_fill(logits < last, -math.inf)\n"
+           "    return torch.empty_like(logits)"),), {"keep_top_p": "edges"}, ""),
+        ("in place",
+         (("    return torch.empty_like(logits).scatter(-1, order, falling)",
+           "    return logits.copy_(torch.empty_like(logits).scatter(-1, order, falling))"),),
+         "edges", "stay as they are: work on a copy"),
     ),
     *table(
         "sample",
-        (
-            "the likeliest each time",
-            ((DRAW, "token = kept.argmax(dim=-1, keepdim=True)"),),
-            "steps distribution",
-            "always the likeliest token",
-        ),
-        (
-            "drawn from all tokens alike",
-            ((DRAW, "token = torch.multinomial(torch.ones_like(kept), 1, generator=generator)"),),
-            "distribution end",
-            "all tokens are equally likely",
-        ),
-        (
-            "the global dice",
-            ((DRAW, DRAW.replace(", generator=generator", "")),),
-            "steps",
-            "hand generator on",
-        ),
-        (
-            "its own dice",
-            (
-                (
-                    DRAW,
-                    DRAW.replace(
-                        "generator=generator",
-                        "generator=torch.Generator(kept.device).manual_seed(len(tokens))",
-                    ),
-                ),
-            ),
-            "steps",
-            "use the generator that is given",
-        ),
-        (
-            "one token for all texts",
-            ((DRAW, DRAW + "[:1].expand(len(kept), 1)"),),
-            "steps distribution end",
-            "draw a token for each text",
-        ),
-        (
-            "the prompt read at each step",
-            ((READ_ON, "        logits = model.advance(prompt)\n"),),
-            "steps",
-            "advance(token) with the new token alone",
-        ),
-        (
-            "the last token read too",
-            (
-                (
-                    "        if len(tokens) == max_new_tokens",
-                    "        if len(tokens) == max_new_tokens:\n"
-                    "            model.advance(token)\n        if len(tokens) == max_new_tokens",
-                ),
-            ),
-            "steps",
-            "the last token is written, and need not be read",
-        ),
-        (
-            "multiplied by the temperature",
-            ((TEMPERED, "kept = logits * temperature"),),
-            "distribution",
-            "the logits are multiplied by the temperature",
-        ),
-        (
-            "no temperature",
-            ((TEMPERED, "kept = logits"),),
-            "distribution",
-            "the temperature is not used",
-        ),
-        (
-            "top_k not used",
-            (("        if top_k is not None:\n            kept = keep_top_k(kept, top_k)\n", ""),),
-            "steps distribution end",
-            "top_k is not used",
-        ),
-        (
-            "top_p not used",
-            (("        if top_p is not None:\n            kept = keep_top_p(kept, top_p)\n", ""),),
-            "steps distribution",
-            "top_p is not used",
-        ),
-        (
-            "top p first",
-            (
-                (
-                    "        if top_k is not None:\n"
-                    "            kept = keep_top_k(kept, top_k)\n"
-                    "        if top_p is not None:\n            kept = keep_top_p(kept, top_p)\n",
-                    "        if top_p is not None:\n"
-                    "            kept = keep_top_p(kept, top_p)\n"
-                    "        if top_k is not None:\n            kept = keep_top_k(kept, top_k)\n",
-                ),
-            ),
-            "distribution",
-            "the top k come first",
-        ),
-        (
-            "temperature last",
-            (
-                (TEMPERED, "kept = logits"),
-                ("kept.softmax", "(kept / temperature).softmax"),
-            ),
-            "distribution",
-            "the temperature comes first",
-        ),
-        (
-            "log-probability after temperature and top k",
-            ((OWN, OWN.replace("logits.log", "kept.log")),),
-            "end",
-            "log_softmax of the logits as the model gave them",
-        ),
-        (
-            "probabilities in place of their logarithms",
-            ((OWN, OWN.replace("log_softmax", "softmax")),),
-            "end",
-            "is not the model's own",
-        ),
-        (
-            "token ids far beyond the vocabulary",
-            ((WRITTEN, MADE_ANEW.format("tuple(400_000_000 + t for t in h.tokens)")),),
-            "steps distribution end",
-            "a token is not one of 0 to 9",
-        ),
-        (
-            "floats for tokens",
-            ((WRITTEN, MADE_ANEW.format("tuple(map(float, h.tokens))")),),
-            "steps distribution end",
-            "a token that was written is no whole number",
-        ),
-        (
-            "tensors for tokens",
-            ((WRITTEN, MADE_ANEW.format("torch.tensor(h.tokens)")),),
-            "steps distribution end",
-            "a hypothesis has no tuple of tokens",
-        ),
-        (
-            "the tokens alone returned",
-            ((WRITTEN, "return torch.cat(tokens, dim=1)"),),
-            "steps distribution end",
-            "a Hypothesis for each prompt",
-        ),
-        (
-            "floats read",
-            (
-                (
-                    "        logits = model.advance(token)\n",
-                    "        logits = model.advance(token.float())\n",
-                ),
-            ),
-            "steps distribution end",
-            "the model was given something else to read",
-        ),
-        (
-            "a log-probability that is no number",
-            (
-                (
-                    WRITTEN,
-                    MADE_ANEW.format("h.tokens").replace("h.log_probability", "math.nan"),
-                ),
-            ),
-            "end",
-            "log_probability is NaN",
-        ),
-        (
-            "the end token does not end",
-            (
-                (
-                    "        if eos_id is not None:\n"
-                    "            is_open &= token[:, 0] != eos_id\n",
-                    "",
-                ),
-            ),
-            "end",
-            "stop when all texts have ended",
-        ),
+        ("the likeliest each time", ((DRAW, "token = kept.argmax(dim=-1, keepdim=True)"),),
+         "steps distribution", "always the likeliest token"),
+        ("drawn from all tokens alike",
+         ((DRAW, "token = torch.multinomial(torch.ones_like(kept), 1, generator=generator)"),),
+         "distribution end", "all tokens are equally likely"),
+        ("the global dice", ((DRAW, DRAW.replace(", generator=generator", "")),),
+         "steps", "hand generator on"),
+        ("its own dice",
+         ((DRAW,
+           DRAW.replace("generator=generator",
+               "generator=torch.Generator(kept.device).manual_seed(len(tokens))")),),
+         "steps", "use the generator that is given"),
+        ("one token for all texts", ((DRAW, DRAW + "[:1].expand(len(kept), 1)"),),
+         "steps distribution end", "draw a token for each text"),
+        ("the prompt read at each step", ((READ_ON, "        logits = model.advance(prompt)\n"),),
+         "steps", "advance(token) with the new token alone"),
+        ("the last token read too",
+         (("        if len(tokens) == max_new_tokens",
+           "        if len(tokens) == max_new_tokens:\n"
+           "            model.advance(token)\n        if len(tokens) == max_new_tokens"),),
+         "steps", "the last token is written, and need not be read"),
+        ("multiplied by the temperature", ((TEMPERED, "kept = logits * temperature"),),
+         "distribution", "the logits are multiplied by the temperature"),
+        ("no temperature", ((TEMPERED, "kept = logits"),),
+         "distribution", "the temperature is not used"),
+        ("top_k not used",
+         (("        if top_k is not None:\n            kept = keep_top_k(kept, top_k)\n", ""),),
+         "steps distribution end", "top_k is not used"),
+        ("top_p not used",
+         (("        if top_p is not None:\n            kept = keep_top_p(kept, top_p)\n", ""),),
+         "steps distribution", "top_p is not used"),
+        ("top p first",
+         ((
+           "        if top_k is not None:\n"
+           "            kept = keep_top_k(kept, top_k)\n"
+           "        if top_p is not None:\n            kept = keep_top_p(kept, top_p)\n",
+           "        if top_p is not None:\n"
+           "            kept = keep_top_p(kept, top_p)\n"
+           "        if top_k is not None:\n            kept = keep_top_k(kept, top_k)\n"),),
+         "distribution", "the top k come first"),
+        ("temperature last",
+         ((TEMPERED, "kept = logits"), ("kept.softmax", "(kept / temperature).softmax")),
+         "distribution", "the temperature comes first"),
+        ("log-probability after temperature and top k",
+         ((OWN, OWN.replace("logits.log", "kept.log")),),
+         "end", "log_softmax of the logits as the model gave them"),
+        ("probabilities in place of their logarithms",
+         ((OWN, OWN.replace("log_softmax", "softmax")),), "end", "is not the model's own"),
+        ("token ids far beyond the vocabulary",
+         ((WRITTEN, MADE_ANEW.format("tuple(400_000_000 + t for t in h.tokens)")),),
+         "steps distribution end", "a token is not one of 0 to 9"),
+        ("floats for tokens", ((WRITTEN, MADE_ANEW.format("tuple(map(float, h.tokens))")),),
+         "steps distribution end", "a token that was written is no whole number"),
+        ("tensors for tokens", ((WRITTEN, MADE_ANEW.format("torch.tensor(h.tokens)")),),
+         "steps distribution end", "a hypothesis has no tuple of tokens"),
+        ("the tokens alone returned", ((WRITTEN, "return torch.cat(tokens, dim=1)"),),
+         "steps distribution end", "a Hypothesis for each prompt"),
+        ("floats read",
+         (("        logits = model.advance(token)\n",
+           "        logits = model.advance(token.float())\n"),),
+         "steps distribution end", "the model was given something else to read"),
+        ("a log-probability that is no number",
+         ((WRITTEN, MADE_ANEW.format("h.tokens").replace("h.log_probability", "math.nan")),),
+         "end", "log_probability is NaN"),
+        ("the end token does not end",
+         ((
+           "        if eos_id is not None:\n"
+           "            is_open &= token[:, 0] != eos_id\n", ""),),
+         "end", "stop when all texts have ended"),
         ("one end ends all", (("not bool(is_open.any())", "not bool(is_open.all())"),), "end", ""),
-        (
-            "the end of this step alone",
-            (("is_open &= token[:, 0] != eos_id", "is_open = token[:, 0] != eos_id"),),
-            "end",
-            "",
-        ),
-        (
-            "nothing cut at the end",
-            (
-                (
-                    "return cut_at_end(torch.cat(tokens, dim=1), "
-                    "torch.cat(log_probabilities, dim=1), eos_id)",
-                    "return cut_at_end(torch.cat(tokens, dim=1), "
-                    "torch.cat(log_probabilities, dim=1), None)",
-                ),
-            ),
-            "end",
-            "",
-        ),
-        (
-            "one token too few",
-            (("len(tokens) == max_new_tokens", "len(tokens) == max_new_tokens - 1"),),
-            "steps end",
-            "",
-        ),
-        (
-            "no complaint about the temperature",
-            (("if not 0 < temperature < math.inf:", "if False:"),),
-            "steps",
-            "temperature=0.0 makes no sense",
-        ),
-        (
-            "no complaint about max_new_tokens",
-            (
-                ("if max_new_tokens < 1:", "if False:"),
-                ("len(tokens) == max_new_tokens", "len(tokens) >= max_new_tokens"),
-            ),
-            "steps",
-            "max_new_tokens=0 makes no sense",
-        ),
-        (
-            "no complaint about the prompt",
-            (("if prompt.dim() != 2 or 0 in prompt.shape:", "if False:"),),
-            "steps",
-            "",
-        ),
+        ("the end of this step alone",
+         (("is_open &= token[:, 0] != eos_id", "is_open = token[:, 0] != eos_id"),), "end", ""),
+        ("nothing cut at the end",
+         ((
+           "return cut_at_end(torch.cat(tokens, dim=1), "
+           "torch.cat(log_probabilities, dim=1), eos_id)",
+           "return cut_at_end(torch.cat(tokens, dim=1), "
+           "torch.cat(log_probabilities, dim=1), None)"),), "end", ""),
+        ("one token too few",
+         (("len(tokens) == max_new_tokens", "len(tokens) == max_new_tokens - 1"),),
+         "steps end", ""),
+        ("no complaint about the temperature",
+         (("if not 0 < temperature < math.inf:", "if False:"),),
+         "steps", "temperature=0.0 makes no sense"),
+        ("no complaint about max_new_tokens",
+         (("if max_new_tokens < 1:", "if False:"),
+          ("len(tokens) == max_new_tokens", "len(tokens) >= max_new_tokens")),
+         "steps", "max_new_tokens=0 makes no sense"),
+        ("no complaint about the prompt",
+         (("if prompt.dim() != 2 or 0 in prompt.shape:", "if False:"),), "steps", ""),
     ),
     *table(
         "kv_cache_bytes",
@@ -2462,4 +1614,4 @@ MISTAKES: tuple[Submission, ...] = (
         right(f"{exercise} in loops, the others as solved", {exercise: LOOPS[exercise]})
         for exercise in EXERCISES
     ),
-)
+)  # fmt: skip

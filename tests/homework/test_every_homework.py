@@ -1,8 +1,8 @@
 """Each homework: what is right gets full marks, each mistake loses its own checks alone.
 
 Here without the judge, in one process, and only the checks of the exercises that a submission is
-about. Of mistakes that lose the same checks ``make test`` runs the first; ``make proof`` runs all,
-on all checks, with more seeds. ``test_judged_classes.py`` asks the judge.
+about. ``make test`` runs two right ones, and for each check a mistake that loses it and few others;
+``make proof`` runs all, on all checks, with more seeds. ``test_judged_classes.py`` asks the judge.
 """
 
 import ast
@@ -63,14 +63,17 @@ each_as_it_is = pytest.mark.parametrize(
 
 
 def rows_of(homework: str) -> Iterator[ParameterSet]:
-    """List a table's submissions; what loses the same checks as one before is for ``proof``."""
-    known: set[frozenset[str]] = set()
-    for submission in load_table(homework).submissions:
-        if submission.judge_only:
-            continue
-        lost = frozenset(submission.lost_checks(load_homework(homework)))
-        marks = [AS_IT_IS[homework], *([pytest.mark.proof] if lost in known else [])]
-        known |= {lost} if lost else set()  # each right one has a style of its own
+    """List a table's submissions; those that others stand for are for ``proof``."""
+    submissions = [s for s in load_table(homework).submissions if not s.judge_only]
+    lost = {s.student: s.lost_checks(load_homework(homework)) for s in submissions}
+    daily = [s.student for s in submissions if s.is_right][:2]
+    noticed: set[str] = set()
+    for student in sorted(lost, key=lambda student: len(lost[student])):
+        if lost[student] - noticed:
+            daily.append(student)
+            noticed |= lost[student]
+    for submission in submissions:
+        marks = [AS_IT_IS[homework], *([] if submission.student in daily else [pytest.mark.proof])]
         name = f"{homework[:4]}-{submission.student}, {submission.what}"
         yield pytest.param(homework, submission, id=name, marks=marks)
 

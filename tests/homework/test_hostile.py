@@ -38,23 +38,35 @@ GROUPS = (
 SELDOM = {
     "fooling_the_check": (
         *("tensor-subclass", "patched-torch", "patched-library", "nan", "nothing", "empty"),
-        *("scalar", "other-dtype", "changed-inputs", "from-frames"),
+        *("scalar", "other-dtype", "meta", "changed-inputs", "from-frames"),
     ),
     "fooling_the_runner": (
-        *("transformers", "wire-garbage", "wire-too-large", "wire-in-advance", "wire-endless"),
-        *("wire-not-json", "wire-calls-back", "wire-closed", "endless"),
+        *("patched-shell", "transformers", "imitation", "wire-garbage", "wire-too-large"),
+        *("wire-half", "wire-in-advance", "wire-endless", "wire-not-json", "wire-calls-back"),
+        *("wire-closed", "endless"),
     ),
     "notebook_forgery": (
-        *("as-solution", "as-task", "points", "schema", "tags", "not-utf8", "cut-off", "nested"),
-        *("numbers", "empty", "too-large", "many-cells"),
+        *("edited", "copied", "moved", "renamed", "as-solution", "as-task", "points", "schema"),
+        *("tags", "same-ids", "setup", "odd-cells", "not-utf8", "cut-off", "nested", "numbers"),
+        *("empty", "too-large", "many-cells"),
     ),
     "reaching_out": (
         *("network", "environment", "writes", "traces", "own-namespaces", "daemons", "outlives"),
-        *("left-behind", "keyrings", "crowd", "memory", "disk", "open-files", "threads", "output"),
+        *(
+            "left-behind",
+            "keyrings",
+            "crowd",
+            "fork-bomb",
+            "memory",
+            "disk",
+            "open-files",
+            "threads",
+            "output",
+        ),
         *("signals", "growing-result", "large-result", "endless-result", "deep-result"),
     ),
     "reaching_the_ta": tuple(f"says-{number}" for number in range(13) if number != 8),
-    "delegation": (),
+    "delegation": ("functional", "detour", "kernel", "computed", "thread"),
 }
 """Attacks that tests of one part each try as well; here ``make proof`` tries them."""
 HONEST = Submission(student="honest", what="as solved")
@@ -128,13 +140,20 @@ def processes() -> int:
     return len(psutil.Process(server._process.pid).children(recursive=True))
 
 
-@pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("seldom", with_proofs([False, True], [True]), ids=["daily", "seldom"])
-def test_attacks_earn_what_their_honest_parts_earn(group, seldom):
-    every = importlib.import_module(f"tests.homework.hostile.{group}").ATTACKS
-    names = [attack.submission.student for attack in every]
-    assert set(SELDOM[group]) <= set(names)
-    attacks = [a for a, name in zip(every, names, strict=True) if (name in SELDOM[group]) == seldom]
+@pytest.mark.parametrize("seldom", with_proofs([(), *GROUPS], GROUPS), ids=["daily", *GROUPS])
+def test_attacks_earn_what_their_honest_parts_earn(seldom):
+    every = {
+        group: importlib.import_module(f"tests.homework.hostile.{group}").ATTACKS
+        for group in ([seldom] if seldom else GROUPS)
+    }
+    names = {group: {attack.submission.student for attack in every[group]} for group in every}
+    assert all(set(SELDOM[group]) <= names[group] for group in every)
+    attacks = [
+        attack
+        for group in every
+        for attack in every[group]
+        if (attack.submission.student in SELDOM[group]) == bool(seldom)
+    ]
     judge().grade(handed_in(HONEST), "honest")
     alone = processes()
     results = {attack.submission.student: grade(attack) for attack in attacks}

@@ -11,7 +11,6 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.mark.proof
 @pytest.mark.sandbox
-@pytest.mark.usefixtures("sandbox")
 def test_a_class_leaves_nothing_behind():
     """Twice the sample class; ``python -m benchmarks.class_of_1000`` takes it sixty times."""
     command = [sys.executable, "-m", "benchmarks.class_of_1000", "--submissions", "32"]

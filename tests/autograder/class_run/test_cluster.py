@@ -110,7 +110,6 @@ def another_course_lib():
 
 
 @pytest.mark.sandbox
-@pytest.mark.usefixtures("sandbox")
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make certificates with")
 def test_two_workers_by_tls_without_a_folder_in_common(tmp_path):
     files = make_certificates(tmp_path)
@@ -172,7 +171,6 @@ def network_namespaces(count: int):
 
 @pytest.mark.proof
 @pytest.mark.sandbox
-@pytest.mark.usefixtures("sandbox")
 def test_two_workers_in_networks_of_their_own(tmp_path):
     with contextlib.ExitStack() as stack:
         try:

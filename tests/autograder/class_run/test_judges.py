@@ -24,7 +24,7 @@ from tests.autograder.conftest import DOUBLE, ROOT, notebook
 from tests.daily import with_proofs
 from tests.homework.tables import load_homework
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
+pytestmark = pytest.mark.sandbox
 
 FILES = ("course_lib/__init__.py", "course_lib/testing.py")
 COURSE = Course(homework=DOUBLE, library={name: (ROOT / name).read_text() for name in FILES})
@@ -49,9 +49,23 @@ def course_with(*sources: str) -> Course:
     )
 
 
-def test_judges_serve_until_they_are_closed(tmp_path):
+AHEAD = (
+    Cell(kind=CellKind.SETUP, grade_id="imports", source="import fractions, json"),
+    Cell(kind=CellKind.TEST, grade_id="double-0", source="from turtle import Pen"),
+    Cell(kind=CellKind.DEMO, grade_id="demo", source="import matplotlib.pyplot"),
+)
+
+
+def test_judges_serve_until_they_are_closed_and_import_ahead_what_runs(tmp_path):
     others = set(psutil.Process().children(recursive=True))
     judges = JudgePool(scratch=tmp_path)
+    judges.prepare(isolated=True, device="cpu")
+    judges.preload(dataclasses.replace(DOUBLE, cells=AHEAD))
+    (server,) = judges._servers.values()
+    while not server._preloaded:
+        time.sleep(0.01)  # until it has begun
+    with server._lock:  # and has ended
+        assert server._preloaded == ["fractions", "turtle"]
     judge = judges.open(COURSE, GradingOptions())
     other = judges.open(COURSE, GradingOptions(worker_limits=Limits(memory_mb=512)))
     assert judge.grade(RIGHT, "ada").score == other.grade(RIGHT, "bo").score == 5.0
@@ -78,25 +92,6 @@ def test_what_was_prepared_for_nobody_ends_at_once(tmp_path, isolated):
     assert server._process.returncode == -signal.SIGKILL
     _, alive = psutil.wait_procs(started, timeout=20)
     assert not alive
-
-
-def test_what_runs_is_imported_ahead_and_what_never_runs_is_not(tmp_path):
-    cells = [
-        Cell(kind=CellKind.SETUP, grade_id="imports", source="import fractions, json"),
-        Cell(kind=CellKind.TEST, grade_id="double-0", source="from turtle import Pen"),
-        Cell(kind=CellKind.DEMO, grade_id="demo", source="import matplotlib.pyplot"),
-    ]
-    homework = dataclasses.replace(DOUBLE, cells=tuple(cells))
-    assert needed_modules(homework) == ["course_lib.testing", "fractions", "turtle"]
-    with contextlib.closing(JudgePool(scratch=tmp_path)) as judges:
-        judges.prepare(isolated=True, device="cpu")
-        judges.preload(homework)
-        (server,) = judges._servers.values()
-        while not server._preloaded:
-            time.sleep(0.01)  # until it has begun
-        with server._lock:  # and has ended
-            assert server._preloaded == ["fractions", "turtle"]
-        assert judges.open(COURSE, GradingOptions()).grade(RIGHT, "ada").score == 5.0
 
 
 def test_what_goes_wrong_ahead_is_told_to_who_asks_next(tmp_path, monkeypatch):
@@ -257,5 +252,7 @@ def test_setup_cells_are_told_the_device_and_nobody_else_is(judges, monkeypatch)
 
 def test_what_a_homework_would_be_the_first_to_import_is_found():
     assert {"course_lib.testing", "torch"} <= set(needed_modules(DOUBLE))
+    ahead = dataclasses.replace(DOUBLE, cells=AHEAD)
+    assert needed_modules(ahead) == ["course_lib.testing", "fractions", "turtle"]
     assert "torch._dynamo" not in needed_modules(DOUBLE)
     assert "torch._dynamo" in needed_modules(load_homework("hw05-transformer"))

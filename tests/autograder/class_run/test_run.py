@@ -71,7 +71,7 @@ def grade(judges):
 
 
 @pytest.mark.sandbox
-@pytest.mark.usefixtures("course", "sandbox")
+@pytest.mark.usefixtures("course")
 def test_a_class_is_graded_and_nobody_is_left_out(grade, tmp_path):
     hand_in(tmp_path, "ada", RIGHT)
     hand_in(tmp_path, "bo", WRONG)
@@ -106,7 +106,7 @@ def test_a_class_is_graded_and_nobody_is_left_out(grade, tmp_path):
 
 
 @pytest.mark.sandbox
-@pytest.mark.usefixtures("course", "sandbox")
+@pytest.mark.usefixtures("course")
 def test_one_seed_gives_one_result(grade, tmp_path):
     hand_in(tmp_path, "ada", RIGHT)
     (first,), (second,) = grade(tmp_path, seed=5), grade(tmp_path, seed=5)
@@ -115,7 +115,7 @@ def test_one_seed_gives_one_result(grade, tmp_path):
 
 
 @pytest.mark.sandbox
-@pytest.mark.usefixtures("course", "sandbox")
+@pytest.mark.usefixtures("course")
 def test_only_what_is_missing_or_has_changed_is_graded(grade, tmp_path, monkeypatch):
     folder, store = tmp_path / "class", ResultStore(tmp_path / "results")
     ada = hand_in(folder, "ada", RIGHT)
@@ -340,9 +340,10 @@ def test_no_sandbox_is_a_choice_that_shows(grade, tmp_path):
     assert not result.sandboxed
 
 
+@pytest.mark.proof
 @pytest.mark.sandbox
-@pytest.mark.usefixtures("course", "sandbox")
-@pytest.mark.parametrize("threads", [1, pytest.param(4, marks=pytest.mark.proof)])
+@pytest.mark.usefixtures("course")
+@pytest.mark.parametrize("threads", [1, 4])
 def test_a_running_scheduler_grades_too(grade, tmp_path, threads):
     handed_in = {"ada": (RIGHT, 5.0), "bo": (WRONG, 0.0), "cy": (RIGHT, 5.0), "dee": (WRONG, 0.0)}
     for student, (data, _) in handed_in.items():
@@ -485,8 +486,7 @@ def test_a_class_graded_here_opens_no_port(grade, tmp_path):
 
     before = psutil.Process().net_connections("inet")
     cluster = Cluster(workers=2)
-    own = {"judges": None, "on_result": look}  # whose start is looked at, too
-    assert len(grade(tmp_path, cluster=cluster, isolated=False, **own)) == 3
+    assert len(grade(tmp_path, cluster=cluster, isolated=False, on_result=look)) == 3
     assert not set(listening) - set(before)
 
 

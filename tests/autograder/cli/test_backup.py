@@ -119,6 +119,7 @@ def test_a_folder_that_grading_did_not_write_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(bool(missing_postgres()), reason=missing_postgres())
 @pytest.mark.skipif(shutil.which("pg_dump") is None, reason="no pg_dump")
 def test_a_gradebook_on_postgresql_is_copied_by_the_line_that_is_printed(graded, tmp_path):

@@ -1,5 +1,7 @@
 """``forget``: nothing of a person is left, and nothing of anybody else is lost."""
 
+import shutil
+
 import pytest
 from sqlalchemy.exc import OperationalError
 from typer.testing import CliRunner
@@ -7,6 +9,7 @@ from typer.testing import CliRunner
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.app import app
 from autograder.cli.commands import forget
+from autograder.gradebook import forgetting
 from autograder.judging.results import Flag, FlagKind
 from autograder.reports.class_outputs import write_outputs
 from tests.autograder.conftest import notebook
@@ -17,23 +20,30 @@ ALIKE = Flag(kind=FlagKind.SIMILAR, text="99% the same as ada_1: double")
 OTHER = Flag(kind=FlagKind.SIMILAR, text="99% the same as ada_12: double")
 
 
-@pytest.fixture
-def out(tmp_path):
-    """A folder with all that grading writes, about ada_1, whose id begins another's, and others."""
-    out = tmp_path / "out"
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """All that grading writes, about ada_1, whose id begins another's, and about others."""
+    folder = tmp_path_factory.mktemp("graded")
+    out = folder / "out"
     results = [
         result("ada_1"), result("ada_12", flags=(ALIKE,)), result("ben", flags=(OTHER,)),
     ]  # fmt: skip
     for made in results:
-        folder = tmp_path / "class" / made.student / HOMEWORK.id
-        folder.mkdir(parents=True)
-        (folder / f"{HOMEWORK.id}.ipynb").write_bytes(notebook(("double", made.student)))
+        handed_in = folder / "class" / made.student / HOMEWORK.id
+        handed_in.mkdir(parents=True)
+        (handed_in / f"{HOMEWORK.id}.ipynb").write_bytes(notebook(("double", made.student)))
         for homework in (HOMEWORK.id, "hw09-other"):
             ResultStore(out / "results" / homework).keep(made, "x")
     ResultStore(out / "results" / "hw09-other").set_aside(["ben"])
     write_outputs(standings_of(results), HOMEWORK, out)
-    record_in_gradebook(results, tmp_path / "class", HOMEWORK, course_folder=out / "nbgrader")
-    return out
+    record_in_gradebook(results, folder / "class", HOMEWORK, course_folder=out / "nbgrader")
+    return folder
+
+
+@pytest.fixture
+def out(graded, tmp_path):
+    shutil.copytree(graded, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "out"
 
 
 def run(*arguments, **options):
@@ -124,7 +134,7 @@ def test_a_gradebook_that_refuses_leaves_everything(out, monkeypatch):
         raise OperationalError("DELETE", {}, Exception("locked"))
 
     before = traces(out, "ada_1")
-    monkeypatch.setattr(forget, "remove_rows", refuse)
+    monkeypatch.setattr(forgetting, "remove_rows", refuse)
     assert run("ada_1", "--out", out, "--yes").exit_code == 2
     assert traces(out, "ada_1") == before
 

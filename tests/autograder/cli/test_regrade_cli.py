@@ -14,6 +14,7 @@ from autograder.class_run.result_store import ResultStore
 from autograder.cli import outputs
 from autograder.cli.app import app
 from autograder.gradebook import gradebook
+from autograder.homework_source import source
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.reports.mark_log import write_marks
 from tests.autograder.cli.test_cli import Recorder
@@ -39,7 +40,7 @@ def grade(tmp_path, monkeypatch):
     (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
     monkeypatch.setattr(gradebook, "GradebookRecorder", lambda *rest, **options: Recorder())
     monkeypatch.setattr(similarity, "flag_similar", flag_similar)
-    monkeypatch.setattr("autograder.homework_source.source.load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(source, "load_homework", lambda *given: HOMEWORK)
 
     def run(command, results, *, killed_after=None, made_from=""):
         def grade_class(homework, submissions, options, *, store, **rest):

@@ -36,8 +36,8 @@ def run(tmp_path):
     return run
 
 
+@pytest.mark.proof
 @pytest.mark.sandbox
-@pytest.mark.usefixtures("sandbox")
 def test_a_submission_is_graded(run):
     solved = solved_notebook(HOMEWORK)
     made = run({f"{HOMEWORK}.ipynb": solved, "notes.txt": b"x"})

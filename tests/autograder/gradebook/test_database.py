@@ -18,6 +18,7 @@ from tests.autograder.conftest import ROOT
 from tests.autograder.gradebook.private_postgres import missing_postgres, running_postgres
 from tests.autograder.gradebook.recording import record_in_gradebook
 from tests.autograder.gradebook.test_gradebook import HOMEWORK, hand_in, result_of
+from tests.daily import with_proofs
 from tests.homework.tables import load_homework, solved_notebook
 
 
@@ -29,7 +30,10 @@ def postgres():
         yield url
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "postgresql+psycopg"])
+DATABASES = ["sqlite", "postgresql", "postgresql+psycopg"]
+
+
+@pytest.fixture(params=with_proofs(DATABASES, DATABASES[1:2]))
 def db_url(request, tmp_path) -> str:
     """The address of an empty gradebook."""
     if request.param == "sqlite":

@@ -90,55 +90,28 @@ def test_a_graded_course_has_the_limits_of_the_project_and_its_own_places(tmp_pa
 @pytest.mark.parametrize(
     ("command", "line", "said"),
     [
-        (
-            "regrade",
-            "check_second = 5",
-            ": c.TrustedJudge.check_second is no setting; did you mean",
-        ),
-        (
-            "grade",
-            "check_second = 5",
-            ": c.TrustedJudge.check_second is no setting; did you mean check_s",
-        ),
+        ("regrade", "check_second = 5",
+         ": c.TrustedJudge.check_second is no setting; did you mean"),
+        ("grade", "check_second = 5",
+         ": c.TrustedJudge.check_second is no setting; did you mean check_s"),
         ("grade", "x = 5", ": c.TrustedJudge.x is no setting; there are: check_seconds, "),
-        (
-            "grade",
-            "check_seconds = 0",
-            ": c.TrustedJudge.check_seconds is 0, expected a float of at least ",
-        ),
-        (
-            "grade",
-            "submission_seconds = -1.0",
-            "submission_seconds is -1.0, expected a float of at least 0",
-        ),
-        (
-            "grade",
-            "memory_mb = 0",
-            ": c.TrustedJudge.memory_mb is 0, expected an int of at least 1",
-        ),
-        (
-            "grade",
-            "output_characters = 9.5",
-            "output_characters is 9.5, expected an int of at least 1",
-        ),
-        (
-            "grade",
-            "check_seconds = 'five'",
-            "check_seconds is 'five', expected a float of at least 0.1",
-        ),
+        ("grade", "check_seconds = 0",
+         ": c.TrustedJudge.check_seconds is 0, expected a float of at least "),
+        ("grade", "submission_seconds = -1.0",
+         "submission_seconds is -1.0, expected a float of at least 0"),
+        ("grade", "memory_mb = 0",
+         ": c.TrustedJudge.memory_mb is 0, expected an int of at least 1"),
+        ("grade", "output_characters = 9.5",
+         "output_characters is 9.5, expected an int of at least 1"),
+        ("grade", "check_seconds = 'five'",
+         "check_seconds is 'five', expected a float of at least 0.1"),
         ("grade", "isolated = 'no'", ": c.TrustedJudge.isolated is 'no', expected a boolean"),
-        (
-            "grade",
-            "check_seconds = = 5",
-            " can't be read as Python: SyntaxError: invalid syntax (nbgrader_",
-        ),
-        (
-            "grade",
-            "check_seconds = five",
-            " can't be read as Python: NameError: name 'five' is not defined",
-        ),
+        ("grade", "check_seconds = = 5",
+         " can't be read as Python: SyntaxError: invalid syntax (nbgrader_"),
+        ("grade", "check_seconds = five",
+         " can't be read as Python: NameError: name 'five' is not defined"),
     ],
-)
+)  # fmt: skip
 def test_a_setting_that_cannot_be_is_told_in_one_line(tmp_path, monkeypatch, command, line, said):
     homework = "hw00-doubling"
     for file in (f"solutions/{homework}.py", f"assignments/{homework}/{homework}.ipynb"):
@@ -157,7 +130,9 @@ def test_a_setting_that_cannot_be_is_told_in_one_line(tmp_path, monkeypatch, com
     assert not (tmp_path / "out").exists()
 
 
-def test_doctor_tells_of_settings_that_cannot_be_read(tmp_path: Path) -> None:
+def test_doctor_tells_of_settings_that_cannot_be_read(tmp_path, monkeypatch):
+    works = doctor.Finding(subject="sandbox", state="ok", found="")
+    monkeypatch.setattr(doctor, "_sandbox", lambda: works)
     (tmp_path / "nbgrader_config.py").write_text("c = \n")
     (found,) = (f for f in doctor.examine(tmp_path) if f.subject == "database")
     assert found.state == "missing"

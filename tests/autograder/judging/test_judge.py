@@ -23,6 +23,7 @@ from autograder.sandbox.worker.peer import Peer, Proxy
 from autograder.sandbox.zygote import SandboxError, Worker
 from course_lib import testing
 from tests.autograder.conftest import DOUBLE, notebook
+from tests.daily import with_proofs
 
 pytestmark = pytest.mark.sandbox
 
@@ -166,7 +167,13 @@ HOOKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", HOOKS)
+SELDOM = (
+    *("tree", "a method of the class", "a method of the compiler", "compile", "a method within"),
+    "the class of transformers",
+)
+
+
+@pytest.mark.parametrize("kind", with_proofs(HOOKS, SELDOM))
 def test_what_runs_is_what_was_read(grade, kind):
     result = grade(HOOKS[kind], ("double", "double = lambda x: 3 * x"))
     assert not result.cell_failures
@@ -247,14 +254,14 @@ def test_a_cell_that_ends_the_process_is_not_run_again(grade):
 
 
 def test_cells_that_run_again_have_their_time_each(grade):
-    slow = "import time\ntime.sleep(0.7)"
+    slow = "import time\ntime.sleep(0.45)"
     ends_once = """
 def double(x):
     if not x.requires_grad:
         __import__("os")._exit(0)
     return 2 * x"""
-    # 2.4 s each by the clock: less than they take together.
-    result = grade(slow, slow, slow, slow, ("double", ends_once), seconds=0.6)
+    # 1.6 s each by the clock: less than they take together.
+    result = grade(slow, slow, slow, slow, ("double", ends_once), seconds=0.4)
     assert statuses(result) == ["crash", "pass", "manual"]
 
 
@@ -383,7 +390,7 @@ WIRE_ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("name", WIRE_ATTACKS)
+@pytest.mark.parametrize("name", with_proofs(WIRE_ATTACKS, ["endless"]))
 def test_writing_to_the_wire_earns_nothing_and_stops_nothing(grade, name):
     source = f"""
 import os, stat, struct
@@ -461,6 +468,7 @@ def test_a_sandbox_that_breaks_down_in_a_check_is_the_courses_fault(sandbox, mon
     assert judge.grade(notebook(("double", WAITS)), "ada").score == 5.0
 
 
+@pytest.mark.proof
 def test_a_forking_process_that_is_late_never_answers_another_question(sandbox):
     sandbox.stop(sandbox.start())  # it is there
     sandbox._control.settimeout(0)

@@ -89,10 +89,11 @@ def test_the_readme_names_the_homework_and_its_points(made):
 
 
 def test_the_readme_has_the_address_of_the_book_where_the_project_names_one(tmp_path):
-    fresh_root(tmp_path)
-    with (tmp_path / "pyproject.toml").open("a", encoding="utf-8") as settings:
-        settings.write('\n[project.urls]\nBook = "https://example.org/course/"\n')
-    readme = (release("hw02", tmp_path).folder / "README.md").read_text(encoding="utf-8")
+    settings = '[project.urls]\nBook = "https://example.org/course/"\n'
+    (tmp_path / "pyproject.toml").write_text(settings)
+    readme = (release("hw01", small_root(tmp_path)).folder / "README.md").read_text(
+        encoding="utf-8"
+    )
     assert "the course's book, https://example.org/course." in readme
     assert "index.html" not in readme
 

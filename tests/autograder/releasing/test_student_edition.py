@@ -250,8 +250,14 @@ def test_withholding_nothing_changes_nothing():
     assert withhold(LAYERS, set()) == LAYERS
 
 
-def test_no_line_of_a_withheld_body_survives_in_the_real_library(tmp_path):
-    write_student_edition("hw03", ROOT, tmp_path)
+@pytest.fixture(scope="module")
+def real_edition(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("edition")
+    write_student_edition("hw03", ROOT, folder)
+    return folder
+
+
+def test_no_line_of_a_withheld_body_survives_in_the_real_library(real_edition):
     withheld = {
         "layers/attention": ["scaled_dot_product_attention", "MultiHeadAttention"],
         "layers/masks": ["causal_mask", "padding_mask"],
@@ -265,7 +271,7 @@ def test_no_line_of_a_withheld_body_survives_in_the_real_library(tmp_path):
     assert len(told) > 40
     # Elsewhere, a layer of an earlier homework may do a part of its work in the same words.
     for module in [*withheld, "analysis/attention_reader"]:
-        edited = (tmp_path / "course_lib" / f"{module}.py").read_text()
+        edited = (real_edition / "course_lib" / f"{module}.py").read_text()
         assert [line for line in told if line in edited] == []
 
 
@@ -281,17 +287,16 @@ def body_lines(node, text):
     return [line.strip() for line in found if line.strip() and line.strip() not in common]
 
 
-def test_every_module_of_the_real_edition_can_be_imported(tmp_path):
-    write_student_edition("hw03", ROOT, tmp_path)
+def test_every_module_of_the_real_edition_can_be_imported(real_edition):
     names = [
-        ".".join(path.relative_to(tmp_path).with_suffix("").parts)
-        for path in tmp_path.glob("course_lib/**/*.py")
+        ".".join(path.relative_to(real_edition).with_suffix("").parts)
+        for path in real_edition.glob("course_lib/**/*.py")
     ]
     names.remove("course_lib.recipes.__init__")  # says why it is not there
     assert len(names) > 60
     code = "import importlib, sys; [importlib.import_module(n) for n in sys.argv[1:]]"
     result = subprocess.run(
-        [sys.executable, "-c", code, *names], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-c", code, *names], cwd=real_edition, capture_output=True, text=True
     )
     assert result.returncode == 0, result.stderr
 

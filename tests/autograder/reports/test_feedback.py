@@ -10,6 +10,7 @@ from autograder.marks.standing import stand
 from autograder.reports.feedback import check_book_url, feedback_path, render_feedback
 from tests.autograder.graded_class import HOMEWORK, TRACEBACK, make_class, result
 from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
+from tests.daily import with_proofs
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -228,7 +229,7 @@ def test_path_is_the_students_and_leads_nowhere_else():
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", with_proofs(["light", "dark"], ["light"]))
 def test_asks_for_nothing_and_axe_finds_nothing(chromium, tmp_path, scheme):
     statuses = list(Status)
     for first, second in zip(statuses[::2], statuses[1::2], strict=True):

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.app import app
+from autograder.homework_source import source
 from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult
 from autograder.reports.item_statistics import item_statistics
 from autograder.reports.report import render_report
@@ -17,6 +18,7 @@ from tests.autograder.conftest import notebook
 from tests.autograder.graded_class import HOMEWORK, result, standings_of
 from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
 from tests.autograder.reports.test_feedback import HOSTILE, Outline, words_of
+from tests.daily import with_proofs
 
 TESTS = {"double-shape", "double-values"}
 HW = "hw03-self-attention"
@@ -76,7 +78,7 @@ def test_the_command_compares(tmp_path, monkeypatch):
     for folder, points in (("now", (1, 0)), ("then", (0, 2))):
         for made in with_points([points] * 3):
             ResultStore(tmp_path / folder / "results" / HW).keep(made, made_from="")
-    monkeypatch.setattr("autograder.homework_source.source.load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(source, "load_homework", lambda *given: HOMEWORK)
 
     def run(*arguments):
         return CliRunner().invoke(
@@ -95,10 +97,10 @@ def copies(folder, *sources: str) -> list[SubmissionResult]:
     """Submissions that are flagged for being nearly the same."""
     names = tuple(f"s{number}" for number in range(len(sources)))
     flag = Flag(kind=FlagKind.SIMILAR, text="alike", students=names, cells=("double",))
-    for name, source in zip(names, sources, strict=True):
+    for name, text in zip(names, sources, strict=True):
         place = folder / name / HOMEWORK.id
         place.mkdir(parents=True)
-        (place / f"{HOMEWORK.id}.ipynb").write_bytes(notebook(("double", source), ("why", "no")))
+        (place / f"{HOMEWORK.id}.ipynb").write_bytes(notebook(("double", text), ("why", "no")))
     return [result(name, flags=(flag,)) for name in names]
 
 
@@ -145,7 +147,7 @@ def copies_in_memory() -> list[SubmissionResult]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", with_proofs(["light", "dark"], ["light"]))
 def test_axe_finds_nothing(chromium, tmp_path, scheme):
     results = copies(tmp_path, *["def f(x):\n    return 2 * x" + " + 0" * 60] * 5)
     (tmp_path / "similar.html").write_text(render_similar(results, tmp_path))

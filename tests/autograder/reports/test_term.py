@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from autograder.class_run.result_store import ResultStore
 from autograder.cli import stored_results
 from autograder.cli.app import app
+from autograder.homework_source import source
 from autograder.judging.results import Status
 from autograder.marks.lateness import Lateness
 from autograder.marks.standing import HandGrades, Standing, stand
@@ -22,6 +23,7 @@ from autograder.reports.term import render_index, write_course, write_indexes
 from tests.autograder.graded_class import HOMEWORK, make_class, result
 from tests.autograder.reports.offline_browser import opened, overflow, serious_findings
 from tests.autograder.reports.test_feedback import words_of
+from tests.daily import with_proofs
 
 HW = "hw03-self-attention"
 
@@ -114,7 +116,7 @@ def test_the_commands_write_them(tmp_path, monkeypatch):
     other = dataclasses.replace(result("ada"), homework="hw01-tensors", title=title)
     other_id = next(path.stem for path in stored_results.ROOT.glob("solutions/hw01-*.py"))
     ResultStore(out / "results" / other_id).keep(other, made_from="")
-    monkeypatch.setattr("autograder.homework_source.source.load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(source, "load_homework", lambda *given: HOMEWORK)
     assert run("feedback", "hw03", "--out", out).exit_code == 0
     index = words_of((out / "feedback" / "ada" / "index.html").read_text())
     assert "Homework 0: Double" in index
@@ -143,7 +145,7 @@ def test_the_commands_write_them(tmp_path, monkeypatch):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", with_proofs(["light", "dark"], ["light"]))
 def test_axe_finds_nothing_and_a_phone_shows_all(chromium, tmp_path, scheme):
     standings = [of(f"hw{n:02}-{'x' * 30}", n % 4, s) for n in range(1, 9) for s in ("ada", "bo")]
     write_course(standings, tmp_path, drop_lowest=1)

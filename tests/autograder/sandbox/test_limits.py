@@ -2,30 +2,24 @@
 
 import pytest
 
-from autograder.class_run.course import Course
-from autograder.class_run.judges import JudgePool
-from autograder.class_run.options import GradingOptions
 from autograder.gradebook.preprocessor import configured_judge
 from autograder.judging import check_limits
 from autograder.judging.check_limits import TimeLimits
 from autograder.judging.judge import Judge
 from autograder.judging.results import Status
+from autograder.sandbox.sandbox import Sandbox
 from autograder.sandbox.worker.isolation import Limits
-from tests.autograder.conftest import DOUBLE, ROOT, notebook
+from tests.autograder.conftest import DOUBLE, notebook
 
 SMALL = Limits(memory_mb=512, scratch_mb=8, processes=40, open_files=64, output_characters=100)
 
 
 @pytest.fixture(scope="module")
-def judge(request):
-    request.getfixturevalue("sandbox")  # skipped without one
-    files = ("course_lib/__init__.py", "course_lib/testing.py")
-    library = {name: (ROOT / name).read_text() for name in files}
-    course = Course(homework=DOUBLE, library=library)
+def judge(library):
     limits = TimeLimits(check_seconds=2.0, submission_seconds=600.0)
-    judges = JudgePool()
-    yield judges.open(course, GradingOptions(limits=limits, worker_limits=SMALL))
-    judges.close()
+    sandbox = Sandbox(library, limits=SMALL)
+    yield Judge(DOUBLE, sandbox, limits=limits)
+    sandbox.close()
 
 
 @pytest.mark.sandbox

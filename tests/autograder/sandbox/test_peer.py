@@ -314,6 +314,7 @@ def test_gradients_flow_through_a_call(remote):
     assert not detached.requires_grad
 
 
+@pytest.mark.proof
 def test_a_backward_pass_imports_nothing():
     """SymPy, say, which PyTorch wants for gradients that it is handed: each worker would wait."""
     program = (

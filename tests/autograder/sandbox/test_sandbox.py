@@ -15,11 +15,11 @@ import pytest
 
 from autograder.sandbox import sandbox as sandbox_module
 from autograder.sandbox.sandbox import Sandbox, check_sandbox
-from autograder.sandbox.time_limit import by_the_clock
 from autograder.sandbox.worker.isolation import Limits
-from autograder.sandbox.worker.peer import Peer, RemoteError
-from autograder.sandbox.worker.wire import Wire, WireClosed
+from autograder.sandbox.worker.peer import RemoteError
+from autograder.sandbox.worker.wire import WireClosed
 from autograder.sandbox.zygote import SandboxError
+from tests.autograder.conftest import peer_of
 
 pytestmark = pytest.mark.sandbox
 
@@ -32,9 +32,7 @@ def worker(sandbox):
     def start():
         worker = sandbox.start()
         started.append(worker)
-        peer = Peer(Wire(worker.connection), describe_error=lambda error: {})
-        peer.wire.time_left = by_the_clock(300)
-        return peer, worker
+        return peer_of(worker), worker
 
     yield start
     for worker in started:
@@ -215,8 +213,7 @@ for number in range(300 * last):  # more than there may be
         sandbox = thread.submit(begin).result()
         peers = []  # all of which go on
         for last in (0, 1, 0):
-            peers.append(Peer(Wire(sandbox.start().connection), describe_error=lambda error: {}))
-            peers[-1].wire.time_left = by_the_clock(20)
+            peers.append(peer_of(sandbox.start(), 20))
             assert run(peers[-1], f"last = {last}{source}") == [-1, -1]
         sandbox.close()
 
@@ -348,8 +345,7 @@ def test_a_course_among_the_files_of_python_is_covered(mixed_layout):
     tree, library = mixed_layout
     check_sandbox()
     sandbox = Sandbox(library, limits=Limits())
-    peer = Peer(Wire(sandbox.start().connection), describe_error=lambda error: {})
-    peer.wire.time_left = by_the_clock(300)
+    peer = peer_of(sandbox.start())
     source = f"import pathlib; found = sorted(map(str, pathlib.Path({str(tree)!r}).rglob('*')))"
     assert [str(Path(path).relative_to(tree)) for path in run(peer, source)] == [
         "lib",
@@ -403,12 +399,11 @@ def test_a_refusing_kernel_is_explained(monkeypatch, tmp_path):
         check_sandbox()
 
 
+@pytest.mark.proof
 def test_without_isolation_code_still_runs_in_its_own_process(tmp_path):
     (tmp_path / "course_lib").mkdir()
     sandbox = Sandbox(tmp_path, limits=Limits(), isolated=False)
     started = sandbox.start()
-    peer = Peer(Wire(started.connection), describe_error=lambda error: {})
-    peer.wire.time_left = by_the_clock(300)
-    assert peer.call("os:getpid") != os.getpid()
+    assert peer_of(started).call("os:getpid") != os.getpid()
     sandbox.stop(started)
     sandbox.close()
