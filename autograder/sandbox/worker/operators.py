@@ -62,6 +62,12 @@ OTHER_ENGINES = (
 )
 """What carries gradients back in an engine of PyTorch's own C++, for several machines."""
 
+OF_SCRIPTS = frozenset(
+    {"aten::backward", "aten::dist_backward", "aten::grad"}
+    | {"prim::MKLDNNLayerNorm", "prim::MKLDNNLayerNorm_"}
+)
+"""Operators that are a script's alone: Python can call them too, and nobody dispatches them."""
+
 _OPERATORS = "torch.ops."
 _ATTENTION = "::(_softmax|_safe_softmax|_masked_softmax|scaled_dot_product_attention)$"
 

@@ -34,6 +34,7 @@ from .operators import (
     FULL,
     LEFT,
     MOST_NOTES,
+    OF_SCRIPTS,
     OTHER_ENGINES,
     PROCESS,
     PRYING,
@@ -125,6 +126,9 @@ def watch(names: list[str], exercises: list[str]) -> None:
         sys.addaudithook(_note_events)
     for engine in ENGINES if families else ():
         _take_away(f"torch._C.{engine}")
+    if families:
+        _hide_operators("_jit_get_operation", (None, None))
+        _hide_operators("_get_operation_overload", None)
 
 
 def seen() -> list[Note]:
@@ -148,6 +152,16 @@ def _take_away(name: str) -> None:
     path, _, attribute = name.rpartition(".")
     with contextlib.suppress(ImportError, AttributeError):
         delattr(pkgutil.resolve_name(path), attribute)
+
+
+def _hide_operators(name: str, none: Any) -> None:
+    """Have what finds operators for Python find none of those that are a script's alone."""
+    find = getattr(torch._C, name)
+
+    def finding(operator: str, *overload: str) -> Any:
+        return none if operator in OF_SCRIPTS else find(operator, *overload)
+
+    setattr(torch._C, name, finding)
 
 
 def _watch_calls(name: str) -> None:

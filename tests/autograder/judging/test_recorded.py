@@ -364,6 +364,7 @@ def test_what_is_forbidden_earns_nothing_however_it_is_reached(grade, name):
 ENGINES = {
     "the static runtime": _STATIC + "run = getattr(torch, '_' + 'C')._jit_to_static_module(script._c)",
     "oneDNN Graph": _STATIC + "torch.jit.enable_onednn_fusion(True)\nrun = script",
+    "an operator of scripts": "run = lambda x: getattr(torch.ops.prim, 'MKLDNNLayer' + 'Norm')(x.detach().to_mkldnn(), [4], torch.ones(4), torch.zeros(4)).to_dense()\nrun(torch.ones(2, 4))",
     "NNC": _STATIC + "run = getattr(torch, '_' + 'C')._te.TensorExprKernel(script.graph)",
 }  # fmt: skip
 
@@ -380,6 +381,8 @@ def test_no_engine_computes_past_the_operators(grade, name):
 
 FAR_AWAY = {
     "of several machines": "move = getattr(far, 'back' + 'ward')\nfar._init(0)\ndef carry(y, x):\n    with far.context() as number:\n        move(number, [y])\n        return far.get_gradients(number)[x]",
+    "of scripts": "gradient = getattr(vars(torch)['o' + 'ps'].aten, 'gr' + 'ad')\ndef carry(y, x):\n    return gradient([y], [x], [torch.ones(())], None, False, False)[0]",
+    "of scripts, without a packet": "gradient = getattr(torch, '_' + 'C')._get_operation_overload('aten::gr' + 'ad', '')[0]\ndef carry(y, x):\n    return gradient([y], [x], [torch.ones(())], None, False, False)[0]",
     "of what may be elsewhere": "move = getattr(rpc.PyRRef, 'back' + 'ward')\nagent = rpc.TensorPipeAgent(torch.distributed.HashStore(), 'own', 0, 1, rpc.TensorPipeRpcBackendOptions(_transports=['uv']), {}, [])\nrpc.api._set_and_start_rpc_agent(agent)\ndef carry(y, x):\n    move(rpc.RRef(y), -1, False)\n    return x.grad",
 }  # fmt: skip
 
@@ -389,7 +392,7 @@ FAR_AWAY = {
 def test_no_other_engine_carries_gradients_back(grade, name):
     result = submit(grade, {"back": _FAR_AWAY.format(FAR_AWAY[name])})
     (failure,) = result.cell_failures
-    assert "has no attribute" in failure.message
+    assert "has no attribute" in failure.message or "not subscriptable" in failure.message
     assert next(check.score for check in result.checks if check.exercise == "back") == 0
 
 
