@@ -8,15 +8,17 @@ import os
 import stat
 import time
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.open_regular import open_regular
 
 _MAX_FILES = 200_000
+_MOST_OF_ONE = 1_000  # that are listed of one student's notebooks, and likewise of other files
 _SKIPPED = (".git", ".ipynb_checkpoints", "__MACOSX", ".DS_Store")
 _YEARS = range(1990, 2100)  # a zip that knows no time says 1980
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -51,6 +53,11 @@ class HandedIn:
         """Its path, as people write it."""
         return "/".join(self.parts)
 
+    @property
+    def is_notebook(self) -> bool:
+        """Whether it calls itself one."""
+        return self.parts[-1].lower().endswith(".ipynb")
+
 
 def plausible(moment: datetime) -> bool:
     """Say whether something can have been handed in then, and the time be reckoned with."""
@@ -60,6 +67,9 @@ def plausible(moment: datetime) -> bool:
 @contextmanager
 def open_source(source: Path) -> Iterator[list[HandedIn]]:
     """List what lies in a folder or a zip.
+
+    Of one student's files, all that are below one name, so many are listed that nobody can keep the
+    rest of the class from being collected. Of too many notebooks none may be read.
 
     Args:
         source: The folder or zip.
@@ -71,7 +81,10 @@ def open_source(source: Path) -> Iterator[list[HandedIn]]:
         SourceError: It is neither, it is damaged, or it holds too many files.
     """
     if source.is_dir():
-        yield _sorted(_walk(source))
+        names: list[str] = []
+        with suppress(OSError):  # of which walking tells
+            names = [path.name for path in source.iterdir()]
+        yield _sorted(_walk(source), names)
     elif not source.exists():
         raise SourceError(f"there is no {source}")
     elif not zipfile.is_zipfile(source):
@@ -82,16 +95,31 @@ def open_source(source: Path) -> Iterator[list[HandedIn]]:
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
             raise SourceError(f"{source} is a damaged zip file: {error}") from error
         with archive:
-            yield _sorted(_members(archive))
+            first = {name.lstrip("./").partition("/")[0] for name in archive.namelist()}
+            yield _sorted(_members(archive), first)
 
 
-def _sorted(files: Iterator[HandedIn]) -> list[HandedIn]:
+def _sorted(files: Iterator[HandedIn], first: Collection[str]) -> list[HandedIn]:
+    """List files; ``first`` are the names with which their paths begin."""
+    depth = 2 if len({*first} - {*_SKIPPED}) == 1 else 1  # all may lie in a folder of their own
+    count: Counter[tuple[tuple[str, ...], bool]] = Counter()
     found = []
     for file in files:
-        found.append(file)
+        kind = (file.parts[:depth], file.is_notebook)
+        count[kind] += 1
+        if count[kind] <= _MOST_OF_ONE:
+            found.append(file)
         if len(found) > _MAX_FILES:
             raise SourceError(f"more than {_MAX_FILES:,} files: this is no class's homework")
-    return sorted(found, key=lambda file: file.parts)
+    too_many = {owner for (owner, are), many in count.items() if are and many > _MOST_OF_ONE}
+    words = f"one of more than {_MOST_OF_ONE:,} notebooks"
+    kept = (
+        replace(file, problem=words)
+        if file.is_notebook and file.parts[:depth] in too_many
+        else file
+        for file in found
+    )
+    return sorted(kept, key=lambda file: file.parts)
 
 
 def _walk(source: Path) -> Iterator[HandedIn]:

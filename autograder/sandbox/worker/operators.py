@@ -55,6 +55,19 @@ ENGINES = (
 )
 """What, in ``torch._C``, lets a script compute without operators that anybody dispatches."""
 
+OTHER_ENGINES = (
+    *("torch._C._distributed_autograd.backward", "torch.distributed.autograd.backward"),
+    *("torch._C._distributed_rpc.PyRRef.backward", "torch._C._dist_autograd_init"),
+    "torch._C._rpc_init",
+)
+"""What carries gradients back in an engine of PyTorch's own C++, for several machines."""
+
+OF_SCRIPTS = frozenset(
+    {"aten::backward", "aten::dist_backward", "aten::grad"}
+    | {"prim::MKLDNNLayerNorm", "prim::MKLDNNLayerNorm_"}
+)
+"""Operators that are a script's alone: Python can call them too, and nobody dispatches them."""
+
 _OPERATORS = "torch.ops."
 _ATTENTION = "::(_softmax|_safe_softmax|_masked_softmax|scaled_dot_product_attention)$"
 

@@ -8,6 +8,7 @@ The student's code runs in the same process, and could keep it from noting anyth
 speak against itself: so what is noted may cost marks, and what is not proves nothing.
 """
 
+import contextlib
 import functools
 import gc
 import importlib.util
@@ -33,6 +34,8 @@ from .operators import (
     FULL,
     LEFT,
     MOST_NOTES,
+    OF_SCRIPTS,
+    OTHER_ENGINES,
     PROCESS,
     PRYING,
     families_of,
@@ -53,12 +56,16 @@ _PRIES = {"code.__new__", "function.__new__", "gc.get_objects", "gc.get_referent
 _GRAPHS = (*(f"{_TORCH}/{name}/" for name in ("_dynamo", "_inductor", "export", "fx", "jit")),
            "<eval_with_key>")  # fmt: skip
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
-_current_frames = sys._current_frames
+# As they were before any of the student's code ran, which may put others in their place.
+_current_frames, _get_frame, _this_thread = sys._current_frames, sys._getframe, threading.get_ident
+_tracing, _profiling, _timer = sys.gettrace, sys.getprofile, signal.getitimer
+_tool = sys.monitoring.get_tool if hasattr(sys, "monitoring") else None  # since Python 3.12
 _LONGEST_LABEL = 200  # characters; a notebook's own are shorter
 _CALLS_MODULE = torch.nn.Module._call_impl.__code__
 _RUNS_CELLS = shell.run_cell.__code__
 _ANSWERS_JUDGE = Peer._answer.__code__  # until what it answers is sent
 _BACKWARD = Backward.__call__.__code__
+_CELL_ASKED = f"{shell.run_cell.__module__}:{shell.run_cell.__name__}"  # as the judge asks for one
 
 # What each pattern matches, found once for all workers.
 _OPERATORS = {
@@ -88,8 +95,9 @@ def watch(names: list[str], exercises: list[str]) -> None:
         exercises: The labels of the cells that stand for something.
     """
     _exercises.update(exercises)
-    _main_thread[:] = [threading.get_ident()]
+    _main_thread[:] = [_this_thread()]
     _library_files()
+    _installed()
     families = list(families_of(names))
     for name in set(names) - {name for name, family in families if not family.parts}:
         _watch_calls(name)
@@ -112,11 +120,15 @@ def watch(names: list[str], exercises: list[str]) -> None:
             for name, value in list(vars(sys.modules[module]).items()):
                 if value is _Engine.__base__:
                     setattr(sys.modules[module], name, _Engine)
+        for engine in OTHER_ENGINES:
+            _take_away(engine)
     if names:
         sys.addaudithook(_note_events)
     for engine in ENGINES if families else ():
-        if hasattr(torch._C, engine):  # as it is in the edition that the course pins
-            delattr(torch._C, engine)
+        _take_away(f"torch._C.{engine}")
+    if families:
+        _hide_operators("_jit_get_operation", (None, None))
+        _hide_operators("_get_operation_overload", None)
 
 
 def seen() -> list[Note]:
@@ -133,6 +145,23 @@ class _Engine(type(torch.autograd.Variable._execution_engine)):  # type: ignore[
         """Run, see ``torch.autograd.backward``."""
         _note("torch.autograd.backward", "backward")
         return super().run_backward(*args, **kwargs)
+
+
+def _take_away(name: str) -> None:
+    """Remove what has this full name, if it is there, as in the edition that the course pins."""
+    path, _, attribute = name.rpartition(".")
+    with contextlib.suppress(ImportError, AttributeError):
+        delattr(pkgutil.resolve_name(path), attribute)
+
+
+def _hide_operators(name: str, none: Any) -> None:
+    """Have what finds operators for Python find none of those that are a script's alone."""
+    find = getattr(torch._C, name)
+
+    def finding(operator: str, *overload: str) -> Any:
+        return none if operator in OF_SCRIPTS else find(operator, *overload)
+
+    setattr(torch._C, name, finding)
 
 
 def _watch_calls(name: str) -> None:
@@ -233,7 +262,7 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
         if _is_anything_left():
             _keep((LEFT, "", ()), (arguments[0], 1))
     elif event in _PRIES or (event == "object.__getattr__" and type(arguments[0]) is FunctionType):
-        frame = sys._getframe(1)  # Python's own modules read the code of functions all day
+        frame = _get_frame(1)  # Python's own modules read the code of functions all day
         label = shell.cell_of(frame.f_code.co_filename)
         if label is not None:
             _keep((PRYING, "", ()), (label, frame.f_lineno))
@@ -241,12 +270,11 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _is_anything_left() -> bool:
     """Whether something could act while a cell is read: a thread, a timer, what Python calls."""
-    monitoring = getattr(sys, "monitoring", None)  # since Python 3.12
     return (
         len(_current_frames()) > 1
-        or bool(sys.gettrace() or sys.getprofile() or gc.callbacks)
-        or any(signal.getitimer(timer)[0] for timer in _TIMERS)
-        or any(monitoring.get_tool(number) for number in range(6) if monitoring)
+        or bool(_tracing() or _profiling() or gc.callbacks)
+        or any(_timer(timer)[0] for timer in _TIMERS)
+        or any(_tool(number) for number in range(6) if _tool)
     )
 
 
@@ -256,11 +284,14 @@ def _note(what: str, words: str = "$^") -> None:
     handed = excused = False
     inside: set[str] = set()
     owner = ""
-    asked = in_cell = False
+    asked = in_cell = foreign = between = False
     for frame, is_main in _frames():
         code = frame.f_code
         in_cell = in_cell or (is_main and code is _RUNS_CELLS)  # who calls it elsewhere runs none
-        asked = asked or code is _ANSWERS_JUDGE
+        if code is _ANSWERS_JUDGE:  # the outermost is the judge's, others may be the student's
+            asked, between = True, foreign
+            in_cell = in_cell and frame.f_locals["message"].get("target") == _CELL_ASKED
+        foreign = foreign or not code.co_filename.startswith(_installed())
         label = shell.cell_of(code.co_filename)
         if label is not None:
             in_cell = False  # not unless this itself is run as a cell
@@ -272,7 +303,7 @@ def _note(what: str, words: str = "$^") -> None:
             handed = handed or code.co_filename.startswith(_MODULES)
             # The judge's own; or the library's, if the judge asked it and not the student's code.
             excused = code is _BACKWARD or (not handed and code in _library_code(words))
-    if in_cell or (excused and place is None):
+    if in_cell or (excused and place is None and not between):
         return
     if not asked:  # between two questions: perhaps for the next one, and perhaps for none
         owner, inside = "", _exercises
@@ -293,7 +324,7 @@ def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
     Args:
         patterns: Forbidden names, each with what PyTorch's other functions for it are called.
     """
-    if sys._getframe(2).f_code is _CALLS_MODULE:
+    if _get_frame(2).f_code is _CALLS_MODULE:
         _note(COMPILED)  # a module without a forward of Python's: a script
     in_cell = False
     for frame, _ in _frames():
@@ -323,11 +354,11 @@ def _frames() -> Iterator[tuple[FrameType, bool]]:
 
     With each frame comes whether it is of the main thread.
     """
-    is_main = not _main_thread or threading.get_ident() == _main_thread[0]
-    for frame in _outwards(sys._getframe(2)):
+    is_main = not _main_thread or _this_thread() == _main_thread[0]
+    for frame in _outwards(_get_frame(2)):
         yield frame, is_main
     if not is_main:
-        for frame in _outwards(sys._current_frames().get(_main_thread[0])):
+        for frame in _outwards(_current_frames().get(_main_thread[0])):
             yield frame, True
 
 
@@ -375,6 +406,17 @@ def _library_files() -> tuple[Path, ...]:
     library = importlib.util.find_spec("course_lib")
     folders = (library and library.submodule_search_locations) or ()
     return tuple(file for folder in folders for file in sorted(Path(folder).rglob("*.py")))
+
+
+@functools.cache
+def _installed() -> tuple[str, ...]:
+    """Return how the names of files begin that are none of the student's.
+
+    What they write, they can import: from the folder that they are in.
+    """
+    places = {place for place in sys.path if place and place != str(Path.cwd())}
+    places |= {str(file.parent) for file in _library_files()} | {str(Path(__file__).parent)}
+    return (*(f"{place}/" for place in sorted(places)), "<frozen ")
 
 
 def _with_inner(code: CodeType) -> Iterator[CodeType]:

@@ -2,6 +2,7 @@
 
 Memory that no process holds: a file in memory, a System V segment, semaphores and messages keep
 their pages when nobody maps them, and there may be as many as there are descriptors or identifiers.
+So do the rings of io_uring, which moreover does what it is asked past this filter.
 (What is in /dev/shm and in /tmp is bounded by their size.) A lease on a file, which lets everybody
 who opens it wait for most of a minute. Namespaces of one's own, in which it would be root.
 """
@@ -24,12 +25,12 @@ _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _REFUSED = {
     "x86_64": {
         "memfd_create": 319, "memfd_secret": 447, "shmget": 29, "semget": 64, "msgget": 68,
-        "unshare": 272,
+        "unshare": 272, "io_uring_setup": 425,
         "clone3": 435,  # its flags can't be looked at; who gets no answer calls clone
     },
     "aarch64": {
         "memfd_create": 279, "memfd_secret": 447, "shmget": 194, "semget": 190, "msgget": 186,
-        "unshare": 97,
+        "unshare": 97, "io_uring_setup": 425,
         "clone3": 435,
     },
 }  # fmt: skip

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from autograder.class_run.submissions import is_marked_late, read_handed_in
 from autograder.cli.app import app
 from autograder.collecting import collect as collecting
+from autograder.collecting import handed_in
 from autograder.collecting.collect import Outcome, collect
 from autograder.collecting.folder_names import folder_name
 from autograder.collecting.gradescope_export import MetadataError, read_metadata
@@ -342,6 +343,21 @@ def test_a_path_that_leads_out_of_the_zip_is_not_followed(tmp_path, into, name):
     assert collected(into) == {"good_2": "good"}
     assert any("leads out of the zip" in line.remark for line in collection.lines)
     assert not list(tmp_path.rglob("*evil*"))
+
+
+@pytest.mark.parametrize("root", ["", "downloaded/"])
+@pytest.mark.parametrize("made", [make_folder, make_zip])
+def test_nobody_hands_in_so_much_that_nobody_is_collected(tmp_path, into, monkeypatch, made, root):
+    monkeypatch.setattr(handed_in, "_MAX_FILES", 40)
+    monkeypatch.setattr(handed_in, "_MOST_OF_ONE", 10)
+    files = {f"{root}{HW}-{name}/{HW}.ipynb": name for name in ("ada", "bo", "cy")}
+    files |= {f"{root}{HW}-bo/packages/{number}.py": "" for number in range(50)}
+    files |= {f"{root}{HW}-cy/{number}.ipynb": "" for number in range(50)}
+    collection = collect(made(tmp_path / "from", files), HW, into)
+    assert collected(into) == {"ada": "ada", "bo": "bo"}
+    (trouble,) = [line for line in collection.lines if line.outcome is Outcome.PROBLEM]
+    assert trouble.student == "cy"
+    assert "one of more than 10 notebooks" in trouble.remark
 
 
 def test_a_file_that_turns_into_a_pipe_is_not_read(tmp_path):

@@ -162,6 +162,57 @@ sys.modules["course_lib.own"] = own = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(own)
 norm = own.norm
 """
+_FAR_AWAY = """
+import importlib, threading
+far = importlib.import_module("torch.distributed.auto" + "grad")
+rpc = importlib.import_module("torch.distributed.rpc")
+{}
+def derive(upstream, x, got):
+    x = getattr(x.clone(), "requires_" + "grad_")()
+    y = (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
+    got.append(carry((y * upstream).sum(), x))
+def back(upstream, x):
+    thread = threading.Thread(target=derive, args=(upstream, x, got := []))
+    thread.start(); thread.join()
+    return got[0]
+"""
+_OWN_FILE = """
+import importlib.util, pathlib
+pathlib.Path("own.py").write_text({!r})
+spec = importlib.util.spec_from_file_location("own", "own.py")
+own = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(own)
+norm = own.norm
+"""
+_RUNS_CELL = """
+import sys
+space = {}
+def norm(x):
+    space["x"] = x
+    shell = vars(sys.modules["wor" + "ker.shell"])
+    shell["InteractiveShell"].instance().user_ns["space"] = space
+    shell["run_cell"]("own", "space['y'] = getattr(F, 'layer' + '_norm')(space['x'], (4,))")
+    return space["y"]
+"""
+_CARRIES_BACK = """
+import sys, torch
+class Carry(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, one, box):
+        ctx.box = box
+        return one.clone()
+    @staticmethod
+    def backward(ctx, upstream):
+        with torch.enable_grad():
+            ctx.box.append(getattr(torch.nn.functional, "layer" + "_norm")(ctx.box[0], (4,)))
+        return upstream, None
+def norm(x):
+    one, box = torch.ones(1, requires_grad=True), [x]
+    with torch.enable_grad():
+        out = Carry.apply(one, box)
+    vars(sys.modules["wor" + "ker.peer"])["Back" + "ward"]([one], [out])([torch.ones(1)])
+    return box[1]
+"""
 _STATIC = """
 class Norm(nn.Module):
     def forward(self, x): return F.layer_norm(x, [4])
@@ -213,6 +264,9 @@ HIDDEN = {
     "an exported program": ("norm", "import importlib\nclass Norm(nn.Module):\n    def forward(self, x): return getattr(F, 'layer' + '_norm')(x, (4,))\nprogram = importlib.import_module('torch.ex' + 'port').export(Norm(), (torch.randn(2, 3, 4),)).module()\ndef norm(x):\n    return program(x)"),
     "a kernel by its key": ("norm", "key = getattr(torch, '_' + 'C').DispatchKeySet(getattr(torch, '_' + 'C').DispatchKey.CPU)\ndef norm(x):\n    return getattr(torch.ops.aten, 'native_layer' + '_norm').default.redispatch(key, x.detach(), [4], None, None, 1e-5)[0]"),
     "as a cell": ("norm", "import sys\ndef norm(x):\n    global y\n    y = x\n    vars(sys.modules['wor' + 'ker.shell'])['run_cell']('own', \"z = getattr(F, 'layer' + '_norm')(y, (4,))\")\n    return z"),
+    "as a cell, from a file": ("norm", _OWN_FILE.format(_RUNS_CELL)),
+    "as a backward pass, from a file": ("norm", _OWN_FILE.format(_CARRIES_BACK)),
+    "a thread that seems to be alone": ("norm", _THREAD + "import sys\ndef norm(x):\n    vars(sys)['_current' + '_frames'] = lambda: {}\n    return aside(getattr(F, 'layer' + '_norm'), x, (4,))"),
     "neighbours": ("norm", "def norm(x):\n    y = (x - x.mean(-1, keepdim=True)).reshape(-1, 4, 1)\n    return F.local_response_norm(F.pad(y, (0, 0, 4, 4)), 9, alpha=9 / 4, beta=0.5, k=1e-5)[:, 4:8].reshape(x.shape)"),
     "PyTorch's own in Python": ("norm", "import importlib\ndef norm(x):\n    return getattr(importlib.import_module('torch._refs'), 'native_layer' + '_norm')(x, [4], None, None, 1e-5)[0]"),
     "what PyTorch's own in Python is made of": ("norm", "import importlib\ndef norm(x):\n    return getattr(importlib.import_module('torch._re' + 'fs'), '_norm' + 'alize')(x, (2,), 1e-5)[0]"),
@@ -326,6 +380,7 @@ def test_what_is_forbidden_earns_nothing_however_it_is_reached(grade, name):
 ENGINES = {
     "the static runtime": _STATIC + "run = getattr(torch, '_' + 'C')._jit_to_static_module(script._c)",
     "oneDNN Graph": _STATIC + "torch.jit.enable_onednn_fusion(True)\nrun = script",
+    "an operator of scripts": "run = lambda x: getattr(torch.ops.prim, 'MKLDNNLayer' + 'Norm')(x.detach().to_mkldnn(), [4], torch.ones(4), torch.zeros(4)).to_dense()\nrun(torch.ones(2, 4))",
     "NNC": _STATIC + "run = getattr(torch, '_' + 'C')._te.TensorExprKernel(script.graph)",
 }  # fmt: skip
 
@@ -338,6 +393,23 @@ def test_no_engine_computes_past_the_operators(grade, name):
     (failure,) = result.cell_failures
     assert "has no attribute" in failure.message
     assert next(check.score for check in result.checks if check.exercise == "norm") == 0
+
+
+FAR_AWAY = {
+    "of several machines": "move = getattr(far, 'back' + 'ward')\nfar._init(0)\ndef carry(y, x):\n    with far.context() as number:\n        move(number, [y])\n        return far.get_gradients(number)[x]",
+    "of scripts": "gradient = getattr(vars(torch)['o' + 'ps'].aten, 'gr' + 'ad')\ndef carry(y, x):\n    return gradient([y], [x], [torch.ones(())], None, False, False)[0]",
+    "of scripts, without a packet": "gradient = getattr(torch, '_' + 'C')._get_operation_overload('aten::gr' + 'ad', '')[0]\ndef carry(y, x):\n    return gradient([y], [x], [torch.ones(())], None, False, False)[0]",
+    "of what may be elsewhere": "move = getattr(rpc.PyRRef, 'back' + 'ward')\nagent = rpc.TensorPipeAgent(torch.distributed.HashStore(), 'own', 0, 1, rpc.TensorPipeRpcBackendOptions(_transports=['uv']), {}, [])\nrpc.api._set_and_start_rpc_agent(agent)\ndef carry(y, x):\n    move(rpc.RRef(y), -1, False)\n    return x.grad",
+}  # fmt: skip
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", FAR_AWAY)
+def test_no_other_engine_carries_gradients_back(grade, name):
+    result = submit(grade, {"back": _FAR_AWAY.format(FAR_AWAY[name])})
+    (failure,) = result.cell_failures
+    assert "has no attribute" in failure.message or "not subscriptable" in failure.message
+    assert next(check.score for check in result.checks if check.exercise == "back") == 0
 
 
 @pytest.mark.sandbox

@@ -1,6 +1,7 @@
 """Who answers for what runs: the course's library for what it calls by name, and for no more."""
 
 import contextlib
+import functools
 import gc
 import signal
 import sys
@@ -39,6 +40,24 @@ def test_the_library_does_not_answer_for_whoever_asks_it_for_what_they_may_not_u
     assert recorder.seen() == []
     exec(compile("\nlayer.forward(x)", 'cell "norm"', "exec"), asks)
     assert [note[:3] for note in recorder.seen()] == [("torch.rms_norm", "norm", 2)]
+
+
+def test_the_library_does_not_answer_for_a_file_that_a_student_has_written(monkeypatch, tmp_path):
+    def answer(message, ask):
+        ask()
+
+    made = {"note": functools.partial(recorder._note, "torch.rms_norm", "rms_norm")}
+    noting = "def noting(x, *rest):\n    note()\n    return x"
+    exec(compile(noting, recorder.__file__, "exec"), made)
+    monkeypatch.setattr(recorder, "_ANSWERS_JUDGE", answer.__code__)
+    monkeypatch.setattr(normalization.F, "rms_norm", made["noting"])
+    layer = normalization.RMSNorm(4)
+    answer({}, functools.partial(layer.forward, torch.ones(4)))
+    assert recorder.seen() == []
+    own = {"layer": layer, "x": torch.ones(4)}
+    exec(compile("def norm():\n    layer.forward(x)", str(tmp_path / "own.py"), "exec"), own)
+    answer({}, own["norm"])
+    assert [note[:3] for note in recorder.seen()] == [("torch.rms_norm", "", 0)]
 
 
 def noted_in(cell, asks):

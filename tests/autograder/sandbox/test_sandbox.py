@@ -265,6 +265,7 @@ found = 1
         "shmget(0, 4096, 0o1600)",
         "semget(0, 250, 0o1600)",
         "msgget(0, 0o1600)",
+        "syscall(425, 8, ctypes.create_string_buffer(120))",  # io_uring_setup
     ],
 )
 def test_memory_that_no_process_holds_cant_be_had(worker, call):
