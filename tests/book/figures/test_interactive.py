@@ -30,7 +30,7 @@ Choose a **word**.
 
 
 def test_the_page_holds_a_table_of_the_weights(build_page):
-    html, warnings = build_page(PAGE.format(data=json.dumps(DATA)))
+    html, warnings, _ = build_page(PAGE.format(data=json.dumps(DATA)))
     assert warnings == ""
     figure = BeautifulSoup(html, "html.parser").find(id="fig-live")
     rows = [
@@ -42,12 +42,12 @@ def test_the_page_holds_a_table_of_the_weights(build_page):
     assert "By hand." in figure.text
 
 
-def test_only_pages_with_a_figure_load_its_scripts(build_page, tmp_path):
-    html, _ = build_page(
+def test_only_pages_with_a_figure_load_its_scripts(build_page):
+    html, _, folder = build_page(
         PAGE.format(data=json.dumps(DATA)), other="---\norphan: true\n---\n# Other"
     )
     assert "figures/query-key-value.js" in html
-    assert "figures/" not in (tmp_path / "out" / "html" / "other.html").read_text()
+    assert "figures/" not in (folder / "other.html").read_text()
 
 
 def test_a_figure_may_show_the_data_of_another_page_and_load_its_models(build_page, tmp_path):
@@ -60,7 +60,7 @@ def test_a_figure_may_show_the_data_of_another_page_and_load_its_models(build_pa
     shown = raw.format("s", "", json.dumps(data)) + raw.format("m", " data-deferred", "[1]")
     unnamed = raw.format("n", " data-deferred", "[2]")
     other = f"---\norphan: true\n---\n# Other\n\n```{{raw}} html\n{shown}{unnamed}\n```\n"
-    html, warnings = build_page(f"# Page\n\n{figure}", other=other)
+    html, warnings, _ = build_page(f"# Page\n\n{figure}", other=other)
     assert warnings == ""
     scripts = BeautifulSoup(html, "html.parser").figure.find_all("script")
     (_, here), (_, place) = [(s["id"], json.loads(s.text)) for s in scripts]
@@ -85,7 +85,7 @@ def test_a_figure_may_show_the_data_of_another_page_and_load_its_models(build_pa
     ],
 )
 def test_what_is_wrong_is_an_error_of_the_build(build_page, page, message):
-    _, warnings = build_page(page)
+    warnings = build_page(page).warnings
     assert "index.md:7: ERROR:" in warnings
     assert message in warnings
 
