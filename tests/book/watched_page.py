@@ -20,15 +20,6 @@ _PAGE = re.compile(r"/book/(?P<name>[\w-]+)\.html")
 
 expect.set_options(timeout=PATIENCE)
 
-RICHEST = (
-    "self-attention",
-    "transformer",
-    "multi-head-attention",
-    "living-transformer",
-    "training",
-)
-"""Chapters where what is wide, heavy or long is most so: ``make proof`` opens the others too."""
-
 
 def depends_on_page(page: str, *others: str) -> pytest.MarkDecorator:
     """Mark a test that has to do with one page of the book, as it is built, and what that loads.
