@@ -58,6 +58,13 @@ def test_after_a_killed_build_the_next_is_whole(book):
     (book / "kill").unlink()
 
 
+def test_what_a_page_is_warned_of_is_said_again_until_its_reason_is_gone(build_page):
+    for _ in range(2):
+        assert "unknown document" in build_page("# Page\n\nSee {doc}`missing`.\n").warnings
+    assert build_page("# Page\n").warnings == ""
+
+
+@pytest.mark.proof
 def test_a_failed_build_fails_again_until_its_reason_is_gone(book):
     intro = book / "book" / "intro.md"
     intro.write_text(PAGES["intro"] + "\nSee {doc}`missing`.\n")
