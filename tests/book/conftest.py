@@ -111,9 +111,8 @@ def build_tiny_book(folder: Path, text: str, left_out: Sequence[str] = (), **oth
     from sphinx.util.docutils import docutils_namespace
 
     source, out = folder / "source", folder / "out"
-    if not source.exists():
-        (source / "book").mkdir(parents=True)
-        (source / "course_lib").symlink_to(ROOT / "course_lib")
+    (source / "book").mkdir(parents=True)
+    (source / "course_lib").symlink_to(ROOT / "course_lib")
     for name, page in {"index": text, **others}.items():
         (source / f"{name}.md").write_text(page)
     warnings = StringIO()

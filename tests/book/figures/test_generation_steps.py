@@ -127,16 +127,8 @@ def figure(awake):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(
-    "page",
-    [
-        "kv-caching",  # which takes the model from another page
-        *(
-            pytest.param(name, marks=pytest.mark.proof)
-            for name in ("transformer-families", "decoding")
-        ),
-    ],
-)
+@pytest.mark.proof
+@pytest.mark.parametrize("page", ["kv-caching", "transformer-families", "decoding"])
 def test_each_page_loads_the_same_weights_and_only_when_asked(chromium, served, page):
     with opened(chromium, f"{served}/book/{page}.html", **living.PHONE) as watched:
         assert not [url for url in watched.weights if "/engine/d" in url or "/models/" in url]

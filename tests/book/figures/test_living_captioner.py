@@ -175,6 +175,7 @@ def test_the_pictures_to_begin_with_are_read_as_when_the_book_was_built(figure):
 
 
 @pytest.mark.browser
+@pytest.mark.proof
 @living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
     with living.started(

@@ -169,6 +169,7 @@ def test_the_truth_is_the_grammars_and_unknown_words_are_named(figure):
 
 
 @pytest.mark.browser
+@pytest.mark.proof
 @living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
     with living.started(

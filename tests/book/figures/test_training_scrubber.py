@@ -88,6 +88,7 @@ def test_it_is_pytorchs_reader_at_each_step_and_in_the_end_it_reads_backwards(ch
 
 
 @pytest.mark.browser
+@pytest.mark.proof
 @living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
     with living.started(
