@@ -89,8 +89,9 @@ def test_clocks_play_until_they_are_stopped(figure):
 
 
 @pytest.mark.browser
-def test_nothing_plays_for_those_who_asked_for_less_motion(chromium, served):
-    address = f"{served}/book/positional-encoding.html"
+@pytest.mark.proof
+def test_nothing_plays_for_those_who_asked_for_less_motion(chromium, site):
+    address = (site / "book" / f"{PAGE}.html").as_uri()
     with opened(chromium, address, reduced_motion="reduce") as watched:
         figure = watched.page.locator("[data-course-figure=position-clocks]").first
         figure.get_by_role("button", name="One token on").click()
