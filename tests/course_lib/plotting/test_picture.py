@@ -9,21 +9,29 @@ import pytest
 from course_lib.plotting.picture import COLORS, LINE_STYLES
 from tests.course_lib.plotting.examples import PICTURES, attention, curves, parse
 
-for_each_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES.keys())
+
+@pytest.fixture(scope="module", params=PICTURES)
+def drawn(request):
+    """What draws a picture, and the picture as it is drawn first."""
+    draw = PICTURES[request.param]
+    return draw, draw()
 
 
-@for_each_picture
-def test_picture_is_well_formed_and_says_what_it_shows(draw):
-    picture = draw()
+@pytest.fixture(scope="module")
+def ids_of_another():
+    return set(re.findall(r' id="([^"]*)"', curves(y_label="another").svg))
+
+
+def test_picture_is_well_formed_and_says_what_it_shows(drawn):
+    _, picture = drawn
     root = parse(picture)
     assert root.attrib["role"] == "img"
     assert root.attrib["aria-label"] == picture.alt != ""
     assert picture._repr_html_() == picture.svg
 
 
-@for_each_picture
-def test_picture_follows_the_theme(draw):
-    svg = draw().svg
+def test_picture_follows_the_theme(drawn):
+    svg = drawn[1].svg
     assert "currentColor" in svg
     fixed = set(re.findall(r"(?<!, )#[0-9a-f]{6}", svg))  # a colour that is no fallback of a role's
     assert not fixed
@@ -32,21 +40,18 @@ def test_picture_follows_the_theme(draw):
     assert "http" not in svg
 
 
-@for_each_picture
-def test_picture_is_the_same_in_every_build_and_minds_no_global_setting(draw):
-    first = draw().svg
+def test_picture_is_the_same_in_every_build_and_minds_no_global_setting(drawn):
+    draw, first = drawn
     with mpl.rc_context({"font.size": 40, "axes.facecolor": "red"}):
-        assert draw().svg == first
+        assert draw().svg == first.svg
 
 
-@for_each_picture
-def test_ids_are_the_pictures_own_and_every_reference_is_met(draw):
-    svg = draw().svg
+def test_ids_are_the_pictures_own_and_every_reference_is_met(drawn, ids_of_another):
+    svg = drawn[1].svg
     ids = re.findall(r' id="([^"]*)"', svg)
     references = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
     assert references == set(ids)
-    other = set(re.findall(r' id="([^"]*)"', curves(y_label="another").svg))
-    assert not set(ids) & other
+    assert not set(ids) & ids_of_another
 
 
 def test_every_role_has_a_colour_and_dashes():
