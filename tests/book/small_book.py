@@ -69,11 +69,11 @@ Here is the proof of it.
 How much is $1 + 1$?
 
 - [ ] one, $1$
-      > Wrong by $1$: count it once more.
+      > Add $1$ to it: count once more.
 - [x] two, $2$
       > Two is what $1 + 1$ gives.
 - [ ] three
-      > That is one more than it.
+      > Take $1$ from it: it is one too many.
 ```
 
 ```{quiz}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.book import living_figures as living
 from tests.book.watched_page import opened
 
 
@@ -12,3 +13,12 @@ def figure(request, chromium, site):
     with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
         yield watched.page.locator(f"[data-course-figure={request.module.NAME}]").first
     assert watched.problems == []
+
+
+@pytest.fixture(scope="module")
+def awake(request, chromium, served):
+    """The figure NAME that runs a model, started: no model was loaded before, and little at all."""
+    name = request.module.NAME
+    with living.opened_for(chromium, served, name, **living.DESKTOP) as watched:
+        living.assert_little_is_loaded(watched, name)
+        yield living.start(watched.page, name)

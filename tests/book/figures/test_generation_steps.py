@@ -38,7 +38,6 @@ DATA = {
 test_wrong_data_are_refused = refuses(
     NAME,
     DATA,
-    ({"surplus": 1}, "expected an object with"),
     ({"model": ""}, "model must name the deferred data"),
     ({"steps": []}, "steps must hold at least 1"),
     ({"steps": [{"read": []}]}, "a step: expected an object with"),

@@ -34,7 +34,6 @@ def with_shape(**changes):
 test_wrong_data_are_refused = refuses(
     NAME,
     DATA,
-    ({"surplus": 1}, "expected an object with"),
     ({"model": ""}, "model must name the deferred data"),
     ({"side": 0}, "side must be a whole number from 1"),
     ({"colors": {"red": [1, 0]}}, "red must hold 3 numbers"),
@@ -57,13 +56,6 @@ RENDER = """(shapes) => {
   const model = JSON.parse(document.getElementById("pictures").textContent);
   return courseCaptioner.render(shapes, model).map((channel) => [...channel]);
 }"""
-
-
-@pytest.fixture(scope="module")
-def awake(chromium, served):
-    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
-        living.assert_little_is_loaded(watched, "/figures/living", "/engine/")
-        yield living.start(watched.page, NAME)
 
 
 @pytest.fixture

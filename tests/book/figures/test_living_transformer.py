@@ -37,7 +37,6 @@ DATA = {"model": "m", "right": 0.9, "examples": [AN_EXAMPLE], "note": ""}
 test_wrong_data_are_refused = refuses(
     NAME,
     DATA,
-    ({"surplus": 1}, "expected an object with"),
     ({"model": ""}, "model must name the deferred data"),
     ({"right": 1.1}, "right must be a finite number from 0 to 1"),
     ({"examples": []}, "examples must hold at least 1"),
@@ -53,22 +52,6 @@ def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
 
 
 # ---- in the browser ----
-
-
-@pytest.fixture(scope="module")
-def awake(chromium, served):
-    """The figure, its model started: nothing was loaded before, and little at first."""
-    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
-        own = (
-            "living-transformer.js",
-            "living-transformer.css",
-            "/living-transformer/",
-            "/engine/",
-        )
-        living.assert_little_is_loaded(watched, *own)
-        figure = living.start(watched.page, NAME)
-        assert [url for url in watched.weights if "/models/translator.js" in url]
-        yield figure
 
 
 @pytest.fixture
