@@ -5,9 +5,24 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
+import torch
 
+from course_lib.plotting.attention import plot_attention
+from course_lib.plotting.beams import plot_beams
+from course_lib.plotting.curves import plot_curves
+from course_lib.plotting.links import plot_alignment, plot_links
 from course_lib.plotting.picture import COLORS, LINE_STYLES
-from tests.course_lib.plotting.examples import PICTURES, attention, curves, parse
+from course_lib.plotting.positions import plot_positions
+from tests.course_lib.plotting.examples import (
+    KEYS,
+    PICTURES,
+    QUERIES,
+    TREE,
+    WEIGHTS,
+    attention,
+    curves,
+    parse,
+)
 
 
 @pytest.fixture(scope="module", params=PICTURES)
@@ -74,6 +89,24 @@ def test_saved_picture_is_a_file_of_its_own(tmp_path):
     assert COLORS["query"] in text
 
 
-def test_a_picture_without_words_is_refused():
-    with pytest.raises(ValueError, match="alt must say what the figure shows"):
-        attention(alt=" ")
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: attention(alt=" "), "alt must say what the figure shows"),
+        (lambda: plot_attention(WEIGHTS.T, KEYS, QUERIES, alt="x"), r"must have shape \(2, 3\)"),
+        (lambda: plot_attention(2 * WEIGHTS, KEYS, QUERIES, alt="x"), "must be between 0 and 1"),
+        (lambda: plot_attention(WEIGHTS - 0.5, KEYS, QUERIES, alt="x"), "must be between 0 and 1"),
+        (lambda: plot_curves({}, x_label="", y_label="", alt="x"), "at least one curve"),
+        (lambda: plot_links(KEYS, [(0, 3)], alt="x"), r"positions 0 to 2, got \(0, 3\)"),
+        (lambda: plot_links(KEYS, [], alt="x", tempting=[(-1, 0)]), "positions 0 to 2"),
+        (lambda: plot_alignment(KEYS, QUERIES, [(0, 2)], alt="x"), r"got \(0, 2\)"),
+        (lambda: plot_beams([], KEYS, alt="x"), "at least"),
+        (lambda: plot_beams(TREE, KEYS[:1], alt="x"), "labels must name token 1, got 1 labels"),
+        (lambda: plot_positions(torch.zeros(3), alt="x"), "vectors must be"),
+        (lambda: plot_positions(torch.zeros(0, 4), alt="x"), "vectors must be"),
+        (lambda: plot_positions(torch.full((2, 2), 1.5), alt="x"), "larger than 1:"),
+    ],
+)
+def test_what_makes_no_picture_is_refused(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()
