@@ -7,6 +7,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from tests.book.small_book import BASE, REPOSITORY, build_small_book
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build" / "book" / "_build" / "html"
@@ -57,62 +60,90 @@ class _Quiet(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture(scope="session")
-def served(site: Path) -> Iterator[str]:
-    """The address of a server on this machine that shows the book."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=site))
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """The address of a server on this machine that shows a folder."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
 
 
+@pytest.fixture(scope="session")
+def served(site: Path) -> Iterator[str]:
+    """The address of a server that shows the book."""
+    with serving(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small book, published at an address: the folder of its pages."""
+    return build_small_book(
+        tmp_path_factory.mktemp("published") / "book",
+        base=BASE,
+        repository=REPOSITORY,
+        colab_url="https://colab.research.google.com",
+        jupyterhub_url="https://hub.example.org/",
+    )
+
+
+@pytest.fixture(scope="session")
+def small_served(published: Path) -> Iterator[str]:
+    """The address of a server that shows the small book."""
+    with serving(published) as address:
+        yield address
+
+
 class Built(NamedTuple):
-    """A page of the tiny book, and what Sphinx had to say about it."""
+    """A page of the tiny book, what Sphinx had to say about it, and where all of it lies."""
 
     html: str
     warnings: str
+    folder: Path
 
 
-@pytest.fixture
-def build_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Built]:
+def build_tiny_book(folder: Path, text: str, left_out: Sequence[str] = (), **others: str) -> Built:
     """Build a book of one page (or more) with our extension alone, some pages left out."""
     from sphinx.application import Sphinx
     from sphinx.util.console import strip_colors
     from sphinx.util.docutils import docutils_namespace
 
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setenv("PYTHONPATH", "")
-    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
+    source, out = folder / "source", folder / "out"
+    (source / "book").mkdir(parents=True)
+    (source / "course_lib").symlink_to(ROOT / "course_lib")
+    for name, page in {"index": text, **others}.items():
+        (source / f"{name}.md").write_text(page)
+    warnings = StringIO()
+    with pytest.MonkeyPatch.context() as patch, docutils_namespace():
+        patch.setattr(sys, "path", list(sys.path))
+        patch.setenv("PYTHONPATH", "")
+        patch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
+        app = Sphinx(
+            source,
+            None,
+            out / "html",
+            out / "doctrees",
+            "html",
+            confoverrides={
+                "extensions": ["myst_nb", "sphinxcontrib.katex", "course_book"],
+                "exclude_patterns": ["course_lib", *left_out],
+                "html_math_renderer": "katex",
+                "katex_prerender": True,
+                "myst_enable_extensions": ["dollarmath"],
+                "nb_execution_mode": "off",
+                "root_doc": "index",
+            },
+            status=StringIO(),
+            warning=warnings,
+        )
+        app.build()
+    html = (out / "html" / "index.html").read_text()
+    return Built(html, strip_colors(warnings.getvalue()), out / "html")
 
-    def build(text: str, left_out: Sequence[str] = (), **others: str) -> Built:
-        source = tmp_path / "source"
-        (source / "book").mkdir(parents=True)
-        (source / "course_lib").symlink_to(ROOT / "course_lib")
-        for name, page in {"index": text, **others}.items():
-            (source / f"{name}.md").write_text(page)
-        warnings = StringIO()
-        with docutils_namespace():
-            app = Sphinx(
-                source,
-                None,
-                tmp_path / "out" / "html",
-                tmp_path / "out" / "doctrees",
-                "html",
-                confoverrides={
-                    "extensions": ["myst_nb", "sphinxcontrib.katex", "course_book"],
-                    "exclude_patterns": ["course_lib", *left_out],
-                    "html_math_renderer": "katex",
-                    "katex_prerender": True,
-                    "myst_enable_extensions": ["dollarmath"],
-                    "nb_execution_mode": "off",
-                    "root_doc": "index",
-                },
-                status=StringIO(),
-                warning=warnings,
-            )
-            app.build()
-        html = (tmp_path / "out" / "html" / "index.html").read_text()
-        return Built(html, strip_colors(warnings.getvalue()))
 
-    return build
+@pytest.fixture
+def build_page(tmp_path: Path) -> Callable[..., Built]:
+    """Build a tiny book in the folder of a test."""
+    return partial(build_tiny_book, tmp_path)

@@ -34,11 +34,15 @@ class LivingFigure:
         page: The page that it is tested on.
         start: What its button that loads the model is called, or begins with.
         shown: What is there once the model has run.
+        parts: Of the addresses of what belongs to it.
+        data: Id of its data; without one all JSON of the page is counted as the figure's.
     """
 
     page: str
     start: str
     shown: str
+    parts: tuple[str, ...] = ("/figures/living", "/engine/")
+    data: str = ""
 
 
 FIGURES = {
@@ -50,9 +54,18 @@ FIGURES = {
     "living-decoder": LivingFigure(
         "bahdanau-attention", "Start the decoder", ".looks-alignment tbody tr"
     ),
-    "living-transformer": LivingFigure("living-transformer", "Start the model", ".living-result"),
-    "mlm-guesser": LivingFigure("bert", "Start both models", ".guesser-bars"),
-    "training-scrubber": LivingFigure("intro", "Watch it learn", "tbody tr"),
+    "living-transformer": LivingFigure(
+        *("living-transformer", "Start the model", ".living-result"),
+        ("living-transformer.js", "living-transformer.css", "/living-transformer/", "/engine/"),
+    ),
+    "mlm-guesser": LivingFigure(
+        *("bert", "Start both models", ".guesser-bars"),
+        parts=("mlm-guesser", "living-transformer", "/engine/"),
+        data="mlm-guesses",
+    ),
+    "training-scrubber": LivingFigure(
+        "intro", "Watch it learn", "tbody tr", parts=("/figures/", "/engine/")
+    ),
 }
 
 
@@ -92,17 +105,12 @@ def without_truth(figure: Locator) -> Locator:
     return figure
 
 
-def assert_little_is_loaded(watched: Watched, *parts: str, data: str = "") -> None:
-    """What a figure adds to a page's first load is little, and no model is among it.
-
-    Args:
-        watched: A page, its models not started.
-        parts: Of the addresses of what belongs to the figure.
-        data: Id of its data; without one all JSON of the page is counted as the figure's.
-    """
-    own = sum(n for url, n in watched.weights.items() if any(part in url for part in parts))
-    scripts = watched.page.locator(f"script[type='application/json']{data and f'#{data}'}")
-    assert 0 < own + len("".join(scripts.all_text_contents())) < MOST_BYTES
+def assert_little_is_loaded(watched: Watched, name: str) -> None:
+    """What a figure adds to a page's first load is little, and no model is among it."""
+    figure = FIGURES[name]
+    own = sum(n for url, n in watched.weights.items() if any(part in url for part in figure.parts))
+    which = f"script[type='application/json']{figure.data and f'#{figure.data}'}"
+    assert 0 < own + len("".join(watched.page.locator(which).all_text_contents())) < MOST_BYTES
     assert not [url for url in watched.weights if "/models/" in url or "/engine/m" in url]
 
 

@@ -1,4 +1,4 @@
-"""A book of three pages with the real configuration, published at addresses that are given."""
+"""A book of a few pages with the real configuration, published at addresses that are given."""
 
 from pathlib import Path
 
@@ -12,14 +12,18 @@ SOURCES = ("_ext", "_static", "_templates", "references.bib")
 depends_on_small_book = pytest.mark.depends_on(
     *(f"book/{name}" for name in SOURCES), "_config.yml", "course_lib", "tests/book/*.py"
 )
-PAGES = {
-    "intro": """---
+BASE = "https://course.example.org/book-site"
+REPOSITORY = "https://github.com/some-school/the-course"
+WITH_CODE = """---
 jupytext:
   text_representation: {extension: .md, format_name: myst}
 kernelspec: {display_name: Python 3, language: python, name: python3}
 ---
 
-# A <small> chapter
+"""
+PAGES = {
+    "intro": WITH_CODE
+    + """# A <small> chapter
 
 The {term}`loss` is what *training* lowers, as {cite:t}`vaswani2017attention` do.
 A {term}`loss` again.
@@ -35,6 +39,53 @@ print(1 + 1)
 ```{glossary}
 loss
 : How wrong a model is, in nats; see {doc}`intro`. For two tokens $-\\log p$.
+```
+""",
+    "citations": WITH_CODE
+    + "# Citations\n\n{cite:t}`mikolov2013distributed` and {cite:p}`mikolov2013efficient`; "
+    "{cite:t}`mikolov2010recurrent`.\n",
+    "coins": """# Coins
+
+```{predict}
+:label: predict-coin
+Heads how often?
+
+- [ ] never, with $p = 0$
+- [x] half the time, with $p = 1/2$
+- [ ] always
+
+It comes in half of all throws.
+```
+
+That is what fairness means, as {doc}`glossary` would say.
+
+(proof-of-it)=
+Here is the proof of it.
+
+## Sums
+
+```{quiz}
+:label: quiz-sum
+How much is $1 + 1$?
+
+- [ ] one, $1$
+      > Add $1$ to it: count once more.
+- [x] two, $2$
+      > Two is what $1 + 1$ gives.
+- [ ] three
+      > Take $1$ from it: it is one too many.
+```
+
+```{quiz}
+:label: quiz-even
+Which numbers are even?
+
+- [x] two
+      > It is twice one.
+- [ ] three
+      > It is no double of anything.
+- [x] four
+      > It is twice two.
 ```
 """,
     "bibliography": "# Bibliography\n\n```{bibliography}\n```\n",
@@ -58,7 +109,7 @@ def write_small_book(
     config["launch_buttons"] |= services
     config["execute"]["execute_notebooks"] = "off"
     toc = {"format": "jb-book", "root": "book/intro"}
-    toc["chapters"] = [{"file": f"book/{name}"} for name in ("glossary", "bibliography")]
+    toc["chapters"] = [{"file": f"book/{name}"} for name in PAGES if name != "intro"]
 
     (folder / "book").mkdir(parents=True)
     for name in SOURCES:

@@ -1,6 +1,7 @@
 """How the parity tests compare: everything that flows out, everything that flows back."""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 
@@ -28,6 +29,23 @@ def assert_as_exact_as(reference: list[Tensor], actual: list[Tensor], exact: lis
 def assert_equal_in_float64(actual: list[Tensor], expected: list[Tensor]):
     for got, peer in zip(actual, expected, strict=True):
         torch.testing.assert_close(got, peer, rtol=1e-9, atol=1e-10)
+
+
+def assert_every_parameter_gets_a_gradient(model: nn.Module, logits: Tensor, tgt: Tensor):
+    """Let a loss flow back, and find it in each parameter."""
+    F.cross_entropy(logits.flatten(0, 1), tgt.flatten()).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().max() > 0, name
+
+
+def logits_of_steps(decoder: nn.Module, encoded, tgt: Tensor, chunks: list[int]) -> Tensor:
+    """What a decoder says of a target that it is given in pieces."""
+    state, steps = decoder.start(encoded), []
+    for part in tgt.split(chunks, dim=1):
+        logits, state = decoder.step(part, state)
+        steps.append(logits)
+    return torch.cat(steps, dim=1)
 
 
 def randomise(module: nn.Module, seed: int = 3, std: float = 0.4) -> nn.Module:

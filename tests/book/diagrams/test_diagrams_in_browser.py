@@ -4,15 +4,13 @@ import re
 
 import pytest
 
-from tests.book.test_palette import luminance
+from tests.book.test_palette import contrast
 from tests.book.watched_page import depends_on_page, opened, scrolls_sideways
+from tests.daily import with_proofs
 
-PAGES = ("transformer", "recurrent-networks")  # and in ``make proof`` all that have some
-MORE_PAGES = ("bert", "multi-head-attention", "kv-caching")
-pytestmark = [
-    pytest.mark.browser,
-    *(depends_on_page(page, "tests/book/diagrams") for page in (*PAGES, *MORE_PAGES)),
-]
+DAILY = "transformer"  # the largest
+PAGES = (DAILY, "recurrent-networks", "bert", "multi-head-attention", "kv-caching")
+pytestmark = [pytest.mark.browser, *(depends_on_page(p, "tests/book/diagrams") for p in PAGES)]
 PHONE = {"width": 375, "height": 800}
 LABELS = """() => [...document.querySelectorAll(".course-diagram__drawing")].flatMap((svg) => {
   const frame = svg.getBoundingClientRect();
@@ -32,9 +30,7 @@ COLOURS = """() => [...document.querySelectorAll("a.course-diagram__link:has(tex
 ])"""
 
 
-@pytest.fixture(
-    params=[*PAGES, *(pytest.param(page, marks=pytest.mark.proof) for page in MORE_PAGES)]
-)
+@pytest.fixture(scope="module", params=with_proofs(PAGES, PAGES[1:]))
 def page(chromium, served, request):
     address = f"{served}/book/{request.param}.html"
     options = {"viewport": PHONE, "reduced_motion": "reduce"}
@@ -66,24 +62,17 @@ def test_labels_stand_out_from_their_boxes(page, theme):
     pairs = page.evaluate(COLOURS)
     assert len(pairs) >= 4
     for text, ground in pairs:
-        low, high = sorted(luminance(hexadecimal(colour)) for colour in (text, ground))
-        assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)
+        assert contrast(hexadecimal(text), hexadecimal(ground)) >= 4.5, (text, ground)
 
 
-def test_norms_move_at_a_key(chromium, served):
-    with opened(chromium, f"{served}/book/transformer.html", viewport=PHONE) as watched:
+def test_norms_move_at_a_key_within_the_same_place(chromium, served):
+    with opened(chromium, f"{served}/book/{DAILY}.html", viewport=PHONE) as watched:
         figure = watched.page.locator("#diagram-transformer")
+        height = figure.evaluate("figure => figure.offsetHeight")
         before, after = figure.locator("svg").all()
         assert before.is_visible()
         assert not after.is_visible()
         figure.get_by_role("radio", name="pre-norm").press("ArrowRight")
         assert after.is_visible()
         assert not before.is_visible()
-
-
-def test_all_variants_fit_the_same_place(chromium, served):
-    with opened(chromium, f"{served}/book/transformer.html", viewport=PHONE) as watched:
-        height = "document.querySelector('#diagram-transformer').offsetHeight"
-        before = watched.page.evaluate(height)
-        watched.page.get_by_role("radio", name="post-norm").check()
-        assert watched.page.evaluate(height) == before
+        assert figure.evaluate("figure => figure.offsetHeight") == height

@@ -2,17 +2,20 @@
 
 import pytest
 
+from tests.book.directives.conftest import CHAPTER, DESKTOP
+from tests.book.small_book import depends_on_small_book
 from tests.book.watched_page import depends_on_page, opened
 
-INTRO = "build/book/_build/html/book/intro.html"
-pytestmark = [pytest.mark.browser, depends_on_page("what-attention-learns", INTRO)]
+pytestmark = [
+    pytest.mark.browser,
+    depends_on_small_book,
+    pytest.mark.depends_on("scripts/chromium.py"),
+]
 
-CHAPTER = "book/what-attention-learns.html"  # a light one: each test opens it anew
-QUESTION = "predict-reverse-weights"
+QUESTION = "predict-coin"
 VEIL = f'[data-course-after="{QUESTION}"]'
 BUTTON = f"{VEIL} > .course-veil__line button"
 INSIDE = f"{VEIL} .course-veil__content"
-DESKTOP = {"width": 1280, "height": 900}
 REFUSE = """
 for (const name of ["getItem", "setItem", "removeItem"]) {
     Storage.prototype[name] = (key) => {
@@ -36,23 +39,23 @@ def predict(page, *, right: bool) -> str:
 
 
 @pytest.fixture
-def chapter(chromium, served, site, request):
-    """The chapter, from a server; from a folder where a test asks for it."""
-    base = site.as_uri() if getattr(request, "param", "") == "folder" else served
-    with opened(chromium, f"{base}/{CHAPTER}", viewport=DESKTOP) as watched:
+def from_server(chromium, small_served):
+    with opened(chromium, f"{small_served}/{CHAPTER}", viewport=DESKTOP) as watched:
         yield watched.page
     assert watched.problems == []
 
 
 @pytest.mark.parametrize(
-    ("chapter", "right", "mark"),
-    [("server", True, "so it is"), ("folder", False, "otherwise")],
-    indirect=["chapter"],
+    ("where", "right", "mark"), [("from_server", True, "so it is"), ("chapter", False, "otherwise")]
 )
-def test_a_prediction_lifts_the_veil_and_is_repeated_there(chapter, right, mark):
+def test_a_prediction_lifts_the_veil_and_is_repeated_there(request, where, right, mark):
+    chapter = request.getfixturevalue(where)
     assert not is_seen(chapter)
+    in_contents = chapter.locator("nav.bd-links .current .course-count")
+    assert in_contents.count() == 0
     answer = predict(chapter, right=right)
     assert is_seen(chapter)
+    assert in_contents.text_content() == " 1/3 questions answered"
     words = chapter.locator(f"{VEIL} .course-veil__words")
     assert answer in words.inner_text()
     assert mark in words.evaluate("words => getComputedStyle(words, '::after').content")
@@ -105,40 +108,38 @@ def test_a_link_into_it_lifts_it(chapter):
     assert is_seen(chapter)
 
 
-def test_a_page_that_is_opened_at_a_place_in_it_shows_the_place(chromium, served):
-    with opened(chromium, f"{served}/{CHAPTER}", viewport=DESKTOP) as watched:
-        place = watched.page.locator(".course-veil__content [id]").first.get_attribute("id")
-    with opened(chromium, f"{served}/{CHAPTER}#{place}", viewport=DESKTOP) as watched:
-        assert watched.page.locator(f"#{place}").evaluate(SEEN)
+def test_a_page_that_is_opened_at_a_place_in_it_shows_the_place(chromium, small_served):
+    with opened(chromium, f"{small_served}/{CHAPTER}#proof-of-it", viewport=DESKTOP) as watched:
+        assert watched.page.locator(f"{INSIDE} #proof-of-it").evaluate(SEEN)
 
 
-def test_on_paper_and_without_scripts_nothing_is_veiled(chapter, chromium, served):
+def test_on_paper_and_without_scripts_nothing_is_veiled(chapter, chromium, small_served):
     chapter.emulate_media(media="print")
     assert is_seen(chapter)
     assert not chapter.locator(f"{VEIL} .course-veil__line").is_visible()
-    with opened(chromium, f"{served}/{CHAPTER}", java_script_enabled=False) as watched:
+    with opened(chromium, f"{small_served}/{CHAPTER}", java_script_enabled=False) as watched:
         assert watched.page.locator(f"{INSIDE} > *").first.is_visible()
         assert not watched.page.locator(f"{VEIL} .course-veil__line").is_visible()
 
 
-def test_where_the_browser_keeps_nothing_a_veil_is_lifted_all_the_same(chromium, served):
-    with opened(chromium, f"{served}/{CHAPTER}", script_before=REFUSE) as watched:
+def test_where_the_browser_keeps_nothing_a_veil_is_lifted_all_the_same(chromium, small_served):
+    with opened(chromium, f"{small_served}/{CHAPTER}", script_before=REFUSE) as watched:
         watched.page.locator(BUTTON).click()
         assert is_seen(watched.page)
     assert not [problem for problem in watched.problems if problem.startswith("exception")]
 
 
+@pytest.mark.proof
+@depends_on_page("what-attention-learns", "build/book/_build/html/book/intro.html")
 def test_answered_questions_are_counted_in_the_contents_and_on_the_map(chromium, served):
-    with opened(chromium, f"{served}/{CHAPTER}", viewport=DESKTOP) as watched:
+    address = f"{served}/book/what-attention-learns.html"
+    with opened(chromium, address, viewport=DESKTOP) as watched:
         page = watched.page
-        in_contents = page.locator("nav.bd-links .current .course-count")
-        assert in_contents.count() == 0
-        predict(page, right=True)
+        page.locator("#predict-reverse-weights .course-choice label").first.click()
         questions = page.locator("[data-course-choices]").count()
+        in_contents = page.locator("nav.bd-links .current .course-count")
         assert in_contents.text_content() == f" 1/{questions} questions answered"
         page.goto(f"{served}/book/intro.html")
-        on_map = page.locator(".course-map tr", has_text="What attention learns").locator(
-            ".course-count"
-        )
-        assert on_map.text_content() == f" 1/{questions} questions answered"
+        row = page.locator(".course-map tr", has_text="What attention learns")
+        assert row.locator(".course-count").text_content() == (f" 1/{questions} questions answered")
     assert watched.problems == []

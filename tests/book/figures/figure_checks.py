@@ -21,7 +21,7 @@ def table_of(name: str, data: dict[str, Any]) -> str:
 def refuses(
     name: str, data: dict[str, Any], *cases: tuple[dict[str, Any], str]
 ) -> Callable[[dict[str, Any], str], None]:
-    """A test that a figure's model refuses good data with each of these changes.
+    """A test that a figure's model refuses good data with each of these changes, or with more.
 
     Args:
         name: The figure.
@@ -29,7 +29,9 @@ def refuses(
         cases: What is changed, and a pattern of what is said of it.
     """
 
-    @pytest.mark.parametrize(("changes", "message"), cases)
+    surplus = ({"surplus": 1}, "expected an object with")
+
+    @pytest.mark.parametrize(("changes", "message"), [surplus, *cases])
     def test(changes: dict[str, Any], message: str) -> None:
         with pytest.raises(ValueError, match=message):
             model_of(name).from_json(data | changes)

@@ -82,6 +82,7 @@ def test_it_shows_the_search_of_a_typed_sentence_step_by_step(figure):
     expect(rows).to_have_count(0)
 
 
+@pytest.mark.proof
 @living.both_themes
 def test_it_is_accessible_and_fits_a_phone(chromium, served, theme):
     with living.started(chromium, served, NAME, color_scheme=theme, **living.PHONE) as figure:

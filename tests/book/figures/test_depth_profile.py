@@ -24,7 +24,6 @@ def with_pre(profile):
 test_wrong_data_are_refused = refuses(
     NAME,
     DATA,
-    ({"surplus": 1}, "expected an object with"),
     ({"depths": [4, 2]}, "depths must hold ascending numbers"),
     ({"profiles": {"plain": [PROFILE]}}, "profiles: expected .* missing: .*'pre'"),
     ({"profiles": PROFILES | {"pre": []}}, "pre must hold 1 profiles"),

@@ -6,6 +6,8 @@ import pytest
 from bs4 import BeautifulSoup
 from course_book.figures.query_key_value.data import QueryKeyValue
 
+from tests.book.conftest import build_tiny_book
+
 DATA = {
     "words": ["a", "<b>"],
     "query": [[1.0, 0.0], [0.0, 1.0]],
@@ -30,7 +32,7 @@ Choose a **word**.
 
 
 def test_the_page_holds_a_table_of_the_weights(build_page):
-    html, warnings = build_page(PAGE.format(data=json.dumps(DATA)))
+    html, warnings, _ = build_page(PAGE.format(data=json.dumps(DATA)))
     assert warnings == ""
     figure = BeautifulSoup(html, "html.parser").find(id="fig-live")
     rows = [
@@ -42,12 +44,12 @@ def test_the_page_holds_a_table_of_the_weights(build_page):
     assert "By hand." in figure.text
 
 
-def test_only_pages_with_a_figure_load_its_scripts(build_page, tmp_path):
-    html, _ = build_page(
+def test_only_pages_with_a_figure_load_its_scripts(build_page):
+    html, _, folder = build_page(
         PAGE.format(data=json.dumps(DATA)), other="---\norphan: true\n---\n# Other"
     )
     assert "figures/query-key-value.js" in html
-    assert "figures/" not in (tmp_path / "out" / "html" / "other.html").read_text()
+    assert "figures/" not in (folder / "other.html").read_text()
 
 
 def test_a_figure_may_show_the_data_of_another_page_and_load_its_models(build_page, tmp_path):
@@ -60,7 +62,7 @@ def test_a_figure_may_show_the_data_of_another_page_and_load_its_models(build_pa
     shown = raw.format("s", "", json.dumps(data)) + raw.format("m", " data-deferred", "[1]")
     unnamed = raw.format("n", " data-deferred", "[2]")
     other = f"---\norphan: true\n---\n# Other\n\n```{{raw}} html\n{shown}{unnamed}\n```\n"
-    html, warnings = build_page(f"# Page\n\n{figure}", other=other)
+    html, warnings, _ = build_page(f"# Page\n\n{figure}", other=other)
     assert warnings == ""
     scripts = BeautifulSoup(html, "html.parser").figure.find_all("script")
     (_, here), (_, place) = [(s["id"], json.loads(s.text)) for s in scripts]
@@ -69,25 +71,33 @@ def test_a_figure_may_show_the_data_of_another_page_and_load_its_models(build_pa
     assert place == json.loads(there.find(id="m").text)
 
 
-@pytest.mark.parametrize(
-    ("page", "message"),
-    [
-        (PAGE.format(data="{}").replace("} query-key-value", "} nothing"), "no figure 'nothing'"),
-        (PAGE.format(data="{}").replace(":data: vectors\n", ""), "':data:' must name"),
-        (PAGE.format(data="{}").replace(":data: vectors", ":data: tensors"), 'id="tensors"'),
-        (PAGE.format(data="{}").replace(":name:", ":page: nowhere\n:name:"), "must name a chapter"),
-        (PAGE.format(data="{}"), "expected an object with"),
-        (PAGE.format(data="{"), "data 'vectors'"),
-        (
-            PAGE.format(data=json.dumps(DATA)).replace(":name:", ":fallback: fig-none\n:name:"),
-            "no static figure 'fig-none'",
-        ),
-    ],
-)
-def test_what_is_wrong_is_an_error_of_the_build(build_page, page, message):
-    _, warnings = build_page(page)
-    assert "index.md:7: ERROR:" in warnings
-    assert message in warnings
+EMPTY = PAGE.format(data="{}")
+MALFORMED = {
+    "unknown": (EMPTY.replace("} query-key-value", "} nothing"), "no figure 'nothing'"),
+    "bare": (EMPTY.replace(":data: vectors\n", ""), "':data:' must name"),
+    "misnamed": (EMPTY.replace(":data: vectors", ":data: tensors"), 'id="tensors"'),
+    "lost": (EMPTY.replace(":name:", ":page: nowhere\n:name:"), "must name a chapter"),
+    "empty": (EMPTY, "expected an object with"),
+    "broken": (PAGE.format(data="{"), "data 'vectors'"),
+    "still": (
+        PAGE.format(data=json.dumps(DATA)).replace(":name:", ":fallback: fig-none\n:name:"),
+        "no static figure 'fig-none'",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def warnings(tmp_path_factory):
+    """What is said of a book with a page of each kind."""
+    pages = {name: page.replace("fig-live", f"fig-{name}") for name, (page, _) in MALFORMED.items()}
+    folder = tmp_path_factory.mktemp("malformed")
+    return build_tiny_book(folder, "# Page", **pages).warnings.splitlines()
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_what_is_wrong_is_an_error_of_the_build(warnings, name):
+    message = MALFORMED[name][1]
+    assert any(f"{name}.md:7: ERROR:" in told and message in told for told in warnings)
 
 
 @pytest.mark.parametrize(

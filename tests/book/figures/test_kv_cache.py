@@ -22,7 +22,6 @@ DATA = {
 test_wrong_data_are_refused = refuses(
     NAME,
     DATA,
-    ({"surplus": 1}, "expected an object with"),
     ({"prompt": 0}, "prompt must be a whole number from 1 to 7"),
     ({"prompt": 8}, "prompt must be a whole number from 1 to 7"),
     ({"models": []}, "models must hold at least 1 models"),

@@ -34,7 +34,6 @@ def with_shape(**changes):
 test_wrong_data_are_refused = refuses(
     NAME,
     DATA,
-    ({"surplus": 1}, "expected an object with"),
     ({"model": ""}, "model must name the deferred data"),
     ({"side": 0}, "side must be a whole number from 1"),
     ({"colors": {"red": [1, 0]}}, "red must hold 3 numbers"),
@@ -57,13 +56,6 @@ RENDER = """(shapes) => {
   const model = JSON.parse(document.getElementById("pictures").textContent);
   return courseCaptioner.render(shapes, model).map((channel) => [...channel]);
 }"""
-
-
-@pytest.fixture(scope="module")
-def awake(chromium, served):
-    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
-        living.assert_little_is_loaded(watched, "/figures/living", "/engine/")
-        yield living.start(watched.page, NAME)
 
 
 @pytest.fixture
@@ -175,6 +167,7 @@ def test_the_pictures_to_begin_with_are_read_as_when_the_book_was_built(figure):
 
 
 @pytest.mark.browser
+@pytest.mark.proof
 @living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
     with living.started(

@@ -27,7 +27,6 @@ DATA = {"model": "m", "tasks": [A_TASK], "note": ""}
 test_wrong_data_are_refused = refuses(
     NAME,
     DATA,
-    ({"surplus": 1}, "expected an object with"),
     ({"model": ""}, "model must name the deferred data"),
     ({"tasks": []}, "tasks must hold at least 1"),
     ({"tasks": [A_TASK | {"right": 2}]}, "right must be a finite number from 0 to 1"),
@@ -45,13 +44,6 @@ def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
 
 
 # ---- in the browser ----
-
-
-@pytest.fixture(scope="module")
-def awake(chromium, served):
-    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
-        living.assert_little_is_loaded(watched, "/figures/living", "/engine/")
-        yield living.start(watched.page, NAME)
 
 
 @pytest.fixture
@@ -169,6 +161,7 @@ def test_the_truth_is_the_grammars_and_unknown_words_are_named(figure):
 
 
 @pytest.mark.browser
+@pytest.mark.proof
 @living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
     with living.started(

@@ -37,7 +37,6 @@ DATA = {"model": "m", "right": 0.9, "examples": [AN_EXAMPLE], "note": ""}
 test_wrong_data_are_refused = refuses(
     NAME,
     DATA,
-    ({"surplus": 1}, "expected an object with"),
     ({"model": ""}, "model must name the deferred data"),
     ({"right": 1.1}, "right must be a finite number from 0 to 1"),
     ({"examples": []}, "examples must hold at least 1"),
@@ -53,13 +52,6 @@ def test_the_table_shows_what_the_model_wrote_beside_what_is_right():
 
 
 # ---- in the browser ----
-
-
-@pytest.fixture(scope="module")
-def awake(chromium, served):
-    """The figure, its model started."""
-    with living.started(chromium, served, NAME, **living.DESKTOP) as figure:
-        yield figure
 
 
 @pytest.fixture
@@ -157,23 +149,6 @@ def test_without_the_causal_mask_words_look_ahead(figure):
     trace = run_in_page(figure.page, drawn_sources(words, 1)[0], ["causal_mask"])["trace"]
     weights = torch.tensor(trace["decoder.layers.0.self_attention.weights"])
     assert float(weights[:, 0, 1:].sum()) > 0.1
-
-
-@pytest.mark.browser
-def test_nothing_is_loaded_before_it_is_asked_for_and_little_at_first(chromium, served):
-    with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
-        own = (
-            "living-transformer.js",
-            "living-transformer.css",
-            "/living-transformer/",
-            "/engine/",
-        )
-        living.assert_little_is_loaded(watched, *own)
-        before = set(watched.weights)
-        living.start(watched.page, NAME)
-        names = "performance.getEntriesByType('resource').map(entry => entry.name)"
-        loaded = watched.page.evaluate(names)
-        assert [url for url in set(loaded) - before if "/models/translator.js" in url]
 
 
 @pytest.mark.browser

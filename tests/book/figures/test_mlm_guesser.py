@@ -24,7 +24,6 @@ DATA = {
 test_wrong_data_are_refused = refuses(
     NAME,
     DATA,
-    ({"surplus": 1}, "expected an object with"),
     ({"model": ""}, "model must name the deferred data"),
     ({"models": ["one"]}, "models must hold 2 texts"),
     ({"sentences": []}, "sentences must hold at least 1"),
@@ -47,13 +46,6 @@ def test_the_table_gives_the_first_guess_of_each_model():
 
 
 # ---- in the browser ----
-
-
-@pytest.fixture(scope="module")
-def awake(chromium, site):
-    """The figure, opened from a folder, its models started."""
-    with living.started(chromium, site.as_uri(), NAME, **living.DESKTOP) as figure:
-        yield figure
 
 
 @pytest.fixture
@@ -178,11 +170,11 @@ def test_words_are_hidden_by_keyboard_one_or_several(figure):
 
 
 @pytest.mark.browser
+@pytest.mark.proof
 @living.both_themes
-def test_it_loads_on_demand_is_accessible_and_fits_a_phone(chromium, served, theme):
-    with living.opened_for(chromium, served, NAME, color_scheme=theme, **living.PHONE) as watched:
-        parts = ("mlm-guesser", "living-transformer", "/engine/")
-        living.assert_little_is_loaded(watched, *parts, data="mlm-guesses")
-        figure = living.start(watched.page, NAME)
+def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
+    with living.started(
+        chromium, site.as_uri(), NAME, color_scheme=theme, **living.PHONE
+    ) as figure:
         figure.get_by_role("button", name="Hide the clue too").click()
         living.assert_fits_and_is_accessible(figure)

@@ -34,7 +34,6 @@ DATA = {
 test_wrong_data_are_refused = refuses(
     NAME,
     DATA,
-    ({"surplus": 1}, "expected an object with"),
     ({"sentences": []}, "sentences must hold at least 1"),
     ({"base": []}, "base must hold 1 rows"),
     ({"vocabulary": ["cats", "see"]}, "each row of base must hold 2 numbers"),

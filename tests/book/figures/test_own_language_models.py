@@ -100,6 +100,7 @@ def test_the_storyteller_of_homework_6_writes_in_the_page(storyteller, writer_pa
     expect(figure.locator(".living-mine")).to_be_empty()
 
 
+@pytest.mark.proof
 def test_the_bert_of_homework_8_fills_gaps_in_the_page_with_its_pieces_of_words(blanks, bert_page):
     solved, file = blanks
     figure = choose(bert_page, "mlm-guesser", file)
@@ -128,6 +129,7 @@ def test_the_bert_of_homework_8_fills_gaps_in_the_page_with_its_pieces_of_words(
     expect(figure.locator(".guesser-name").last).to_have_text("Left side only")
 
 
+@pytest.mark.proof
 def test_code_that_computes_something_else_is_told_so(blanks, bert_page):
     solved, file = blanks
     own_models.assert_is_told_apart(
@@ -140,7 +142,7 @@ def test_code_that_computes_something_else_is_told_so(blanks, bert_page):
     ("name", "made", "where", "word"),
     [
         ("generation-steps", "storyteller", "writer_page", "this"),
-        ("mlm-guesser", "blanks", "bert_page", "dog"),
+        pytest.param("mlm-guesser", "blanks", "bert_page", "dog", marks=pytest.mark.proof),
     ],
 )
 def test_words_of_a_file_are_text_and_nothing_else(request, name, made, where, word, tmp_path):
@@ -194,6 +196,7 @@ def test_a_language_models_file_that_is_wrong_is_refused_in_plain_words(storytel
         assert message in refused(writer_page, "readDecoderLM", text, change)
 
 
+@pytest.mark.proof
 def test_a_berts_file_that_is_wrong_is_refused_in_plain_words(blanks, bert_page):
     text = blanks[1].read_text()
     for change, message in (
@@ -208,7 +211,11 @@ def test_a_berts_file_that_is_wrong_is_refused_in_plain_words(blanks, bert_page)
 
 
 @pytest.mark.parametrize(
-    ("name", "where"), [("generation-steps", "writer_page"), ("mlm-guesser", "bert_page")]
+    ("name", "where"),
+    [
+        ("generation-steps", "writer_page"),
+        pytest.param("mlm-guesser", "bert_page", marks=pytest.mark.proof),
+    ],
 )
 def test_a_file_that_is_cut_off_or_too_large_is_refused(request, name, where, tmp_path):
     own_models.assert_damaged_files_are_refused(request.getfixturevalue(where), name, tmp_path)

@@ -68,6 +68,7 @@ def page(chromium, site):
         yield watched.page
 
 
+@pytest.mark.proof
 def test_what_homework_5_writes_runs_in_the_page_with_the_numbers_of_its_own_layers(notebook, page):
     solved, file = notebook
     reference, _ = from_export(json.loads(file.read_text()))

@@ -17,7 +17,6 @@ DATA = {"words": ["a", "b", "sep", "A", "B"], "source": 3, "note": ""}
 test_wrong_data_are_refused = refuses(
     NAME,
     DATA,
-    ({"surplus": 1}, "expected an object with"),
     ({"words": ["a", "b"]}, "words must hold 3 to 10 texts"),
     ({"source": 5}, "source must be a whole number from 1 to 4"),
     ({"source": "3"}, "source must be a whole number from 1 to 4"),

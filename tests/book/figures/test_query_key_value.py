@@ -15,18 +15,26 @@ pytestmark = [
 ]
 
 CHAPTER = "book/what-attention-learns.html"
+NAME = "[data-course-figure=query-key-value]"
+DESKTOP = {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="module")
 def figure(chromium, served):
     """The figure, on one page for all tests: each leaves the divisor as it was."""
-    with opened(
-        chromium, f"{served}/{CHAPTER}", viewport={"width": 1280, "height": 900}
-    ) as watched:
-        root = watched.page.locator("[data-course-figure=query-key-value]").first
+    with opened(chromium, f"{served}/{CHAPTER}", viewport=DESKTOP) as watched:
+        root = watched.page.locator(NAME).first
         root.scroll_into_view_if_needed()
         yield root
     assert watched.problems == []
+
+
+@pytest.fixture(scope="module")
+def still(chromium, site):
+    """The figure where no script runs."""
+    address = (site / CHAPTER).as_uri()
+    with opened(chromium, address, java_script_enabled=False) as watched:
+        yield watched.page.locator(NAME).first
 
 
 def weights(figure) -> list[float]:
@@ -37,10 +45,9 @@ def chosen(figure) -> str:
     return figure.locator(".qkv-word[aria-pressed=true]").inner_text()
 
 
-def test_the_script_computes_what_course_lib_computed(chromium, served, figure):
-    with opened(chromium, f"{served}/{CHAPTER}", java_script_enabled=False) as still:
-        rows = still.page.locator(".course-weights tbody tr").all()
-        table = [[float(cell) for cell in row.locator("td").all_inner_texts()] for row in rows]
+def test_the_script_computes_what_course_lib_computed(figure, still):
+    rows = still.locator(".course-weights tbody tr").all()
+    table = [[float(cell) for cell in row.locator("td").all_inner_texts()] for row in rows]
     words = figure.locator(".qkv-word")
     assert words.count() == len(table)
     for index, expected in enumerate(table):
@@ -123,18 +130,17 @@ def test_links_are_as_thick_as_their_weights(figure):
     assert widths == pytest.approx([0.75 + 8.25 * weight for weight in shown], abs=0.05)
 
 
-def test_without_scripts_there_is_a_table(chromium, served):
-    with opened(chromium, f"{served}/{CHAPTER}", java_script_enabled=False) as watched:
-        figure = watched.page.locator("[data-course-figure=query-key-value]").first
-        assert figure.locator("table").is_visible()
-        assert "Scripts are off" in figure.inner_text()
+def test_without_scripts_there_is_a_table(still):
+    assert still.locator("table").is_visible()
+    assert "Scripts are off" in still.inner_text()
 
 
-def test_nothing_moves_for_those_who_asked_for_rest(chromium, served):
-    with opened(chromium, f"{served}/{CHAPTER}", reduced_motion="reduce") as watched:
-        duration = watched.page.locator(".qkv-fill").first.evaluate(
-            "bar => getComputedStyle(bar).transitionDuration"
-        )
+def test_nothing_moves_for_those_who_asked_for_rest(figure):
+    figure.page.emulate_media(reduced_motion="reduce")
+    duration = figure.locator(".qkv-fill").first.evaluate(
+        "bar => getComputedStyle(bar).transitionDuration"
+    )
+    figure.page.emulate_media(reduced_motion="no-preference")
     assert float(duration.removesuffix("s")) < 0.001
 
 
@@ -146,8 +152,8 @@ Object.defineProperty(window, "courseFigures", { get: () => figures, set() {} })
 """
 
 
-def test_where_one_figure_fails_its_table_stands_and_the_next_one_lives(chromium, served):
-    address = f"{served}/book/training.html"
+def test_where_one_figure_fails_its_table_stands_and_the_next_one_lives(chromium, site):
+    address = (site / "book" / "training.html").as_uri()
     with opened(chromium, address, script_before=BREAK_THE_FIRST) as watched:
         failing, following = watched.page.locator("[data-course-figure]").all()
         assert failing.get_attribute("data-course-figure") == "label-smoothing"

@@ -46,10 +46,10 @@ class Shown(NamedTuple):
 
 
 @pytest.fixture
-def show(chromium, served):
+def show(chromium, site):
     @contextmanager
     def show_figure(name: str, chapter: str) -> Iterator[Shown]:
-        address = f"{served}/book/{chapter}.html"
+        address = (site / "book" / f"{chapter}.html").as_uri()
         with opened(chromium, address, viewport={"width": 1280, "height": 900}) as watched:
             lift_veils(watched.page)
             figure = watched.page.locator(f"[data-course-figure={name}]").first
@@ -86,6 +86,7 @@ def test_gru_gates_reads_the_chosen_words(show):
         )
 
 
+@pytest.mark.proof  # node runs its script in test_figure_arithmetic.py
 def test_bottleneck_marks_what_is_not_the_source_backwards(show):
     with show("bottleneck", "sequence-to-sequence") as shown:
         shown.figure.locator("input[type=range]").focus()
@@ -105,6 +106,7 @@ def test_bottleneck_marks_what_is_not_the_source_backwards(show):
         shown.figure.get_by_text(f"{share}% come out").wait_for()
 
 
+@pytest.mark.proof  # node runs its script in test_figure_arithmetic.py
 def test_beam_search_finds_what_the_library_finds(show):
     with show("beam-search", "decoding") as shown:
         width, step, alpha = shown.figure.locator("input[type=range]").all()
@@ -143,6 +145,7 @@ def test_bleu_calculator_scores_the_readers_own_text(show):
         assert int(marked[1]) == expected.statistics.matches[2]
 
 
+@pytest.mark.proof  # node runs its script in test_figure_arithmetic.py
 def test_word_neighbours_are_those_of_the_library(show):
     with show("word-neighbours", "language-models") as shown:
         select = shown.figure.get_by_label("Word")

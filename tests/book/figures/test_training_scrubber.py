@@ -60,7 +60,7 @@ def rebuilt(exported):
 def test_it_is_pytorchs_reader_at_each_step_and_in_the_end_it_reads_backwards(chromium, served):
     with living.opened_for(chromium, served, NAME, **living.DESKTOP) as watched:
         page = watched.page
-        living.assert_little_is_loaded(watched, "/figures/", "/engine/")
+        living.assert_little_is_loaded(watched, NAME)
         inline = page.locator("script[type='application/json']").all_text_contents()
         figure = living.start(page, NAME)
         data = next(json.loads(text) for text in inline if "letters" in text)
@@ -88,6 +88,7 @@ def test_it_is_pytorchs_reader_at_each_step_and_in_the_end_it_reads_backwards(ch
 
 
 @pytest.mark.browser
+@pytest.mark.proof
 @living.both_themes
 def test_it_runs_from_a_folder_on_a_phone_and_is_accessible(chromium, site, theme):
     with living.started(

@@ -44,7 +44,6 @@ DATA = {
 test_wrong_data_are_refused = refuses(
     NAME,
     DATA,
-    ({"surplus": 1}, "expected an object with"),
     ({"sizes": SIZES | {"batch": 0}}, "batch must be a whole number from 1"),
     ({"sizes": SIZES | {"num_heads": 5}}, "divisible by num_heads"),
     ({"sizes": SIZES | {"src_len": 7}}, "shapes must be"),

@@ -72,15 +72,14 @@ def _breaks_around(page, width):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("joined", [True, False])
-def test_lines_break_within_a_formula_but_not_before_its_comma(build_page, chromium, joined):
-    html = build_page("# Page\n\nWe begin with ($x+yyyy$, and go on.\n").html
-    styles = [VENDORED / "katex.min.css", VENDORED.parent / "css" / "typography.css"]
+def test_lines_break_within_a_formula_but_not_before_its_comma(build_page, chromium):
     page = chromium.new_page()
-    page.set_content(html)
-    for style in styles[: 1 + joined]:
-        page.add_style_tag(content=style.read_text())
-    breaks = [_breaks_around(page, width) for width in range(60, 260, 2)]
+    page.set_content(build_page("# Page\n\nWe begin with ($x+yyyy$, and go on.\n").html)
+    for style in ("katex/katex.min.css", "css/typography.css"):
+        page.add_style_tag(content=(VENDORED.parent / style).read_text())
+        breaks = [_breaks_around(page, width) for width in range(60, 260, 2)]
+        without_ours = style.startswith("katex")  # as it would be without the rule
+        assert [any(sides) for sides in zip(*breaks, strict=True)] == [
+            without_ours, True, without_ours,
+        ]  # fmt: skip
     page.close()
-    seen = [any(sides) for sides in zip(*breaks, strict=True)]
-    assert seen == [not joined, True, not joined]  # as it would be without the rule

@@ -3,6 +3,8 @@
 import pytest
 from bs4 import BeautifulSoup
 
+from tests.book.conftest import build_tiny_book
+
 PAGE = """# Masks
 
 ```{literalinclude} course_lib/layers/masks.py
@@ -24,10 +26,15 @@ PAGE = """# Masks
 """
 
 
-@pytest.fixture
-def page(build_page):
-    built = build_page(PAGE)
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    built = build_tiny_book(tmp_path_factory.mktemp("listings"), PAGE)
     assert built.warnings == ""
+    return built
+
+
+@pytest.fixture(scope="module")
+def page(built):
     return BeautifulSoup(built.html, "lxml")
 
 
@@ -56,10 +63,10 @@ def test_a_part_of_a_function_stays_as_it_is(page):
     assert foot.a.text == "Whole file"
 
 
-def test_the_whole_file_has_a_page(page, tmp_path):
+def test_the_whole_file_has_a_page(page, built):
     links = {link["href"] for link in page.select(".course-listing-foot > a")}
     assert links == {"course_lib/layers/masks.html", "course_lib/models/bert_heads.html"}
-    file = BeautifulSoup((tmp_path / "out/html/course_lib/layers/masks.html").read_text(), "lxml")
+    file = BeautifulSoup((built.folder / "course_lib/layers/masks.html").read_text(), "lxml")
     assert "def padding_mask" in file.pre.text
     assert '"""' in file.pre.text
 

@@ -7,6 +7,7 @@ import pytest
 from course_book.notebooks.used_files import UsedFiles
 from course_book.site.book_digests import digest_of_files
 
+ROOT = Path(__file__).parents[3]
 FILES = {
     "course_lib/__init__.py": "",
     "course_lib/alone.py": "",
@@ -91,26 +92,28 @@ def test_a_digest_knows_names_and_contents(tmp_path):
     assert digest_of_files([second, first], tmp_path) == digests[-1]
 
 
-def chapters_that_use(file: str) -> list[str]:
-    root = Path(__file__).parents[3]
-    used = UsedFiles(root)
-    pages = [path for path in (root / "book").glob("*.md") if "kernelspec:" in path.read_text()]
+@pytest.fixture(scope="module")
+def used_by_chapters():
+    """The files that each chapter of the book uses."""
+    used = UsedFiles(ROOT)
+    pages = [path for path in (ROOT / "book").glob("*.md") if "kernelspec:" in path.read_text()]
     cells = {p.stem: jupytext.read(p, fmt="md:myst").cells for p in pages}
-    return [
-        name
+    return {
+        name: {
+            file.relative_to(ROOT).as_posix()
+            for file in used.of([c.source for c in of_page if c.cell_type == "code"])
+        }
         for name, of_page in cells.items()
-        if root / file in used.of([c.source for c in of_page if c.cell_type == "code"])
-    ]
+    }
 
 
-@pytest.mark.parametrize(
-    "file", ["course_lib/course_map.py", "book/glossary.md", "_toc.yml", "scripts/contents.py"]
-)
-def test_what_lists_chapters_and_words_runs_none_of_them_again(file):
-    assert chapters_that_use(file) == []
+def test_what_lists_chapters_and_words_runs_none_of_them_again(used_by_chapters):
+    lists = {"course_lib/course_map.py", "book/glossary.md", "_toc.yml", "scripts/contents.py"}
+    assert all((ROOT / file).is_file() for file in lists)
+    assert {name: lists & used for name, used in used_by_chapters.items() if lists & used} == {}
 
 
-def test_a_layer_runs_those_chapters_again_that_use_it():
-    chapters = chapters_that_use("course_lib/layers/kv_cache.py")
-    assert "kv-caching" in chapters
-    assert "bleu" not in chapters
+def test_a_layer_runs_those_chapters_again_that_use_it(used_by_chapters):
+    layer = "course_lib/layers/kv_cache.py"
+    assert layer in used_by_chapters["kv-caching"]
+    assert layer not in used_by_chapters["bleu"]

@@ -65,11 +65,20 @@ def test_what_two_chapters_import_is_shared():
     assert shared_imports(chapters) == ["torch", "torch.nn"]
 
 
-def test_a_chapters_kernel_computes_with_one_thread(monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("shared", "look"),
+    [
+        ([], "import os; print(os.environ['OMP_NUM_THREADS'])"),
+        pytest.param(
+            ["torch"], "import torch; print(torch.get_num_threads())", marks=pytest.mark.proof
+        ),
+    ],
+)
+def test_a_chapters_kernel_computes_with_one_thread(monkeypatch, tmp_path, shared, look):
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv("PYTHONPATH", "")
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "")
     monkeypatch.delenv("OMP_NUM_THREADS")
     kernels._set_up_environment(tmp_path)
-    with warm_kernels(["torch"]):
-        assert run("import torch; print(torch.get_num_threads())") == "1\n"
+    with warm_kernels(shared):
+        assert run(look) == "1\n"

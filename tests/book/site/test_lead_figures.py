@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.book.watched_page import RICHEST, depends_on_page, lay_out, opened
+from tests.book.watched_page import depends_on_page, lay_out, opened
 
 pytestmark = pytest.mark.browser
 
@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[3]
 SCREEN = {"width": 1280, "height": 900}
 LEAD = 2 * SCREEN["height"]
 STRETCH = 4 * SCREEN["height"]
+DAILY = ("transformer", "multi-head-attention")  # the nearest to one limit and the other
 NO_CHAPTERS = ("api-", "for-", "status", "notation", "glossary", "bibliography")
 PLACES = """() => {
   const place = (part) => {
@@ -37,7 +38,7 @@ def chapters() -> list[str]:
 
 CHAPTERS = [
     pytest.param(
-        name, marks=[depends_on_page(name), *([] if name in RICHEST else [pytest.mark.proof])]
+        name, marks=[depends_on_page(name), *([] if name in DAILY else [pytest.mark.proof])]
     )
     for name in chapters()
 ]

@@ -5,6 +5,7 @@ import json
 import pytest
 import yaml
 
+from tests.book import builds
 from tests.book.small_book import PAGES, depends_on_small_book, run_jupyter_book, write_small_book
 
 pytestmark = depends_on_small_book
@@ -58,6 +59,23 @@ def test_after_a_killed_build_the_next_is_whole(book):
     (book / "kill").unlink()
 
 
+def test_what_a_page_is_warned_of_is_said_again_until_its_reason_is_gone(tmp_path):
+    (tmp_path / "course_lib").mkdir()
+    (tmp_path / "index.md").write_text("# Index\n\n```{toctree}\nother\n```\n")
+    page = tmp_path / "other.md"
+    page.write_text("# Page\n\nSee {doc}`missing`.\n")
+    options = ["extensions=myst_nb,sphinxcontrib.katex,course_book", "html_math_renderer=katex"]
+    flags = [flag for option in options for flag in ("-D", option)]
+    command = ["sphinx", "-C", "-W", "--keep-going", *flags, ".", "out"]
+    for _ in range(2):
+        status, log = builds.build(*command, folder=tmp_path)
+        assert status != 0
+        assert "unknown document" in log
+    page.write_text("# Page\n")
+    assert builds.build(*command, folder=tmp_path)[0] == 0
+
+
+@pytest.mark.proof
 def test_a_failed_build_fails_again_until_its_reason_is_gone(book):
     intro = book / "book" / "intro.md"
     intro.write_text(PAGES["intro"] + "\nSee {doc}`missing`.\n")

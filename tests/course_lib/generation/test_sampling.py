@@ -5,11 +5,13 @@ in 10,000 seeds, and these seeds were not chosen.
 """
 
 import math
+from functools import partial
 
 import pytest
 import torch
 from transformers.generation.logits_process import TopKLogitsWarper, TopPLogitsWarper
 
+from course_lib.generation.greedy_search import greedy
 from course_lib.generation.recomputing import RecomputingModel
 from course_lib.generation.sampling import keep_top_k, keep_top_p, sample
 from tests.course_lib.language_tables import EOS, NO_DISTRIBUTIONS, START, LanguageTable, breaking
@@ -183,18 +185,18 @@ def test_leaves_no_graph_behind():
     sample(model, torch.tensor([[1]]), eos_id=None, max_new_tokens=2, generator=generator)
 
 
-def test_without_an_end_nobody_asks_whether_it_came(monkeypatch):
+@pytest.mark.parametrize(
+    "search", [greedy, partial(sample, generator=torch.Generator().manual_seed(0))]
+)
+def test_without_an_end_nobody_asks_whether_it_came(monkeypatch, search):
     """On a GPU the answer would keep each step waiting for the one before."""
 
     def asked(_):
         raise AssertionError("a tensor was read")
 
     model = RecomputingModel(lambda tokens: torch.zeros(*tokens.shape, 5))
-    generator = torch.Generator().manual_seed(0)
     monkeypatch.setattr(torch.Tensor, "__bool__", asked)
-    (found,) = sample(
-        model, torch.tensor([[1]]), eos_id=None, max_new_tokens=3, generator=generator
-    )
+    (found,) = search(model, torch.tensor([[START]]), eos_id=None, max_new_tokens=3)
     assert len(found.tokens) == 3
 
 

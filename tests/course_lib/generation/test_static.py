@@ -68,12 +68,16 @@ def test_a_step_is_one_graph_for_every_length(model):
     assert len(graphs) == 1
 
 
-def test_a_compiled_step_may_count_on_its_memory_and_no_other_loads_the_compiler(model):
+def test_a_compiled_step_may_count_on_its_memory(model):
     for compiled in (True, False):
         steps = StaticDecoder(model, batch=2, capacity=10, compiled=compiled)
         for cache in steps._caches:
             for buffer in (cache.keys, cache.values):
                 assert hasattr(buffer, "_dynamo_static_input_type") is compiled
+
+
+@pytest.mark.proof
+def test_a_step_that_is_not_compiled_loads_no_compiler():
     program = (
         "import sys; from course_lib.generation.static import *; "
         "from course_lib.models.gpt import DecoderLMConfig; "

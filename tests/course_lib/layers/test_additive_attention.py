@@ -13,6 +13,7 @@ from course_lib.generation.recurrent_step import SteppedDecoder
 from course_lib.layers.additive_attention import AdditiveAttention
 from course_lib.models.bahdanau import AttentionDecoder
 from course_lib.models.seq2seq import RecurrentEncoder, Seq2Seq
+from tests.course_lib.parity import assert_every_parameter_gets_a_gradient, logits_of_steps
 
 BATCH, QUERIES, KEYS, D_QUERY, D_MEMORY, D_ATTENTION = 2, 3, 4, 5, 6, 7
 LENGTHS = torch.tensor([2, 4])
@@ -231,11 +232,8 @@ def test_context_is_distinct_for_each_step():
 @pytest.mark.parametrize("chunks", [[1] * TGT_LEN, [4, 2], [1, 5]], ids=str)
 def test_steps_equal_teacher_forcing(chunks):
     model, src, tgt = build()
-    state, steps = model.decoder.start(model.encoder(src, LENGTHS)), []
-    for part in tgt.split(chunks, dim=1):
-        logits, state = model.decoder.step(part, state)
-        steps.append(logits)
-    assert_equal(torch.cat(steps, dim=1), model(src, tgt, LENGTHS))
+    steps = logits_of_steps(model.decoder, model.encoder(src, LENGTHS), tgt, chunks)
+    assert_equal(steps, model(src, tgt, LENGTHS))
 
 
 def test_stepping_reorders_states_and_sources():
@@ -262,10 +260,7 @@ def test_padding_and_future_change_nothing():
 
 def test_every_parameter_gets_a_gradient():
     model, src, tgt = build()
-    F.cross_entropy(model(src, tgt, LENGTHS).flatten(0, 1), tgt.flatten()).backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        assert parameter.grad.abs().max() > 0, name
+    assert_every_parameter_gets_a_gradient(model, model(src, tgt, LENGTHS), tgt)
 
 
 def test_alignment_model_is_as_wide_as_the_state_unless_told():

@@ -10,6 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from course_lib.layers.recurrent import FusedRecurrent, Recurrent
 from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
+from tests.course_lib.parity import assert_as_exact_as
 
 BATCH, LEN, D_INPUT, D_HIDDEN = 4, 6, 3, 5
 LENGTHS = torch.tensor([4, 6, 1, 3])  # in no order
@@ -141,9 +142,7 @@ def test_float32_is_as_exact_as_torch(cell):
     state = tuple(single) if cell is LSTMCell else single[0]
     theirs, _ = peer.float()(x.float(), state)
     ours, _ = network.float()(x.float(), state)
-    assert ours.dtype == torch.float32
-    allowed = 4 * (theirs.double() - truth).abs().max() + 8 * torch.finfo(torch.float32).eps
-    assert (ours.double() - truth).abs().max() <= allowed
+    assert_as_exact_as([theirs], [ours], [truth])
 
 
 def test_state_dicts_are_interchangeable():

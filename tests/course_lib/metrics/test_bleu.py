@@ -69,7 +69,7 @@ def draw_sentence(rng: random.Random) -> str:
 
 @with_each_smoothing
 @in_either_order
-@pytest.mark.parametrize("max_order", with_proofs([1, 2, 4, 6], [2, 6]))
+@pytest.mark.parametrize("max_order", with_proofs([1, 2, 4, 6], [1, 2, 6]))
 def test_random_corpora_score_as_sacrebleu_scores_them(
     smoothing, value, effective_order, max_order
 ):
@@ -102,7 +102,13 @@ def test_random_corpora_score_as_sacrebleu_scores_them(
     assert len({score for score in scores if score > 0}) >= 3  # zeros alone would prove little
 
 
-@with_each_smoothing
+@pytest.mark.parametrize(
+    ("smoothing", "value"),
+    [
+        pytest.param(*smoothing, marks=[] if smoothing[1] is None else pytest.mark.proof)
+        for smoothing in SMOOTHINGS
+    ],
+)
 def test_single_sentences_score_as_sacrebleu_scores_them(smoothing, value):
     rng = random.Random(smoothing)
     for _ in range(200):
@@ -137,7 +143,7 @@ def multi30k(course_data):
     return read
 
 
-@pytest.mark.parametrize("language", ["en", "de", "fr"])
+@pytest.mark.parametrize("language", with_proofs(["en", "de", "fr"], ["de", "fr"]))
 def test_real_corpora_score_as_sacrebleu_scores_them(multi30k, language):
     """A candidate is a real sentence with words left out, doubled and swapped."""
     references = multi30k(f"test_2016_flickr.{language}")[:120]

@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from course_lib.generation.recurrent_step import SteppedDecoder
 from course_lib.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell
 from course_lib.models.seq2seq import Encoded, RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from tests.course_lib.parity import assert_every_parameter_gets_a_gradient, logits_of_steps
 
 BATCH, SRC_LEN, TGT_LEN = 3, 5, 4
 SRC_VOCAB, TGT_VOCAB, D_EMBEDDING, D_HIDDEN, D_TGT_HIDDEN = 11, 13, 6, 7, 8
@@ -153,12 +154,8 @@ def test_first_state_is_the_bridge_and_an_lstms_memory_starts_at_zero(cell, num_
 def test_steps_equal_teacher_forcing(cell, chunks):
     model = build(cell=cell)
     src, tgt = draw()
-    encoded = model.encoder(src, LENGTHS)
-    state, steps = model.decoder.start(encoded), []
-    for part in tgt.split(chunks, dim=1):
-        logits, state = model.decoder.step(part, state)
-        steps.append(logits)
-    assert_equal(torch.cat(steps, dim=1), model(src, tgt, LENGTHS))
+    steps = logits_of_steps(model.decoder, model.encoder(src, LENGTHS), tgt, chunks)
+    assert_equal(steps, model(src, tgt, LENGTHS))
 
 
 def test_future_targets_leave_the_past_unchanged():
@@ -190,10 +187,7 @@ def test_decoder_sees_the_context_at_every_step_and_nothing_else():
 def test_every_parameter_gets_a_gradient():
     model = build(cell=LSTMCell)
     src, tgt = draw()
-    F.cross_entropy(model(src, tgt, LENGTHS).flatten(0, 1), tgt.flatten()).backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        assert parameter.grad.abs().max() > 0, name
+    assert_every_parameter_gets_a_gradient(model, model(src, tgt, LENGTHS), tgt)
 
 
 # --- as a step model -----------------------------------------------------------------------------

@@ -34,16 +34,3 @@ def test_weights_that_a_model_still_learns_can_be_drawn():
 def test_labels_stand_as_text():
     texts = {element.text for element in parse(attention()).iter() if element.text}
     assert {*KEYS, *QUERIES, "key", "query"} <= texts
-
-
-@pytest.mark.parametrize(
-    ("draw", "message"),
-    [
-        (lambda: plot_attention(WEIGHTS.T, KEYS, QUERIES, alt="x"), r"must have shape \(2, 3\)"),
-        (lambda: plot_attention(2 * WEIGHTS, KEYS, QUERIES, alt="x"), "must be between 0 and 1"),
-        (lambda: plot_attention(WEIGHTS - 0.5, KEYS, QUERIES, alt="x"), "must be between 0 and 1"),
-    ],
-)
-def test_what_makes_no_picture_is_refused(draw, message):
-    with pytest.raises(ValueError, match=message):
-        draw()

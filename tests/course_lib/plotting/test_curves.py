@@ -42,8 +42,3 @@ def test_curves_differ_by_more_than_colour():
     assert "stroke-dasharray" in svg
     styles = [str(LINE_STYLES[role]) for role in ("query", "key", "value", "mask")]
     assert len(set(styles)) == 4
-
-
-def test_no_curves_make_no_picture():
-    with pytest.raises(ValueError, match="at least one curve"):
-        plot_curves({}, x_label="", y_label="", alt="x")

@@ -5,25 +5,48 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
+import torch
 
+from course_lib.plotting.attention import plot_attention
+from course_lib.plotting.beams import plot_beams
+from course_lib.plotting.curves import plot_curves
+from course_lib.plotting.links import plot_alignment, plot_links
 from course_lib.plotting.picture import COLORS, LINE_STYLES
-from tests.course_lib.plotting.examples import PICTURES, attention, curves, parse
+from course_lib.plotting.positions import plot_positions
+from tests.course_lib.plotting.examples import (
+    KEYS,
+    PICTURES,
+    QUERIES,
+    TREE,
+    WEIGHTS,
+    attention,
+    curves,
+    parse,
+)
 
-for_each_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES.keys())
+
+@pytest.fixture(scope="module", params=PICTURES)
+def drawn(request):
+    """What draws a picture, and the picture as it is drawn first."""
+    draw = PICTURES[request.param]
+    return draw, draw()
 
 
-@for_each_picture
-def test_picture_is_well_formed_and_says_what_it_shows(draw):
-    picture = draw()
+@pytest.fixture(scope="module")
+def ids_of_another():
+    return set(re.findall(r' id="([^"]*)"', curves(y_label="another").svg))
+
+
+def test_picture_is_well_formed_and_says_what_it_shows(drawn):
+    _, picture = drawn
     root = parse(picture)
     assert root.attrib["role"] == "img"
     assert root.attrib["aria-label"] == picture.alt != ""
     assert picture._repr_html_() == picture.svg
 
 
-@for_each_picture
-def test_picture_follows_the_theme(draw):
-    svg = draw().svg
+def test_picture_follows_the_theme(drawn):
+    svg = drawn[1].svg
     assert "currentColor" in svg
     fixed = set(re.findall(r"(?<!, )#[0-9a-f]{6}", svg))  # a colour that is no fallback of a role's
     assert not fixed
@@ -32,21 +55,18 @@ def test_picture_follows_the_theme(draw):
     assert "http" not in svg
 
 
-@for_each_picture
-def test_picture_is_the_same_in_every_build_and_minds_no_global_setting(draw):
-    first = draw().svg
+def test_picture_is_the_same_in_every_build_and_minds_no_global_setting(drawn):
+    draw, first = drawn
     with mpl.rc_context({"font.size": 40, "axes.facecolor": "red"}):
-        assert draw().svg == first
+        assert draw().svg == first.svg
 
 
-@for_each_picture
-def test_ids_are_the_pictures_own_and_every_reference_is_met(draw):
-    svg = draw().svg
+def test_ids_are_the_pictures_own_and_every_reference_is_met(drawn, ids_of_another):
+    svg = drawn[1].svg
     ids = re.findall(r' id="([^"]*)"', svg)
     references = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
     assert references == set(ids)
-    other = set(re.findall(r' id="([^"]*)"', curves(y_label="another").svg))
-    assert not set(ids) & other
+    assert not set(ids) & ids_of_another
 
 
 def test_every_role_has_a_colour_and_dashes():
@@ -69,6 +89,24 @@ def test_saved_picture_is_a_file_of_its_own(tmp_path):
     assert COLORS["query"] in text
 
 
-def test_a_picture_without_words_is_refused():
-    with pytest.raises(ValueError, match="alt must say what the figure shows"):
-        attention(alt=" ")
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: attention(alt=" "), "alt must say what the figure shows"),
+        (lambda: plot_attention(WEIGHTS.T, KEYS, QUERIES, alt="x"), r"must have shape \(2, 3\)"),
+        (lambda: plot_attention(2 * WEIGHTS, KEYS, QUERIES, alt="x"), "must be between 0 and 1"),
+        (lambda: plot_attention(WEIGHTS - 0.5, KEYS, QUERIES, alt="x"), "must be between 0 and 1"),
+        (lambda: plot_curves({}, x_label="", y_label="", alt="x"), "at least one curve"),
+        (lambda: plot_links(KEYS, [(0, 3)], alt="x"), r"positions 0 to 2, got \(0, 3\)"),
+        (lambda: plot_links(KEYS, [], alt="x", tempting=[(-1, 0)]), "positions 0 to 2"),
+        (lambda: plot_alignment(KEYS, QUERIES, [(0, 2)], alt="x"), r"got \(0, 2\)"),
+        (lambda: plot_beams([], KEYS, alt="x"), "at least"),
+        (lambda: plot_beams(TREE, KEYS[:1], alt="x"), "labels must name token 1, got 1 labels"),
+        (lambda: plot_positions(torch.zeros(3), alt="x"), "vectors must be"),
+        (lambda: plot_positions(torch.zeros(0, 4), alt="x"), "vectors must be"),
+        (lambda: plot_positions(torch.full((2, 2), 1.5), alt="x"), "larger than 1:"),
+    ],
+)
+def test_what_makes_no_picture_is_refused(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()

@@ -34,7 +34,10 @@ TEXT = "to be, or not to be: that is the question"
 
 @pytest.fixture(autouse=True)
 def real_text(course_data, monkeypatch):
+    """The real text, of which little is evaluated."""
     monkeypatch.setenv("COURSE_DATA", str(course_data))
+    train, validation = run.read_tiny_shakespeare()
+    monkeypatch.setattr(run, "read_tiny_shakespeare", lambda: (train, validation[:5000]))
 
 
 def test_a_run_that_is_cut_off_ends_as_if_it_had_not_been(tmp_path, monkeypatch):

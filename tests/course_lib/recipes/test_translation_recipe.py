@@ -179,6 +179,7 @@ def test_another_seed_gives_another_run(tiny_corpus, trained, tmp_path):
     assert not any(torch.equal(first[name], second[name]) for name in first if "weight" in name)
 
 
+@pytest.mark.proof
 def test_a_killed_run_goes_on_to_the_bit(tiny_corpus, tmp_path):
     settings = [*TINY, "steps=4000", "evaluate_every=5", "patience=0", "averaged=1"]
     program = (

@@ -41,6 +41,14 @@ def test_a_shared_parameter_is_there_once():
     assert len(base64.b64decode(exported["float32"])) == 4 * 8
 
 
+def state_of(written):
+    """The parameters of a file, by name."""
+    shapes = written["parameters"]["shapes"]
+    numbers = np.frombuffer(base64.b64decode(written["parameters"]["float32"]), "<f4").copy()
+    parts = torch.tensor(numbers).split([math.prod(shape) for shape in shapes.values()])
+    return {name: part.view(shapes[name]) for name, part in zip(shapes, parts, strict=True)}
+
+
 # ---- a translator ----
 
 SRC, TGT = ["<pad>", "<end>", "a", "cat"], ["<pad>", "<start>", "<end>", "un", "chat"]
@@ -64,12 +72,7 @@ def test_a_translators_file_holds_all_that_a_page_needs_to_run_it(tmp_path, norm
     assert written["config"].items() <= dataclasses.asdict(model.config).items()
     assert written["words"] == {"src": SRC, "tgt": TGT}
     assert model.training
-    numbers = torch.tensor(
-        np.frombuffer(base64.b64decode(written["parameters"]["float32"]), "<f4").copy()
-    )
-    shapes = written["parameters"]["shapes"]
-    parts = numbers.split([math.prod(shape) for shape in shapes.values()])
-    state = {name: part.view(shapes[name]) for name, part in zip(shapes, parts, strict=True)}
+    state = state_of(written)
     again.load_state_dict({"output_projection.weight": state["tgt_embedding.weight"]} | state)
     for run, src in zip(written["sentences"], ([2, 3, 1], [3, 1]), strict=True):
         with torch.no_grad():

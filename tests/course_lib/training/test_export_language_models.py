@@ -1,10 +1,8 @@
 """Exported models of text: their files hold all that is needed to run them, and refuse the rest."""
 
-import base64
 import json
 import math
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -19,6 +17,7 @@ from course_lib.training.export_language_models import (
     language_model_data,
     masked_language_model_data,
 )
+from tests.course_lib.training.test_export import state_of
 
 WORDS = ["<start>", "<end>", "a", "cat", "sleeps"]
 TOKENS = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", "cat"]
@@ -41,14 +40,6 @@ class Blanks(nn.Module):
 
     def forward(self, token_ids):
         return self.head(self.encoder(self.embeddings(token_ids)))
-
-
-def state_of(written):
-    """The parameters of a file, by name."""
-    shapes = written["parameters"]["shapes"]
-    numbers = np.frombuffer(base64.b64decode(written["parameters"]["float32"]), "<f4").copy()
-    parts = torch.tensor(numbers).split([math.prod(shape) for shape in shapes.values()])
-    return {name: part.view(shapes[name]) for name, part in zip(shapes, parts, strict=True)}
 
 
 def test_a_decoders_file_holds_its_sizes_words_and_what_it_said_token_by_token(tmp_path):

@@ -132,6 +132,11 @@ def test_a_loss_for_each_example_is_refused():
         ({"weight_decay": -0.1}, "weight_decay must be at least 0 and finite, got -0.1"),
         ({"weight_decay": math.inf}, "weight_decay must be at least 0 and finite, got inf"),
         ({"weight_decay": math.nan}, "weight_decay must be at least 0 and finite, got nan"),
+        ({"accumulation": 0}, "accumulation must be at least 1, got 0"),
+        ({"evaluate_every": -1}, "evaluate_every must be at least 0, got -1"),
+        ({"patience": 2}, "patience needs evaluate_every"),
+        ({"precision": "int8"}, "precision must be one of .*got 'int8'"),
+        ({"checkpoint_every": -3}, "checkpoint_every must be at least 0, got -3"),
     ],
 )
 def test_values_out_of_range_are_refused(changes, message):
