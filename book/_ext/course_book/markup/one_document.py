@@ -6,7 +6,6 @@ book, 13 MB in the file of every page: read again and again, it would take half 
 a book is written.
 """
 
-
 from docutils import nodes
 from sphinx.application import Sphinx
 
