@@ -8,15 +8,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.book import small_book
 from tests.book.contents import book_pages
 
 PATIENCE = 300_000
 """Milliseconds for what should come at once: how busy the machine is says nothing of the page."""
-
-NOBODY: Any = {"server": "http://127.0.0.1:9", "bypass": "127.0.0.1"}
 
 _PAGE = re.compile(r"/book/(?P<name>[\w-]+)\.html")
 
@@ -46,7 +44,7 @@ class Watched:
     Attributes:
         page: Playwright's page.
         problems: Errors and warnings of the console, uncaught exceptions, failed requests and
-            requests to other hosts (which reach nobody).
+            requests to other hosts (which are cut off).
         weighed: Bytes of each answer that has been read so far, by address.
         awaited: Addresses whose answers have not been read yet.
     """
@@ -86,8 +84,7 @@ def opened(
     page_of_book = _PAGE.search(address)
     if page_of_book and page_of_book["name"] not in {*book_pages(), *small_book.PAGES}:
         pytest.skip(f"{page_of_book['name']} is not in _toc.yml")
-    # Only what is on this machine is asked for itself, and nobody listens where the rest goes.
-    context = browser.new_context(proxy=NOBODY, **options)
+    context = browser.new_context(**options)
     context.set_default_timeout(PATIENCE)
     if script_before:
         context.add_init_script(script_before)
@@ -95,14 +92,16 @@ def opened(
     watched = Watched(page)
     home = urlsplit(address)[:2]
 
-    def await_answer(request: Request) -> None:
-        if urlsplit(request.url)[:2] == home:
-            if home[0] == "http":
-                watched.awaited.add(request.url)
-        elif not request.url.startswith("data:"):
-            watched.problems.append(f"foreign request: {request.url}")
+    def guard(route: Route) -> None:
+        if urlsplit(route.request.url)[:2] == home or route.request.url.startswith("data:"):
+            if route.request.url.startswith("http"):
+                watched.awaited.add(route.request.url)
+            route.continue_()
+        else:
+            watched.problems.append(f"foreign request: {route.request.url}")
+            route.abort()
 
-    page.on("request", await_answer)
+    context.route("**/*", guard)
     page.on(
         "console",
         lambda message: (
