@@ -84,6 +84,7 @@ def test_every_listing_of_the_book_is_code_in_short(chapter, file, options):
     assert "Args:" not in short.shown
     assert "``" not in short.shown
     assert len(short.shown.splitlines()) > 1
+    assert file == f"../{re.split('[,;]', options['caption'])[0]}"
 
 
 class Config:
