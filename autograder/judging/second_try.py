@@ -69,10 +69,14 @@ class SecondTry:
         return self._stand_ins.get(check)
 
     def better(self, second: CheckResult) -> CheckResult:
-        """Return the better of both results of a check, the first in doubt."""
+        """Return the better of both results of a check, the first in doubt.
+
+        A second try that ran out of its time shows nothing: the machine may have been too busy.
+        """
         first = self._first[second.check]
         kept = second if second.score > first.score else first
-        return replace(kept, tried_with=self._again[second.check])
+        shows_nothing = second.status is Status.TIMEOUT and first.status is not Status.TIMEOUT
+        return kept if shows_nothing else replace(kept, tried_with=self._again[second.check])
 
 
 def told(check: CheckResult) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.homework_source.homework import Cell, CellKind
 from autograder.judging.results import FlagKind, Status
-from autograder.judging.second_try import to_try_again
+from autograder.judging.second_try import SecondTry, to_try_again
 from autograder.marks.standing import stand
 from autograder.reports.feedback import render_feedback
 from tests.autograder.conftest import DOUBLE
@@ -197,3 +197,12 @@ def test_what_runs_while_an_answer_is_sent_is_noted(told):
     result, check = told("def double(x):\n    return x + x", late)
     assert check.status is Status.FAIL
     assert FlagKind.DELEGATION in {flag.kind for flag in result.flags}
+
+
+def test_a_second_try_that_ran_out_of_its_time_says_nothing(told):
+    result, check = told(TRIPLE, "def fourfold(x):\n    return double(x)")
+    first = {c.check: dataclasses.replace(c, tried_with=()) for c in result.checks}
+    second = SecondTry(FOURFOLD, first, to_try_again(FOURFOLD, first))
+    late = dataclasses.replace(check, status=Status.TIMEOUT)
+    assert second.better(late) == first[check.check]
+    assert second.better(check).tried_with == ("double",)
