@@ -18,6 +18,7 @@ from autograder.homework_source.homework import (
     resolve_homework,
 )
 from autograder.homework_source.nbgrader_settings import SettingsError
+from autograder.homework_source.source import load_homework
 from autograder.marks.dates import DATES_FILE, Dates, DatesError, parse_dates, read_dates
 from autograder.marks.due_date import with_due
 from autograder.reports.feedback import check_book_url
@@ -51,8 +52,6 @@ class Plan:
     @cached_property
     def homework(self) -> Homework:
         """The homework, read when it is first asked for."""
-        from autograder.homework_source.source import load_homework
-
         return load_homework(self.homework_id, ROOT)
 
     @property

@@ -7,6 +7,7 @@ from autograder.cli.bad_input import BadInputError
 from autograder.cli.project import ROOT
 from autograder.homework_source.book_headings import with_headings
 from autograder.homework_source.homework import Homework, resolve_homework
+from autograder.homework_source.source import load_homework
 from autograder.judging.results import SubmissionResult
 
 
@@ -24,8 +25,6 @@ def stored_results(homework: str, out: Path) -> tuple[list[SubmissionResult], Ho
         BadInputError: There are none.
         HomeworkError: There is no such homework.
     """
-    from autograder.homework_source.source import load_homework
-
     homework_id = resolve_homework(homework, ROOT)
     results = ResultStore(out / "results" / homework_id).read_all()
     if not results:

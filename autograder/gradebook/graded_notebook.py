@@ -116,7 +116,7 @@ def kept_result(notebook: NotebookNode) -> SubmissionResult | None:
     """
     try:
         return SubmissionResult.from_json(notebook.metadata[_KEPT])
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError):
         return None
 
 

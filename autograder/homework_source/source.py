@@ -7,10 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import jupytext
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING, Any
 
 from autograder.homework_source.book_links import expand_book_links
 from autograder.homework_source.cell_text import (
@@ -29,6 +26,9 @@ from autograder.homework_source.homework import (
 )
 from autograder.homework_source.magics import without_magics
 from autograder.homework_source.marked_reference import marked_source
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 _WORDS = (CellKind.TEXT, CellKind.WRITTEN)
 _KINDS = ("setup", "solution", "test", "written", "demo")
@@ -90,6 +90,8 @@ def read_source(path: Path) -> tuple[Cell, ...]:
 
 @functools.lru_cache(maxsize=32)  # one command asks for the same source again and again
 def _parse(text: str, path: Path) -> tuple[Cell, ...]:
+    import jupytext  # takes long to import, and judges are to start before
+
     notebook = jupytext.reads(text, fmt="py:percent")
     cells: list[Cell] = []
     for cell, line in zip(notebook.cells, _cell_lines(text, notebook.cells), strict=True):
@@ -103,7 +105,7 @@ def _parse(text: str, path: Path) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-def _cell_lines(text: str, cells: list[NotebookNode]) -> list[int]:
+def _cell_lines(text: str, cells: "list[NotebookNode]") -> list[int]:
     """Return the line of each cell's ``# %%``, passing over those that stand inside a string."""
     lines = text.split("\n")
     headers = [i for i, line in enumerate(lines, start=1) if re.match(r"# %%( |$)", line)]
@@ -116,7 +118,7 @@ def _cell_lines(text: str, cells: list[NotebookNode]) -> list[int]:
     return found
 
 
-def _read_cell(cell: NotebookNode, where: str, before: list[Cell]) -> Cell:
+def _read_cell(cell: "NotebookNode", where: str, before: list[Cell]) -> Cell:
     labels = {key: value for key, value in cell.metadata.items() if key not in _LAYOUT}
     given = [kind for kind in _KINDS if kind in labels]
     if len(given) > 1:

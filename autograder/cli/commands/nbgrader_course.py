@@ -10,6 +10,7 @@ from autograder.cli.options import DatabaseUrl, DatesFile
 from autograder.cli.plan import usable_database, usable_dates
 from autograder.cli.project import ROOT
 from autograder.homework_source.homework import HomeworkError, all_homeworks, resolve_homework
+from autograder.homework_source.source import load_homework
 
 
 def nbgrader_course(
@@ -47,7 +48,6 @@ def nbgrader_course(
         lay_out_course,
         missing_for_course,
     )
-    from autograder.homework_source.source import load_homework
 
     course_id = course or folder.resolve().name
     with told_in_one_line(HomeworkError, CourseFolderError, OSError):

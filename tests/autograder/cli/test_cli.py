@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 from autograder.class_run import run as class_run
 from autograder.class_run import similarity
+from autograder.cli import plan
 from autograder.cli.app import app
 from autograder.cli.commands import doctor
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.terminal import print_grades
 from autograder.gradebook import gradebook
-from autograder.homework_source import source
 from autograder.reports import class_outputs
 from autograder.reports.class_outputs import write_outputs
 from autograder.sandbox.zygote import SandboxError
@@ -222,7 +222,7 @@ def graded(monkeypatch):
     monkeypatch.setattr(class_run, "grade_class", grade_class)
     monkeypatch.setattr(gradebook, "GradebookRecorder", Recorder)
     monkeypatch.setattr(similarity, "flag_similar", lambda results, *rest: results)
-    monkeypatch.setattr(source, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(plan, "load_homework", lambda *given: HOMEWORK)
     return calls
 
 

@@ -11,10 +11,9 @@ from typer.testing import CliRunner
 from autograder.class_run import run as class_run
 from autograder.class_run import similarity
 from autograder.class_run.result_store import ResultStore
-from autograder.cli import outputs
+from autograder.cli import outputs, plan
 from autograder.cli.app import app
 from autograder.gradebook import gradebook
-from autograder.homework_source import source
 from autograder.judging.results import Flag, FlagKind, Status
 from autograder.reports.mark_log import write_marks
 from tests.autograder.cli.test_cli import Recorder
@@ -40,7 +39,7 @@ def grade(tmp_path, monkeypatch):
     (tmp_path / "class" / "ada" / HW).mkdir(parents=True)
     monkeypatch.setattr(gradebook, "GradebookRecorder", lambda *rest, **options: Recorder())
     monkeypatch.setattr(similarity, "flag_similar", flag_similar)
-    monkeypatch.setattr(source, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(plan, "load_homework", lambda *given: HOMEWORK)
 
     def run(command, results, *, killed_after=None, made_from=""):
         def grade_class(homework, submissions, options, *, store, **rest):

@@ -13,6 +13,7 @@ from traitlets.config import Config
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
+from autograder.cli import stored_results
 from autograder.cli.app import app
 from autograder.homework_source.nbgrader_settings import configure
 from autograder.judging.results import SubmissionResult
@@ -222,7 +223,7 @@ def graded(tmp_path, monkeypatch):
         "[extensions.ada]\nhw03 = 2026-10-12T12:00:00Z\n"
         "[extensions.zoe]\nhw03 = 2026-10-12T12:00:00Z\n"
     )
-    monkeypatch.setattr("autograder.homework_source.source.load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
     return tmp_path
 
 

@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
+from autograder.cli import stored_results
 from autograder.cli.app import app
 from autograder.gradebook import hand_grades
 from autograder.gradebook.hand_grades import read_hand_grades
-from autograder.homework_source import source
 from autograder.judging.results import Status
 from autograder.marks.standing import HandGrades, stand
 from autograder.reports.exports import (
@@ -153,7 +153,7 @@ def graded(tmp_path, monkeypatch):
     store = ResultStore(tmp_path / "out" / "results" / HW)
     for made in make_class():
         store.keep(made, made_from="")
-    monkeypatch.setattr(source, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
     return tmp_path / "out"
 
 

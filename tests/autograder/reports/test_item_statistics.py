@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.class_run.result_store import ResultStore
+from autograder.cli import stored_results
 from autograder.cli.app import app
-from autograder.homework_source import source
 from autograder.judging.results import Flag, FlagKind, Status, SubmissionResult
 from autograder.reports.item_statistics import item_statistics
 from autograder.reports.report import render_report
@@ -78,7 +78,7 @@ def test_the_command_compares(tmp_path, monkeypatch):
     for folder, points in (("now", (1, 0)), ("then", (0, 2))):
         for made in with_points([points] * 3):
             ResultStore(tmp_path / folder / "results" / HW).keep(made, made_from="")
-    monkeypatch.setattr(source, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
 
     def run(*arguments):
         return CliRunner().invoke(

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from autograder.class_run.result_store import ResultStore
 from autograder.cli import stored_results
 from autograder.cli.app import app
-from autograder.homework_source import source
 from autograder.judging.results import Status
 from autograder.marks.lateness import Lateness
 from autograder.marks.standing import HandGrades, Standing, stand
@@ -116,7 +115,7 @@ def test_the_commands_write_them(tmp_path, monkeypatch):
     other = dataclasses.replace(result("ada"), homework="hw01-tensors", title=title)
     other_id = next(path.stem for path in stored_results.ROOT.glob("solutions/hw01-*.py"))
     ResultStore(out / "results" / other_id).keep(other, made_from="")
-    monkeypatch.setattr(source, "load_homework", lambda *given: HOMEWORK)
+    monkeypatch.setattr(stored_results, "load_homework", lambda *given: HOMEWORK)
     assert run("feedback", "hw03", "--out", out).exit_code == 0
     index = words_of((out / "feedback" / "ada" / "index.html").read_text())
     assert "Homework 0: Double" in index
