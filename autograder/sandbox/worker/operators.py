@@ -47,27 +47,6 @@ MOST_NOTES = 500
 FULL = "more than can be noted"
 """What is noted last where there is more: nobody who is honest calls things in so many ways."""
 
-ENGINES = (
-    *("_te", "_jit_override_can_fuse_on_cpu", "_jit_set_te_must_use_llvm_cpu"),  # NNC
-    *("_jit_override_can_fuse_on_cpu_legacy", "_jit_pass_fuse", "_jit_pass_fuse_tensorexprs"),
-    *("_fuse_to_static_module", "_jit_to_static_module"),  # the static runtime
-    "_jit_set_llga_enabled",  # oneDNN Graph
-)
-"""What, in ``torch._C``, lets a script compute without operators that anybody dispatches."""
-
-OTHER_ENGINES = (
-    *("torch._C._distributed_autograd.backward", "torch.distributed.autograd.backward"),
-    *("torch._C._distributed_rpc.PyRRef.backward", "torch._C._dist_autograd_init"),
-    "torch._C._rpc_init",
-)
-"""What carries gradients back in an engine of PyTorch's own C++, for several machines."""
-
-OF_SCRIPTS = frozenset(
-    {"aten::backward", "aten::dist_backward", "aten::grad"}
-    | {"prim::MKLDNNLayerNorm", "prim::MKLDNNLayerNorm_"}
-)
-"""Operators that are a script's alone: Python can call them too, and nobody dispatches them."""
-
 _OPERATORS = "torch.ops."
 _ATTENTION = "::(_softmax|_safe_softmax|_masked_softmax|scaled_dot_product_attention)$"
 

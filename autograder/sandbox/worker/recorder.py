@@ -8,7 +8,6 @@ The student's code runs in the same process, and could keep it from noting anyth
 speak against itself: so what is noted may cost marks, and what is not proves nothing.
 """
 
-import contextlib
 import functools
 import gc
 import importlib.util
@@ -27,15 +26,13 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from . import shell
+from .engines import take_away_other_engines, take_away_undispatched
 from .operators import (
     COMPILED,
-    ENGINES,
     FAMILIES,
     FULL,
     LEFT,
     MOST_NOTES,
-    OF_SCRIPTS,
-    OTHER_ENGINES,
     PROCESS,
     PRYING,
     families_of,
@@ -120,15 +117,11 @@ def watch(names: list[str], exercises: list[str]) -> None:
             for name, value in list(vars(sys.modules[module]).items()):
                 if value is _Engine.__base__:
                     setattr(sys.modules[module], name, _Engine)
-        for engine in OTHER_ENGINES:
-            _take_away(engine)
+        take_away_other_engines()
     if names:
         sys.addaudithook(_note_events)
-    for engine in ENGINES if families else ():
-        _take_away(f"torch._C.{engine}")
     if families:
-        _hide_operators("_jit_get_operation", (None, None))
-        _hide_operators("_get_operation_overload", None)
+        take_away_undispatched()
 
 
 def seen() -> list[Note]:
@@ -145,23 +138,6 @@ class _Engine(type(torch.autograd.Variable._execution_engine)):  # type: ignore[
         """Run, see ``torch.autograd.backward``."""
         _note("torch.autograd.backward", "backward")
         return super().run_backward(*args, **kwargs)
-
-
-def _take_away(name: str) -> None:
-    """Remove what has this full name, if it is there, as in the edition that the course pins."""
-    path, _, attribute = name.rpartition(".")
-    with contextlib.suppress(ImportError, AttributeError):
-        delattr(pkgutil.resolve_name(path), attribute)
-
-
-def _hide_operators(name: str, none: Any) -> None:
-    """Have what finds operators for Python find none of those that are a script's alone."""
-    find = getattr(torch._C, name)
-
-    def finding(operator: str, *overload: str) -> Any:
-        return none if operator in OF_SCRIPTS else find(operator, *overload)
-
-    setattr(torch._C, name, finding)
 
 
 def _watch_calls(name: str) -> None:
