@@ -35,11 +35,6 @@ class Attempt:
     file: HandedIn
     listed: bool
 
-    @property
-    def is_notebook(self) -> bool:
-        """Whether the file calls itself one."""
-        return self.name.file.lower().endswith(".ipynb")
-
 
 class ChoiceError(ValueError):
     """No notebook of a student's can be chosen; the message says why."""
@@ -102,7 +97,7 @@ def choose(attempts: Sequence[Attempt], homework_id: str) -> Attempt:
         ChoiceError: There is no notebook, it must not be read, or there are several and none has
             the name.
     """
-    notebooks = [a for a in attempts if a.is_notebook and not _of_another(a, homework_id)]
+    notebooks = [a for a in attempts if a.file.is_notebook and not _of_another(a, homework_id)]
     if not notebooks:
         raise ChoiceError(f"no notebook of this homework, only {_listed(attempts)}")
     readable = [attempt for attempt in notebooks if not attempt.file.problem]

@@ -250,7 +250,7 @@ def _take(
             student=student, outcome=Outcome.PROBLEM, source=chosen.file.path, remark=remark
         )
     remarks = [remark] if remark else []
-    notebooks = sum(attempt.is_notebook for attempt in attempts)
+    notebooks = sum(attempt.file.is_notebook for attempt in attempts)
     if notebooks > 1:
         remarks.append(f"the newest of {notebooks} notebooks")
     if len(attempts) > notebooks:
