@@ -2,8 +2,10 @@
 
 A check may fail only because a piece that it stands on, of an earlier exercise, is wrong. So it is
 run again where the reference solution has taken the place of that piece, and what is right by
-itself earns its points. Of the second time the student is told only whether it passed: whatever
-else came of it may hold the reference's text.
+itself earns its points. Where no check has found an earlier piece wrong and the code raises an
+error all the same, such as by a list where a tensor was promised, all of them give way. Of the
+second time the student is told only whether it passed: whatever else came of it may hold the
+reference's text.
 """
 
 from collections.abc import Collection, Mapping
@@ -24,15 +26,19 @@ def to_try_again(
         lost: The exercises that broke their rule.
 
     Returns:
-        For each such check the exercises before its own that have lost a check.
+        For each such check the exercises before its own that have lost a check; all before its own
+        if none has, and the check ended in an error.
     """
+    begun: dict[str, None] = {}
     wrong: dict[str, None] = {}
     again = {}
     for cell in homework.checks:
+        begun[cell.exercise] = None
         result = results.get(cell.grade_id)
         if result is None or result.status in (Status.PASS, Status.MANUAL):
             continue
-        others = tuple(exercise for exercise in wrong if exercise != cell.exercise)
+        suspects = wrong if {*wrong} - {cell.exercise} or result.status is not Status.ERROR else begun
+        others = tuple(exercise for exercise in suspects if exercise != cell.exercise)
         if others and cell.exercise not in lost and not result.tried_with:
             again[cell.grade_id] = others
         wrong[cell.exercise] = None
@@ -83,9 +89,9 @@ def told(check: CheckResult) -> str:
     """Say to the student what came of the second time; empty if there was none."""
     if not check.tried_with or UNWRITTEN in check.message:
         return ""
-    others, verb = " and ".join(check.tried_with), "is" if len(check.tried_with) == 1 else "are"
+    others = " and ".join(check.tried_with)
     if check.status is Status.PASS:
-        return f"It passes once {others} {verb} right, and so it earns its points already."
+        return f"With a right {others} instead of yours it passes: so it earns its points already."
     return (
         f"It was also tried with a right {others} instead of yours, and did not pass: look for a "
         f"mistake in {check.exercise} itself."

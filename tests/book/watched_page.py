@@ -113,7 +113,9 @@ def opened(
     page.on("pageerror", lambda error: watched.problems.append(f"exception: {error}"))
 
     def fail(request: Any) -> None:
-        watched.problems.append(f"failed request: {request.url}")
+        # A page that is left or loaded anew gives up what it was still waiting for.
+        if request.failure != "net::ERR_ABORTED":
+            watched.problems.append(f"failed request: {request.url} ({request.failure})")
         watched.awaited.discard(request.url)
 
     def weigh(response: Any) -> None:

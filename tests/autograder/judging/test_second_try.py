@@ -78,7 +78,7 @@ def test_what_is_right_by_itself_earns_its_points(told, double):
     assert check.tried_with == ("double",)
     assert result.score == 2.0
     assert {c.tried_with for c in result.checks if c is not check} == {()}
-    assert "It passes once double is right" in render_feedback(stand(result), FOURFOLD)
+    assert "With a right double instead of yours it passes" in render_feedback(stand(result), FOURFOLD)
 
 
 def test_what_is_wrong_by_itself_earns_nothing(told):
@@ -92,6 +92,17 @@ def test_what_stands_on_nothing_wrong_is_tried_once(told):
     result, check = told("def double(x):\n    return x + x", "def fourfold(x):\n    return x")
     assert (check.status, check.tried_with) == (Status.FAIL, ())
     assert result.score == 5.0
+
+
+def test_an_error_may_come_from_a_piece_that_no_check_found_wrong(told):
+    double = "def double(x):\n    answer = x + x\n    answer.sum = None\n    return answer"
+    result, check = told(double, "def fourfold(x):\n    double(x).sum()\n    return 4 * x")
+    assert (check.status, check.tried_with) == (Status.PASS, ("double",))
+    assert result.score == 5.0
+    wrong = "def fourfold(x):\n    raise KeyError('mine')"
+    result, check = told("def double(x):\n    return x + x", wrong)
+    assert (check.status, check.tried_with) == (Status.ERROR, ("double",))
+    assert "mine" in check.message
 
 
 def test_helpers_of_the_wrong_piece_are_still_there(told):
