@@ -8,7 +8,7 @@ second time the student is told only whether it passed: whatever else came of it
 reference's text.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
@@ -33,16 +33,23 @@ def to_try_again(
     wrong: dict[str, None] = {}
     again = {}
     for cell in homework.checks:
-        begun[cell.exercise] = None
         result = results.get(cell.grade_id)
-        if result is None or result.status in (Status.PASS, Status.MANUAL):
+        if result is None or result.status is Status.MANUAL:
             continue
-        suspects = wrong if {*wrong} - {cell.exercise} or result.status is not Status.ERROR else begun
-        others = tuple(exercise for exercise in suspects if exercise != cell.exercise)
+        begun[cell.exercise] = None
+        if result.status is Status.PASS:
+            continue
+        others = _others(wrong, cell)
+        if not others and result.status is Status.ERROR:
+            others = _others(begun, cell)
         if others and cell.exercise not in lost and not result.tried_with:
             again[cell.grade_id] = others
         wrong[cell.exercise] = None
     return again
+
+
+def _others(exercises: Iterable[str], cell: Cell) -> tuple[str, ...]:
+    return tuple(exercise for exercise in exercises if exercise != cell.exercise)
 
 
 class SecondTry:
