@@ -79,7 +79,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "that field",
     ),
     (
-        r"'NoneType' object",
+        r"'NoneType'",
         "None stands where a value is used: is it an argument that was left out (`if x is not "
         "None` asks), or did something forget its return?",
     ),
@@ -93,6 +93,39 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "as many names must stand on the left as there are parts on the right: print what is "
         "there; a tensor has as many as its first dimension, x.shape as many as x has dimensions, "
         "and what is returned alone is no pair",
+    ),
+    (
+        r"math domain error|expected a positive input",
+        "math.log wants more than 0: is it a probability or a share of 0? Ask before you take it",
+    ),
+    (
+        r"(division|modulo) by zero",
+        "something is divided by 0: is it the size of what is empty, or a total of none? Ask "
+        "before you divide",
+    ),
+    (
+        r"(min|max)\(\)\S* .*empty",
+        "min() and max() choose among one or more: what shall come of none?",
+    ),
+    (
+        r"unhashable type",
+        "keys of a dict and members of a set must not change: in place of a list take tuple(...)",
+    ),
+    (
+        r"can only concatenate (list|tuple)",
+        "+ joins a list to a list and a tuple to a tuple: list(x) and tuple(x) make one of the "
+        "other",
+    ),
+    (
+        r"not supported between instances of|unsupported operand type"
+        r"|'(int|float)' object is not (iterable|subscriptable)",
+        "one value is of another kind than you expect: print both types; have two arguments "
+        "changed places, or is a length meant, or one entry?",
+    ),
+    (
+        r"positional arguments?\b.* (was|were) given|required (positional|keyword-only) argument",
+        "the call and what it calls disagree about the arguments: hold it against the signature; "
+        "those behind a * are given by name",
     ),
 )
 

@@ -103,6 +103,15 @@ maximum recursion depth exceeded
 while calling a Python object
 in comparison
 division by zero
+modulo by zero
+math domain error
+expected a positive input
+min() arg is an empty sequence
+max() arg is an empty sequence
+min() iterable argument is empty
+max() iterable argument is empty
+unhashable type
+not supported between instances of
 cannot convert float to integer
 Can't call numpy() on Tensor that requires grad
 cannot assign to field
