@@ -95,6 +95,24 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "and what is returned alone is no pair",
     ),
     (
+        r"invalid index of a 0-dim tensor|too many indices",
+        "an index stands for each dimension, and here are fewer dimensions: print the shape",
+    ),
+    (
+        r"Sizes of tensors must match except|stack expects each tensor to be equal size",
+        "cat and stack join what has the same shape, cat but for the dimension along which it "
+        "joins: print the shapes; is it this dimension, and is there one of each?",
+    ),
+    (
+        r"before Module.__init__\(\) call",
+        "super().__init__() comes first in the __init__ of an nn.Module",
+    ),
+    (
+        r"object has no attribute",
+        "print its type: is it what you take it for? What __init__ does not set as self.name, "
+        "spelt as in the docstring, is not there later",
+    ),
+    (
         r"math domain error|expected a positive input",
         "math.log wants more than 0: is it a probability or a share of 0? Ask before you take it",
     ),

@@ -46,6 +46,8 @@ with size #
 is out of bounds for dimension # with size #
 index out of range in self
 selected index k out of range
+invalid index of a 0-dim tensor
+cannot assign module before Module.__init__() call
 list index out of range
 tuple index out of range
 string index out of range

@@ -63,6 +63,11 @@ class Frozen:
     field: int
 
 
+class Early(nn.Module):
+    def __init__(self):
+        self.layer = nn.Linear(3, 4)
+
+
 RAISING = {
     "an id outside the table": (lambda: nn.Embedding(4, 3)(torch.tensor([5])), "vocabulary"),
     "more than there is": (lambda: torch.zeros(3).topk(4), "min(k, x.size(-1))"),
@@ -105,6 +110,12 @@ RAISING = {
     "a tensor for a pair": (unpack_a_tensor, "is no pair"),
     "a dimension more": (unpack_a_shape, "as many as x has dimensions"),
     "a part too few": (unpack_too_few_parts, "as many names"),
+    "one index too many": (lambda: torch.zeros(3)[0, 1], "fewer dimensions"),
+    "an index of a number": (lambda: torch.tensor(1.0)[0], "fewer dimensions"),
+    "other sizes side by side": (lambda: torch.cat([matrix(2, 3), matrix(3, 3)], 1), "one of each"),
+    "other sizes on a stack": (lambda: torch.stack([matrix(2, 3), matrix(3, 3)]), "one of each"),
+    "a module that is none yet": (lambda: Early(), "super().__init__() comes first"),
+    "a name that is not there": (lambda: nn.Linear(3, 4).wieght, "spelt as in the docstring"),
     "the logarithm of 0": (lambda: math.log(0), "Ask before you take it"),
     "divided by 0": (lambda: 1 / len([]), "Ask before you divide"),
     "the rest by 0": (lambda: 1 % len([]), "Ask before you divide"),
