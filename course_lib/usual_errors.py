@@ -113,6 +113,21 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "spelt as in the docstring, is not there later",
     ),
     (
+        r"must be Tensor, not",
+        "a tensor is wanted there, and something else came: print it; was a list given, or a class "
+        "for what it makes, nn.ReLU for nn.ReLU()?",
+    ),
+    (
+        r"inconsistent with step sign",
+        "arange(start, end) ends before end, which must not be less than start: n numbers from "
+        "start on are arange(start, start + n)",
+    ),
+    (
+        r"probability tensor contains",
+        "multinomial wants probabilities, not logits: softmax first; NaN comes of a softmax over "
+        "logits that are all -inf",
+    ),
+    (
         r"math domain error|expected a positive input",
         "math.log wants more than 0: is it a probability or a share of 0? Ask before you take it",
     ),

@@ -75,6 +75,9 @@ object cannot be interpreted as an integer
 unsupported operand type(s) for
 can only concatenate
 must be Tensor, not
+probability tensor contains either `inf`, `nan` or element < 0
+upper bound and lower bound inconsistent with step sign
+upper bound and larger bound inconsistent with step sign
 argument must be
 expected scalar type
 but found
