@@ -123,6 +123,11 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "start on are arange(start, start + n)",
     ),
     (
+        r"not implemented for '(Long|Int|Short|Char|Byte|Bool)'",
+        "this wants floating-point numbers and was given whole ones or yes and no: have two "
+        "arguments changed places, or is a .float() missing?",
+    ),
+    (
         r"probability tensor contains",
         "multinomial wants probabilities, not logits: softmax first; NaN comes of a softmax over "
         "logits that are all -inf",
@@ -175,4 +180,13 @@ def hint_for(message: str) -> str:
     return next((hint for pattern, hint in _HINTS if re.search(pattern, message)), "")
 
 
-__all__ = ["hint_for"]
+def is_unwritten(message: str) -> bool:
+    """Say whether a NotImplementedError is that of an exercise which is not written yet.
+
+    Args:
+        message: The error's text; PyTorch has one too, for a dtype that it has no code for.
+    """
+    return "not implemented for" not in message
+
+
+__all__ = ["hint_for", "is_unwritten"]

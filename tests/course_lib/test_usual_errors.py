@@ -118,6 +118,11 @@ RAISING = {
     "a name that is not there": (lambda: nn.Linear(3, 4).wieght, "spelt as in the docstring"),
     "a class for what it makes": (lambda: F.relu(nn.ReLU), "nn.ReLU()"),
     "an end before the start": (lambda: torch.arange(5, 3), "arange(start, start + n)"),
+    "whole numbers": (lambda: torch.arange(3).softmax(0), "a .float() missing"),
+    "labels before logits": (
+        lambda: F.cross_entropy(torch.tensor([1, 0]), matrix(2, 3)),
+        "changed places",
+    ),
     "logits to draw from": (lambda: torch.tensor([-1.0, 2.0]).multinomial(1), "softmax first"),
     "the logarithm of 0": (lambda: math.log(0), "Ask before you take it"),
     "divided by 0": (lambda: 1 / len([]), "Ask before you divide"),
