@@ -585,8 +585,6 @@ MISTAKES: tuple[Submission, ...] = (
     split("shortest piece first",
         ("range(len(word), start, -1)", "range(start + 1, len(word) + 1)"),
         lost="pieces", hint="try the longest piece first; all but the first carry the"),
-    split("all pieces in one string", ("    return pieces", "    return ' '.join(pieces)"),
-        lost="pieces", hint="of type str, expected list"),
     split("the last letter never reached",
         ("range(len(word), start, -1)", "range(len(word) - 1, start, -1)"),
         lost="*", hint="reaches to the end of the word"),
@@ -630,8 +628,7 @@ MISTAKES: tuple[Submission, ...] = (
     split("any limit accepted", ("    if max_characters < 1:\n", "    if False:\n"),
         lost="limits", hint="max_characters must be at least 1: raise ValueError"),
     split("pieces joined with spaces", ("    return pieces", "    return ' '.join(pieces)"),
-        lost="pieces unknown limits",
-        hint="try the longest piece first; all but the first carry the"),
+        lost="pieces", hint="of type str, expected list"),
     # ---- corrupt_tokens ----
     corrupt("always masked", ("chosen & (fate < mask_share)", "chosen"),
         ("chosen & (fate >= mask_share) & (fate < mask_share + random_share)",
