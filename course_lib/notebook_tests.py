@@ -9,11 +9,11 @@ import traceback
 from types import TracebackType
 from typing import Any
 
-from course_lib.usual_errors import hint_for
+from course_lib.usual_errors import hint_for, is_unwritten
 
 _TEST = re.compile(r"# (.+)\n(?:.*\n)*?.*\b(?:assert|CheckFailure)")
 
-_USUAL = (RuntimeError, IndexError, ValueError, TypeError, AttributeError)
+_USUAL = (RuntimeError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError)
 
 _passes: dict[str, bool] = {}  # by title: the tests that ran in this session, as they ended last
 
@@ -48,7 +48,7 @@ def _tell(result: Any) -> None:
     _passes[title] = result.success
     if result.success:
         print(f"Passed: {title}")
-    elif isinstance(error, NotImplementedError):
+    elif isinstance(error, NotImplementedError) and is_unwritten(str(error)):
         del _passes[title]  # nothing to mend yet
     elif failing := _failing_before(title):
         print(f"“{failing}” fails too: if this test stands on that, begin there.")
@@ -69,7 +69,7 @@ def _show_unwritten(
 ) -> None:
     """Show an error; that of a cell that is not written yet in one line."""
     last = list(traceback.walk_tb(trace))[-1][0]
-    if last.f_globals.get("__name__") == "__main__":
+    if last.f_globals.get("__name__") == "__main__" and is_unwritten(str(error)):
         name = last.f_code.co_qualname.partition(".")[0]
         error._render_traceback_ = lambda: [f"{name} is not written yet."]  # type: ignore[attr-defined]
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset)

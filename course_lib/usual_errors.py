@@ -79,7 +79,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "that field",
     ),
     (
-        r"'NoneType' object",
+        r"'NoneType'",
         "None stands where a value is used: is it an argument that was left out (`if x is not "
         "None` asks), or did something forget its return?",
     ),
@@ -93,6 +93,77 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "as many names must stand on the left as there are parts on the right: print what is "
         "there; a tensor has as many as its first dimension, x.shape as many as x has dimensions, "
         "and what is returned alone is no pair",
+    ),
+    (
+        r"invalid index of a 0-dim tensor|too many indices",
+        "an index stands for each dimension, and here are fewer dimensions: print the shape",
+    ),
+    (
+        r"Sizes of tensors must match except|stack expects each tensor to be equal size",
+        "cat and stack join what has the same shape, cat but for the dimension along which it "
+        "joins: print the shapes; is it this dimension, and is there one of each?",
+    ),
+    (
+        r"before Module.__init__\(\) call",
+        "super().__init__() comes first in the __init__ of an nn.Module",
+    ),
+    (
+        r"object has no attribute",
+        "print its type: is it what you take it for? What __init__ does not set as self.name, "
+        "spelt as in the docstring, is not there later",
+    ),
+    (
+        r"must be Tensor, not",
+        "a tensor is wanted there, and something else came: print it; was a list given, or a class "
+        "for what it makes, nn.ReLU for nn.ReLU()?",
+    ),
+    (
+        r"inconsistent with step sign",
+        "arange(start, end) ends before end, which must not be less than start: n numbers from "
+        "start on are arange(start, start + n)",
+    ),
+    (
+        r"not implemented for '(Long|Int|Short|Char|Byte|Bool)'",
+        "this wants floating-point numbers and was given whole ones or yes and no: have two "
+        "arguments changed places, or is a .float() missing?",
+    ),
+    (
+        r"probability tensor contains",
+        "multinomial wants probabilities, not logits: softmax first; NaN comes of a softmax over "
+        "logits that are all -inf",
+    ),
+    (
+        r"math domain error|expected a positive input",
+        "math.log wants more than 0: is it a probability or a share of 0? Ask before you take it",
+    ),
+    (
+        r"(division|modulo) by zero",
+        "something is divided by 0: is it the size of what is empty, or a total of none? Ask "
+        "before you divide",
+    ),
+    (
+        r"(min|max)\(\)\S* .*empty",
+        "min() and max() choose among one or more: what shall come of none?",
+    ),
+    (
+        r"unhashable type",
+        "keys of a dict and members of a set must not change: in place of a list take tuple(...)",
+    ),
+    (
+        r"can only concatenate (list|tuple)",
+        "+ joins a list to a list and a tuple to a tuple: list(x) and tuple(x) make one of the "
+        "other",
+    ),
+    (
+        r"not supported between instances of|unsupported operand type"
+        r"|'(int|float)' object is not (iterable|subscriptable)",
+        "one value is of another kind than you expect: print both types; have two arguments "
+        "changed places, or is a length meant, or one entry?",
+    ),
+    (
+        r"positional arguments?\b.* (was|were) given|required (positional|keyword-only) argument",
+        "the call and what it calls disagree about the arguments: hold it against the signature; "
+        "those behind a * are given by name",
     ),
 )
 
@@ -109,4 +180,13 @@ def hint_for(message: str) -> str:
     return next((hint for pattern, hint in _HINTS if re.search(pattern, message)), "")
 
 
-__all__ = ["hint_for"]
+def is_unwritten(message: str) -> bool:
+    """Say whether a NotImplementedError is that of an exercise which is not written yet.
+
+    Args:
+        message: The error's text; PyTorch has one too, for a dtype that it has no code for.
+    """
+    return "not implemented for" not in message
+
+
+__all__ = ["hint_for", "is_unwritten"]

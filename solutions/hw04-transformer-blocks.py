@@ -881,6 +881,9 @@ assert_close(
             torch.tensor([[[5 - 2**0.5, 7 + 2**0.5]]]).expand(1, 2, 2).to(device)
         ),
         "weight and bias are missing": torch.tensor([[[-1.0, 1.0]]]).expand(1, 2, 2).to(device),
+        "weight and bias have changed places": (
+            torch.tensor([[[-3.0, 9.0]]]).expand(1, 2, 2).to(device)
+        ),
         "divided by the variance; take its root": (
             torch.tensor([[[3.0, 9.0], [4.8, 7.2]]]).to(device)
         ),
@@ -910,6 +913,7 @@ for shape in ((3, 5), (2, 3, 5), (2, 2, 3, 5)):
         "weight and bias are missing": normal,
         "the bias is missing": normal * weight,
         "the weight is missing": normal + bias,
+        "weight and bias have changed places": normal * bias + weight,
         "the bias is added before the weight multiplies": (normal + bias) * weight,
         "divided by the variance; take its root": (x - mean) / variance * weight + bias,
         "the mean is not subtracted": x / variance.sqrt() * weight + bias,
@@ -954,6 +958,7 @@ assert_close(
         "eps is the least that the variance may be; add it to the variance": x / 5**0.5,
         "the root is missing: divide by sqrt(variance + eps)": x / 9,
         over_tokens: (x - x.mean(0)) / 6**0.5,
+        "weight and bias have changed places": torch.ones_like(x),
         "means run over tokens and entries; they belong over the last dimension": x / 7**0.5,
     },
 )
@@ -1202,28 +1207,36 @@ def layer_norm_backward(
 # %% test="layer_norm_backward-dials" points=1 read="layer-normalization#backward-by-hand"
 # The gradients of weight and bias are sums over all tokens
 x = torch.tensor([[1.0, 3.0], [30.0, 10.0]]).to(device)  # normalised: -1 and 1, then 1 and -1
-upstream = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).to(device)
+upstream = torch.tensor([[1.0, 2.0], [3.0, 5.0]]).to(device)
 with torch.no_grad():
     gradients = layer_norm_backward(upstream, x, torch.ones(2).to(device), eps=1e-12)
 order = "return the gradients to x, weight and bias, in this order"
+over_tokens = "this sums over each token's entries; sum over the tokens, sum(dim=0)"
 if not (isinstance(gradients, tuple | list) and len(gradients) == 3):
     raise CheckFailure("three gradients should be returned", hint=order)
 assert_close(
     gradients[1],
-    torch.tensor([2.0, -2.0]).to(device),  # -1 + 3 and 2 - 4
+    torch.tensor([2.0, -3.0]).to(device),  # -1 + 3 and 2 - 5
     what="gradient of weight",
     hint="sum upstream * normalised x over all dimensions but the last",
     mistakes={
-        order: torch.tensor([4.0, 6.0]).to(device),
-        "an average over the tokens; it is a sum": torch.tensor([1.0, -1.0]).to(device),
+        order: torch.tensor([4.0, 7.0]).to(device),
+        "an average over the tokens; it is a sum": torch.tensor([1.0, -1.5]).to(device),
+        over_tokens: torch.tensor([1.0, -2.0]).to(device),
         "multiply by the normalised x, not by x": (upstream * x).sum(0),
-        "the variance divides by d_model": torch.tensor([2.0, -2.0]).to(device) / 2**0.5,
+        "the variance divides by d_model": torch.tensor([2.0, -3.0]).to(device) / 2**0.5,
         "means run over the tokens; they belong over the last dimension": (
             upstream * (x - x.mean(0)) / x.std(0, unbiased=False)
         ).sum(0),
     },
 )
-assert_close(gradients[2], torch.tensor([4.0, 6.0]).to(device), what="gradient of bias", hint=order)
+assert_close(
+    gradients[2],
+    torch.tensor([4.0, 7.0]).to(device),
+    what="gradient of bias",
+    hint=order,
+    mistakes={over_tokens: torch.tensor([3.0, 8.0]).to(device)},
+)
 with torch.no_grad():
     alone = layer_norm_backward(upstream[0], x[0], torch.ones(2).to(device), eps=1e-12)[1]
 assert_close(

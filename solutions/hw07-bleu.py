@@ -51,7 +51,7 @@
 # %% setup="imports"
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from numbers import Integral, Real
 
@@ -115,8 +115,10 @@ def as_record(result, kind):
 def as_score(result, precisions=(), penalty=1.0):
     """Give a BLEUScore; of a bare number one with the other fields as they should be.
 
-    That these are missing costs the points of one test alone, as does a score that is rounded.
+    That these are missing costs the points of one test alone, as does a score that is rounded, or
+    that is the first part of a tuple.
     """
+    result = result[0] if isinstance(result, tuple | list) and result else result
     if not isinstance(result, Real) or isinstance(result, bool):
         return as_record(result, "BLEUScore")
     empty = statistics_of((), (), 0)
@@ -131,9 +133,12 @@ def but_for_rounding(score, expected):
 
 def as_numbers(result, what):
     """Give numbers as a tuple, if they are numbers; their own test says whether they are right."""
-    numbers = tuple(result) if isinstance(result, tuple | list) else (result,)
+    values = result.tolist() if hasattr(result, "tolist") else result
+    values = values.values() if isinstance(values, dict) else values
+    numbers = tuple(values) if isinstance(values, Iterable) else (values,)
     if not all(isinstance(number, Real) and math.isfinite(number) for number in numbers):
-        raise CheckFailure(f"{what}: no plain numbers")
+        hint = "plain numbers, several of them in a tuple"
+        raise CheckFailure(f"{what}: no plain numbers", hint=hint)
     return numbers
 
 
@@ -180,6 +185,15 @@ def as_words(result):
     return list(result)
 
 
+def another_order(function, candidate, references, hint):
+    """Give what reordered returned for a candidate that can be cut; a ValueError is wrong there."""
+    try:
+        return as_words(function([*candidate], references))
+    except ValueError as error:
+        what = "a ValueError, though there is a place to cut and pieces that differ"
+        raise CheckFailure(what, detail=str(error), hint=hint) from None
+
+
 in_place = "sort(), append(), pop() and += change a list in place: work on a copy"
 
 # %% [markdown]
@@ -204,6 +218,7 @@ as_strings = "an n-gram is a tuple of tokens, not a string"
 in_order = "the order of the words counts: leave it as it is"
 shorter_too = "count the runs of n tokens alone, not the shorter ones too"
 too_long = "these runs are of n + 1 tokens"
+from_nought = "the first occurrence counts too: begin with 1"
 assert_equal(
     as_dict(ngram_counts("so so so so good".split(), 2)),
     {("so", "so"): 3, ("so", "good"): 1},
@@ -217,6 +232,7 @@ assert_equal(
         in_order: {("so", "so"): 3, ("good", "so"): 1},
         shorter_too: {("so",): 4, ("good",): 1, ("so", "so"): 3, ("so", "good"): 1},
         too_long: {("so", "so", "so"): 2, ("so", "so", "good"): 1},
+        from_nought: {("so", "so"): 2, ("so", "good"): 0},
     },
     hint="an n-gram is a tuple of n tokens that stand side by side",
 )
@@ -240,6 +256,7 @@ for n in (1, 2, 3, 4):
             too_short: dict(Counter(runs)),
             as_strings: dict(Counter(map(" ".join, whole))),
             in_order: dict(Counter(tuple(sorted(run)) for run in whole)),
+            from_nought: {run: whole.count(run) - 1 for run in whole},
             "these are 2-grams, whatever n is": dict(Counter(pairwise(tokens))),
         },
     )
@@ -382,7 +399,10 @@ the, big, cat, dog, naps, here, sleeps, some = draw_words(8)
 candidate = [the, big, big, big, cat, sleeps]
 references = [[the, big, dog, naps], [some, big, big, cat, here]]
 hint = "for each n-gram take the largest of its counts in the references"
-undone = "what one reference has undoes what another has: take the largest"
+undone = (
+    "what one reference has undoes what another has: take the largest, as | does of two Counters, "
+    "but not of two dicts"
+)
 for order, first_alone, why in ((references, 2, first_only), (references[::-1], 3, undone)):
     order, given = [[*words] for words in order], [*candidate]
     assert_equal(
@@ -426,6 +446,7 @@ def assert_total(candidate, references, n):
     else:
         mistakes = {
             "repeated n-grams count each time": len(as_dict(ngram_counts(candidate, n))),
+            "the last n-gram is missing: there are len(candidate) - n + 1 of them": length - n,
             "these are the tokens; there are n - 1 fewer n-grams": length,
             "count the candidate's n-grams, not the reference's: precision, not recall": (
                 len(references[0]) - n + 1
@@ -435,7 +456,7 @@ def assert_total(candidate, references, n):
     assert_equal(total, expected, what=f"the total for {length} tokens and n = {n}", hint=hint)
 
 
-candidate, reference = "no no no never".split(), "a dog sleeps on a mat".split()
+candidate, reference = "no no no no never".split(), "a dog sleeps on a mat today".split()
 assert_total(candidate, [reference], 2)
 hint = "without references there is nothing to count: raise ValueError"
 assert_raises(ValueError, count_matches, candidate, [], 1, hint=hint)
@@ -572,7 +593,9 @@ for _ in range(4):
 # %% test="brevity_penalty-long" points=1 read="bleu#brevity-penalty"
 # Length is not rewarded, nothing at all scores nothing, and lengths are not negative
 not_capped = "the penalty is at most 1: precision has already paid for what is too much"
-long_is_punished = "only candidates that are too short are punished"
+long_is_punished = (
+    "only candidates that are too short are punished: the candidate's length is the first argument"
+)
 long_enough = "a candidate that is as long as its reference, or longer, keeps its full score: 1.0"
 assert_equal(
     brevity_penalty(10, 5),
@@ -1245,46 +1268,51 @@ def reordered(candidate: Sequence[str], references: Sequence[Sequence[str]]) -> 
 # The tokens are the same, each as often as before, in another order, and in a list of their own
 candidate = "orange fruit grows sheep sleep and fruit".split()
 references = ["orange fruit grows here and sheep sleep there".split()]
+side_by_side = "cut where two words do not stand side by side, though each may stand in a reference"
+other = another_order(reordered, candidate, references, side_by_side)
 assert_keeps_inputs(reordered, candidate, references, hint=in_place)
-other = as_words(reordered([*candidate], references))
 hint = "a list of words, those of the candidate: lose none, add none"
 assert_equal(sorted(other), sorted(candidate), what="the tokens, sorted", hint=hint)
 if other == candidate:
     raise CheckFailure("the order is the same", hint="lay the pieces in an order that differs")
 ### BEGIN HIDDEN TESTS
+by_chance = (
+    "look whether the order of the words differs: it may not where you cut one word off the gap, "
+    "nor where you draw or sort the pieces"
+)
+a, b = sorted(draw_words(2))
+assert_keeps_inputs(reordered, [a, b], [[b, a]], hint=in_place)
+whole = "compare whole words: part of a word that stands there is not the word"
+not_across = "the end of a reference and the beginning of the next do not stand side by side"
+for candidate, references, hint in (
+    ([a, b], [[b, a]], "the order of a pair counts: 'a b' does not stand in 'b a'"),
+    ([b, a], [[a, b]], "the order of a pair counts: 'a b' does not stand in 'b a'"),
+    ([a, b], [[a, f"{b}s"], [f"un{a}", b]], whole),
+    ([a, b], [[b, a], [b, b]], not_across),
+):
+    other = another_order(reordered, candidate, references, hint)
+    hint = by_chance if other == candidate else "a list of both words"
+    assert_equal(other, candidate[::-1], what="the other order of two words", hint=hint)
 for number in (2, 3, 6):
     words = draw_words(3 * number)
     references = [words[3 * i : 3 * i + 3] for i in range(number)]
     candidate = [word for i in torch.randperm(number).tolist() for word in references[i]]
-    other = as_words(reordered([*candidate], references))
+    other = another_order(reordered, candidate, references, side_by_side)
     hint = "return a list of all tokens, those of each piece after one another"
     assert_equal(sorted(other), sorted(candidate), what="the tokens, sorted", hint=hint)
     if other == candidate:
-        raise CheckFailure("the order is the same", hint="lay the pieces in an order that differs")
-a, b = draw_words(2)
-assert_keeps_inputs(reordered, [a, b], [[b, a]], hint=in_place)
-hint = "'a b' does not stand in 'b a': cut between a and b"
-assert_equal(as_words(reordered([a, b], [[b, a]])), [b, a], what="the other order", hint=hint)
-hint = "compare whole words: part of a word that stands there is not the word"
-try:
-    other = as_words(reordered([a, b], [[a, f"{b}s"], [f"un{a}", b]]))
-except ValueError:
-    raise CheckFailure("there is a place to cut, and none is found", hint=hint) from None
-assert_equal(other, [b, a], what="the other order", hint=hint)
-other = as_words(reordered([a, a, a, b], [[b, b]]))
-hint = "each token as often as before"
-assert_equal(sorted(other), sorted([a, a, a, b]), what="the tokens, sorted", hint=hint)
-if other == [a, a, a, b]:
-    hint = "some pieces are alike: it is the order of the words that must differ"
-    raise CheckFailure("the order is the same", hint=hint)
-other = as_words(reordered([a, b, a], [[b, b]]))
-hint = "each token as often as before"
-assert_equal(sorted(other), sorted([a, b, a]), what="the tokens, sorted", hint=hint)
-if other == [a, b, a]:
-    hint = "backwards may be the same as forwards"
-    raise CheckFailure("the order is the same", hint=hint)
+        raise CheckFailure("the order is the same", hint=by_chance)
+for candidate, hint in (
+    ([a, a, a, b], "some pieces are alike: it is the order of the words that must differ"),
+    ([a, b, a], "backwards may be the same as forwards"),
+):
+    other = another_order(reordered, candidate, [[b, b]], hint)
+    often = "each token as often as before"
+    assert_equal(sorted(other), sorted(candidate), what="the tokens, sorted", hint=often)
+    if other == candidate:
+        raise CheckFailure("the order is the same", hint=hint)
 for candidate in ([a, b], [a], []):
-    hint = "no place to cut: raise ValueError"
+    hint = "no place to cut, be it for want of words: raise ValueError"
     assert_raises(ValueError, reordered, candidate, [[b, a, b]], hint=hint)
 hint = "the pieces are all alike, so that no order differs: raise ValueError"
 assert_raises(ValueError, reordered, [a, a], [[b]], hint=hint)
@@ -1294,7 +1322,8 @@ assert_raises(ValueError, reordered, [a, a], [[b]], hint=hint)
 # For every n, as many n-grams match as before, or more
 candidate = "orange fruit grows sheep sleep and fruit".split()
 reference = "orange fruit grows here and sheep sleep there".split()
-other = as_words(reordered([*candidate], [reference]))
+side_by_side = "cut where two words do not stand side by side, though each may stand in a reference"
+other = another_order(reordered, candidate, [reference], side_by_side)
 # Nothing repeats in the reference: a match is a pair, or a triple, that is among its own.
 pairs = [set(pairwise(words)) for words in (candidate, reference, other)]
 triples = [set(pairwise(pairwise(words))) for words in (candidate, reference, other)]
@@ -1313,7 +1342,7 @@ references = [[*runs[0], words[15], *runs[3]], [*runs[2], *runs[1], words[16], *
 for turn in range(5):
     order = [3, 0, 4, 2, 1]
     candidate = [word for i in order[turn:] + order[:turn] for word in runs[i]]
-    other = as_words(reordered([*candidate], references))
+    other = another_order(reordered, candidate, references, side_by_side)
     for n in (1, 2, 3, 4):
         if (
             reference_matches(other, references, n)[0]

@@ -100,7 +100,8 @@ def new_generator():
 
 
 def bare(pieces):
-    """Give pieces without their marks, which are looked at by themselves."""
+    """Give pieces in a list, without their marks: one test alone looks at these, and at a list."""
+    pieces = pieces.split() if isinstance(pieces, str) else pieces
     if not isinstance(pieces, list | tuple):
         return pieces
     return [p.removeprefix("##") if isinstance(p, str) else p for p in pieces]
@@ -170,7 +171,8 @@ for word, expected in (
         split_word(word, pieces),
         expected,
         what=f"the pieces of {word!r}",
-        hint="try the longest piece first; all but the first carry the mark ##",
+        hint="try the longest piece first; all but the first carry the mark ##, and the last one "
+        "reaches to the end of the word",
         mistakes={
             "pieces inside a word begin with ##": [p.removeprefix("##") for p in expected],
             "the longest piece that fits, not the shortest": ["pl"],
@@ -222,7 +224,8 @@ for word in ("xab", "abx", "abxcd"):
     assert_equal(split_word(word, pieces), ["[UNK]"], what="a word without pieces", hint=hint)
 greedy = "greedy search never goes back: after the longest first piece there is no way on here"
 assert_equal(split_word("abcd", pieces), ["[UNK]"], what="a dead end", hint=greedy)
-assert_equal(bare(split_word("ae", pieces)), ["a", "e"], what="a word with pieces", hint=hint)
+known = "what is written in pieces to its end is not unknown"
+assert_equal(bare(split_word("ae", pieces)), ["a", "e"], what="a word with pieces", hint=known)
 named = split_word("xyz", pieces, unknown="<?>")
 assert_equal(named, ["<?>"], what="an unknown word", hint="the argument unknown says what to write")
 ### END HIDDEN TESTS
@@ -234,7 +237,7 @@ found = bare(split_word("aaa", pieces, max_characters=3))
 assert_equal(found, ["a"] * 3, what="a word of 3", hint="3 are allowed, 4 are too long")
 found = split_word("aaaa", pieces, max_characters=3)
 assert_equal(found, ["[UNK]"], what="a word of 4", hint="3 are allowed, 4 are too long")
-assert_equal(split_word("", pieces), [], what="an empty word", hint="no letters, no pieces")
+assert_equal(bare(split_word("", pieces)), [], what="an empty word", hint="no letters, no pieces")
 ### BEGIN HIDDEN TESTS
 most = int(torch.randint(4, 30, ()))
 for length, expected in ((most, ["a"] * most), (most + 1, ["[UNK]"])):
@@ -246,7 +249,7 @@ assert_equal(found, ["a"] * 100, what="the pieces of a word of 100", hint=hint)
 assert_equal(
     split_word("a" * 101, pieces), ["[UNK]"], what="a word of 101", hint="100 is the limit"
 )
-assert_equal(split_word("", pieces), [], what="an empty word", hint="no letters, no pieces")
+assert_equal(bare(split_word("", pieces)), [], what="an empty word", hint="no letters, no pieces")
 hint = "only a word that is longer than max_characters is too long"
 found = bare(split_word("a", pieces, max_characters=1))
 assert_equal(found, ["a"], what="a word of 1, at the limit", hint=hint)
@@ -431,9 +434,10 @@ for probability, low, high in ((0.0, 0, 0), (0.5, 0.4, 0.6), (1.0, 1, 1)):
 token_ids = torch.randint(5, 30, (100, 400)).to(device)
 ordinary = token_ids > 4
 _, labels = ids_and_labels(mask_tokens(token_ids, **settings, generator=new_generator()), token_ids)
-hint = "choose where torch.rand(...) < probability"
+hint = "choose where torch.rand(...) < probability, which is 0.15 if nothing else is asked for"
 what = "chosen if nothing else is asked for"
 assert_share(labels != -100, ordinary, 0.137, 0.163, what=what, hint=hint)
+hint = "choose where torch.rand(...) < probability"
 _, labels = ids_and_labels(
     mask_tokens(token_ids, **settings, generator=new_generator(), probability=0.4), token_ids
 )
@@ -634,7 +638,7 @@ def unpacked(pairs):
     for first, second, label in triples:
         if not (type(first) is str and type(second) is str):
             raise CheckFailure("a pair should hold two sentences, as they were given", hint=hint)
-        is_number = type(label) is int or (type(label) is Tensor and label.dim() == 0)
+        is_number = type(label) in (int, bool) or (type(label) is Tensor and label.dim() == 0)
         if not (is_number and label in (0, 1)):
             raise CheckFailure("a label is neither 0 nor 1", hint=hint)
     return triples
@@ -662,7 +666,7 @@ assert_equal(
     },
 )
 for first, second, label in pairs:
-    an_int = "the label is the int 0 or 1; .item() makes one of a tensor"
+    an_int = "the label is the int 0 or 1; .item() makes one of a tensor, int() one of a bool"
     assert_equal(type(label) is int, True, what="whether a label is an int", hint=an_int)
     if label == 0:
         number, place = first.split(".")
@@ -841,7 +845,7 @@ out_of_range = "segment ids must lie in 0 to num_segments - 1: IndexError"
 if device == "cpu":  # on a GPU an index out of range ends the process
     assert_raises(IndexError, embeddings, tokens, tokens, hint=out_of_range)
 ### BEGIN HIDDEN TESTS
-config = BertConfig(vocab_size=20, max_length=12, d_model=64, num_heads=2, dropout=0.5)
+config = BertConfig(vocab_size=20, max_length=12, d_model=64, num_heads=2, dropout=0.3)
 dropping = BertEmbeddings(config).to(device)
 many = torch.randint(20, (8, 12)).to(device)
 dropping.train()
@@ -856,7 +860,7 @@ if not bool(zeros.any()):
     hint = "dropout comes last: what is normalised after it is no zero any more"
     raise CheckFailure("no entry of the output in training is zero", hint=hint)
 share = "config.dropout is the share"
-assert_share(zeros, torch.ones_like(zeros), 0.4, 0.6, what="zeros in training", hint=share)
+assert_share(zeros, torch.ones_like(zeros), 0.2, 0.4, what="zeros in training", hint=share)
 assert_close(dropping(many), rested, what="output, again", hint="no dropout in evaluation")
 hint = "segment ids are integers: TypeError for all else, for booleans too"
 assert_raises(TypeError, embeddings, tokens, torch.zeros(1, 3).to(device), hint=hint)

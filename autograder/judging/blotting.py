@@ -46,6 +46,8 @@ with size #
 is out of bounds for dimension # with size #
 index out of range in self
 selected index k out of range
+invalid index of a 0-dim tensor
+cannot assign module before Module.__init__() call
 list index out of range
 tuple index out of range
 string index out of range
@@ -73,6 +75,9 @@ object cannot be interpreted as an integer
 unsupported operand type(s) for
 can only concatenate
 must be Tensor, not
+probability tensor contains either `inf`, `nan` or element < 0
+upper bound and lower bound inconsistent with step sign
+upper bound and larger bound inconsistent with step sign
 argument must be
 expected scalar type
 but found
@@ -103,6 +108,15 @@ maximum recursion depth exceeded
 while calling a Python object
 in comparison
 division by zero
+modulo by zero
+math domain error
+expected a positive input
+min() arg is an empty sequence
+max() arg is an empty sequence
+min() iterable argument is empty
+max() iterable argument is empty
+unhashable type
+not supported between instances of
 cannot convert float to integer
 Can't call numpy() on Tensor that requires grad
 cannot assign to field

@@ -25,7 +25,7 @@ from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.sandbox.worker.peer import Proxy, RemoteError
 from autograder.sandbox.zygote import SandboxError
 from course_lib.testing import CheckFailure
-from course_lib.usual_errors import hint_for
+from course_lib.usual_errors import hint_for, is_unwritten
 
 _CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
 _MAX_MESSAGE = 400
@@ -189,7 +189,7 @@ def _explain(
 def _explain_remote(
     error: RemoteError, cell: Cell, *, hidden: bool, cells: Mapping[str, str]
 ) -> dict[str, Any]:
-    if isinstance(error, NotImplementedError):
+    if isinstance(error, NotImplementedError) and is_unwritten(error.message):
         return {"status": Status.FAIL, "message": _unwritten(error, cell, cells)}
     kind, message, frames = error.type_name, error.message, error.traceback
     if hidden:

@@ -150,7 +150,7 @@ def score_statistics(
             a sentence of three tokens scores 0, as it has no 4-grams.
 
     Returns:
-        The score, 0 to 100, and its parts.
+        The score, 0 to 100, and its parts. It is 0 where there is no order to average over.
 
     Raises:
         ValueError: ``smoothing`` is unknown, or ``smoothing_value`` is negative.

@@ -32,6 +32,7 @@ def outputs():
         "mended": "# It doubles\nassert_shape(torch.ones(2), (2,))",
         "after": "# It is four\nassert_shape(torch.ones(3), (2,))",
         "of torch": "# It multiplies\nassert torch.zeros(2, 3) @ torch.zeros(2, 3)",
+        "of a dtype": "# It is a share\nassert torch.arange(3).softmax(0)",
         "of a library": "import torch\ntorch.nn.Module()(1)",
     }
     cells = [nbformat.v4.new_code_cell(source) for source in sources.values()]
@@ -91,6 +92,13 @@ def test_a_usual_error_of_pytorch_has_a_hint_beneath_it(outputs):
     error, told, *_ = outputs["of torch"]  # what follows may come by itself
     assert error.ename == "RuntimeError"
     assert told.text.startswith("Hint: (..., n, k) @ (..., k, m) needs the same k twice")
+
+
+def test_what_pytorch_has_no_code_for_is_no_empty_exercise(outputs):
+    error, told, *_ = outputs["of a dtype"]
+    assert error.ename == "NotImplementedError"
+    assert "not written yet" not in "".join(error.traceback)
+    assert told.text.startswith("Hint: this wants floating-point numbers")
 
 
 def test_without_a_notebook_nothing_happens():

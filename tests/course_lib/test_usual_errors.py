@@ -1,5 +1,6 @@
 """Errors that PyTorch and Python really raise, and what is said beside them."""
 
+import math
 from dataclasses import dataclass
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from course_lib import notebook_tests
 from course_lib.usual_errors import hint_for
 
 
@@ -61,6 +63,11 @@ class Frozen:
     field: int
 
 
+class Early(nn.Module):
+    def __init__(self):
+        self.layer = nn.Linear(3, 4)
+
+
 RAISING = {
     "an id outside the table": (lambda: nn.Embedding(4, 3)(torch.tensor([5])), "vocabulary"),
     "more than there is": (lambda: torch.zeros(3).topk(4), "min(k, x.size(-1))"),
@@ -103,12 +110,39 @@ RAISING = {
     "a tensor for a pair": (unpack_a_tensor, "is no pair"),
     "a dimension more": (unpack_a_shape, "as many as x has dimensions"),
     "a part too few": (unpack_too_few_parts, "as many names"),
+    "one index too many": (lambda: torch.zeros(3)[0, 1], "fewer dimensions"),
+    "an index of a number": (lambda: torch.tensor(1.0)[0], "fewer dimensions"),
+    "other sizes side by side": (lambda: torch.cat([matrix(2, 3), matrix(3, 3)], 1), "one of each"),
+    "other sizes on a stack": (lambda: torch.stack([matrix(2, 3), matrix(3, 3)]), "one of each"),
+    "a module that is none yet": (lambda: Early(), "super().__init__() comes first"),
+    "a name that is not there": (lambda: nn.Linear(3, 4).wieght, "spelt as in the docstring"),
+    "a class for what it makes": (lambda: F.relu(nn.ReLU), "nn.ReLU()"),
+    "an end before the start": (lambda: torch.arange(5, 3), "arange(start, start + n)"),
+    "whole numbers": (lambda: torch.arange(3).softmax(0), "a .float() missing"),
+    "labels before logits": (
+        lambda: F.cross_entropy(torch.tensor([1, 0]), matrix(2, 3)),
+        "changed places",
+    ),
+    "logits to draw from": (lambda: torch.tensor([-1.0, 2.0]).multinomial(1), "softmax first"),
+    "the logarithm of 0": (lambda: math.log(0), "Ask before you take it"),
+    "divided by 0": (lambda: 1 / len([]), "Ask before you divide"),
+    "the rest by 0": (lambda: 1 % len([]), "Ask before you divide"),
+    "the least of none": (lambda: min([]), "what shall come of none"),
+    "a list for a key": (lambda: {[]: 1}, "tuple(...)"),
+    "a list and a tuple": (lambda: [] + (), "list(x) and tuple(x)"),
+    "a tuple and a list": (lambda: () + [], "list(x) and tuple(x)"),
+    "a list and a number": (lambda: [1] < 1, "have two arguments changed places"),
+    "a number less a list": (lambda: 1 - [1], "have two arguments changed places"),
+    "each of a number": (lambda: list(len([])), "have two arguments changed places"),
+    "None and a number": (lambda: None + 1, "forget its return"),
+    "an argument too many": (lambda: Frozen(1, 2), "hold it against the signature"),
+    "an argument too few": (lambda: Frozen(), "hold it against the signature"),
 }
 
 
 def message_of(function):
     """Return what PyTorch or Python says when this is called."""
-    with pytest.raises((RuntimeError, IndexError, ValueError, TypeError, AttributeError)) as caught:
+    with pytest.raises(notebook_tests._USUAL) as caught:
         function()
     return str(caught.value)
 

@@ -560,6 +560,14 @@ RNN_MISTAKES = (
         rnn_step(RNN_STEP.replace("(hidden)", "(hidden.clamp_(-1))")),
         lost="values", hint="argument 2 changed in place",
     ),
+    mistake(
+        "the state twice, as PyTorch's own layers do", "RNNCell",
+        rnn_step(RNN_STEP + ", hidden"), lost="values", hint="one tensor, and nothing else",
+    ),
+    mistake(
+        "nn.Module not set up", "RNNCell", (("        super().__init__()\n", ""),), lost="*",
+        hint="super().__init__() comes first",
+    ),
 )  # fmt: skip
 
 RESET = "reset = torch.sigmoid(reset_x + reset_h)"
@@ -645,6 +653,8 @@ GRU_MISTAKES = (
         "the state as it was", "GRUCell", ((f"return {STATE}", "return 1 * hidden"),),
         lost="update reset values",
     ),
+    gru("the state twice", f"return {STATE}", f"return {STATE}, hidden", "values",
+        "one tensor, and nothing else"),
     gru("one more layer", "        self.d_hidden = d_hidden\n",
         "        self.d_hidden = d_hidden\n        self.reset_projection = nn.Linear(9, 9)\n", "*"),
 )  # fmt: skip
@@ -661,7 +671,9 @@ def read(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission
 READ_MISTAKES = (
     read("backward states in reading order", "by_step[t] = hidden",
          "by_step[x.size(1) - 1 - t if backward else t] = hidden",
-         "backward padding", "in the order of reading"),
+         "backward", "in the order of reading"),
+    read("context and memory exchanged", "return memory, context", "return context, memory",
+         "forward", "the memory first"),
     read("both from left to right",
          "reversed(range(x.size(1))) if backward else range(x.size(1))", "range(x.size(1))",
          "backward context"),
@@ -944,6 +956,8 @@ STOP = f"""{IN_PLAY}
 RETURN = "[(tokens, score) for score, tokens in results[:beam_size]]"
 
 BEAM_MISTAKES = (
+    beam("scores before tokens", "(tokens, score) for score,", "(score, tokens) for score,",
+         "results", "the tokens come first"),
     beam("a beam of one", IN_PLAY, "[c for c in candidates if c[1][-1] != eos_id][:1]",
          "best results pruning", "this is one path alone"),
     beam("nothing is dropped", IN_PLAY, "[c for c in candidates if c[1][-1] != eos_id]",

@@ -880,6 +880,9 @@ LAYER_NORM_MISTAKES = (
         lost="values eps", hint="take the last dimension alone"),
     mistake("weight and bias forgotten", "layer_norm", ((" * weight + bias", ""),),
         lost="values", hint="weight and bias are missing"),
+    mistake("weight and bias exchanged", "layer_norm",
+        ((" * weight + bias", " * bias + weight"),),
+        lost="values eps", hint="weight and bias have changed places"),
     mistake("bias before weight", "layer_norm",
         ((NORMAL, "((x - mean) / torch.sqrt(variance + eps) + bias) * weight"),),
         lost="values", hint="before the weight multiplies"),
@@ -1048,6 +1051,12 @@ def backward_mistake(
 
 
 BACKWARD_MISTAKES = (
+    backward_mistake("weight's summed over the entries",
+        ("(upstream * normal).reshape(tokens).sum(dim=0)", "(upstream * normal).sum(dim=-1)"),
+        lost="dials", hint="sums over each token's entries"),
+    backward_mistake("bias's summed over the entries",
+        ("upstream.reshape(tokens).sum(dim=0)", "upstream.sum(dim=-1)"),
+        lost="dials", hint="sums over each token's entries"),
     backward_mistake("mean and variance taken for constants",
         ("inner - through_mean - through_variance", "inner"), hint=""),
     backward_mistake("the way through the variance forgotten",

@@ -5,6 +5,7 @@ No judge, no sandbox: it shows that the test cells are ordinary Python. Only for
 
 import contextlib
 import io
+import traceback
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -16,6 +17,7 @@ import torch
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.results import CheckResult, Status, not_earned
 from autograder.judging.second_try import SecondTry, to_try_again
+from course_lib.usual_errors import is_unwritten
 from tests.processor_time import OutOfTimeError, limited_to
 
 
@@ -82,7 +84,9 @@ def run_twice(cells: Sequence[Cell], homework: Homework, **how: Any) -> list[Cel
         As ``run_cells``; of what ran twice, the better run.
     """
     first = run_cells(cells, **how)
-    results = {r.cell.grade_id: _result(r) for r in first if r.cell.kind is CellKind.TEST}
+    solutions = {f"<{c.grade_id}>" for c in homework.cells if c.kind is CellKind.SOLUTION}
+    tests = [run for run in first if run.cell.kind is CellKind.TEST]
+    results = {run.cell.grade_id: _result(run, solutions) for run in tests}
     again = to_try_again(homework, results)
     if not again:
         return first
@@ -99,8 +103,15 @@ def run_twice(cells: Sequence[Cell], homework: Homework, **how: Any) -> list[Cel
     return [b if a.cell.grade_id in again and not b.error else a for a, b in pairs]
 
 
-def _result(run: CellRun) -> CheckResult:
-    return not_earned(run.cell, Status.FAIL if run.error else Status.PASS)
+def _result(run: CellRun, solutions: Collection[str]) -> CheckResult:
+    """Tell apart, as the judge does, a check that fails from one that code of theirs breaks off."""
+    status = Status.FAIL if run.error else Status.PASS
+    is_stub = isinstance(run.error, NotImplementedError) and is_unwritten(str(run.error))
+    if run.error and not is_stub and not isinstance(run.error, AssertionError):
+        frames = traceback.extract_tb(run.error.__traceback__)
+        if any(frame.filename in solutions for frame in frames):
+            status = Status.ERROR
+    return not_earned(run.cell, status)
 
 
 def with_checks_of(

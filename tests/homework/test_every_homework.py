@@ -26,6 +26,7 @@ from autograder.homework_source.cell_text import BEGIN_HIDDEN_TESTS
 from autograder.homework_source.homework import CellKind
 from autograder.judging.results import Status
 from course_lib.course_map import COURSE_MAP
+from course_lib.usual_errors import hint_for
 from tests.homework.own_kernel import CellRun, lost_checks, run_cells, run_twice, with_checks_of
 from tests.homework.submissions import Submission, answered_cells, make_notebook, nothing_written
 from tests.homework.tables import (
@@ -249,7 +250,8 @@ def test_it_loses_no_other_check_of_the_whole_notebook(homework, submission):
 
 
 def messages(runs: list[CellRun]) -> str:
-    return "\n".join(f"{run.cell.grade_id}: {run.error}" for run in runs if run.error)
+    failed = [(run.cell.grade_id, str(run.error)) for run in runs if run.error]
+    return "\n".join(f"{name}: {error}\n{hint_for(error)}" for name, error in failed)
 
 
 @pytest.mark.proof

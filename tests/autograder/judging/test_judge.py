@@ -188,6 +188,13 @@ def test_blank_work_is_met_kindly(grade):
     assert result.checks[0].traceback == ""
 
 
+def test_what_pytorch_has_no_code_for_is_written_all_the_same(grade):
+    double = "import torch\n\ndef double(x):\n    return torch.arange(3).softmax(0)"
+    (first, *_) = grade(("double", double)).checks
+    assert "not implemented for 'Long'" in first.message
+    assert "is a .float() missing" in first.hint
+
+
 def test_what_is_not_written_is_named_also_when_another_exercise_calls_it(grade):
     stub = ("factor_of", "def factor_of(x):\n    raise NotImplementedError('write me')")
     asked = Cell(kind=CellKind.SOLUTION, grade_id="factor_of", source="")
