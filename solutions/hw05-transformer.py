@@ -428,37 +428,53 @@ class DecoderLayer(nn.Module):
 # %% test="DecoderLayer-values" points=1 read="transformer#transformer-decoder"
 # Self-attention, then a look at the source, then the feed-forward layer, each on its own road
 layer = DecoderLayer(8, 2, 16).to(device)
-x, memory = torch.randn(2, 3, 8).to(device), torch.randn(2, 5, 8).to(device)
+x, memory = torch.randn(2, 3, 8).to(device), torch.randn(2, 3, 8).to(device)
 as_it_was = "x += ... changes the caller's tensor; x = x + ... makes a new one"
 assert_keeps_inputs(layer, x, memory, hint=as_it_was)
 written = layer.self_attention_residual(x, lambda y: layer.self_attention(y, y, y))
-looked = layer.cross_attention_residual(written, lambda y: layer.cross_attention(y, memory, memory))
 normed = layer.cross_attention_residual.norm(memory)
+
+
+def with_a_look(look):
+    """Go on from the self-attention, with this look at the source."""
+    looked = layer.cross_attention_residual(written, look)
+    return layer.feed_forward_residual(looked, layer.feed_forward)
+
+
 assert_close(
     checked(layer(x, memory), x.shape),
-    layer.feed_forward_residual(looked, layer.feed_forward),
+    with_a_look(lambda y: layer.cross_attention(y, memory, memory)),
     what="the output, put together from your own blocks",
     hint="self-attention, cross-attention, feed-forward, each on its own residual road",
     mistakes={
         "the look at the source is missing": (
             layer.feed_forward_residual(written, layer.feed_forward)
         ),
-        "the cross-attention has weights of its own": layer.feed_forward_residual(
-            layer.cross_attention_residual(
-                written, lambda y: layer.self_attention(y, memory, memory)
-            ),
-            layer.feed_forward,
+        "the target asks: queries come from y, keys and values from the memory": (
+            with_a_look(lambda y: layer.cross_attention(memory, y, y))
+        ),
+        "keys and values of the cross-attention are the memory": (
+            with_a_look(lambda y: layer.cross_attention(y, y, y))
+        ),
+        "the keys of the cross-attention are the memory too, not y": (
+            with_a_look(lambda y: layer.cross_attention(y, y, memory))
+        ),
+        "the values of the cross-attention are the memory too, not y": (
+            with_a_look(lambda y: layer.cross_attention(y, memory, y))
+        ),
+        "queries come from y, what the residual hands to the cross-attention": (
+            with_a_look(lambda y: layer.cross_attention(x, memory, memory))
+        ),
+        "the cross-attention has weights of its own": (
+            with_a_look(lambda y: layer.self_attention(y, memory, memory))
         ),
         "the memory is never normalised here; the encoder has seen to it": (
-            layer.feed_forward_residual(
-                layer.cross_attention_residual(
-                    written, lambda y: layer.cross_attention(y, normed, normed)
-                ),
-                layer.feed_forward,
-            )
+            with_a_look(lambda y: layer.cross_attention(y, normed, normed))
         ),
     },
 )
+longer = torch.randn(2, 5, 8).to(device)
+assert_shape(layer(x, longer), x.shape, what="the output for a longer source", hint="that of x")
 ### BEGIN HIDDEN TESTS
 from course_lib.layers.transformer_layers import DecoderLayer as ReferenceLayer
 
@@ -563,7 +579,7 @@ assert_close(
     written(x, changed, None, last_hidden),
     written(x, memory, None, last_hidden),
     what="the output, after a change of the source's hidden token",
-    hint="memory_mask belongs to the cross-attention",
+    hint="memory_mask belongs to the cross-attention, whose keys and values are the memory",
 )
 ### BEGIN HIDDEN TESTS
 layer = DecoderLayer(12, 3, 20).to(device)
@@ -578,7 +594,8 @@ assert_close(
     written(x, elsewhere, only_past, memory_mask),
     before,
     what="the output, after a change of the source's padding",
-    hint="memory_mask belongs to the cross-attention; True means may attend",
+    hint="memory_mask belongs to the cross-attention, whose keys and values are the memory; True "
+    "means may attend",
 )
 later = x.clone()
 later[:, 2:] = noise[:, 2:]
@@ -586,7 +603,7 @@ assert_close(
     written(later, memory, only_past, memory_mask)[:, :2],
     before[:, :2],
     what="the first two tokens, after a change of those behind them",
-    hint="mask belongs to the self-attention",
+    hint="mask belongs to the self-attention, and no target token is a key or a value of the other",
 )
 for change, hint in (
     (written(x, memory + noise, only_past, memory_mask), "the memory has no influence"),
@@ -957,6 +974,9 @@ for cut in (1, 3):
         raise CheckFailure("the target's own tokens have no influence", hint="see the decoder")
 filled = torch.cat((src, torch.full((2, 3), 3).to(device)), dim=1)
 hint = "padding of the source is seen: two attentions need the source's mask"
+zeros = F.pad(src, (0, 3))
+if torch.allclose(checked(model(zeros, tgt), (2, 5, 13), what="the logits"), logits, atol=1e-5):
+    hint = "0 is hidden in place of padding: hand pad_id on to translation_masks"
 assert_close(
     model(filled, tgt), logits, what="the logits, with padding behind the source", hint=hint
 )
@@ -1128,6 +1148,12 @@ assert_close(
         "the share is spread over the wrong tokens alone; the right one gets its part too": (
             torch.tensor(0.8 * right + 0.2 * wrong).to(device)
         ),
+        "the sign of the second part: both are costs": (
+            torch.tensor(0.8 * right - 0.1 * (right + wrong)).to(device)
+        ),
+        "the sum over all tokens is to be divided by their number, V": (
+            torch.tensor(0.8 * right + 0.2 * (right + wrong)).to(device)
+        ),
         "the logits are taken for log-probabilities": (
             torch.tensor(-0.9 * math.log(3.0)).to(device)
         ),
@@ -1161,7 +1187,13 @@ for smoothing in (0.0, 0.3):
             "the two shares are exchanged": (
                 -(smoothing * picked + (1 - smoothing) * logs.mean(-1)).mean()
             ),
-            "the sum over all tokens is to be divided by their number": (
+            "the sign of the second part: both are costs": (
+                -((1 - smoothing) * picked - smoothing * logs.mean(-1)).mean()
+            ),
+            "the sum over all tokens is to be divided by their number, V, and not by V - 1": (
+                -((1 - smoothing) * picked + smoothing / 6 * logs.sum(-1)).mean()
+            ),
+            "the sum over all tokens is to be divided by their number, V": (
                 -((1 - smoothing) * picked + smoothing * logs.sum(-1)).mean()
             ),
             "the right token still gets all of 1": -(picked + smoothing * logs.mean(-1)).mean(),
@@ -1206,6 +1238,7 @@ call = label_smoothed_cross_entropy
 assert_keeps_inputs(call, logits, targets, ignore_index=3, hint=as_they_were)
 only_real = label_smoothed_cross_entropy(logits[targets != 0], targets[targets != 0])
 only_real = checked(only_real, (), what="the loss", hint="without a reduction given, the mean")
+logs = logits.log_softmax(-1)
 assert_close(
     label_smoothed_cross_entropy(logits, targets, ignore_index=0),
     only_real,
@@ -1217,6 +1250,9 @@ assert_close(
             label_smoothed_cross_entropy(logits, targets) * 6 / 4
         ),
         "the mean counts padding: divide by the number of targets that count": only_real * 4 / 6,
+        "smoothing takes each target's own mean over all tokens: mean(dim=-1)": (
+            only_real + 0.1 * (logs[targets != 0].mean() - logs.mean())
+        ),
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -1323,8 +1359,13 @@ whole = label_smoothed_cross_entropy(logits, targets, reduction="none")
 whole = checked(whole, (3, 4), what="the losses without a reduction", hint=one_each)
 flat = checked(flat, (12,), what="the losses, one row of targets", hint=hint)
 assert_close(flat.view(3, 4), whole, what="the losses, one row of targets", hint=hint)
-single = label_smoothed_cross_entropy(logits[0, 0], targets[0, 0], reduction="none")
-assert_close(single, whole[0, 0], what="the loss of a single target", hint=hint)
+# What the smoothing takes its mean over, is the business of another check.
+single, *rest = (
+    label_smoothed_cross_entropy(*pair, smoothing=0.0, reduction="none")
+    for pair in ((logits[0, 0], targets[0, 0]), (logits, targets))
+)
+rest = checked(*rest, (3, 4), what="the losses without a reduction", hint=one_each)
+assert_close(single, rest[0, 0], what="the loss of a single target", hint=hint)
 hint = "targets have the shape of logits without its last dimension: else raise ValueError"
 assert_raises(ValueError, call, logits, targets[:, :2], hint=hint)
 hint = "logits of no dimension have no vocabulary: raise ValueError"
@@ -1369,6 +1410,7 @@ assert_equal(
     hint="equal steps up to the peak, which is 1: update n is n / 4 of the way, here",
     mistakes={
         "step counts what is done: the first update is number 1": [0.0, 0.25, 0.5, 0.75],
+        "update number is step + 1 at every step, not at the first alone": [0.25, 0.25, 0.5, 0.75],
         "this falls where it should rise: take the smaller of the two": [
             (4 / update) ** 0.5 for update in (1, 2, 3, 4)
         ],
@@ -1381,6 +1423,9 @@ assert_equal(
         "it stands at its peak from the start; it rises to it": [1.0, 1.0, 1.0, 1.0],
         "the peak is 1: the paper's formula, without its scale": [0.125, 0.25, 0.375, 0.5],
         "// leaves whole numbers; divide with /": [0.0, 0.0, 0.0, 1.0],
+        "the rise is even; the root is for the fall alone": [0.5, 0.5**0.5, 0.75**0.5, 1.0],
+        "the peak is update warmup_steps, not the one after it": [0.2, 0.4, 0.6, 0.8],
+        "it falls from 1, its peak: the root of warmup_steps / update": [0.25, 0.5, 0.75, 0.5],
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -1453,6 +1498,7 @@ assert_equal(
         ),
         "it goes on rising: take the smaller of the two": [4.0, 9.0, 16.0],
         "it stays at its peak": [1.0, 1.0, 1.0],
+        "// leaves whole numbers; divide with /": [0.0, 0.0, 0.0],
         "it falls with the updates; with their root": [1 / 4, 1 / 9, 1 / 16],
         "step counts what is done: the first update is number 1": (
             [(4 / step) ** 0.5 for step in (15, 35, 63)]
@@ -1564,6 +1610,8 @@ def small_translator(beside):
 # %% test="training_step-loss" points=1 read="training#teacher-forcing-in-parallel"
 # The model reads all but the last token and is scored against all but the first
 model = small_translator(beside=training_step)
+sharper = {name: 4 * tensor for name, tensor in model.state_dict().items()}
+model.load_state_dict(sharper)  # so that the losses of different mistakes differ, too
 src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).to(device)
 loss = checked_number(
     training_step(model, make_notary(model), src, tgt, smoothing=0.0), what="the loss"
@@ -1580,6 +1628,25 @@ assert_close(
         "compared with what the model has just read; compare with tgt[:, 1:]": (
             F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, :-1].flatten())
             .detach()
+            .cpu()
+        ),
+        "the model reads what it is to say: it reads tgt[:, :-1]": (
+            F.cross_entropy(model(src, tgt[:, 1:]).flatten(0, 1), tgt[:, 1:].flatten())
+            .detach()
+            .cpu()
+        ),
+        "shifted the wrong way round": (
+            F.cross_entropy(model(src, tgt[:, 1:]).flatten(0, 1), tgt[:, :-1].flatten())
+            .detach()
+            .cpu()
+        ),
+        "every token that is said counts, not the last alone": (
+            F.cross_entropy(model(src, tgt[:, :-1])[:, -1], tgt[:, -1]).detach().cpu()
+        ),
+        "this is the perplexity; the loss itself is asked for": (
+            F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten())
+            .detach()
+            .exp()
             .cpu()
         ),
         "the losses are summed; take their mean": (
@@ -1601,6 +1668,7 @@ assert_close(
 from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
 
 model = small_translator(beside=training_step)
+model.load_state_dict({name: 4 * tensor for name, tensor in model.state_dict().items()})
 src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 7)).to(device)
 for padding in (0, 4):  # at first there is none
     tgt[1, 7 - padding :] = 0
@@ -1645,7 +1713,10 @@ loss = checked_number(loss, what="the loss with pad_id=5")
 logits = model(src, tgt[:, :-1]).detach().cpu()
 expected = reference_loss(logits, tgt[:, 1:].cpu(), smoothing=0.0, ignore_index=5)
 assert_close(
-    torch.tensor(loss), expected, what="the loss with pad_id=5", hint="pad_id may not be 0"
+    torch.tensor(loss),
+    expected,
+    what="the loss with pad_id=5",
+    hint="padding is not always 0: hand pad_id on as ignore_index",
 )
 default = checked_number(training_step(model, make_notary(model), src, tgt), what="the loss")
 expected = reference_loss(logits, tgt[:, 1:].cpu(), smoothing=0.1, ignore_index=0)
@@ -1680,7 +1751,8 @@ notary = make_notary(model)
 told = training_step(model, notary, src, tgt, smoothing=0.0, clip_norm=1e6)
 assert_equal(notary.steps, 1, what="steps of the optimizer", hint=hint)
 if any(gradient is None for gradient in notary.gradients.values()):
-    raise CheckFailure("when the optimizer steps there is no gradient", hint="backward() first")
+    hint = "zero_grad(), then backward(), then step()"
+    raise CheckFailure("when the optimizer steps there is no gradient", hint=hint)
 actual, length = notary.gradients, checked_number(notary.norm, what="the size of the gradients")
 model.zero_grad()
 loss = F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten())
@@ -1700,10 +1772,11 @@ for name in sorted(expected):  # how long the whole is, is the business of clipp
             f"when the optimizer steps, the gradient of {name} is not the loss's",
             hint=added if length > 3 * size else other,
         )
-was_training = model.train().training
-training_step(model, make_notary(model), src, tgt)
 what, hint = "whether the model is training, afterwards", "leave train() and eval() to the caller"
-assert_equal(model.training, was_training, what=what, hint=hint)
+for is_training in (True, False):
+    model.train(is_training)
+    training_step(model, make_notary(model), src, tgt)
+    assert_equal(model.training, is_training, what=what, hint=hint)
 assert_keeps_inputs(training_step, model, make_notary(model), src, tgt, hint="no tgt[...] =")
 ### END HIDDEN TESTS
 
@@ -1717,7 +1790,10 @@ notary = make_notary(model)
 def size_of_step(notary, **settings):
     """Take a step; give the norm of the gradients that the optimizer found."""
     model.zero_grad()  # old gradients are another test's business
+    before = notary.steps
     training_step(model, notary, src, tgt, **settings)
+    if notary.steps == before:
+        notary.step()  # and so is a step that is not taken
     return checked_number(notary.norm, what="the size of the gradients")
 
 
@@ -1736,7 +1812,7 @@ src, tgt = torch.randint(1, 9, (3, 4)).to(device), torch.randint(1, 9, (3, 6)).t
 free, clipped, default = make_notary(model), make_notary(model), make_notary(model)
 whole = size_of_step(free, clip_norm=1e6)
 if whole == 0:
-    hint = "backward() first" if free.steps else "clip, then optimizer.step()"
+    hint = "zero_grad(), then backward(), then step()"
     raise CheckFailure("there is no gradient with which the optimizer steps", hint=hint)
 limit = whole / 7
 size = size_of_step(clipped, clip_norm=limit)
@@ -1750,7 +1826,8 @@ if size > 1.01 * limit:
     )
 if size < 0.97 * limit:
     raise CheckFailure(
-        "clipped gradients are smaller than clip_norm", hint="clip the norm, not each value"
+        "clipped gradients are smaller than clip_norm",
+        hint="clip the Euclidean norm of all gradients together",
     )
 for name, parameter in model.state_dict().items():
     before, after = (
@@ -1788,7 +1865,8 @@ if size > 1.01 or (whole > 1 and size < 0.97):
 # in a hundred begins badly: such a one gets a second try.)
 #
 # This comes last for a reason: it trains only what has passed. If one of the parts is not right
-# yet, the test says which, and asks you to mend that first.
+# yet, the test says which, and asks you to mend that first. A single mistake in the step itself has
+# cost its point above: then grading trains nothing, and these points are yours.
 
 # %% setup="toy-language"
 NOUNS = {  # English: French, gender
@@ -1875,14 +1953,18 @@ optimizer = call_beside(build_optimizer, model, learning_rate=0.01)  # AdamW
 src, tgt = draw_batch(8)
 
 
-def number(result, what):
-    """Give the number that a result is, or holds: which of both is another test's business."""
-    is_tensor = type(result) is torch.Tensor and result.dim() == 0
-    return checked_number(result.item() if is_tensor else result, what=what)
+def number(result):
+    """Give the number that a result is, or holds, or NaN: which, is another test's business."""
+    if type(result) is torch.Tensor and result.dim() == 0:
+        result = result.item()
+    return result if isinstance(result, int | float) else math.nan
 
 
-losses = [number(training_step(model, optimizer, src, tgt), "a loss") for _ in range(20)]
-if not losses[-1] < losses[0] - 1:
+losses = [number(training_step(model, optimizer, src, tgt)) for _ in range(20)]
+notary = make_notary(model)
+training_step(model, notary, src, tgt)
+# Whether it steps at all, and with gradients, is another test's business.
+if notary.norm > 0 and losses[-1] > losses[0] - 1:
     raise CheckFailure("eight sentences are not learnt by heart in twenty steps")
 ### BEGIN HIDDEN TESTS
 from course_lib.training.losses import label_smoothed_cross_entropy as reference_loss
@@ -1918,22 +2000,22 @@ actual = checked(model(src, tgt[:, :-1]), expected.shape, what="the logits")
 if not torch.allclose(actual[said != PAD], expected[said != PAD], rtol=1e-3, atol=1e-4):
     mend_first("Transformer, or a layer in it,")
 for step in (0, 7, 30, 99):
-    share = number(inverse_sqrt(step, warmup_steps=30), "a share")
-    if abs(share - reference_schedule(step, warmup_steps=30)) > 1e-6:
+    share = number(inverse_sqrt(step, warmup_steps=30))
+    if not abs(share - reference_schedule(step, warmup_steps=30)) < 1e-6:
         mend_first("inverse_sqrt")
 clipped, once, again = (make_notary(model) for _ in range(3))
-reported = number(training_step(model, clipped, src, tgt), "a loss")
+reported = number(training_step(model, clipped, src, tgt))
 for notary in (once, again):  # not clipped: gradients that were kept can't hide
     training_step(model, notary, src, tgt, clip_norm=1e6)
 loss = reference_loss(expected, said, smoothing=0.1, ignore_index=PAD)
-if abs(reported - loss.item()) > 1e-4:
+tells_loss = abs(reported - loss.item()) < 1e-4
+if not tells_loss:
     own = label_smoothed_cross_entropy(expected, said, smoothing=0.1, ignore_index=PAD)
-    own = checked(own, (), what="the loss")
-    mend_first("training_step" if torch.allclose(own, loss) else "label_smoothed_cross_entropy")
-sizes_of_steps = [checked_number(notary.norm, what="a norm") for notary in (clipped, once, again)]
-if (clipped.steps, once.steps) != (1, 1) or not 0 < sizes_of_steps[0] < 1.01:
-    mend_first("training_step")
-if not math.isclose(*sizes_of_steps[1:], rel_tol=1e-3):
+    if not torch.allclose(checked(own, (), what="the loss"), loss):
+        mend_first("label_smoothed_cross_entropy")
+updates = (clipped.steps, once.steps, again.steps) == (1, 1, 1) and 0 < clipped.norm < 1.01
+updates = updates and math.isclose(once.norm, again.norm, rel_tol=1e-3)
+if not (tells_loss or updates):
     mend_first("training_step")
 
 
@@ -1954,7 +2036,8 @@ def train_anew():
     return share_right(model, *draw_batch(200))
 
 
-share = train_anew()
+# A step with one mistake has paid for it, and all that it would train is right: that will do.
+share = train_anew() if tells_loss and updates else 1.0
 if share < MARK:  # one training in a hundred begins so badly that it needs longer: another try
     share = train_anew()
 if share < MARK:
