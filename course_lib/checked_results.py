@@ -59,6 +59,8 @@ def checked_number(actual: Any, *, what: str) -> float:
     """
     if isinstance(actual, bool) or not isinstance(actual, int | float):
         hint = "a tensor is no plain number; .item() gives the number that it holds"
+        if actual is None:
+            hint = "nothing is returned: is a return missing?"
         raise CheckFailure(f"{what} is no plain number", hint=hint)
     if not math.isfinite(actual):
         raise CheckFailure(f"{what} is NaN or infinite")

@@ -119,8 +119,10 @@ def assert_close(
     numbers = f"got {actual[where].item():.6g}, expected {expected[where].item():.6g}"
     if differs.numel() == 1:
         raise CheckFailure(f"{what} differs from what is expected", detail=numbers, hint=hint)
+    count = int(differs.sum())
+    verb = "differs" if count == 1 else "differ"
     raise CheckFailure(
-        f"{what}: {int(differs.sum())} of {differs.numel()} entries differ from what is expected",
+        f"{what}: {count} of {differs.numel()} entries {verb} from what is expected",
         detail=f"first at {list(where)}: {numbers}",
         hint=hint,
     )
@@ -164,7 +166,7 @@ def assert_equal(
         summary = f"{what} is of type {name}, expected {type(expected).__name__}"
         raise CheckFailure(summary, named=name, hint=hint)
     if isinstance(expected, list | tuple | dict | set) and len(actual) != len(expected):
-        summary = f"{what} has {len(actual)} entries, expected {len(expected)}"
+        summary = f"{what} has {_entries(len(actual))}, expected {len(expected)}"
     else:
         summary = f"{what}: not what is expected"
     got, wanted = _BRIEF.repr(actual), _BRIEF.repr(expected)
@@ -411,8 +413,12 @@ def _assert_finite_where(actual: Tensor, expected: Tensor, what: str, hint: str)
     strays = {"NaN": actual.isnan(), "infinite": actual.isinf() & ~expected.isinf()}
     for name, stray in strays.items():
         if stray.any():
-            surplus = int(stray.sum())
-            raise CheckFailure(f"{what} has {surplus} {name} entries where none belongs", hint=hint)
+            surplus = _entries(int(stray.sum()), name)
+            raise CheckFailure(f"{what} has {surplus} where none belongs", hint=hint)
+
+
+def _entries(count: int, kind: str = "") -> str:
+    return f"{count} {kind} {'entry' if count == 1 else 'entries'}".replace("  ", " ")
 
 
 def _elementwise_close(actual: Tensor, expected: Tensor) -> Tensor:

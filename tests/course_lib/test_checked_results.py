@@ -50,6 +50,7 @@ def test_a_plain_number_is_given_back(number):
         (torch.tensor(3.0), "the loss is no plain number"),
         (True, "the loss is no plain number"),
         ("3", "the loss is no plain number"),
+        (None, "is a return missing"),
         (math.nan, "the loss is NaN or infinite"),
         (-math.inf, "the loss is NaN or infinite"),
     ],

@@ -103,7 +103,7 @@ def test_close_is_exact_for_integers_and_booleans(dtype):
     expected = torch.tensor([0, 1, 1], dtype=dtype)
     assert_close(expected.clone(), expected)
     error = failure(assert_close, torch.tensor([0, 1, 0], dtype=dtype), expected)
-    assert "1 of 3 entries differ" in error.summary
+    assert "1 of 3 entries differs" in error.summary
     assert error.detail == "first at [2]: got 0, expected 1"
 
 
@@ -162,13 +162,13 @@ def test_close_accepts_infinities_where_they_belong():
     expected = torch.tensor([1.0, -torch.inf])
     assert_close(expected.clone(), expected)
     error = failure(assert_close, torch.tensor([1.0, 2.0]), expected)
-    assert "1 of 2 entries differ" in error.summary
+    assert "1 of 2 entries differs" in error.summary
     failure(assert_close, torch.tensor([1.0, torch.inf]), expected)
 
 
 def test_close_refuses_nan_even_where_nan_is_what_was_computed_beside_it():
     error = failure(assert_close, torch.tensor([1.0, torch.nan]), torch.tensor([1.0, torch.nan]))
-    assert error.summary == "result has 1 NaN entries where none belongs"
+    assert error.summary == "result has 1 NaN entry where none belongs"
 
 
 def test_close_names_the_known_mistake_in_place_of_the_hint():
@@ -344,6 +344,7 @@ def test_equal_accepts_plain_values(actual, expected):
         ({"a": 1}, {"b": 1}, "the count: not what is expected"),
         ({"a": 1}, {"a": 2}, "the count: not what is expected"),
         ({}, {"a": 2}, "the count has 0 entries, expected 1"),
+        ([1], [1, 2], "the count has 1 entry, expected 2"),
     ],
 )
 def test_equal_refuses_everything_else_and_says_how_it_differs(actual, expected, summary):
