@@ -76,3 +76,12 @@ def test_parameters_are_moved_by_way_of_their_layer():
         assert_slopes(loss, inputs, {**gradients, "weight": 2 * gradients["weight"]})
     with pytest.raises(CheckFailure, match="gradient of bias has shape"):
         assert_slopes(loss, inputs, {**gradients, "bias": gradients["weight"]})
+
+
+def test_where_a_function_bends_too_sharply_its_slope_is_not_held_against_anything():
+    x = torch.tensor([2e-3, 1.0])  # steps of this size jump over the pole of 1 / x
+    assert_gradients(lambda x: (1 / x).sum(), {"x": x})
+    near = torch.tensor([0.05, 1.0])
+    assert_gradients(lambda x: (1 / x).sum(), {"x": near})
+    with pytest.raises(CheckFailure, match="flows back to x"):
+        assert_gradients(lambda x: (x * (1 / x.detach())).sum(), {"x": torch.tensor([0.5, 1.0])})
