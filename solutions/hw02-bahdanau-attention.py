@@ -122,6 +122,46 @@ def make_attention(attention, *widths):
     return layer
 
 
+def usual_weights(scores):
+    """Name the usual mistakes in a softmax over the keys, and the weights that each leads to."""
+    exponentials = scores.exp()
+    sum_of = "each exp(score) is divided by the sum over its query's keys"
+    return {
+        "the softmax runs over the queries; it belongs over the keys, the last dimension": (
+            torch.softmax(scores, dim=1)
+        ),
+        "the softmax runs over the batch; it belongs over the keys, the last dimension": (
+            torch.softmax(scores, dim=0)
+        ),
+        "these are the scores; the softmax is missing": scores,
+        "exp is missing: exp(score) is divided by the sum of exp(score), not score by score": (
+            scores / scores.sum(-1, keepdim=True)
+        ),
+        f"the sum is missing: {sum_of}": exponentials,
+        f"the sum runs over all queries too: {sum_of}": (
+            exponentials / exponentials.sum((1, 2), keepdim=True)
+        ),
+        f"the sum runs over all there is: {sum_of}": exponentials / exponentials.sum(),
+        "these are log-probabilities; the weights are a softmax": scores.log_softmax(dim=-1),
+        "this is the sigmoid; the softmax belongs there": torch.sigmoid(scores),
+    }
+
+
+def shares_out(weights):
+    """Say whether each query shares out a weight of 1: that it does, one test alone looks at."""
+    sums = weights.sum(-1)
+    return bool((weights >= 0).all()) and torch.allclose(sums, torch.ones_like(sums), atol=1e-4)
+
+
+def assert_hides(weights, unmasked, mask):
+    """Check a mask where even without it no query shares out a weight of 1: it hides, at least."""
+    hidden = weights.masked_fill(mask, 0.0)
+    hint = "what the mask hides gets no weight, and the rest gets some"
+    assert_close(hidden, torch.zeros_like(hidden), what="weights that the mask hides", hint=hint)
+    if not bool(unmasked.any()):
+        raise CheckFailure("no key has any weight", hint=hint)
+
+
 def without_ones(result, shape):
     """Take away dimensions of 1 that are too many: the shape is looked at by one test alone."""
     sizes = [*getattr(result, "shape", ())]
@@ -315,7 +355,10 @@ hint = (
 assert_shape(layer(query, memory), (2, 6, 5), what="contexts", hint=hint)
 result = layer(query, memory, return_weights=True)
 contexts, weights = pair_from(result, "contexts, weights", (2, 6, 5), (2, 6, 7), strict=True)
-assert_rows_sum_to_one(weights)
+mistakes = usual_weights(layer.align(query, layer.key_projection(memory)))
+alike = (words for words, wrong in mistakes.items() if torch.allclose(weights, wrong, atol=1e-5))
+by_softmax = "a softmax over the keys: no weight is negative, and those of a query sum to 1"
+assert_rows_sum_to_one(weights, hint=next(alike, by_softmax))
 # Where all the memory is the same, so is every average of it.
 same = memory[:, :1].expand(-1, 7, -1)
 average = same[:, :1].expand(-1, 6, -1)
@@ -343,9 +386,8 @@ if torch.allclose(weights, torch.softmax(by_formula, dim=-1), rtol=1e-4, atol=1e
 expected_weights = torch.softmax(scores, dim=-1)
 expected = expected_weights @ memory
 over_queries = torch.softmax(scores, dim=-2)
-in_words = "the softmax runs over the queries; it belongs over the keys, the last dimension"
 mistakes = {
-    in_words: over_queries @ memory,
+    "the softmax runs over the queries; it belongs over the keys": over_queries @ memory,
     "the keys are averaged; average the memory": expected_weights @ keys,
     "the softmax is missing": scores @ memory,
     "the weights do not count; this is the mean": memory.mean(1, True).expand_as(expected),
@@ -357,8 +399,7 @@ assert_close(
     what="weights",
     hint="softmax over the keys of align(query, key_projection(memory))",
     mistakes={
-        in_words: over_queries,
-        "these are the scores; the softmax is missing": scores,
+        **usual_weights(scores),
         "additive scores are not scaled": torch.softmax(scores / 6**0.5, dim=-1),
     },
 )
@@ -375,35 +416,38 @@ pair_from(result, "contexts, weights", (3, 1, 6), (3, 1, 5), hint=one, strict=Tr
 # %% test="AdditiveAttention-mask" points=1 read="bahdanau-attention#padding-in-attention"
 # What the mask hides gets no weight, and the others share all of it
 layer = make_attention(AdditiveAttention, 5, 5, 5)
-query, memory = torch.randn(2, 6, 5).to(device), torch.randn(2, 6, 5).to(device)
-mask = (torch.arange(6) < torch.tensor([[6], [3]]))[:, None].to(device)  # (batch, 1, key_len)
+query, memory = torch.randn(6, 6, 5).to(device), torch.randn(6, 6, 5).to(device)
+lengths = torch.tensor([[6], [3], [5], [1], [4], [2]])
+mask = (torch.arange(6) < lengths)[:, None].to(device)  # (batch, 1, key_len)
 result = layer(query, memory, mask, return_weights=True)
-contexts, weights = pair_from(result, "contexts, weights", (2, 6, 5), (2, 6, 6))
-assert_close(
-    weights > 0,
-    mask.expand(2, 6, 6),
-    what="where the weights are positive",
-    mistakes={
-        "the mask is inverted; True means may attend": ~mask.expand(2, 6, 6),
-        "the mask changes nothing": torch.ones(2, 6, 6, dtype=torch.bool).to(device),
-    },
-    hint="what the mask hides gets no weight, and the rest gets some",
-)
+contexts, weights = pair_from(result, "contexts, weights", (6, 6, 5), (6, 6, 6))
 without = layer(query, memory, return_weights=True)
-_, unmasked = pair_from(without, "contexts, weights", (2, 6, 5), (2, 6, 6))
-assert_rows_sum_to_one(unmasked, what="weights without a mask")
-assert_rows_sum_to_one(weights, hint="mask the scores, before the softmax")
+_, unmasked = pair_from(without, "contexts, weights", (6, 6, 5), (6, 6, 6))
+if shares_out(unmasked):
+    assert_close(
+        weights > 0,
+        mask.expand(6, 6, 6),
+        what="where the weights are positive",
+        mistakes={
+            "the mask is inverted; True means may attend": ~mask.expand(6, 6, 6),
+            "the mask changes nothing": torch.ones(6, 6, 6, dtype=torch.bool).to(device),
+        },
+        hint="what the mask hides gets no weight, and the rest gets some",
+    )
+    assert_rows_sum_to_one(weights, hint="mask the scores, before the softmax")
+else:
+    assert_hides(weights, unmasked, mask)
 ### BEGIN HIDDEN TESTS
 layer = make_attention(AdditiveAttention, 6, 6, 6)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
-query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 4, 6).to(device)
+query, memory = torch.randn(4, 4, 6).to(device), torch.randn(4, 4, 6).to(device)
 scores = layer.align(query, F.linear(memory, layer.key_projection.weight)).detach()
-assert_shape(scores, (3, 4, 4), what="scores")
-per_query = torch.rand(3, 4, 4) < 0.5
+assert_shape(scores, (4, 4, 4), what="scores")
+per_query = torch.rand(4, 4, 4) < 0.5
 per_query[..., 0], per_query[..., 1] = True, False
-per_key = torch.tensor([True, False, True, False]).expand(3, 1, 4)
+per_key = torch.tensor([True, False, True, False]).expand(4, 1, 4)
 without = layer(query, memory, return_weights=True)
-averages, unmasked = pair_from(without, "contexts, weights", (3, 4, 6), (3, 4, 4))
+averages, unmasked = pair_from(without, "contexts, weights", (4, 4, 6), (4, 4, 4))
 # What is not hidden keeps its proportions; whether these, and the average, are right without a
 # mask is the business of another check.
 is_average = torch.allclose(averages, unmasked @ memory, rtol=1e-4, atol=1e-5)
@@ -419,7 +463,10 @@ for mask in (per_query.to(device), per_key.to(device)):
         "the mask changes nothing": unmasked,
     }
     result = layer(query, memory, mask, return_weights=True)
-    contexts, weights = pair_from(result, "contexts, weights", (3, 4, 6), (3, 4, 4))
+    contexts, weights = pair_from(result, "contexts, weights", (4, 4, 6), (4, 4, 4))
+    if not shares_out(unmasked):
+        assert_hides(weights, unmasked, mask)
+        continue
     hint = "set hidden scores to -inf, before the softmax"
     assert_close(weights, expected_weights, what="weights", mistakes=mistakes, hint=hint)
     if not is_average:
@@ -429,37 +476,53 @@ for mask in (per_query.to(device), per_key.to(device)):
     expected = expected_weights @ memory
     what = "contexts with return_weights"
     assert_close(contexts, expected, what=what, hint=hint, mistakes=mistakes)
-    contexts = without_ones(layer(query, memory, mask), (3, 4, 6))
+    contexts = without_ones(layer(query, memory, mask), (4, 4, 6))
     assert_close(contexts, expected, what="contexts", hint=hint, mistakes=mistakes)
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-no-keys" points=1 read="bahdanau-attention#padding-in-attention"
 # A query that may attend to nothing gets zeros, not NaN
 layer = make_attention(AdditiveAttention, 5, 5, 5)
-query, memory = torch.randn(2, 3, 5).to(device), torch.randn(2, 3, 5).to(device)
-mask = torch.tensor([[True], [False], [True]]).expand(2, 3, 3).to(device)  # query 1 sees nothing
-contexts = without_ones(layer(query, memory, mask), (2, 3, 5))
-assert_shape(contexts, (2, 3, 5), what="contexts")
-assert_close(
-    contexts[:, 1],
-    torch.zeros(2, 5).to(device),
-    what="context of the query that sees nothing",
-    hint="the softmax of a row of -inf is "
-    "NaN, so set the weights that the mask hides to 0 after it",
-)
+query, memory = torch.randn(3, 3, 5).to(device), torch.randn(3, 3, 5).to(device)
+mask = torch.tensor([[True], [False], [True]]).expand(3, 3, 3).to(device)  # query 1 sees nothing
+result = layer(query, memory, mask, return_weights=True)
+contexts, weights = pair_from(result, "contexts, weights", (3, 3, 5), (3, 3, 3))
+hint = "the mask lets query 1 see no key: set the weights that it hides to 0 after the softmax"
+if bool(weights.isnan().any()):
+    hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides to 0 after it"
+nothing = torch.zeros(3, 5).to(device)
+what = "weights of the query that sees nothing"
+assert_close(weights[:, 1], nothing[:, :3], what=what, hint=hint)
+
+
+def averages(layer, query, memory, shapes):
+    """Say whether contexts are averages by the weights: if not, that has been paid for."""
+    contexts, weights = pair_from(layer(query, memory, return_weights=True), *shapes)
+    return torch.allclose(contexts, weights @ memory, rtol=1e-4, atol=1e-5)
+
+
+if averages(layer, query, memory, ("contexts, weights", (3, 3, 5), (3, 3, 3))):
+    what = "context of the query that sees nothing"
+    assert_close(contexts[:, 1], nothing, what=what, hint=hint)
+    contexts = without_ones(layer(query, memory, mask), (3, 3, 5))
+    assert_shape(contexts, (3, 3, 5), what="contexts")
+    assert_close(contexts[:, 1], nothing, what=what, hint=hint)
 ### BEGIN HIDDEN TESTS
 layer = make_attention(AdditiveAttention, 6, 6, 6)
-query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 4, 6).to(device)
+query, memory = torch.randn(4, 4, 6).to(device), torch.randn(4, 4, 6).to(device)
 mask = torch.ones(4, 4, dtype=torch.bool)
 mask[int(torch.randint(4, ()))] = False  # one row sees nothing, the others see everything
-mask = mask.expand(3, 4, 4).to(device)
+mask = mask.expand(4, 4, 4).to(device)
 blind = ~mask[0].any(dim=-1)
 hint = "the softmax of a row of -inf is NaN: set the weights that the mask hides to 0 after it"
 result = layer(query, memory, mask, return_weights=True)
-contexts, weights = pair_from(result, "contexts, weights", (3, 4, 6), (3, 4, 4))
-for result, width, what in ((weights, 4, "weights"), (contexts, 6, "context")):
+contexts, weights = pair_from(result, "contexts, weights", (4, 4, 6), (4, 4, 4))
+results = [(weights, 4, "weights"), (contexts, 6, "context")]
+if not averages(layer, query, memory, ("contexts, weights", (4, 4, 6), (4, 4, 4))):
+    results.pop()
+for result, width, what in results:
     what = f"{what} of the query that sees nothing"
-    nothing = torch.zeros(3, 1, width).to(device)
+    nothing = torch.zeros(4, 1, width).to(device)
     assert_close(result[:, blind], nothing, what=what, hint=hint)
     if bool((result[:, ~blind] == 0).all()):
         raise CheckFailure("the queries that do see something get zeros too", hint=hint)
@@ -468,8 +531,8 @@ for result, width, what in ((weights, 4, "weights"), (contexts, 6, "context")):
 # %% test="AdditiveAttention-keys" points=1 read="bahdanau-attention#keys-once"
 # Keys that are handed over are used as they are
 layer = make_attention(AdditiveAttention, 5, 5, 5)
-query, memory = torch.randn(2, 6, 5).to(device), torch.randn(2, 6, 5).to(device)
-other = torch.randn(2, 6, 5).to(device)  # the keys of another memory show which ones are used
+query, memory = torch.randn(6, 6, 5).to(device), torch.randn(6, 6, 5).to(device)
+other = torch.randn(6, 6, 5).to(device)  # the keys of another memory show which ones are used
 keys = layer.key_projection(other)
 
 
@@ -496,10 +559,10 @@ assert_close(
 ### BEGIN HIDDEN TESTS
 layer = make_attention(AdditiveAttention, 6, 6, 6)
 layer.load_state_dict({name: 2 * tensor for name, tensor in layer.state_dict().items()})
-query, memory = torch.randn(3, 4, 6).to(device), torch.randn(3, 4, 6).to(device)
-other_keys = torch.randn(3, 4, 6).to(device)  # no projection of this memory
+query, memory = torch.randn(4, 4, 6).to(device), torch.randn(4, 4, 6).to(device)
+other_keys = torch.randn(4, 4, 6).to(device)  # no projection of this memory
 with_keys = weights_of(layer, memory, other_keys)
-contexts = without_ones(layer(query, memory, keys=other_keys), (3, 4, 6))
+contexts = without_ones(layer(query, memory, keys=other_keys), (4, 4, 6))
 without = weights_of(layer, memory)
 twice = weights_of(layer, other_keys)
 # A layer whose key_projection changes nothing says what weights belong to these keys.
@@ -516,8 +579,8 @@ assert_close(
         "the keys are projected already; do not project them again": twice,
     },
 )
-averages = without_ones(layer(query, memory), (3, 4, 6))
-checked(averages, (3, 4, 6), what="contexts")
+averages = without_ones(layer(query, memory), (4, 4, 6))
+checked(averages, (4, 4, 6), what="contexts")
 if torch.allclose(averages, without @ memory, rtol=1e-4, atol=1e-5):  # else it is not these keys
     assert_close(
         contexts,
@@ -531,14 +594,14 @@ if torch.allclose(averages, without @ memory, rtol=1e-4, atol=1e-5):  # else it 
 # %% test="AdditiveAttention-gradients" points=1 read="bahdanau-attention#alignment-model"
 # Gradients flow to whatever the contexts depend on, also past a query that sees nothing
 layer = make_attention(AdditiveAttention, 5, 5, 5)
-inputs = {"query": torch.randn(2, 6, 5).to(device), "memory": torch.randn(2, 6, 5).to(device)}
-share = torch.randn(2, 6, 5).to(device)
+inputs = {"query": torch.randn(6, 6, 5).to(device), "memory": torch.randn(6, 6, 5).to(device)}
+share = torch.randn(6, 6, 5).to(device)
 
 
 def loss(query, memory):
     """Weight the numbers of your contexts by chance, and add them up."""
-    contexts = without_ones(layer(query, memory), (2, 6, 5))
-    return (checked(contexts, (2, 6, 5), what="contexts") * share).sum()
+    contexts = without_ones(layer(query, memory), (6, 6, 5))
+    return (checked(contexts, (6, 6, 5), what="contexts") * share).sum()
 
 
 cut = "detach(), .data, numpy() and torch.tensor() cut the gradient"
@@ -546,12 +609,15 @@ assert_gradients(loss, inputs, hint=cut)
 
 
 def assert_finite(layer, blind):
-    """Check the gradient of the queries where one of them sees nothing."""
+    """Check the gradient of the queries where one of them sees nothing, if it is a softmax's."""
+    result = layer(**inputs, return_weights=True)
+    if not shares_out(pair_from(result, "contexts, weights", (6, 6, 5), (6, 6, 6))[1]):
+        return
     query = inputs["query"].clone().requires_grad_()
-    mask = torch.ones(2, 6, 6, dtype=torch.bool).to(device)
+    mask = torch.ones(6, 6, 6, dtype=torch.bool).to(device)
     mask[:, blind] = False
-    contexts = without_ones(layer(query.clone(), inputs["memory"], mask), (2, 6, 5))
-    assert_shape(contexts, (2, 6, 5), what="contexts with a mask")
+    contexts = without_ones(layer(query.clone(), inputs["memory"], mask), (6, 6, 5))
+    assert_shape(contexts, (6, 6, 5), what="contexts with a mask")
     contexts.sum().backward()
     if query.grad is not None and not bool(query.grad.isfinite().all()):
         raise CheckFailure(
@@ -571,7 +637,7 @@ matrices = {f"{name}.weight": name for name in ("query_projection", "key_project
 def loss_with_weights(query, memory):
     """Weight contexts by chance, and the weights beside them by their own size."""
     result = layer(query, memory, return_weights=True)
-    contexts, weights = pair_from(result, "contexts, weights", (2, 6, 5), (2, 6, 6))
+    contexts, weights = pair_from(result, "contexts, weights", (6, 6, 5), (6, 6, 6))
     return (contexts * share).sum() + weights.square().sum()
 
 
@@ -603,7 +669,8 @@ assert_raises(TypeError, layer, query, memory, torch.ones(2, 1, 7).to(device), h
 two_masks = torch.ones(2, 1, 7, dtype=torch.bool).to(device)
 enlarging = "a mask for two sentences would make two contexts of one: check_mask refuses it"
 assert_raises(ValueError, layer, query[:1], memory[:1], two_masks, hint=enlarging)
-assert_keeps_inputs(layer, query, memory[:, :6], hint=in_place)
+several = torch.randn(6, 6, 5).to(device), torch.randn(6, 6, 5).to(device)
+assert_keeps_inputs(layer, *several, hint=in_place)
 ### BEGIN HIDDEN TESTS
 int_mask = torch.ones(2, 1, 7, dtype=torch.long).to(device)
 assert_raises(TypeError, layer, query, memory, int_mask, hint=hint)
@@ -614,7 +681,8 @@ for sizes in ((7,), (6, 7), (1, 2, 6, 7), (2, 7, 7), (2, 6, 6)):
 hint = "compare the batches yourself: one of 1 would be broadcast in silence"
 assert_raises(ValueError, layer, query, memory[:1], hint=hint)
 assert_raises(ValueError, layer, query[:1], memory, hint=hint)
-memory, mask = memory[:, :6], torch.ones(2, 6, 6, dtype=torch.bool).tril().to(device)
+query, memory = torch.randn(6, 6, 5).to(device), torch.randn(6, 6, 5).to(device)
+mask = torch.ones(6, 6, 6, dtype=torch.bool).tril().to(device)
 assert_keeps_inputs(layer, query, memory, mask, hint=in_place)
 try:
     keys = layer.key_projection(memory).detach()
@@ -1212,13 +1280,17 @@ def mask_of(state, encoded):
 
 
 first = weights_at(decoder, begin, mask_of(begin, encoded))
+_, after = go_on(decoder, tgt[:, :1], begin)
 unmasked = weights_at(decoder, begin, None)
 assert_close(
     weights[:, :1],
     first,
     what="weights of the first step",
-    hint=f"row 0 is that of the first step, whose query is the first state; {wants}",
+    hint="row 0 is that of the first step, whose query is the first state",
     mistakes={
+        "the query is the state before the step, not the one after it": weights_at(
+            decoder, after, mask_of(after, encoded)
+        ),
         f"the attention looks at padding; {wants}": unmasked,
         "the memory stands for the keys; hand the attention state.keys": weights_at(
             decoder, begin, mask_of(begin, encoded), keys=begin.memory
@@ -1358,7 +1430,9 @@ def alignment_error(weights: Tensor, alignment: Tensor) -> float:
 
 # %% test="alignment_error-values" points=1 read="bahdanau-attention#alignment-heatmaps"
 # The error is the share of queries whose heaviest key is not the true one
-weights = torch.tensor([[[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.2, 0.5, 0.3], [0.4, 0.3, 0.3]]])
+weights = torch.tensor(
+    [[[0.7, 0.2, 0.1, 0.0], [0.1, 0.3, 0.6, 0.0], [0.05, 0.5, 0.3, 0.15], [0.4, 0.3, 0.2, 0.1]]]
+)
 error = alignment_error(weights.to(device), torch.tensor([[0, 2, 0, 0]]).to(device))
 assert_close(
     as_number(error, what="the error", hint="return a share, a float from 0 to 1"),
@@ -1366,9 +1440,10 @@ assert_close(
     what="alignment error",
     mistakes={
         "this is the share of the right ones (or the lightest key is taken)": torch.tensor(0.75),
+        "argmax over the keys, the last dimension; this is over the queries": torch.tensor(0.5),
         "this is the number of the wrong ones; divide by how many there are": torch.tensor(1.0),
         "this is a percentage; return a share, 0 to 1": torch.tensor(25.0),
-        "this is the weight that lies elsewhere; count heaviest keys": torch.tensor(0.525),
+        "this is the weight that lies elsewhere; count heaviest keys": torch.tensor(0.5625),
         "key 0 is a key like any other; only -1 does not count": torch.tensor(0.0),
     },
     hint="each query has its heaviest key: which share of them is not the one in alignment?",
@@ -1411,18 +1486,25 @@ assert_close(
 
 # %% test="alignment_error-uncounted" points=1 read="bahdanau-attention#alignment-heatmaps"
 # Queries without a true key do not count
-weights = torch.tensor([[[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.2, 0.5, 0.3], [0.4, 0.3, 0.3]]])
-weights = weights.to(device)
+weights = torch.tensor(
+    [[[0.7, 0.05, 0.15, 0.1], [0.1, 0.6, 0.15, 0.15], [0.2, 0.5, 0.3, 0.0], [0.4, 0.3, 0.2, 0.1]]]
+).to(device)
+of_two = torch.tensor([[[0.9, 0.1], [0.8, 0.2]]]).to(device)  # both look at key 0
 
 
 def error_of(weights, *alignment):
-    """Give your error, if it is a number. Whether it is the right one, another test says."""
+    """Give your error, if it is a number. Whether it is the right one, another test says.
+
+    So does it whether the dimension is the right one: where it is not, the weights are turned.
+    """
+    if alignment_error(of_two, torch.tensor([[0, 1]]).to(device)) == 0:
+        weights = weights.mT
     error = alignment_error(weights, torch.tensor(alignment).to(device))
     return as_number(error, what="the error", hint="return a share, a float from 0 to 1")
 
 
 # So your function gives the same as for the first two queries alone: if that is right, one half.
-alone = error_of(weights[:, :2], [1, 2])
+alone = error_of(weights[:, :2, :2], [1, 1])
 mistakes = {}
 if alone == 0.5:
     mistakes = {
@@ -1430,17 +1512,17 @@ if alone == 0.5:
         "what has no true key is counted as right": torch.tensor(0.25),
     }
 hint = "divide by how many queries have a true key"
-actual = error_of(weights, [1, 2, -1, -1])
+actual = error_of(weights, [1, 1, -1, -1])
 assert_close(actual, alone, what="alignment error", mistakes=mistakes, hint=hint)
 ### BEGIN HIDDEN TESTS
 # Two rows with different numbers of queries that count: 1 of 1, and 1 of 4.
 heaviest = [*(1 + torch.randperm(3)).tolist(), 0, 4]
-weights = torch.softmax(3 * torch.eye(6)[heaviest], dim=-1).to(device)[None]
+weights = torch.softmax(3 * torch.eye(5)[heaviest], dim=-1).to(device)[None]
 true = [*heaviest]
 true[0] = (true[0] + 1) % 5
 alone = error_of(torch.cat([weights[:, :1], weights[:, :4]], dim=1), [true[0], *true[:4]])
-lightest = weights[0, :4].argmin(dim=-1).tolist()
-if error_of(weights[:, :4], lightest) == error_of(weights[:, :4], heaviest[:4]):
+lightest = weights[0, :4, :4].argmin(dim=-1).tolist()
+if error_of(weights[:, :4, :4], lightest) == error_of(weights[:, :4, :4], heaviest[:4]):
     raise CheckFailure("what is right and what is wrong gives the same error", hint=hint)
 if torch.isclose(alone, torch.tensor(0.4)):
     mistakes = {
@@ -1456,7 +1538,7 @@ assert_close(actual, alone, what="alignment error", hint=hint, mistakes=mistakes
 
 # %% test="alignment_error-errors" points=1 read="bahdanau-attention#alignment-heatmaps"
 # What does not fit is refused, and what is given is left as it is
-weights = torch.softmax(torch.randn(2, 4, 3), dim=-1).to(device)
+weights = torch.softmax(torch.randn(2, 4, 4), dim=-1).to(device)
 nowhere = torch.full((2, 4), -1).to(device)
 hint = "where nothing has a true key there is no share: raise ValueError, not NaN"
 assert_raises(ValueError, alignment_error, weights, nowhere, hint=hint)
@@ -1465,7 +1547,7 @@ assert_keeps_inputs(alignment_error, weights, torch.tensor([[0, 1, -1, -1]] * 2)
 nowhere = torch.full((1, 1), -1).to(device)
 assert_raises(ValueError, alignment_error, weights[:1, :1], nowhere, hint=hint)
 hint = "alignment must be (batch, query_len) of the weights: raise ValueError for anything else"
-alignment = torch.randint(3, (2, 4)).to(device)
+alignment = torch.randint(4, (2, 4)).to(device)
 assert_raises(ValueError, alignment_error, weights, alignment[:, :3], hint=hint)
 assert_raises(ValueError, alignment_error, weights, alignment[:1], hint=hint)
 hint = "weights must have three dimensions, (batch, query_len, key_len): else raise ValueError"

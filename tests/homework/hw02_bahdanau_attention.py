@@ -438,10 +438,26 @@ ATTENTION_MISTAKES = (
               f"{SCORED}.squeeze(-1).softmax(-1)", "scores",
               "these are weights; align returns scores"),
     attention("softmax over the queries", SOFTMAX, "torch.softmax(scores, dim=1)",
-              "values mask", "the softmax runs over the keys"),
-    attention("softmax over the batch", SOFTMAX, "torch.softmax(scores, dim=0)", "values mask",
-              "the softmax runs over the keys"),
-    attention("no softmax", SOFTMAX, "scores", "values mask", "the softmax runs over the keys"),
+              "values", "the softmax runs over the queries"),
+    attention("softmax over the batch", SOFTMAX, "torch.softmax(scores, dim=0)", "values",
+              "the softmax runs over the batch"),
+    attention("no softmax", SOFTMAX, "scores", "values", "the softmax is missing"),
+    attention("scores divided by their sum", SOFTMAX, "scores / scores.sum(-1, keepdim=True)",
+              "values", "exp is missing"),
+    attention("exponentials not divided", SOFTMAX, "scores.exp()", "values", "the sum is missing"),
+    attention("divided by the sum of all", SOFTMAX, "scores.exp() / scores.exp().sum()", "values",
+              "the sum runs over all there is"),
+    attention("divided by the sum of a sentence", SOFTMAX,
+              "scores.exp() / scores.exp().sum((1, 2), keepdim=True)", "values",
+              "the sum runs over all queries too"),
+    attention("divided by a sum without its dimension", SOFTMAX,
+              "scores.exp() / scores.exp().sum(-1)", "values", "The size of tensor a"),
+    attention("log-probabilities", SOFTMAX, "torch.log_softmax(scores, dim=-1)", "values",
+              "these are log-probabilities"),
+    attention("a sigmoid for the softmax", SOFTMAX, "torch.sigmoid(scores)", "values",
+              "this is the sigmoid"),
+    attention("the weights turned", AVERAGE, "context = weights.mT @ memory", "values",
+              "Expected size for first two dimensions"),
     attention("scaled as a dot product", SOFTMAX,
               "torch.softmax(scores / math.sqrt(keys.size(-1)), dim=-1)",
               "values", "additive scores are not scaled"),
@@ -449,7 +465,7 @@ ATTENTION_MISTAKES = (
               "values", "the keys are averaged; average the memory"),
     attention("the mean of the memory", AVERAGE,
               "context = memory.mean(1, keepdim=True).expand(-1, query.size(1), -1)",
-              "values no-keys gradients", "the weights do not count; this is the mean"),
+              "values gradients", "the weights do not count; this is the mean"),
     mistake(
         "mask inverted", "AdditiveAttention",
         (
@@ -471,7 +487,7 @@ ATTENTION_MISTAKES = (
               "        if mask is not None:\n"
               "            scores = scores.masked_fill(~mask, -1e9)\n"
               f"        weights = {SOFTMAX}\n", "no-keys",
-              "so set the weights that the mask hides to 0 after it"),
+              "set the weights that it hides to 0 after the softmax"),
     attention("mask without effect", f"{MASKING}        weights = {SOFTMAX}\n{MASKING_AGAIN}",
               f"        weights = {SOFTMAX}\n", "mask no-keys", "the mask changes nothing"),
     attention("given keys unused", KEYS, "keys = self.key_projection(memory)", "keys",
@@ -540,6 +556,12 @@ BRIDGE = "hidden=torch.tanh(self.bridge(encoded.context))"
 WRITTEN = "torch.cat([embedded, context.squeeze(1)], dim=-1)"
 READ = "read.append(torch.cat([hidden, written], dim=-1))"
 CELL = "hidden = self.cell(written, hidden)  # (batch, d_hidden)\n"
+AGAIN = """\
+            context, weights = self.attention(
+                hidden[:, None], state.memory, state.mask[:, None], keys=state.keys,
+                return_weights=True)
+            written = torch.cat([embedded, context.squeeze(1)], dim=-1)
+"""
 
 DECODER_MISTAKES = (
     decoder("bridge without tanh", BRIDGE, "hidden=self.bridge(encoded.context)", "start",
@@ -611,6 +633,11 @@ DECODER_MISTAKES = (
              "            read.append(torch.cat([hidden, embedded, new.squeeze(1)], dim=-1))"),
         ),
         lost="logits weights", hint="look once, before the step",
+    ),
+    mistake(
+        "steps first, and looks after it", "AttentionDecoder",
+        ((CELL, CELL + AGAIN),),
+        lost="logits weights", hint="the query is the state before the step, not the one after it",
     ),
     mistake(
         "output of the old state", "AttentionDecoder",
@@ -735,7 +762,8 @@ SHARE = "float(wrong[has_key].double().mean())"
 ERROR_MISTAKES = (
     error("the right ones", WRONG, "wrong = weights.argmax(dim=-1) == alignment",
           "values", "this is the share of the right ones"),
-    error("argmax over the queries", "weights.argmax(dim=-1)", "weights.argmax(dim=1)", "*"),
+    error("argmax over the queries", "weights.argmax(dim=-1)", "weights.argmax(dim=1)", "values",
+          "argmax over the keys, the last dimension"),
     error("argmin", "weights.argmax(dim=-1)", "weights.argmin(dim=-1)", "values",
           "or the lightest key is taken"),
     error("a count", SHARE, "float(wrong[has_key].sum())", "values",
@@ -794,7 +822,7 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
         student="dana",
         what="softmax over the queries",
         edits={"AdditiveAttention": ((SOFTMAX, "torch.softmax(scores, dim=1)"),)},
-        lost={"AdditiveAttention": "values mask"},
+        lost={"AdditiveAttention": "values"},
     ),
     Submission(
         student="emil",
