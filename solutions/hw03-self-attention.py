@@ -117,6 +117,46 @@ def attend(function, query, key, value, mask=None, *, return_weights=False):
     return without_ones(output, (*query.shape[:-1], *of_output)), weights
 
 
+def usual_weights(scores):
+    """Name the usual mistakes in a softmax over the keys, and the weights that each leads to."""
+    exponentials = scores.exp()
+    sum_of = "each exp(score) is divided by the sum over its query's keys"
+    return {
+        "the softmax runs over the queries; it belongs over the keys, the last dimension": (
+            torch.softmax(scores, dim=-2)
+        ),
+        "the softmax runs over dimension 0; the keys are the last": torch.softmax(scores, dim=0),
+        "these are the scores; the softmax is missing": scores,
+        "exp is missing: exp(score) is divided by the sum of exp(score), not score by score": (
+            scores / scores.sum(-1, keepdim=True)
+        ),
+        f"the sum is missing: {sum_of}": exponentials,
+        f"the sum runs over all queries too: {sum_of}": (
+            exponentials / exponentials.sum((-2, -1), keepdim=True)
+        ),
+        "each row of weights sums to 1, not all of them together": exponentials
+        / exponentials.sum(),
+        "these are log-probabilities; the weights are a softmax": scores.log_softmax(dim=-1),
+        "this is the sigmoid; the softmax belongs there": torch.sigmoid(scores),
+    }
+
+
+def assert_hides(function, query, key, value, mask):
+    """Check a mask where it meets no softmax, which is paid for: what is hidden changes nothing."""
+    output = attend(function, query, key, value, mask)
+    seen = mask.reshape(-1, mask.size(-1))[0][:, None]  # it is the same for all queries
+    others = (torch.where(seen, each, each + 1.0) for each in (key, value))
+    after = attend(function, query, *others, mask)
+    hint = (
+        "a hidden score counts for nothing, whatever its key and its value: True means may attend"
+    )
+    shape = (*query.shape[:-1], value.size(-1))
+    checked(output, shape, what="output with a mask", hint=hint)
+    assert_close(after, output, what="output after a change of what is hidden", hint=hint)
+    if torch.allclose(output, attend(function, query, key, value)):
+        raise CheckFailure("the mask changes nothing", hint=hint)
+
+
 def without_ones(output, shape):
     """Take away dimensions of 1 that are too many."""
     sizes = [*getattr(output, "shape", ())]
@@ -181,6 +221,18 @@ def expected_or(actual, expected, *others):
         return expected
     near = (x for x in (expected, *others) if torch.allclose(actual, x, rtol=1e-4, atol=1e-5))
     return next(near, expected)
+
+
+def with_own_projections(layer):
+    """Give each projection of your layer weights of its own: whether it has, one test looks at."""
+    names = [f"{name}_projection" for name in ("query", "key", "value", "output")]
+    for first, second in itertools.combinations(names, 2):
+        one, other = getattr(layer, first, None), getattr(layer, second, None)
+        if one is not None and other is not None and torch.equal(one.weight, other.weight):
+            sizes, has_bias = other.weight.shape, other.bias is not None
+            new = call_beside(nn.Linear, *sizes, bias=has_bias, beside=layer).to(device)
+            call_beside(setattr, layer, second, new)
+    return layer
 
 
 def copy_weights(reference, student):
@@ -265,16 +317,18 @@ if torch.allclose(total, torch.ones_like(total)):  # else the check of values sa
 # The output averages the values by the softmax of the scores (head_dim 1: nothing to scale)
 query = torch.tensor([[[1.0]]]).to(device)  # (batch, query_len, head_dim), all three 1
 key = torch.tensor([[[math.log(3.0)], [0.0]]]).to(device)
-value = torch.tensor([[[8.0], [4.0]]]).to(device)
-# The scores are log 3 and 0, so the weights are 3/4 and 1/4, and the output 6 + 1.
+value = torch.tensor([[[8.0], [2.0]]]).to(device)
+# The scores are log 3 and 0, so the weights are 3/4 and 1/4, and the output 6 + 1/2.
+usual = {words: weights @ value for words, weights in usual_weights(query @ key.mT).items()}
 assert_close(
     attend(scaled_dot_product_attention, query, key, value),
-    torch.tensor([[[7.0]]]).to(device),
+    torch.tensor([[[6.5]]]).to(device),
     what="output",
     mistakes={
-        "the softmax runs over the queries, not over the keys": torch.tensor([[[12.0]]]).to(device),
-        "the softmax is missing": torch.tensor([[[8.0 * math.log(3.0)]]]).to(device),
-        "divided by the root of key_len; take that of head_dim": torch.tensor([[[6.739993]]]).to(
+        "the softmax runs over the queries, or over all there is; it belongs over the keys, the "
+        "last dimension": torch.tensor([[[10.0]]]).to(device),
+        **usual,
+        "divided by the root of key_len; take that of head_dim": torch.tensor([[[6.109990]]]).to(
             device
         ),
     },
@@ -290,8 +344,6 @@ query, key = torch.randn(3, 4, 1).to(device), torch.randn(3, 5, 1).to(device)
 value = torch.randn(3, 5, 1).to(device)
 expected, expected_weights = reference_attention(query, key, value, return_weights=True)
 scores = query @ key.transpose(-2, -1)
-over_queries = torch.softmax(scores, dim=-2)
-in_words = "the softmax runs over the queries; it belongs over the keys, the last dimension"
 output, weights = output_and_weights(
     attend(scaled_dot_product_attention, query, key, value, return_weights=True)
 )
@@ -300,15 +352,10 @@ assert_close(
     expected_weights,
     what="weights",
     mistakes={
-        in_words: over_queries,
-        "these are the scores; the softmax is missing": scores,
-        "the softmax runs over dimension 0; the keys are the last": torch.softmax(scores, dim=0),
+        **usual_weights(scores),
         "divided by the root of query_len; take that of head_dim": torch.softmax(
             scores / 4**0.5, dim=-1
         ),
-        "each row of weights sums to 1, not all of them together": torch.softmax(
-            scores.flatten(), dim=0
-        ).view(scores.shape),
         "divided by the root of key_len; take that of head_dim": torch.softmax(
             scores / 5**0.5, dim=-1
         ),
@@ -316,7 +363,7 @@ assert_close(
     },
     hint="the softmax over the keys of q . k / sqrt(head_dim); head_dim is 1 here",
 )
-mistakes = {in_words: over_queries @ value}
+mistakes = {words: weights @ value for words, weights in usual_weights(scores).items()}
 hint = "the output is weights @ value"
 assert_close(output, expected, what="output with return_weights", mistakes=mistakes, hint=hint)
 output = attend(scaled_dot_product_attention, query, key, value)
@@ -332,9 +379,12 @@ key = query.clone()
 value = torch.tensor([[[8.0], [4.0]]]).to(device)
 # q.k is 2 log 3 for a token with itself, and 0 with the other. head_dim is 4: divided by its root,
 # 2 log 3 becomes log 3. So the weights are 3/4 and 1/4 again.
+output = checked(attend(scaled_dot_product_attention, query, key, value), (1, 2, 1))[0]
+# What stands where the softmax belongs is another test's business, as long as it is scaled.
+usual = [(weights @ value)[0] for weights in usual_weights(query @ key.mT / 2).values()]
 assert_close(
-    checked(attend(scaled_dot_product_attention, query, key, value), (1, 2, 1))[0],
-    torch.tensor([[7.0], [5.0]]).to(device),
+    output,
+    expected_or(output, torch.tensor([[7.0], [5.0]]).to(device), *usual),
     what="output",
     mistakes={
         "not divided by sqrt(head_dim) (value_dim is 1 here)": torch.tensor([[7.6], [4.4]]).to(
@@ -350,12 +400,6 @@ assert_close(
         "the weights are scaled; scale the scores, before the softmax": torch.tensor(
             [[3.8], [2.2]]
         ).to(device),
-        "the softmax is missing": torch.tensor([[8 * math.log(3.0)], [4 * math.log(3.0)]]).to(
-            device
-        ),
-        "the softmax runs over dimension 0; the keys are the last": (
-            torch.tensor([[12.0], [12.0]]).to(device)
-        ),
     },
     hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
 )
@@ -367,7 +411,7 @@ from course_lib.layers.attention import (
 # Tokens at right angles, all of one length: each row and each column of the scores holds the same
 # numbers, so that nothing but the scale of the scores can change the result.
 directions = torch.linalg.qr(torch.randn(16, 5)).Q.T
-tokens = ((2.0 + torch.rand(())) * directions).to(device)[None]
+tokens = ((1.0 + 0.2 * torch.rand(())) * directions).to(device)[None]
 value = torch.randn(1, 5, 3).to(device)
 expected = reference_attention(tokens, tokens, value)
 scores = tokens @ tokens.mT
@@ -386,9 +430,10 @@ for what, output in (
     ("output", alone),
     ("output with return_weights", output_and_weights(pair)[0]),
 ):
+    usual = (weights @ value for weights in usual_weights(scores / 4).values())
     assert_close(
         output,
-        expected,
+        expected_or(output, expected, *usual),
         what=what,
         hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
         mistakes={
@@ -409,9 +454,13 @@ key = torch.tensor([[[math.log(3.0)], [0.0], [math.log(6.0)]]]).to(device)
 value = torch.tensor([[[8.0], [4.0], [100.0]]]).to(device)
 mask = torch.tensor([[True, True, False]]).to(device)  # the third key is hidden
 # So your function gives the same as for the first two keys and values alone: if these are right, 7.
+alone = checked(attend(scaled_dot_product_attention, query, key[:, :2], value[:, :2]), (1, 1, 1))
+if not math.isclose(alone.item(), 7.0, rel_tol=1e-4):
+    assert_hides(scaled_dot_product_attention, query, key, value, mask)
+    alone = attend(scaled_dot_product_attention, query, key, value, mask)
 assert_close(
     checked(attend(scaled_dot_product_attention, query, key, value, mask), (1, 1, 1))[0],
-    checked(attend(scaled_dot_product_attention, query, key[:, :2], value[:, :2]), (1, 1, 1))[0],
+    alone[0],
     what="output",
     mistakes={
         "the mask is inverted; True means may attend": torch.tensor([[100.0]]).to(device),
@@ -437,74 +486,89 @@ query, key = torch.randn(6, 4, 1).to(device), torch.randn(6, 5, 1).to(device)
 value = torch.randn(6, 5, 6).to(device)
 hint = "set hidden scores to -inf"
 
-# What is hidden from every query: held against your own attention to the other keys alone.
+# Where the weights are no softmax of the scores, that is paid for: then it has to hide, no more.
 seen = torch.tensor([True, False, True, True, False]).to(device)
-mask = seen[None]  # broadcasts to every query
-output, weights = output_and_weights(
-    attend(
-        scaled_dot_product_attention,
-        query,
-        key[..., seen, :],
-        value[..., seen, :],
-        return_weights=True,
-    )
-)
-checked(output, (6, 4, 6), what="output without a mask")
-expected_weights = torch.zeros(6, 4, 5).to(device)
-expected_weights[..., seen] = checked(weights, (6, 4, 3), what="weights without a mask")
 scores = query @ key.transpose(-2, -1)
-wrong = {
-    "the mask is inverted; True means may attend": scores.masked_fill(mask, -math.inf).softmax(-1),
-    "the weights that are left do not sum to 1: mask the scores, before the softmax": (
-        scores.softmax(-1).masked_fill(~mask, 0.0)
-    ),
-    "a hidden score is set to 0, a score like any other: set it to -inf": (
-        scores.masked_fill(~mask, 0.0).softmax(-1)
-    ),
-    "the mask changes nothing": scores.softmax(-1),
-}
-mistakes = {words: weights @ value for words, weights in wrong.items()}
-alone = attend(scaled_dot_product_attention, query, key, value, mask)
-pair = output_and_weights(
-    attend(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
-)
-for what, masked in (("output without return_weights", alone), ("output", pair[0])):
-    assert_close(masked, output, what=what, mistakes=mistakes, hint=hint)
-assert_close(pair[1], expected_weights, what="weights", mistakes=wrong, hint=hint)
-
-# What is hidden from some queries: it has no weight, all else has some.
-mask = torch.rand(6, 4, 5) < 0.6
-mask[..., 0], mask[..., 1] = True, False
-mask = mask.to(device)
-output, weights = output_and_weights(
-    attend(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
-)
-checked(weights, (6, 4, 5), what="weights")
-assert_close(
-    weights != 0,
-    mask,
-    what="where the weights are not 0",
-    hint="a mask may differ from query to query, and from sentence to sentence",
-    mistakes={"the mask is inverted; True means may attend": ~mask},
-)
-checked(output, (6, 4, 6))
-alone = attend(scaled_dot_product_attention, query, key, value, mask)
-hint = "with and without return_weights, the output is the same"
-assert_close(alone, output, what="output without return_weights", hint=hint)
-
-# Scores may be far below 0: what takes their place has to be lower than all of them.
-low = -3e4 * torch.ones(1, 3, 1).to(device)
-low[:, 2] = 0.0
-query, value = torch.ones(1, 1, 1).to(device), torch.tensor([[[8.0], [4.0], [100.0]]]).to(device)
-mask = torch.tensor([[True, True, False]]).to(device)
-lower = "a hidden score is set to a number that others are below: set it to -inf"
-alone = attend(scaled_dot_product_attention, query, low[:, :2], value[:, :2])
-assert_shape(alone, (1, 1, 1), what="output of low scores")
-if bool(alone.isfinite().all()):  # a softmax by hand may be left with 0 / 0
-    what = "output where scores are low"
-    assert_close(
-        attend(scaled_dot_product_attention, query, low, value, mask), alone, what=what, hint=lower
+pair = attend(scaled_dot_product_attention, query, key, value, return_weights=True)
+unmasked = checked(output_and_weights(pair)[1], (6, 4, 5), what="weights without a mask")
+is_softmax = torch.allclose(unmasked, scores.softmax(-1), rtol=1e-4, atol=1e-5)
+if not is_softmax:
+    assert_hides(scaled_dot_product_attention, query, key, value, seen[None])
+else:
+    # What is hidden from every query: held against your own attention to the other keys alone.
+    mask = seen[None]  # broadcasts to every query
+    output, weights = output_and_weights(
+        attend(
+            scaled_dot_product_attention,
+            query,
+            key[..., seen, :],
+            value[..., seen, :],
+            return_weights=True,
+        )
     )
+    checked(output, (6, 4, 6), what="output without a mask")
+    expected_weights = torch.zeros(6, 4, 5).to(device)
+    expected_weights[..., seen] = checked(weights, (6, 4, 3), what="weights without a mask")
+    wrong = {
+        "the mask is inverted; True means may attend": scores.masked_fill(mask, -math.inf).softmax(
+            -1
+        ),
+        "the weights that are left do not sum to 1: mask the scores, before the softmax": (
+            scores.softmax(-1).masked_fill(~mask, 0.0)
+        ),
+        "a hidden score is set to 0, a score like any other: set it to -inf": (
+            scores.masked_fill(~mask, 0.0).softmax(-1)
+        ),
+        "the mask changes nothing": scores.softmax(-1),
+    }
+    mistakes = {words: weights @ value for words, weights in wrong.items()}
+    alone = attend(scaled_dot_product_attention, query, key, value, mask)
+    pair = output_and_weights(
+        attend(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
+    )
+    for what, masked in (("output without return_weights", alone), ("output", pair[0])):
+        assert_close(masked, output, what=what, mistakes=mistakes, hint=hint)
+    assert_close(pair[1], expected_weights, what="weights", mistakes=wrong, hint=hint)
+
+    # What is hidden from some queries: it has no weight, all else has some.
+    mask = torch.rand(6, 4, 5) < 0.6
+    mask[..., 0], mask[..., 1] = True, False
+    mask = mask.to(device)
+    output, weights = output_and_weights(
+        attend(scaled_dot_product_attention, query, key, value, mask, return_weights=True)
+    )
+    checked(weights, (6, 4, 5), what="weights")
+    assert_close(
+        weights != 0,
+        mask,
+        what="where the weights are not 0",
+        hint="a mask may differ from query to query, and from sentence to sentence",
+        mistakes={"the mask is inverted; True means may attend": ~mask},
+    )
+    checked(output, (6, 4, 6))
+    alone = attend(scaled_dot_product_attention, query, key, value, mask)
+    hint = "with and without return_weights, the output is the same"
+    assert_close(alone, output, what="output without return_weights", hint=hint)
+
+    # Scores may be far below 0: what takes their place has to be lower than all of them.
+    low = -3e4 * torch.ones(1, 3, 1).to(device)
+    low[:, 2] = 0.0
+    query, value = (
+        torch.ones(1, 1, 1).to(device),
+        torch.tensor([[[8.0], [4.0], [100.0]]]).to(device),
+    )
+    mask = torch.tensor([[True, True, False]]).to(device)
+    lower = "a hidden score is set to a number that others are below: set it to -inf"
+    alone = attend(scaled_dot_product_attention, query, low[:, :2], value[:, :2])
+    assert_shape(alone, (1, 1, 1), what="output of low scores")
+    if bool(alone.isfinite().all()):  # a softmax by hand may be left with 0 / 0
+        what = "output where scores are low"
+        assert_close(
+            attend(scaled_dot_product_attention, query, low, value, mask),
+            alone,
+            what=what,
+            hint=lower,
+        )
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-no-keys" points=1 read="self-attention#masks-in-attention"
@@ -596,31 +660,44 @@ for return_weights in (False, True):
         raise CheckFailure(not_finite, hint=fill)
 ### END HIDDEN TESTS
 
+
 # %% test="scaled_dot_product_attention-inputs" points=1 read="self-attention#common-mistakes"
 # Inputs are left as they are; their dtype is kept, their layout in memory does not matter
-query, key, value = (torch.randn(1, 5, 4).to(device) for _ in range(3))
+def draw_inputs(length, width, dtype=torch.float32):
+    """Draw query, key and value; without a batch where yours is refused: another test says so."""
+    batch = [torch.randn(1, length, width, dtype=dtype).to(device) for _ in range(3)]
+    try:
+        scaled_dot_product_attention(*(each.clone() for each in batch))
+    except RuntimeError:
+        return [each[0] for each in batch]
+    return batch
+
+
+query, key, value = draw_inputs(5, 4)
 hint = "operators that end in = and methods that end in _ change a tensor in place"
 assert_keeps_inputs(scaled_dot_product_attention, query, key, value, hint=hint)
 output = attend(scaled_dot_product_attention, query.double(), key.double(), value.double())
 in_double = "float64 comes in, float64 goes out: do not cast, and make new tensors with query.dtype"
-output = checked(output, (1, 5, 4), dtype=torch.float64, what="output for float64", hint=in_double)
+output = checked(
+    output, query.shape, dtype=torch.float64, what="output for float64", hint=in_double
+)
 ### BEGIN HIDDEN TESTS
-mask = torch.ones(1, 5, 5, dtype=torch.bool).tril().to(device)
+mask = torch.ones(*query.shape[:-1], 5, dtype=torch.bool).tril().to(device)
 assert_keeps_inputs(scaled_dot_product_attention, query, key, value, mask, hint=hint)
 assert_keeps_inputs(
     scaled_dot_product_attention, query, key, value, mask, return_weights=True, hint=hint
 )
-expected = checked(attend(scaled_dot_product_attention, query, key, value), (1, 5, 4))
+expected = checked(attend(scaled_dot_product_attention, query, key, value), query.shape)
 strided = call_beside(call_strided, scaled_dot_product_attention, query, key, value)
 assert_close(
-    without_ones(strided[0] if isinstance(strided, tuple | list) else strided, (1, 5, 4)),
+    without_ones(strided[0] if isinstance(strided, tuple | list) else strided, query.shape),
     expected,
     what="output for inputs that are not contiguous",
     hint="view() needs contiguous tensors; reshape() does not",
 )
-query, key, value = (torch.randn(1, 6, 3, dtype=torch.float64).to(device) for _ in range(3))
+query, key, value = draw_inputs(6, 3, torch.float64)
 output = attend(scaled_dot_product_attention, query, key, value)
-checked(output, (1, 6, 3), dtype=torch.float64, what="output for float64", hint=in_double)
+checked(output, query.shape, dtype=torch.float64, what="output for float64", hint=in_double)
 ### END HIDDEN TESTS
 
 # %% test="scaled_dot_product_attention-errors" points=1 read="self-attention#common-mistakes"
@@ -917,17 +994,21 @@ except Exception as error:  # of others the test of values tells
 
 # %% test="MultiHeadAttention-projections" points=1 read="self-attention#multi-head-preview"
 # The value goes through its projection and the output through another
-layer = MultiHeadAttention(8, 1).to(device)  # a single head cannot be mixed up with another
+# A single head cannot be mixed up with another.
+layer = with_own_projections(MultiHeadAttention(8, 1).to(device))
 token = torch.randn(3, 1, 8).to(device)
 # With a single token all of the weight is on it, whatever the scores: its value comes out.
 value = checked(layer.value_projection(token), (3, 1, 8), what="what value_projection returns")
 expected = checked(layer.output_projection(value), (3, 1, 8), what="what output_projection returns")
 # Which of key and value goes where, and through which projection, another test looks at.
-by_key = checked(layer.key_projection(token), (3, 1, 8), what="what key_projection returns")
+others = [
+    checked(layer.query_projection(token), (3, 1, 8), what="what query_projection returns"),
+    checked(layer.key_projection(token), (3, 1, 8), what="what key_projection returns"),
+]
 output = ask(layer, token, token, token)
 assert_close(
     output,
-    expected_or(output, expected, layer.output_projection(by_key)),
+    expected_or(output, expected, *map(layer.output_projection, others)),
     what="output for a single token",
     hint="only the value reaches the output here, through value_projection, then output_projection",
     mistakes={
@@ -940,14 +1021,18 @@ assert_close(
 from course_lib.layers.attention import MultiHeadAttention as ReferenceLayer
 
 reference = ReferenceLayer(12, 1).to(device)
-student = MultiHeadAttention(12, 1).to(device)
+student = with_own_projections(MultiHeadAttention(12, 1).to(device))
 copy_weights(reference, student)
 query, key, value = (torch.randn(2, 1, 12).to(device) for _ in range(3))
 projected = reference.value_projection(value)
 output = ask(student, query, key, value)
 others = [
     reference.output_projection(projection(source))
-    for projection in (reference.key_projection, reference.value_projection)
+    for projection in (
+        reference.query_projection,
+        reference.key_projection,
+        reference.value_projection,
+    )
     for source in (key, value)
 ]
 assert_close(
@@ -965,7 +1050,8 @@ assert_close(
 
 # %% test="MultiHeadAttention-heads" points=1 read="self-attention#multi-head-preview"
 # Each head attends on its own, within its own columns
-layer = MultiHeadAttention(6, 2).to(device)  # two heads, each three columns wide
+# Two heads, each three columns wide.
+layer = with_own_projections(MultiHeadAttention(6, 2).to(device))
 state = {name: torch.zeros_like(tensor) for name, tensor in layer.state_dict().items()}
 eye = torch.eye(6).to(device)  # a projection that changes nothing; 5 * eye makes large scores,
 # so that a head takes what fits best, and no other
@@ -991,10 +1077,10 @@ def as_output(rows):
     return torch.tensor([rows]).float().to(device)
 
 
-# A query that is added, and which of key and value goes where, other tests look at.
+# A query that is added, and what goes where and through which projection, other tests look at.
 exchanged = as_output([[1, 1, 1, -1, -1, 1], [1] * 6, [1] * 6, [1] * 6])
 output = ask(layer, tokens, tokens, value)
-others = (as_output(by_head) + tokens, tokens, exchanged, 5 * exchanged)
+others = (as_output(by_head) + tokens, tokens, exchanged, 5 * exchanged, 5 * as_output(by_head))
 assert_close(
     output,
     expected_or(output, as_output(by_head), *others),
@@ -1023,7 +1109,7 @@ for name in ("query", "key", "value", "output"):
     sharp = 5 if name in ("query", "key") else 1
     state[f"{name}_projection.weight"] = sharp * torch.eye(8).to(device)
 reference.load_state_dict(state)
-student = MultiHeadAttention(8, 4).to(device)
+student = with_own_projections(MultiHeadAttention(8, 4).to(device))
 copy_weights(reference, student)
 crossed = ReferenceLayer(8, 4).to(device)
 pair = state["key_projection.weight"], state["value_projection.weight"]
@@ -1063,6 +1149,7 @@ others = (
     expected + tokens,
     *(reference(tokens, *both) for both in ((value, tokens), (tokens, tokens))),
     crossed(tokens, value, tokens),
+    5 * expected,
 )
 assert_close(
     output,
@@ -1109,7 +1196,7 @@ assert_same_twice(layer, tokens)
 assert_shape(weights, (3, 2, 5, 5), what="weights", hint="one set of weights for each head")
 own_weights = "return the weights as your attention gives them"
 assert_rows_sum_to_one(weights, hint=own_weights)
-layer = MultiHeadAttention(6, 2).to(device)
+layer = with_own_projections(MultiHeadAttention(6, 2).to(device))
 state = {name: torch.zeros_like(tensor) for name, tensor in layer.state_dict().items()}
 for name in ("query", "key", "value", "output"):
     state[f"{name}_projection.weight"] = torch.eye(6).to(device)  # changes nothing
@@ -1168,7 +1255,7 @@ with torch.no_grad():  # whether values and output are projected is another chec
     for projection in (reference.value_projection, reference.output_projection):
         projection.weight.copy_(torch.eye(6))
         projection.bias.zero_()
-student = MultiHeadAttention(6, 6).to(device)
+student = with_own_projections(MultiHeadAttention(6, 6).to(device))
 assert_same_twice(student, torch.randn(3, 5, 6).to(device))
 copy_weights(reference, student)
 tokens, memory, other = (torch.randn(3, length, 6).to(device) for length in (4, 5, 5))
@@ -1237,7 +1324,7 @@ with torch.no_grad():
     for projection in (reference.value_projection, reference.output_projection):
         projection.weight.copy_(torch.eye(6))
         projection.bias.zero_()
-student = MultiHeadAttention(6, 2).to(device)
+student = with_own_projections(MultiHeadAttention(6, 2).to(device))
 copy_weights(reference, student)
 
 
@@ -1331,7 +1418,8 @@ per_head = torch.rand(4, 3, 5, 5) < 0.5
 per_head[..., 0], per_head[..., 1] = True, False
 per_head = per_head.to(device)
 layer = MultiHeadAttention(12, 3).to(device)
-_, weights = output_and_weights(ask(layer, tokens, tokens, tokens, per_head, return_weights=True))
+pair = ask(layer, tokens, tokens, tokens, per_head, return_weights=True)
+weights = pair[1] if isinstance(pair, tuple | list) and len(pair) == 2 else None
 if isinstance(weights, Tensor) and weights.dim() == 4:  # else the check of values says so
     assert_close(
         weights > 0,
@@ -1344,24 +1432,24 @@ if isinstance(weights, Tensor) and weights.dim() == 4:  # else the check of valu
 
 # %% test="MultiHeadAttention-gradients" points=1 read="self-attention#multi-head-preview"
 # Gradients flow to every input and projection that the output depends on
-layer = MultiHeadAttention(6, 3).to(device)
+layer = with_own_projections(MultiHeadAttention(6, 3).to(device))
 inputs = {
-    "query": torch.randn(5, 4, 6).to(device),
+    "query": torch.randn(5, 7, 6).to(device),
     "key": torch.randn(5, 7, 6).to(device),
     "value": torch.randn(5, 7, 6).to(device),
 }
-share = torch.randn(5, 4, 6).to(device)
+share = torch.randn(5, 7, 6).to(device)
 
 
 def loss(query, key, value):
     """Weight the numbers of your output by chance, and add them up."""
-    return (checked(ask(layer, query, key, value), (5, 4, 6)) * share).sum()
+    return (checked(ask(layer, query, key, value), (5, 7, 6)) * share).sum()
 
 
 cut = "detach(), .data and numpy() cut the gradient"
 assert_gradients(loss, inputs, hint=cut)
 ### BEGIN HIDDEN TESTS
-layer = MultiHeadAttention(6, 3).to(device)
+layer = with_own_projections(MultiHeadAttention(6, 3).to(device))
 projections = [f"{name}_projection" for name in ("query", "key", "value", "output")]
 parameters = {
     f"{name}.{part}": getattr(getattr(layer, name), part)
