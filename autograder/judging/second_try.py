@@ -4,14 +4,16 @@ A check may fail only because a piece that it stands on, of an earlier exercise,
 run again where the reference solution has taken the place of that piece, and what is right by
 itself earns its points. Where no check has found an earlier piece wrong and the code raises an
 error all the same, such as by a list where a tensor was promised, all of them give way. Of the
-second time the student is told only whether it passed: whatever else came of it may hold the
-reference's text.
+second time the student is told whether it passed, and the hint, if that stands word for word in the
+instructor's cells: whatever else came of it may hold the reference's text.
 """
 
+import ast
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.homework_source.magics import without_magics
 from autograder.judging.results import UNWRITTEN, CheckResult, Status
 
 
@@ -69,6 +71,7 @@ class SecondTry:
     ) -> None:
         self._first = first
         self._again = again
+        self._hints = _texts_in(homework)
         wrong = {exercise for exercises in again.values() for exercise in exercises}
         last = {cell.exercise: cell.grade_id for cell in homework.checks if cell.exercise in wrong}
         self._stand_ins = {
@@ -85,11 +88,22 @@ class SecondTry:
         """Return the better of both results of a check, the first in doubt.
 
         A second try that ran out of its time shows nothing: the machine may have been too busy.
+        One that failed shows what is wrong in the exercise itself: so its hint is the one to tell.
         """
         first = self._first[second.check]
         kept = second if second.score > first.score else first
+        if kept is first and second.status is Status.FAIL and second.hint in self._hints:
+            kept = replace(first, hint=second.hint)
         shows_nothing = second.status is Status.TIMEOUT and first.status is not Status.TIMEOUT
         return kept if shows_nothing else replace(kept, tried_with=self._again[second.check])
+
+
+def _texts_in(homework: Homework) -> set[str]:
+    """Return the texts that stand in the instructor's cells, and so hold nothing of a student's."""
+    kinds = (CellKind.SETUP, CellKind.TEST)
+    trees = [without_magics(cell.source) for cell in homework.cells if cell.kind in kinds]
+    nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return {node.value for node in nodes if isinstance(node.value, str) and node.value}
 
 
 def told(check: CheckResult) -> str:

@@ -39,7 +39,8 @@ FOURFOLD = dataclasses.replace(
 from course_lib.testing import assert_close
 ### BEGIN HIDDEN TESTS
 x = torch.randn(3)
-assert_close(fourfold(x), 4 * x)
+mistakes = {"it is doubled once; double it twice": 2 * x}
+assert_close(fourfold(x), 4 * x, mistakes=mistakes, hint="twice the double")
 ### END HIDDEN TESTS
 """,
         ),
@@ -86,6 +87,16 @@ def test_what_is_wrong_by_itself_earns_nothing(told):
     assert (check.status, check.tried_with) == (Status.FAIL, ("double",))
     assert result.score == 0
     assert "with a right double instead of yours" in render_feedback(stand(result), FOURFOLD)
+
+
+def test_the_hint_is_that_of_what_is_wrong_by_itself(told):
+    """With a wrong piece below it, the first try leads astray."""
+    _, check = told(TRIPLE, "def fourfold(x):\n    return double(x)")
+    assert check.hint == "it is doubled once; double it twice"
+    first = dataclasses.replace(check, hint="twice the double", tried_with=())
+    for second in ({"hint": SECRET}, {"hint": ""}, {"status": Status.ERROR}):
+        better = SecondTry(FOURFOLD, {check.check: first}, {check.check: ("double",)}).better
+        assert better(dataclasses.replace(check, **second)).hint == "twice the double"
 
 
 def test_what_stands_on_nothing_wrong_is_tried_once(told):
