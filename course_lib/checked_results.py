@@ -105,6 +105,7 @@ def as_pair(actual: Any, summary: str, *, hint: str = "") -> tuple[Any, Any]:
     try:  # where a judge asks, a named tuple is an object of another process: no tuple, but a pair
         first, second = actual
     except (TypeError, ValueError):
+        hint = "nothing is returned: is a return missing?" if actual is None else hint
         raise CheckFailure(summary, hint=hint) from None
     if isinstance(actual, Tensor | str | Mapping):
         raise CheckFailure(summary, hint=hint)

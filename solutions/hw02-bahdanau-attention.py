@@ -162,8 +162,14 @@ def assert_hides(weights, unmasked, mask):
         raise CheckFailure("no key has any weight", hint=hint)
 
 
+def contexts_of(result):
+    """Give contexts alone, without weights for which nobody asked: one test looks at that."""
+    return result[0] if isinstance(result, tuple | list) and result else result
+
+
 def without_ones(result, shape):
-    """Take away dimensions of 1 that are too many: the shape is looked at by one test alone."""
+    """Take away weights and dimensions of 1 that are too many: one test alone looks at these."""
+    result = contexts_of(result)
     sizes = [*getattr(result, "shape", ())]
     others, wanted = ([size for size in each if size != 1] for each in (sizes, shape))
     return result.reshape(shape) if len(sizes) > len(shape) and others == wanted else result
@@ -434,7 +440,12 @@ if shares_out(unmasked):
         },
         hint="what the mask hides gets no weight, and the rest gets some",
     )
-    assert_rows_sum_to_one(weights, hint="mask the scores, before the softmax")
+    scores = layer.align(query, layer.key_projection(memory))
+    as_zeros = torch.softmax(scores.masked_fill(~mask, 0.0), dim=-1).masked_fill(~mask, 0.0)
+    hint = "mask the scores, before the softmax"
+    if torch.allclose(weights, as_zeros, atol=1e-5):
+        hint = "a hidden score is set to 0, a score like any other: set it to -inf"
+    assert_rows_sum_to_one(weights, hint=hint)
 else:
     assert_hides(weights, unmasked, mask)
 ### BEGIN HIDDEN TESTS
@@ -798,7 +809,7 @@ def looks_at_padding(decoder, encoded, changed):
     """Say whether the attention alone does: then it is not the decoder's fault."""
     query = decoder.start(encoded).hidden[:, None]
     before, after = (
-        decoder.attention(query, source.memory, source.mask[:, None])
+        contexts_of(decoder.attention(query, source.memory, source.mask[:, None]))
         for source in (encoded, changed)
     )
     for contexts in (before, after):
@@ -835,6 +846,16 @@ def take_step(decoder, tokens, state, *, strict=False):
     return logits, new_state
 
 
+def sees_nothing(decoder, tokens, state, new_state):
+    """Say whether a step came to the state to which a context of zeros leads."""
+    y, width = decoder.embedding(tokens[:, 0]), state.memory.size(2)
+    try:
+        reached = decoder.cell(torch.cat([y, y.new_zeros(len(y), width)], dim=-1), state.hidden)
+    except RuntimeError:  # other widths are told elsewhere
+        return False
+    return torch.allclose(reached, new_state.hidden, atol=1e-6)
+
+
 def go_on(decoder, tokens, state):
     """Take a step, and go on by the decoder's parts where the state before it comes back.
 
@@ -846,7 +867,7 @@ def go_on(decoder, tokens, state):
         return logits, new_state
     for y in decoder.embedding(tokens).unbind(dim=1):
         seen = decoder.attention(hidden[:, None], state.memory, mask, keys=state.keys)
-        seen = checked(seen, (len(hidden), 1, state.memory.size(2)), what="context")
+        seen = checked(contexts_of(seen), (len(hidden), 1, state.memory.size(2)), what="context")
         hidden = decoder.cell(torch.cat([y, seen[:, 0]], dim=-1), hidden)
     parts = {name: getattr(state, name) for name in ("memory", "keys", "mask")}
     return logits, AttentionDecoderState(hidden=hidden, **parts)
@@ -951,7 +972,7 @@ assert_close(new_state.memory, state.memory, what="memory of the new state", hin
 def context_from(decoder, query, state):
     """Return the context that the decoder's attention has for a query."""
     mask = mask_for_query(state)
-    contexts = decoder.attention(query[:, None], state.memory, mask, keys=state.keys)
+    contexts = contexts_of(decoder.attention(query[:, None], state.memory, mask, keys=state.keys))
     assert_shape(contexts, (len(query), 1, state.memory.size(2)), what="context")
     return contexts[:, 0]
 
@@ -965,6 +986,8 @@ if not torch.equal(seen, seen_with_others):  # else the attention's own check ha
         hint = "every step has its own context, by attention, from state.keys, which start has made"
         if torch.equal(new_state.hidden, state.hidden):
             hint = "this is the state before the step; return the new one"
+        elif sees_nothing(decoder, tokens, state, new_state):
+            hint = "no key is seen: hand state.mask on as it is, True means may attend"
         raise CheckFailure("with other keys a step comes to the same state", hint=hint)
 ### BEGIN HIDDEN TESTS
 decoder = AttentionDecoder(7, 6, 6, 6).to(device)
@@ -1053,7 +1076,7 @@ assert_shape(decoder.output.weight, (7, 18), what="weight of output", hint=hint)
 def look(query, keys=state.keys):
     """Return the context that a query gets."""
     mask = mask_for_query(state)
-    contexts = decoder.attention(query[:, None], state.memory, mask, keys=keys)
+    contexts = contexts_of(decoder.attention(query[:, None], state.memory, mask, keys=keys))
     assert_shape(contexts, (3, 1, 6), what="context")
     return contexts[:, 0]
 
@@ -1073,7 +1096,7 @@ def logits_of(*parts):
 
 context = look(state.hidden)
 # Which context a step asks for is the business of the state's check.
-others = look(y), look(state.hidden, keys=state.memory), state.memory.mean(dim=1)
+others = look(y), look(state.hidden, keys=state.memory), state.memory.mean(dim=1), 0 * context
 for asked in others:
     reached = reached_from(state.hidden, asked)
     if reached.shape == new.shape and torch.allclose(reached, new, atol=1e-6):
@@ -1214,7 +1237,7 @@ assert_shape(logits, (3, 1, 7), what="logits of one token")
 y, hidden = decoder.embedding(tgt[:, 0]), torch.tanh(decoder.bridge(encoded.context))
 keys = decoder.attention.key_projection(encoded.memory)
 mask = mask_for_query(encoded)
-seen = decoder.attention(hidden[:, None], encoded.memory, mask, keys=keys)
+seen = contexts_of(decoder.attention(hidden[:, None], encoded.memory, mask, keys=keys))
 assert_shape(seen, (3, 1, 6), what="context")
 seen = seen[:, 0]
 try:
@@ -1292,6 +1315,9 @@ assert_close(
             decoder, after, mask_of(after, encoded)
         ),
         f"the attention looks at padding; {wants}": unmasked,
+        "the mask is inverted; hand it on as it is": weights_at(
+            decoder, begin, ~mask_of(begin, encoded)
+        ),
         "the memory stands for the keys; hand the attention state.keys": weights_at(
             decoder, begin, mask_of(begin, encoded), keys=begin.memory
         ),
@@ -1441,10 +1467,12 @@ assert_close(
     mistakes={
         "this is the share of the right ones (or the lightest key is taken)": torch.tensor(0.75),
         "argmax over the keys, the last dimension; this is over the queries": torch.tensor(0.5),
-        "this is the number of the wrong ones; divide by how many there are": torch.tensor(1.0),
+        "this is the number of the wrong ones; divide by how many there are (or none is taken for "
+        "right: argmax says which key is the heaviest)": torch.tensor(1.0),
         "this is a percentage; return a share, 0 to 1": torch.tensor(25.0),
         "this is the weight that lies elsewhere; count heaviest keys": torch.tensor(0.5625),
-        "key 0 is a key like any other; only -1 does not count": torch.tensor(0.0),
+        "key 0 is a key like any other; only -1 does not count (or the share is cut to a whole "
+        "number)": torch.tensor(0.0),
     },
     hint="each query has its heaviest key: which share of them is not the one in alignment?",
 )

@@ -84,4 +84,5 @@ def test_a_pair_is_given_in_order(actual):
 def test_what_is_no_pair_is_refused(actual):
     with pytest.raises(CheckFailure, match="a pair, please") as caught:
         as_pair(actual, "a pair, please", hint="return both")
-    assert caught.value.hint == "return both"
+    missing = "nothing is returned: is a return missing?"
+    assert caught.value.hint == (missing if actual is None else "return both")
