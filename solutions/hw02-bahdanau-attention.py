@@ -689,6 +689,14 @@ for sizes in ((7,), (6, 7), (1, 2, 6, 7), (2, 7, 7), (2, 6, 6)):
     unfit = torch.ones(sizes, dtype=torch.bool).to(device)
     hint = f"a mask of shape {sizes} does not fit scores of shape (2, 6, 7): see check_mask"
     assert_raises(ValueError, layer, query, memory, unfit, hint=hint)
+fits = torch.ones(2, 6, 7, dtype=torch.bool).to(device)
+try:
+    layer(query, memory, fits)
+except ValueError as error:
+    hint = "the scores have shape (batch, query_len, key_len): so may the mask"
+    raise CheckFailure("a mask that fits is refused", hint=hint) from error
+except RuntimeError:  # other sizes that do not meet are told elsewhere
+    pass
 hint = "compare the batches yourself: one of 1 would be broadcast in silence"
 assert_raises(ValueError, layer, query, memory[:1], hint=hint)
 assert_raises(ValueError, layer, query[:1], memory, hint=hint)
