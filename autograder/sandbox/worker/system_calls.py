@@ -6,7 +6,7 @@ So do tables of BPF, and the rings of io_uring, which moreover does what it is a
 filter. (What is in /dev/shm and in /tmp is bounded by their size.) Asynchronous I/O, of which there
 is so much for the whole machine: a database may want it. A lease on a file, which lets everybody
 who opens it wait for most of a minute. Namespaces of one's own, in which it would be root. Sockets
-that a network namespace does not hold: to a virtual machine's host, Bluetooth, the kernel's ciphers.
+that no network namespace holds: to a virtual machine's host, to Bluetooth, to the kernel's ciphers.
 """
 
 import ctypes
