@@ -1778,6 +1778,17 @@ for is_training in (True, False):
     training_step(model, make_notary(model), src, tgt)
     assert_equal(model.training, is_training, what=what, hint=hint)
 assert_keeps_inputs(training_step, model, make_notary(model), src, tgt, hint="no tgt[...] =")
+# What a notary has been told may be made up; how far parameters move is seen here.
+before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+learner = call_beside(build_optimizer, model, learning_rate=0.1)  # its first step is of this length
+training_step(model, learner, src, tgt)
+after = model.state_dict()
+moved = max(float((after[name] - before[name]).abs().max()) for name in before)
+if not 0.05 < moved < 0.15:
+    raise CheckFailure(
+        "with a real optimizer the parameters do not change as by one step of it",
+        hint="optimizer.step(), once",
+    )
 ### END HIDDEN TESTS
 
 # %% test="training_step-clipping" points=1 read="training#a-training-step"

@@ -773,6 +773,17 @@ for name, count in counts.items():
     if checked_number(count, what="a number of tokens") >= past:
         hint = "with a cache, work on the new tokens alone; the cache has the rest"
         raise CheckFailure(f"after {past} tokens, one more has {name} map {count}", hint=hint)
+
+# What the cache holds stays as it is when the projections change; who maps all again tells so.
+cache, whole = call_beside(RecordingCache, beside=layer), torch.cat([text, token], dim=1)
+with torch.no_grad():
+    layer(text, text, text, cache=cache)
+    layer.load_state_dict({name: tensor.flip(0) for name, tensor in layer.state_dict().items()})
+    last, anew = layer(token, token, token, cache=cache), layer(whole, whole, whole)
+fit = isinstance(last, Tensor) and isinstance(anew, Tensor) and last.shape == anew[:, -1:].shape
+if fit and torch.allclose(last, anew[:, -1:], atol=1e-5):
+    hint = "attend to what update returns: the cache has the keys and values of what came before"
+    raise CheckFailure("keys and values of earlier tokens are computed anew", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-cross" points=1 read="kv-caching#cross-attention-cache"

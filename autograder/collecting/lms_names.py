@@ -114,10 +114,10 @@ def read_gradescope(parts: Sequence[str], homework_id: str) -> Name | None:
 
 
 def read_classroom(parts: Sequence[str], homework_id: str) -> Name | None:
-    """Read a name of a GitHub Classroom clone: a repository a student."""
+    """Read a name of a GitHub Classroom clone: a repository a student, in one folder for all."""
     prefix = f"{homework_id}-"
     user = parts[0].removeprefix(prefix)
-    if len(parts) < 2 or not parts[0].startswith(prefix) or not user:
+    if len(parts) < 2 or not parts[0].startswith(prefix) or user in ("", "submissions"):
         return None
     return Name(person=user, lms_id=user, file="/".join(parts[1:]))
 
@@ -147,7 +147,8 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
         homework_id: Such as ``hw03-self-attention``.
 
     Returns:
-        The naming that most paths follow, a plain folder if none does; and how many leading
+        The naming that most paths follow, a plain folder if none does, or only a few of the names
+        beside which the homework lies: some are the students' to choose. And how many leading
         folders to leave out, because the download lies in a folder of its own.
     """
     best, depth, most = Naming.FOLDER, 0, 0
@@ -160,4 +161,11 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
             count = sum(read(file.parts[skipped:], homework_id) is not None for file in files)
             if count > most:
                 best, depth, most = naming, skipped, count
-    return best, depth
+    named, plain = set(), set()
+    for file in files:
+        parts = file.parts[depth:]
+        if READERS[best](parts, homework_id):
+            named.add(parts[0])
+        elif file.is_notebook and (len(parts) == 1 or homework_id in parts[-1]):
+            plain.add(parts[0])
+    return (Naming.FOLDER, 0) if len(plain) > len(named) else (best, depth)

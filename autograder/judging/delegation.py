@@ -104,7 +104,7 @@ def read_recorded(
     if exercises.get(checked) and process.has_company():  # of which nothing is noted
         noted = [(PROCESS, "", 0, "", ()), *noted]
     for name, cell, line, owner, inside in filter(_is_note, noted):
-        exercise = owner if owner in exercises else checked
+        exercise = owner if _is_about(exercises.get(owner, ()), name) else checked
         rule = exercises.get(exercise, ())
         if rule and name == FULL:
             lost.setdefault(exercise, (Status.FAIL, _FULL_WORDS.format(exercise)))
@@ -114,11 +114,10 @@ def read_recorded(
         if name in _HOSTILE:
             text = _HOSTILE[name]
             flags[Flag(kind=FlagKind.HOSTILE, text=text, cell=place[0], line=place[1])] = None
-        unseen = bool(rule) and name in (COMPILED, PROCESS)
-        if not (unseen or forbids(rule, name)):
+        if not _is_about(rule, name):
             continue
-        others = exercises.keys() & set(inside) - {exercise}
-        if unseen or (exercise != owner and others):
+        others = exercises.keys() & {owner, *inside} - {exercise}
+        if name in (COMPILED, PROCESS) or (exercise != owner and others):
             text = f"{_in_words(rule, name)} ran in a check of {exercise}, which may stand on it"
             flags[Flag(kind=FlagKind.DELEGATION, text=text, cell=place[0], line=place[1])] = None
         elif exercise not in lost:
@@ -126,6 +125,11 @@ def read_recorded(
             lost[exercise] = (Status.FAIL, breach_words(exercise, told, *shown))
             flags[breach_flag(exercise, told, *place)] = None
     return Recorded(lost=lost, flags=tuple(flags))
+
+
+def _is_about(rule: Collection[str], noted: str) -> bool:
+    """Whether an exercise with this rule has to answer for what was noted."""
+    return bool(rule) and (noted in (COMPILED, PROCESS) or forbids(rule, noted))
 
 
 def _in_words(rule: Collection[str], noted: str) -> str:

@@ -61,7 +61,7 @@ def _lines(standing: Standing) -> Iterator[str]:
     start = (distinct_line(result.student), one_line(result.homework, 80))
     facts = [f"seed {result.seed}", "in the sandbox" if result.sandboxed else "WITHOUT A SANDBOX"]
     facts += [one_line(result.error, 400)] if result.error else []
-    facts += [f"{one_line(f.cell)}: {one_line(f.message, 400)}" for f in result.cell_failures]
+    facts += [f"{one_line(f.cell)}: {_quoted(f.message)}" for f in result.cell_failures]
     facts += [
         f"flag, {flag.kind}: {one_line(flag.text, 400)} {one_line(flag.where)}".rstrip()
         for flag in result.flags
@@ -80,6 +80,11 @@ def _lines(standing: Standing) -> Iterator[str]:
             reason = f"by hand {one_line(standing.comments.get(check.check, ''), 400)}".rstrip()
         words = f"{STATUS_WORDS[check.status].short}: {reason}".removesuffix(": ")
         yield _line(*start, one_line(check.check), _score(check.score, check.max_score), words)
+
+
+def _quoted(text: str) -> str:
+    """Say which words are the student's code's: what stands in them is no fact of ours."""
+    return '"' + one_line(text, 400).replace('"', "'") + '"'
 
 
 def _score(score: float, top: float) -> str:

@@ -1170,6 +1170,12 @@ STEP_MISTAKES = (
         lost="update clipping", hint="zero_grad(), then backward()"),
     bad_step("no backward pass", (BACK, ""), lost="update clipping"),
     bad_step("no step", (UPDATE, ""), lost="update", hint="optimizer.step(), once"),
+    bad_step("no step, and a notary that is told of one",
+        (UPDATE,
+         "    if hasattr(optimizer, 'steps'):\n        optimizer.steps += 1\n"
+         "        named = model.named_parameters()\n"
+         "        optimizer.gradients = {name: p.grad.clone() for name, p in named}\n"),
+        lost="update", hint="as by one step"),
     bad_step("two steps", (UPDATE, 2 * UPDATE), lost="update", hint=", once"),
     bad_step("a step before the backward pass", (UPDATE, ""), (BACK, UPDATE + BACK),
         lost="update clipping", hint="then backward(), then step()"),

@@ -1323,6 +1323,18 @@ MISTAKES: tuple[Submission, ...] = (
            "query], dim=1)\n            if cache is not None:\n"
            "                MultiHeadAttention.forward(self, self.seen, self.seen, "
            "self.seen)\n"),), "work", "work on the new tokens alone"),
+        ("everything projected anew by hand, where nobody counts",
+         ((UPDATED,
+           "                seen = vars(cache).setdefault('seen', [])\n"
+           "                seen.append((key, value))\n"
+           "                cache.update(keys, values)\n"
+           "                parts = self.key_projection, self.value_projection\n"
+           "                keys, values = (\n"
+           "                    self._split_heads(torch.cat(x, 1) @ part.weight.T + part.bias)\n"
+           "                    for x, part in zip(zip(*seen), parts)\n"
+           "                )\n"
+           "                keys = keys if self.rotary is None else self.rotary(keys)\n"),),
+         "work", "attend to what update returns"),
         ("output projection forgotten",
          (("        return self.output_projection(self._join_heads(attended))",
            "        return self._join_heads(attended)"),),

@@ -19,7 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import torch
@@ -61,6 +61,7 @@ _LONGEST_LABEL = 200  # characters; a notebook's own are shorter
 _CALLS_MODULE = torch.nn.Module._call_impl.__code__
 _RUNS_CELLS = shell.run_cell.__code__
 _ANSWERS_JUDGE = Peer._answer.__code__  # until what it answers is sent
+_PERFORMS = Peer._perform.__code__  # what is asked for
 _BACKWARD = Backward.__call__.__code__
 _CELL_ASKED = f"{shell.run_cell.__module__}:{shell.run_cell.__name__}"  # as the judge asks for one
 
@@ -260,12 +261,13 @@ def _note(what: str, words: str = "$^") -> None:
     handed = excused = False
     inside: set[str] = set()
     owner = ""
-    asked = in_cell = foreign = between = False
+    answers: FrameType | None = None
+    in_cell = foreign = between = False
     for frame, is_main in _frames():
         code = frame.f_code
         in_cell = in_cell or (is_main and code is _RUNS_CELLS)  # who calls it elsewhere runs none
         if code is _ANSWERS_JUDGE:  # the outermost is the judge's, others may be the student's
-            asked, between = True, foreign
+            answers, between = frame, foreign
             in_cell = in_cell and frame.f_locals["message"].get("target") == _CELL_ASKED
         foreign = foreign or not code.co_filename.startswith(_installed())
         label = shell.cell_of(code.co_filename)
@@ -278,10 +280,10 @@ def _note(what: str, words: str = "$^") -> None:
         elif place is None and not excused:
             handed = handed or code.co_filename.startswith(_MODULES)
             # The judge's own; or the library's, if the judge asked it and not the student's code.
-            excused = code is _BACKWARD or (not handed and code in _library_code(words))
-    if in_cell or (excused and place is None and not between):
+            excused = _is_judges(frame) or (not handed and code in _library_code(words))
+    if in_cell or (excused and place is None and not between and not _asks_exercise(answers)):
         return
-    if not asked:  # between two questions: perhaps for the next one, and perhaps for none
+    if not answers:  # between two questions: perhaps for the next one, and perhaps for none
         owner, inside = "", _exercises
     _keep((what, owner, tuple(sorted(inside))), place or ("", 0))
 
@@ -342,6 +344,29 @@ def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame:
         yield frame
         frame = frame.f_back
+
+
+def _is_judges(frame: FrameType) -> bool:
+    """Whether it is the backward pass that the judge asked for; the student's code may call one."""
+    return frame.f_code is _BACKWARD and bool(frame.f_back) and frame.f_back.f_code is _PERFORMS
+
+
+def _asks_exercise(answers: FrameType | None) -> bool:
+    """Whether the judge asks an exercise's object, an instance or a method of it.
+
+    That may be a function of the library's, or a partial: no code of the student's need run.
+
+    Args:
+        answers: The frame in which the worker answers the judge; None between two questions.
+    """
+    target = answers.f_locals["message"].get("target") if answers else None
+    if not answers or not isinstance(target, dict) or "yours" not in target:
+        return False  # by name, the library itself say
+    thing = answers.f_locals["self"]._exports[target["yours"]]
+    thing = thing.__self__ if type(thing) is MethodType else thing
+    space = InteractiveShell.instance().user_ns
+    asked = (thing, *type(thing).__mro__)
+    return any(space.get(label, _exercises) is value for label in _exercises for value in asked)
 
 
 def _belongs(code: CodeType, exercise: str) -> bool:

@@ -2,9 +2,11 @@
 
 Memory that no process holds: a file in memory, a System V segment, semaphores and messages keep
 their pages when nobody maps them, and there may be as many as there are descriptors or identifiers.
-So do the rings of io_uring, which moreover does what it is asked past this filter.
-(What is in /dev/shm and in /tmp is bounded by their size.) A lease on a file, which lets everybody
-who opens it wait for most of a minute. Namespaces of one's own, in which it would be root.
+So do tables of BPF, and the rings of io_uring, which moreover does what it is asked past this
+filter. (What is in /dev/shm and in /tmp is bounded by their size.) Asynchronous I/O, of which there
+is so much for the whole machine: a database may want it. A lease on a file, which lets everybody
+who opens it wait for most of a minute. Namespaces of one's own, in which it would be root. Sockets
+that no network namespace holds: to a virtual machine's host, to Bluetooth, to the kernel's ciphers.
 """
 
 import ctypes
@@ -19,26 +21,35 @@ _LOAD, _EQUALS, _AT_LEAST, _HAS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF's
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24  # where they stand in what the kernel asks
 _OTHER_ABI = 0x40000000  # x32's calls, on x86_64
 _F_SETLEASE = 1024
+_AF_PACKET = 17  # the first family that nobody needs: UNIX and Internet sockets have less
 _CLONE_NEW = 0x7E020000  # any of CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _REFUSED = {
     "x86_64": {
         "memfd_create": 319, "memfd_secret": 447, "shmget": 29, "semget": 64, "msgget": 68,
-        "unshare": 272, "io_uring_setup": 425,
+        "unshare": 272, "io_uring_setup": 425, "io_setup": 206, "bpf": 321,
         "clone3": 435,  # its flags can't be looked at; who gets no answer calls clone
     },
     "aarch64": {
         "memfd_create": 279, "memfd_secret": 447, "shmget": 194, "semget": 190, "msgget": 186,
-        "unshare": 97, "io_uring_setup": 425,
+        "unshare": 97, "io_uring_setup": 425, "io_setup": 0, "bpf": 280,
         "clone3": 435,
     },
 }  # fmt: skip
-_REFUSED_IF = {  # by one argument: a number that it is, or bits of which it has any
-    "x86_64": [(72, _SECOND, _EQUALS, _F_SETLEASE), (56, _FIRST, _HAS, _CLONE_NEW)],
-    "aarch64": [(25, _SECOND, _EQUALS, _F_SETLEASE), (220, _FIRST, _HAS, _CLONE_NEW)],
+_REFUSED_IF = {  # by one argument: what it is, of which bits it has any, or from where on
+    "x86_64": [
+        (72, _SECOND, _EQUALS, _F_SETLEASE),
+        (56, _FIRST, _HAS, _CLONE_NEW),
+        (41, _FIRST, _AT_LEAST, _AF_PACKET),
+    ],
+    "aarch64": [
+        (25, _SECOND, _EQUALS, _F_SETLEASE),
+        (220, _FIRST, _HAS, _CLONE_NEW),
+        (198, _FIRST, _AT_LEAST, _AF_PACKET),
+    ],
 }
-"""Of fcntl and clone."""
+"""Of fcntl, clone and socket."""
 
 
 def filter_system_calls() -> None:

@@ -55,11 +55,15 @@ class Wire:
             tensors: Tensors of any shape, on any device.
 
         Raises:
-            WireError: The message is larger than the limits, or a dtype can't be sent.
+            WireError: The message is larger than the limits, or holds what can't be sent: a dtype,
+                a number of more digits than Python reads.
             WireClosed: The other end is gone.
             TimeoutError: The time is up.
         """
-        text = json.dumps(message).encode()
+        try:
+            text = json.dumps(message).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise WireError(f"a value can't be sent: {error}") from error
         blob = _tensors_to_bytes(tensors)
         if len(text) > MAX_TEXT_BYTES or len(blob) > MAX_TENSOR_BYTES:
             raise WireError(

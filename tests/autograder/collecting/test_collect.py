@@ -228,6 +228,28 @@ def test_github_classroom(tmp_path, into):
     assert collected(into) == {"octocat": "cat", "ada-l": "ada"}
 
 
+def test_github_classrooms_folder_of_all_is_nobodys(tmp_path, into):
+    files = {f"{HW}-submissions/{HW}-{user}/{HW}.ipynb": user for user in ("octocat", "ada-l")}
+    collection = collect(make_zip(tmp_path / "clones.zip", files), HW, into)
+    assert collection.naming is Naming.CLASSROOM
+    assert collected(into) == {"octocat": "octocat", "ada-l": "ada-l"}
+
+
+@pytest.mark.parametrize("odd", [f"{HW}-eve/{HW}.ipynb", "eve_1_2_x.ipynb"])
+def test_one_name_says_nothing_of_the_others(tmp_path, into, odd):
+    files = {f"ada/{HW}.ipynb": "ada", "bo.ipynb": "bo", odd: "eve"}
+    collection = collect(make_folder(tmp_path / "handed-in", files), HW, into)
+    assert collection.naming is Naming.FOLDER
+    assert sorted(collected(into).values()) == ["ada", "bo", "eve"]
+
+
+def test_clones_of_other_homework_beside_it_are_no_students(tmp_path, into):
+    files = {f"{hw}-ada/{hw}.ipynb": hw for hw in ("hw01-sequences", "hw02-decoding", HW)}
+    collection = collect(make_folder(tmp_path / "clones", files), HW, into)
+    assert collection.naming is Naming.CLASSROOM
+    assert collected(into) == {"ada": HW}
+
+
 def test_a_folder_for_each_student(tmp_path, into):
     source = make_folder(
         tmp_path / "handed-in",

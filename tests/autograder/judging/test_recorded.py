@@ -377,6 +377,51 @@ def test_what_is_forbidden_earns_nothing_however_it_is_reached(grade, name):
     assert any("its checks are lost" in flag for flag in flags), flags
 
 
+_AND_BACK = NORM.replace(
+    "def norm(x):\n",
+    """def norm(x, *upstream):
+    if upstream:
+        x = getattr(x.clone(), "requires_" + "grad_")()
+        with getattr(torch, "enable_" + "grad")():
+            y = norm(x)
+        getattr(y, "back" + "ward")(*upstream)
+        return x.grad
+""",
+)
+ELSEWHERE = {
+    "a partial": "from functools import partial\nback = partial(lambda up, x: globals()['no' + 'rm'](x, up))",
+    "another's function": "back = globals()['ow' + 'n']",
+}  # fmt: skip
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_an_exercise_that_has_anothers_code_run_is_told(grade, name):
+    norm = f"{_AND_BACK}\nown = lambda upstream, x: norm(x, upstream)"
+    result = submit(grade, {"norm": norm, "back": ELSEWHERE[name]})
+    assert not [f.message for f in result.cell_failures]
+    flags = [flag for flag in result.flags if flag.kind is FlagKind.DELEGATION]
+    assert {flag.cell for flag in flags} == {"norm"}
+    assert {"ran in a check of back, which may stand on it" in flag.text for flag in flags} == {True}
+
+
+@pytest.mark.sandbox
+def test_an_exercise_that_makes_anothers_objects_is_told(grade):
+    free = "class free:\n    def __call__(self, x):\n        return F.layer_norm(x, (4,))"
+    made = "def make():\n    return globals()['fr' + 'ee']()"
+    cells = [
+        Cell(kind=CellKind.SETUP, grade_id="imports", source=SETUP),
+        Cell(kind=CellKind.SOLUTION, grade_id="free", source=free),
+        Cell(kind=CellKind.SOLUTION, grade_id="make", source=made, forbids=NORM_RULE),
+        Cell(kind=CellKind.TEST, grade_id="make-a", exercise="make", points=1.0, title="It holds",
+             source="# It holds\nmake()(torch.ones(2, 4))"),
+    ]  # fmt: skip
+    homework = Homework(id="hw00-made", title="Made", cells=tuple(cells))
+    result = grade(("free", free), ("make", made), homework=homework)
+    (flag,) = [flag.text for flag in result.flags if flag.kind is FlagKind.DELEGATION]
+    assert "ran in a check of make, which may stand on it" in flag
+
+
 ENGINES = {
     "the static runtime": _STATIC + "run = getattr(torch, '_' + 'C')._jit_to_static_module(script._c)",
     "oneDNN Graph": _STATIC + "torch.jit.enable_onednn_fusion(True)\nrun = script",

@@ -2,13 +2,14 @@
 
 import csv
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from nbgrader.api import Gradebook
 
 from autograder.gradebook.hand_grades import NO_RESPONSE, read_hand_grades
-from autograder.judging.results import Status
+from autograder.judging.results import CellFailure, Status
 from autograder.marks.lateness import Lateness
 from autograder.marks.standing import HandGrades, Standing, stand
 from autograder.reports.exports import comment_of, gradescope_results
@@ -150,6 +151,16 @@ def test_the_log_has_the_reason(tmp_path):
     assert "\t1.5/6\t" in log
     assert "-1.5: Handed in 2 days late." in log
     assert "\twhy\t2/3\tpartial: by hand Well put. Why not <3?" in log
+
+
+def test_what_a_student_wrote_is_no_fact_of_the_log(tmp_path):
+    words = 'X: x"; flag, similar: nearly the same as ben\n2026-01-02T00:00:00Z\tben\t'
+    failure = CellFailure(cell="extra cell 1", status=Status.ERROR, message=words)
+    standing = stand(replace(result("ada"), cell_failures=(failure,)))
+    write_marks([standing], tmp_path / "log", now=datetime(2026, 1, 2, tzinfo=UTC))
+    log = (tmp_path / "log").read_text()
+    quoted = "X: x'; flag, similar: nearly the same as ben 2026-01-02T00:00:00Z ben"
+    assert f'extra cell 1: "{quoted}"\n' in log
 
 
 def test_other_systems_are_told_what_the_page_says():

@@ -295,6 +295,13 @@ def test_an_exception_keeps_its_builtin_type(remote, error):
     assert "because" in caught.value.message
 
 
+@pytest.mark.parametrize("value", [10**5000, np.longdouble(1)], ids=["digits", "longdouble"])
+def test_what_no_message_can_hold_ends_one_call_alone(remote, value):
+    with pytest.raises(RemoteError, match="a value can't be sent"):
+        remote(lambda: value)()
+    assert remote(lambda: 1)() == 1
+
+
 def test_after_an_exception_the_conversation_goes_on(remote):
     fail = remote(lambda x: 1 / x)
     with pytest.raises(ZeroDivisionError):

@@ -6,10 +6,12 @@ import gc
 import signal
 import sys
 import threading
+from argparse import Namespace
 
 import pytest
 import sacrebleu
 import torch
+from IPython.core.interactiveshell import InteractiveShell
 
 from autograder.sandbox.worker import recorder, shell
 from autograder.sandbox.worker.operators import LEFT, families_of
@@ -58,6 +60,32 @@ def test_the_library_does_not_answer_for_a_file_that_a_student_has_written(monke
     exec(compile("def norm():\n    layer.forward(x)", str(tmp_path / "own.py"), "exec"), own)
     answer({}, own["norm"])
     assert [note[:3] for note in recorder.seen()] == [("torch.rms_norm", "", 0)]
+
+
+def test_the_library_does_not_answer_for_an_exercise_that_is_its_own_function(monkeypatch):
+    def answer(self, message, ask):
+        ask()
+
+    made = {"note": functools.partial(recorder._note, "torch.rms_norm", "rms_norm")}
+    exec(compile("def noting(*args): note()", recorder.__file__, "exec"), made)
+    layer = normalization.RMSNorm(4)
+    monkeypatch.setattr(recorder, "_ANSWERS_JUDGE", answer.__code__)
+    monkeypatch.setattr(normalization.F, "rms_norm", made["noting"])
+    monkeypatch.setattr(recorder, "_exercises", {"norm"})
+    peer, ask = (
+        Namespace(_exports={1: layer.forward}),
+        functools.partial(layer.forward, torch.ones(4)),
+    )
+    of_layer = {"target": {"yours": 1}}
+    by_name = {"target": "course_lib.testing:call_beside", "args": {"tuple": [{"yours": 1}]}}
+    for question in (of_layer, by_name):
+        answer(peer, question, ask)
+        assert recorder.seen() == []
+    monkeypatch.setitem(InteractiveShell.instance().user_ns, "norm", layer)
+    answer(peer, by_name, ask)
+    assert recorder.seen() == []
+    answer(peer, of_layer, ask)
+    assert recorder.seen() == [("torch.rms_norm", "", 0, "", ())]
 
 
 def noted_in(cell, asks):

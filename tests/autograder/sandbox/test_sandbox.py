@@ -73,6 +73,20 @@ def test_there_is_no_network(worker):
     assert run(peer, "found = [name for _, name in socket.if_nameindex()]") == ["lo"]
 
 
+@pytest.mark.parametrize("family", [31, 38, 40])  # Bluetooth, the kernel's ciphers, a VM's host
+def test_no_socket_leads_past_the_network_namespace(worker, family):
+    peer, _ = worker()
+    source = f"""
+import errno, socket
+found = None
+try:
+    found = socket.socket({family}, socket.SOCK_STREAM).fileno()
+except OSError as error:
+    found = errno.errorcode[error.errno]
+"""
+    assert run(peer, source) == "ENOSYS"
+
+
 def test_environment_holds_no_secrets(worker, monkeypatch):
     peer, _ = worker()
     names = set(run(peer, "import os; found = list(os.environ)"))
@@ -266,12 +280,13 @@ found = 1
         "semget(0, 250, 0o1600)",
         "msgget(0, 0o1600)",
         "syscall(425, 8, ctypes.create_string_buffer(120))",  # io_uring_setup
+        "syscall({'x86_64': 206, 'aarch64': 0}[os.uname().machine], 1, (ctypes.c_ulong * 1)(0))",
     ],
 )
 def test_memory_that_no_process_holds_cant_be_had(worker, call):
     """Its pages would stay where nobody maps them, and nothing would count them."""
     peer, _ = worker()
-    assert run(peer, f"import ctypes; found = ctypes.CDLL(None).{call}") == -1
+    assert run(peer, f"import ctypes, os; found = ctypes.CDLL(None).{call}") == -1
 
 
 def test_nobody_is_kept_from_a_file_by_a_lease(worker):
