@@ -111,7 +111,8 @@ MAY_IMPORT = {
 }
 """What the files of a folder may import of ours beside one another; a folder without a row keeps to
 that of the folder above it. The rooms of ``course_lib`` are named without ``course_lib``; all of
-them may import ``validation``."""
+them may import those in EVERY_ROOM_S."""
+EVERY_ROOM_S = ("validation", "atomic_write")
 
 MOST_MODULES = 12  # in a room, ``__main__`` not counted
 FOLDERS = {"course_book": "book/_ext/course_book"}  # of packages that lie elsewhere
@@ -137,7 +138,7 @@ def room_of(module: str) -> str:
 def allowed(room: str) -> list[str]:
     if not room.startswith("course_lib"):
         return MAY_IMPORT[room].split()
-    return [f"course_lib.{name}" for name in (*MAY_IMPORT[room].split(), "validation")]
+    return [f"course_lib.{name}" for name in (*MAY_IMPORT[room].split(), *EVERY_ROOM_S)]
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)

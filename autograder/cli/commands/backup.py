@@ -13,12 +13,12 @@ from typing import Annotated
 
 import typer
 
-from autograder.atomic_write import UNFINISHED
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import LOCK
 from autograder.cli.options import DatabaseUrl, Graded
 from autograder.cli.plan import usable_database
 from autograder.cli.terminal import output
+from course_lib.atomic_write import UNFINISHED
 
 _GRADEBOOK = "nbgrader/gradebook.db"
 _LIST = "course-backup.json"

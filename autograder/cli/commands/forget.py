@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from autograder.atomic_write import UNFINISHED, write_atomically
+from autograder.atomic_write import write_atomically
 from autograder.class_run.result_store import ResultStore, result_file
 from autograder.clean_text import distinct_line, one_line
 from autograder.cli.bad_input import BadInputError, told_in_one_line
@@ -24,6 +24,7 @@ from autograder.reports.class_outputs import CHANGES, LOG
 from autograder.reports.csv_text import inert
 from autograder.reports.similar_code import SIMILAR_PAGE
 from autograder.reports.term import COURSE_PAGE, COURSE_TABLE
+from course_lib.atomic_write import UNFINISHED
 
 _PAGES = ("report.html", COURSE_PAGE, SIMILAR_PAGE)  # about everybody: to be written again
 
