@@ -60,8 +60,8 @@ def imported_names(file: Path) -> set[str]:
 ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics training"
 BELOW_JUDGING = "autograder.clean_text autograder.homework_source autograder.sandbox"
 BELOW_CLASS_RUN = (
-    f"{BELOW_JUDGING} autograder.atomic_write autograder.open_regular autograder.releasing"
-    " autograder.judging"
+    f"{BELOW_JUDGING} autograder.atomic_write autograder.class_folders autograder.open_regular"
+    " autograder.releasing autograder.judging"
 )
 MAY_IMPORT = {
     "course_lib": "",
@@ -91,10 +91,13 @@ MAY_IMPORT = {
         f"{BELOW_CLASS_RUN} autograder.class_run autograder.marks autograder.reports"
     ),
     "autograder/reports": (
-        "autograder.atomic_write autograder.clean_text autograder.homework_source"
-        " autograder.judging autograder.marks"
+        "autograder.atomic_write autograder.class_folders autograder.clean_text"
+        " autograder.homework_source autograder.judging autograder.marks"
     ),
-    "autograder/collecting": "autograder.atomic_write autograder.judging autograder.open_regular",
+    "autograder/collecting": (
+        "autograder.atomic_write autograder.class_folders autograder.judging"
+        " autograder.open_regular"
+    ),
     "solutions": "course_lib",
     "book": "course_lib course_book",
     "book/_ext/course_book": "course_lib course_book",
