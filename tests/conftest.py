@@ -6,6 +6,7 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import functools
+import gc
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,18 @@ settings.register_profile(
     "course", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("course")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Look for no garbage among what is collected: all of it stays, and it is much."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for it again, but among what comes from now on."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
