@@ -1,24 +1,12 @@
 """Files that are either there whole or not there at all."""
 
 import contextlib
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-UNFINISHED = ".unfinished-"
-"""How what a killed run may leave begins: the next one removes it."""
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-# Asking sets it for all threads: only here, before there are any.
-_UMASK = _umask()
+from course_lib.atomic_write import UNFINISHED, atomic_write
 
 
 def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) -> None:
@@ -36,20 +24,8 @@ def write_atomically(path: Path, content: str | bytes, *, lasting: bool = True) 
     """
     if isinstance(content, str):
         content = content.encode("utf-8", errors="backslashreplace")
-    handle, name = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            if lasting:
-                file.flush()
-                os.fsync(file.fileno())
-        # mkstemp makes files private; a report is made to be read
-        temporary.chmod(0o666 & ~_UMASK)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with atomic_write(path, lasting=lasting) as unfinished:
+        unfinished.write_bytes(content)
 
 
 @contextlib.contextmanager

@@ -60,8 +60,8 @@ def imported_names(file: Path) -> set[str]:
 ROOMS_BELOW_ANALYSIS = "layers models generation tokenization data metrics training"
 BELOW_JUDGING = "autograder.clean_text autograder.homework_source autograder.sandbox"
 BELOW_CLASS_RUN = (
-    f"{BELOW_JUDGING} autograder.atomic_write autograder.open_regular autograder.releasing"
-    " autograder.judging"
+    f"{BELOW_JUDGING} autograder.atomic_write autograder.class_folders autograder.open_regular"
+    " autograder.releasing autograder.judging"
 )
 MAY_IMPORT = {
     "course_lib": "",
@@ -91,10 +91,13 @@ MAY_IMPORT = {
         f"{BELOW_CLASS_RUN} autograder.class_run autograder.marks autograder.reports"
     ),
     "autograder/reports": (
-        "autograder.atomic_write autograder.clean_text autograder.homework_source"
-        " autograder.judging autograder.marks"
+        "autograder.atomic_write autograder.class_folders autograder.clean_text"
+        " autograder.homework_source autograder.judging autograder.marks"
     ),
-    "autograder/collecting": "autograder.atomic_write autograder.judging autograder.open_regular",
+    "autograder/collecting": (
+        "autograder.atomic_write autograder.class_folders autograder.judging"
+        " autograder.open_regular"
+    ),
     "solutions": "course_lib",
     "book": "course_lib course_book",
     "book/_ext/course_book": "course_lib course_book",
@@ -111,7 +114,8 @@ MAY_IMPORT = {
 }
 """What the files of a folder may import of ours beside one another; a folder without a row keeps to
 that of the folder above it. The rooms of ``course_lib`` are named without ``course_lib``; all of
-them may import ``validation``."""
+them may import those in EVERY_ROOM_S."""
+EVERY_ROOM_S = ("validation", "atomic_write")
 
 MOST_MODULES = 12  # in a room, ``__main__`` not counted
 FOLDERS = {"course_book": "book/_ext/course_book"}  # of packages that lie elsewhere
@@ -137,7 +141,7 @@ def room_of(module: str) -> str:
 def allowed(room: str) -> list[str]:
     if not room.startswith("course_lib"):
         return MAY_IMPORT[room].split()
-    return [f"course_lib.{name}" for name in (*MAY_IMPORT[room].split(), "validation")]
+    return [f"course_lib.{name}" for name in (*MAY_IMPORT[room].split(), *EVERY_ROOM_S)]
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dateutil import parser
 
-from autograder.judging.results import NOTHING_HANDED_IN, TEAMS
+from autograder.class_folders import TEAMS
+from autograder.judging.results import NOTHING_HANDED_IN
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 from autograder.open_regular import open_regular
 

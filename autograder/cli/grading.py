@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from autograder.class_folders import NBGRADER
 from autograder.clean_text import one_line
 from autograder.cli.bad_input import told_in_one_line
 from autograder.cli.options import Device
@@ -68,7 +69,7 @@ def grade_and_record(
 
             def begin() -> None:  # not before grading can begin: nothing is written if it can't
                 recording.enter_context(recorder)
-                write_course_config(plan.out / "nbgrader", ROOT, plan.db_url, plan.dates_file)
+                write_course_config(plan.out / NBGRADER, ROOT, plan.db_url, plan.dates_file)
 
             results = _grade(plan, options, judges, begin, recorder.record)
     except GradebookError as error:
@@ -90,7 +91,7 @@ def make_recorder(plan: Plan) -> "GradebookRecorder":
     with told_in_one_line(HomeworkError):
         return GradebookRecorder(
             plan.submissions, plan.homework,
-            course_folder=plan.out / "nbgrader", db_url=plan.db_url,
+            course_folder=plan.out / NBGRADER, db_url=plan.db_url,
             dates=plan.dates, lateness=lateness_in(plan.out, plan.dates),
         )  # fmt: skip
 

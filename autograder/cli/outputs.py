@@ -6,6 +6,15 @@ from collections.abc import Sequence
 import typer
 
 from autograder.atomic_write import staging
+from autograder.class_folders import (
+    FEEDBACK,
+    GRADEBOOK,
+    GRADES,
+    LOG,
+    NBGRADER,
+    REPORT,
+    submitted_in,
+)
 from autograder.clean_text import one_line
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.plan import Plan
@@ -53,7 +62,7 @@ def write_everything(
                 write_outputs(
                     standings, graded, stage,
                     changes=changes, book_url=plan.book_url, log_of=plan.out, pages_of=pages,
-                    submitted=plan.out / "nbgrader" / "submitted",
+                    submitted=submitted_in(plan.out),
                 )  # fmt: skip
                 everything = all_standings(
                     pages, plan.homework_id, plan.out, plan.db_url, plan.dates, students=fresh
@@ -81,13 +90,13 @@ def tell_where(plan: Plan, results: Sequence[SubmissionResult], refused: str) ->
     console = output()
     console.print("\nWhere to look", style="bold")
     places = {
-        "report": plan.out / "report.html",
-        "grades": plan.out / "grades.csv",
-        "reasons": plan.out / "marks.log",
-        "feedback": plan.out / "feedback",
+        "report": plan.out / REPORT,
+        "grades": plan.out / GRADES,
+        "reasons": plan.out / LOG,
+        "feedback": plan.out / FEEDBACK,
     }
     if not refused:
-        places["gradebook"] = plan.out / "nbgrader" / ("" if plan.db_url else "gradebook.db")
+        places["gradebook"] = plan.out / NBGRADER / ("" if plan.db_url else GRADEBOOK)
     for name, place in places.items():
         console.print(f"  {name:<11}{place}", soft_wrap=True)
     if refused:

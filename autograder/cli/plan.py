@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.atomic_write import write_atomically
+from autograder.class_folders import RESULTS
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.options import Device
@@ -57,7 +58,7 @@ class Plan:
     @property
     def store(self) -> ResultStore:
         """Where results are kept between runs."""
-        return ResultStore(self.out / "results" / self.homework_id)
+        return ResultStore(self.out / RESULTS / self.homework_id)
 
 
 def released_notebook(homework_id: str) -> Path:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from autograder.class_folders import NBGRADER, RESULTS
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.project import ROOT
 from autograder.cli.terminal import listed
@@ -43,7 +44,7 @@ def _join(
 ) -> list[Standing]:
     from autograder.gradebook.hand_grades import read_hand_grades
 
-    given = read_hand_grades(results[0].homework, out / "nbgrader", db_url)
+    given = read_hand_grades(results[0].homework, out / NBGRADER, db_url)
     late = lateness_in(out, dates)
     return [stand(result, given.get(result.student), late(result)) for result in results]
 
@@ -73,7 +74,7 @@ def all_standings(
     everything = list(standings)
     for homework in all_homeworks(ROOT):
         if homework != homework_id:
-            results = ResultStore(out / "results" / homework).read_all(students)
+            results = ResultStore(out / RESULTS / homework).read_all(students)
             everything += _join(results, out, db_url, dates) if results else []
     return everything
 
@@ -88,6 +89,6 @@ def lateness_in(out: Path, dates: Dates) -> Callable[[SubmissionResult], Latenes
     others: dict[str, list[SubmissionResult]] = defaultdict(list)
     if dates.grace_days:  # only they depend on other homeworks
         for homework in dates.due:
-            for result in ResultStore(out / "results" / homework).read_all():
+            for result in ResultStore(out / RESULTS / homework).read_all():
                 others[result.student].append(result)
     return lambda result: dates.lateness(result, others[result.student])

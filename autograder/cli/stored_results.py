@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from autograder.class_folders import RESULTS
 from autograder.class_run.result_store import ResultStore
 from autograder.cli.bad_input import BadInputError
 from autograder.cli.project import ROOT
@@ -26,7 +27,7 @@ def stored_results(homework: str, out: Path) -> tuple[list[SubmissionResult], Ho
         HomeworkError: There is no such homework.
     """
     homework_id = resolve_homework(homework, ROOT)
-    results = ResultStore(out / "results" / homework_id).read_all()
+    results = ResultStore(out / RESULTS / homework_id).read_all()
     if not results:
         raise BadInputError(f"{out} holds no results of {homework_id}: grade it first")
     return results, with_headings(load_homework(homework_id, ROOT), ROOT)

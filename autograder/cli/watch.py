@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from autograder.class_folders import NBGRADER
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.grading import keep_all, make_recorder, what_was_refused
 from autograder.cli.outputs import write_everything
@@ -101,7 +102,7 @@ class _Watch:
         try:
             with make_recorder(self._plan) as recorder:
                 write_course_config(
-                    self._plan.out / "nbgrader", ROOT, self._plan.db_url, self._plan.dates_file
+                    self._plan.out / NBGRADER, ROOT, self._plan.db_url, self._plan.dates_file
                 )
                 for result in graded:
                     if result != self._latest.get(result.student):

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.atomic_write import write_atomically
+from autograder.class_folders import TEAMS
 from autograder.collecting.attempts import Attempt, ChoiceError, attempts_of, choose
 from autograder.collecting.folder_names import folder_key
 from autograder.collecting.gradescope_export import METADATA, MetadataError, Record, read_metadata
 from autograder.collecting.handed_in import HandedIn, SourceError, UnreadableFileError, open_source
 from autograder.collecting.lms_names import READERS, Name, Naming, moodle_readings, recognise
 from autograder.collecting.roster import Roster
-from autograder.judging.results import TEAMS
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 
 # What these give away bears the time when it was downloaded, or cloned.

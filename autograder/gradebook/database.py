@@ -6,6 +6,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, SQLAlchemyError
 
+from autograder.class_folders import GRADEBOOK
 from autograder.homework_source.nbgrader_settings import project_settings
 
 _CONNECT_SECONDS = 10
@@ -37,7 +38,7 @@ def gradebook_url(course_folder: Path, db_url: str = "") -> str:
     Returns:
         An SQLAlchemy address.
     """
-    file = URL.create("sqlite", database=str(course_folder.resolve() / "gradebook.db"))
+    file = URL.create("sqlite", database=str(course_folder.resolve() / GRADEBOOK))
     return db_url or file.render_as_string()  # a folder's name may hold what parts an address
 
 

@@ -4,6 +4,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from autograder.class_folders import GRADEBOOK
 from autograder.gradebook.database import gradebook_url
 
 
@@ -39,7 +40,7 @@ def _rows(student: str, course_folder: Path, db_url: str, *, remove: bool) -> li
     from nbgrader.api import Gradebook, Student
     from sqlalchemy import text
 
-    if not db_url and not (course_folder / "gradebook.db").is_file():
+    if not db_url and not (course_folder / GRADEBOOK).is_file():
         return []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy

@@ -20,6 +20,7 @@ from nbgrader.api import Gradebook
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from autograder.atomic_write import write_atomically
+from autograder.class_folders import AUTOGRADED, SUBMITTED
 from autograder.class_run.submissions import (
     TIMESTAMP,
     read_handed_in,
@@ -213,7 +214,7 @@ class GradebookRecorder:
             timestamp=in_utc(moment) if moment else None,
             extension=extended - due if due and extended and extended != due else None,
             penalty=self._lateness(result).share * result.max_score or None,
-            unchanged=_same_answers(self._place("submitted", student) / name, notebook),
+            unchanged=_same_answers(self._place(SUBMITTED, student) / name, notebook),
         )
         timestamp = read_timestamp(handed_in) if moment else ""
         return _Ready(autograded=autograded, submitted=submitted, timestamp=timestamp)
@@ -228,7 +229,7 @@ class GradebookRecorder:
             self._on_recorded(ready.student)
 
     def _write_files(self, ready: _Ready) -> None:
-        copy, graded = (self._place(step, ready.student) for step in ("submitted", "autograded"))
+        copy, graded = (self._place(step, ready.student) for step in (SUBMITTED, AUTOGRADED))
         name = f"{self._homework.id}.ipynb"
         autograded = nbformat.writes(ready.autograded.notebook) + "\n"
         files = {copy / name: ready.submitted, graded / name: autograded}

@@ -5,6 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from autograder.class_folders import GRADEBOOK
 from autograder.gradebook.database import gradebook_url
 from autograder.marks.standing import HandGrades
 
@@ -26,7 +27,7 @@ def read_hand_grades(
     """
     from nbgrader.api import Gradebook
 
-    if not db_url and not (course_folder / "gradebook.db").is_file():
+    if not db_url and not (course_folder / GRADEBOOK).is_file():
         return {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nbgrader's queries trouble the newest SQLAlchemy

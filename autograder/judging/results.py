@@ -19,10 +19,6 @@ DEFERRED = "Not run with your own"  # begins the message of a check that waits f
 UNWRITTEN = "is not written yet"  # in the message where a stub was called
 
 
-TEAMS = ".teams.json"
-"""File of the class's folder that says who hands in together: student to team."""
-
-
 class Status(enum.StrEnum):
     """How a check ended."""
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.atomic_write import write_atomically
+from autograder.class_folders import CHANGES, GRADES, LOG, REPORT, SIMILAR
 from autograder.homework_source.homework import Homework
 from autograder.judging.results import SubmissionResult
 from autograder.marks.changes import Change
@@ -15,10 +16,7 @@ from autograder.reports.feedback import feedback_path, render_feedback
 from autograder.reports.grades import write_grades
 from autograder.reports.mark_log import write_marks
 from autograder.reports.report import render_report
-from autograder.reports.similar_code import SIMILAR_PAGE, render_similar
-
-LOG = "marks.log"
-CHANGES = "changes.csv"
+from autograder.reports.similar_code import render_similar
 
 
 def write_outputs(
@@ -50,7 +48,7 @@ def write_outputs(
     """
     pages = standings if pages_of is None else pages_of
     write_feedback(pages, homework, folder, book_url=book_url)
-    write_grades(standings, folder / "grades.csv")
+    write_grades(standings, folder / GRADES)
     write_report(standings, homework, folder, submitted=submitted, changes=changes or ())
     if changes is not None:
         _write_changes(changes, folder / CHANGES)
@@ -82,10 +80,10 @@ def write_report(
         OSError: A page could not be written.
     """
     page = render_report(standings, homework, changes=changes, before=before)
-    write_atomically(folder / "report.html", page)
+    write_atomically(folder / REPORT, page)
     results = [standing.result for standing in standings]
     if submitted and (page := render_similar(results, submitted)):
-        write_atomically(folder / SIMILAR_PAGE, page)
+        write_atomically(folder / SIMILAR, page)
 
 
 def write_feedback(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
+from autograder.class_folders import FEEDBACK
 from autograder.homework_source.book_headings import name_in_words
 from autograder.homework_source.homework import CellKind, Homework
 from autograder.judging.results import CheckResult, Status, SubmissionResult
@@ -87,7 +88,7 @@ def feedback_path(result: SubmissionResult) -> PurePosixPath:
     for name in (result.student, result.homework):
         if name in ("", ".", "..") or "/" in name or "\0" in name:
             raise ValueError(f"{name!r} is no name of a folder")
-    return PurePosixPath("feedback", result.student, f"{result.homework}.html")
+    return PurePosixPath(FEEDBACK, result.student, f"{result.homework}.html")
 
 
 def render_feedback(

@@ -9,7 +9,6 @@ from autograder.judging.results import FlagKind, SubmissionResult
 from autograder.judging.submission import MAX_NOTEBOOK_BYTES
 from autograder.reports.pages import render_page
 
-SIMILAR_PAGE = "similar.html"
 _MOST = 4  # side by side; of a larger group the first in the alphabet
 
 

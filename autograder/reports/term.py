@@ -8,13 +8,12 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from autograder.atomic_write import write_atomically
+from autograder.class_folders import COURSE_PAGE, COURSE_TABLE
 from autograder.marks.standing import Standing
 from autograder.marks.term import Term, share, sum_up
 from autograder.reports.csv_text import csv_text, inert
 from autograder.reports.feedback import feedback_path
 from autograder.reports.pages import render_page
-
-COURSE_PAGE, COURSE_TABLE = "course.html", "course.csv"
 
 
 def write_course(standings: Iterable[Standing], folder: Path, *, drop_lowest: int) -> None:

@@ -26,7 +26,7 @@ class DecoderState(Protocol):
         ...
 
 
-class StepwiseDecoder(Protocol):
+class RecurrentDecoderLike(Protocol):
     """What ``RecurrentDecoder`` and ``AttentionDecoder`` have in common."""
 
     def start(self, encoded: Encoded) -> DecoderState:
@@ -67,7 +67,7 @@ class SteppedDecoder:
     Source: chapter "Decoding".
     """
 
-    def __init__(self, decoder: StepwiseDecoder, encoded: Encoded) -> None:
+    def __init__(self, decoder: RecurrentDecoderLike, encoded: Encoded) -> None:
         self.decoder = decoder
         self.state = decoder.start(encoded)
 

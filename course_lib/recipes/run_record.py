@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
-from course_lib.training.checkpoint import atomic_write
+from course_lib.atomic_write import atomic_write
 from course_lib.training.distributed import world_size
 from course_lib.training.loop import TrainingHistory
 

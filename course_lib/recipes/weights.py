@@ -8,8 +8,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from course_lib.atomic_write import atomic_write
 from course_lib.recipes.run_record import RunError
-from course_lib.training.checkpoint import atomic_write
 
 
 def save_weights(model: nn.Module, path: Path) -> None:

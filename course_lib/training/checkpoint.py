@@ -3,50 +3,17 @@
 A checkpoint is written whole or not at all, and read without running anything that it holds.
 """
 
-import os
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from stat import S_IMODE
 from typing import Any
 
 import torch
 from torch import nn
 
+from course_lib.atomic_write import atomic_write
+
 
 class CheckpointError(ValueError):
     """A checkpoint that can't be used; the message says which and why."""
-
-
-@contextmanager
-def atomic_write(path: Path) -> Iterator[Path]:
-    """Replace a file by what is written meanwhile, once all of it is on the disk.
-
-    Args:
-        path: The file; its folder is made if it is not there.
-
-    Yields:
-        The path to write to, in the same folder. What is opened there must be closed again.
-
-    Raises:
-        OSError: It can't be written; what was there before still is.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Each writer has a name of its own, so that two who write one file don't mix their bytes.
-    unfinished = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
-    unfinished.touch(exist_ok=False)
-    try:
-        mode = S_IMODE(unfinished.stat().st_mode)
-        yield unfinished
-        unfinished.chmod(mode)  # safetensors makes its files private
-        with unfinished.open("r+b") as file:
-            # Else a power cut may find the new name on the disk, but not yet the bytes.
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
 
 
 def save_checkpoint(

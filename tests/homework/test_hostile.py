@@ -48,7 +48,7 @@ SELDOM = {
     "notebook_forgery": (
         *("edited", "copied", "moved", "renamed", "as-solution", "as-task", "points", "schema"),
         *("tags", "same-ids", "setup", "odd-cells", "not-utf8", "cut-off", "nested", "numbers"),
-        *("empty", "too-large", "many-cells"),
+        *("empty", "too-large", "many-cells", "another-homework"),
     ),
     "reaching_out": (
         *("network", "environment", "writes", "traces", "own-namespaces", "daemons", "outlives"),

@@ -13,14 +13,15 @@ from typing import Annotated
 
 import typer
 
-from autograder.atomic_write import UNFINISHED
+from autograder.class_folders import GRADEBOOK, NBGRADER, RESULTS
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import LOCK
 from autograder.cli.options import DatabaseUrl, Graded
 from autograder.cli.plan import usable_database
 from autograder.cli.terminal import output
+from course_lib.atomic_write import UNFINISHED
 
-_GRADEBOOK = "nbgrader/gradebook.db"
+_GRADEBOOK = f"{NBGRADER}/{GRADEBOOK}"
 _LIST = "course-backup.json"
 _FORMAT = 1
 _CHUNK = 1 << 20
@@ -47,11 +48,11 @@ def backup(file: ArchiveFile, out: Graded, db: DatabaseUrl = "") -> None:
     from autograder.gradebook.database import gradebook_url, without_password
 
     with told_in_one_line():
-        if not (out / "results").is_dir():
+        if not (out / RESULTS).is_dir():
             raise BadInputError(f"{out} holds no results: it is no folder that grading wrote")
         if file.exists():
             raise BadInputError(f"{file} exists: name another file, or remove it first")
-        address = make_url(gradebook_url(out / "nbgrader", usable_database(db)))
+        address = make_url(gradebook_url(out / NBGRADER, usable_database(db)))
         is_file = address.get_backend_name() == "sqlite"
         try:
             count = _write(file, out, Path(address.database or "") if is_file else None)
@@ -113,7 +114,7 @@ def _write(file: Path, out: Path, gradebook: Path | None) -> int:
     """Write the archive, which has its name only once it is whole."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=file.absolute().parent) as made:
-        temporary, copy = Path(made) / "archive", Path(made) / "gradebook.db"
+        temporary, copy = Path(made) / "archive", Path(made) / GRADEBOOK
         digests: dict[str, str] = {}
         with zipfile.ZipFile(
             temporary, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False

@@ -11,7 +11,21 @@ from typing import Annotated
 
 import typer
 
-from autograder.atomic_write import UNFINISHED, write_atomically
+from autograder.atomic_write import write_atomically
+from autograder.class_folders import (
+    AUTOGRADED,
+    CHANGES,
+    COURSE_PAGE,
+    COURSE_TABLE,
+    FEEDBACK,
+    GRADES,
+    LOG,
+    NBGRADER,
+    REPORT,
+    RESULTS,
+    SIMILAR,
+    SUBMITTED,
+)
 from autograder.class_run.result_store import ResultStore, result_file
 from autograder.clean_text import distinct_line, one_line
 from autograder.cli.bad_input import BadInputError, told_in_one_line
@@ -20,12 +34,10 @@ from autograder.cli.options import DatabaseUrl, Graded
 from autograder.cli.plan import usable_database
 from autograder.cli.terminal import output
 from autograder.judging.results import Flag, FlagKind
-from autograder.reports.class_outputs import CHANGES, LOG
 from autograder.reports.csv_text import inert
-from autograder.reports.similar_code import SIMILAR_PAGE
-from autograder.reports.term import COURSE_PAGE, COURSE_TABLE
+from course_lib.atomic_write import UNFINISHED
 
-_PAGES = ("report.html", COURSE_PAGE, SIMILAR_PAGE)  # about everybody: to be written again
+_PAGES = (REPORT, COURSE_PAGE, SIMILAR)  # about everybody: to be written again
 
 
 def forget(
@@ -63,10 +75,10 @@ def forget(
         db_url = usable_database(db)
     with alone_in(out), told_in_one_line(SQLAlchemyError):
         places = [*_places(student, out), *_handed_in(student, submissions)]
-        rows = count_rows(student, out / "nbgrader", db_url)
+        rows = count_rows(student, out / NBGRADER, db_url)
         lines = [
             path
-            for path in (out / LOG, out / "grades.csv", out / CHANGES, out / COURSE_TABLE)
+            for path in (out / LOG, out / GRADES, out / CHANGES, out / COURSE_TABLE)
             if path.exists()
         ]
         lines = [path for path in lines if _without(student, path) != _text(path)]
@@ -80,7 +92,7 @@ def forget(
         try:
             # Whatever breaks off in between leaves something that the same command finds again.
             if rows:
-                remove_rows(student, out / "nbgrader", db_url)
+                remove_rows(student, out / NBGRADER, db_url)
             _forget_likeness(student, out)
             for path in lines:
                 write_atomically(path, _without(student, path))
@@ -94,10 +106,10 @@ def forget(
 def _places(student: str, out: Path) -> list[Path]:
     """Return the files and folders that are the student's alone, and the pages about everybody."""
     own = [
-        *out.glob(f"results/*/{_literal(result_file(student))}"),
-        *out.glob(f"results/*/left/{_literal(result_file(student))}"),
-        out / "feedback" / student,
-        *(out / "nbgrader" / step / student for step in ("submitted", "autograded", "feedback")),
+        *out.glob(f"{RESULTS}/*/{_literal(result_file(student))}"),
+        *out.glob(f"{RESULTS}/*/left/{_literal(result_file(student))}"),
+        out / FEEDBACK / student,
+        *(out / NBGRADER / step / student for step in (SUBMITTED, AUTOGRADED, FEEDBACK)),
     ]
     found = sorted(path for path in own if path.exists())
     return [*found, *(out / page for page in _PAGES if found and (out / page).exists())]

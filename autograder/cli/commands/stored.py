@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from autograder.atomic_write import staging
+from autograder.class_folders import FEEDBACK, GRADES, REPORT, submitted_in
 from autograder.cli.bad_input import BadInputError, told_in_one_line
 from autograder.cli.one_at_a_time import alone_in
 from autograder.cli.options import BookUrl, DatabaseUrl, DatesFile, Graded, HomeworkName
@@ -55,7 +56,7 @@ def feedback(
                 write_indexes(everything, stage, drop_lowest=course_dates.drop_lowest)
         except OSError as error:
             raise BadInputError(f"{out} can't be written: {error}") from error
-    output().print(f"{len(results)} pages in {out / 'feedback'}", soft_wrap=True)
+    output().print(f"{len(results)} pages in {out / FEEDBACK}", soft_wrap=True)
 
 
 def report(
@@ -89,9 +90,8 @@ def report(
         try:
             with staging(out) as stage:
                 write_course(everything, stage, drop_lowest=course_dates.drop_lowest)
-                write_grades(standings, stage / "grades.csv")
-                submitted = out / "nbgrader" / "submitted"
-                write_report(standings, graded, stage, submitted=submitted, before=before)
+                write_grades(standings, stage / GRADES)
+                write_report(standings, graded, stage, submitted=submitted_in(out), before=before)
         except OSError as error:
             raise BadInputError(f"{out} can't be written: {error}") from error
-    output().print(f"{out / 'report.html'}\n{out / 'grades.csv'}", soft_wrap=True)
+    output().print(f"{out / REPORT}\n{out / GRADES}", soft_wrap=True)

@@ -6,9 +6,10 @@ import random
 
 import pytest
 
+from autograder.class_folders import TEAMS
 from autograder.class_run.similarity import SHARE, find_similar, flag_similar
 from autograder.homework_source.homework import CellKind
-from autograder.judging.results import TEAMS, FlagKind, ungraded
+from autograder.judging.results import FlagKind, ungraded
 from tests.homework.tables import load_homework, released_notebook, solved_notebook
 from tests.processor_time import limited_to
 

@@ -5,7 +5,6 @@ import os
 
 import pytest
 
-from autograder import atomic_write
 from autograder.atomic_write import staging
 from autograder.judging.results import Status
 from autograder.reports.grades import COLUMNS, write_grades
@@ -110,7 +109,7 @@ def test_a_write_that_fails_leaves_the_old_grades_and_nothing_else(tmp_path, mon
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(atomic_write.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         write_grades(standings_of(make_class()), tmp_path / "grades.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["grades.csv"]

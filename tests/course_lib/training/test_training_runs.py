@@ -9,7 +9,6 @@ from torch import nn
 
 from course_lib.training.checkpoint import (
     CheckpointError,
-    atomic_write,
     load_checkpoint,
     save_checkpoint,
 )
@@ -324,17 +323,6 @@ def test_a_checkpoint_may_be_read_by_whom_other_files_may(tmp_path):
     save_checkpoint(tmp_path / "run.pt", model, torch.optim.AdamW(model.parameters()), {})
     (tmp_path / "other").touch()
     assert (tmp_path / "run.pt").stat().st_mode == (tmp_path / "other").stat().st_mode
-
-
-def test_two_who_write_one_file_do_not_mix_their_bytes(tmp_path):
-    file = tmp_path / "new" / "file"
-    with atomic_write(file) as first:
-        first.write_text("first")
-        with atomic_write(file) as second:
-            second.write_text("second")
-        assert file.read_text() == "second"
-    assert file.read_text() == "first"
-    assert list(file.parent.iterdir()) == [file]
 
 
 def test_evaluating_needs_something_to_evaluate_with():

@@ -5,7 +5,7 @@ Sections and code are referred to as anywhere in the book, so the build fails wh
 
 from collections.abc import Iterator
 from html import escape
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -138,16 +138,12 @@ def _depart_key(self: HTML5Translator, node: diagram_key) -> None:
     self.body.append("</ul>\n</div>\n<figcaption>\n")
 
 
-def _skip(self: Any, node: nodes.Element) -> None:
-    raise nodes.SkipNode
-
-
 def setup(app: Sphinx) -> None:
     """Register the directive.
 
     Args:
         app: The Sphinx application.
     """
-    app.add_node(diagram_figure, html=(_visit, _depart), latex=(_skip, None))
+    app.add_node(diagram_figure, html=(_visit, _depart))
     app.add_node(diagram_key, html=(_visit_key, _depart_key))
     app.add_directive("diagram", DiagramDirective)

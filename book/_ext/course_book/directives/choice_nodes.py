@@ -114,12 +114,8 @@ def _depart_reveal(self: HTML5Translator, node: choices_reveal) -> None:
     self.body.append("</div></details>\n")
 
 
-def _skip(self: Any, node: nodes.Element) -> None:
-    raise nodes.SkipNode
-
-
 def setup(app: Sphinx) -> None:
-    """Register the nodes; other formats than HTML leave questions out.
+    """Register the nodes.
 
     Args:
         app: The Sphinx application.
@@ -133,4 +129,4 @@ def setup(app: Sphinx) -> None:
         choices_reveal: (_visit_reveal, _depart_reveal),
     }
     for node, html in visitors.items():
-        app.add_node(node, html=html, latex=(_skip, None), text=(_skip, None))
+        app.add_node(node, html=html)

@@ -172,16 +172,12 @@ def _depart(self: HTML5Translator, node: interactive_figure) -> None:
     self.body.append("</figcaption>\n</figure>\n")
 
 
-def _skip(self: Any, node: nodes.Element) -> None:
-    raise nodes.SkipNode
-
-
 def setup(app: Sphinx) -> None:
     """Register the directive.
 
     Args:
         app: The Sphinx application.
     """
-    app.add_node(interactive_figure, html=(_visit, _depart), latex=(_skip, None))
+    app.add_node(interactive_figure, html=(_visit, _depart))
     app.add_directive("interactive", InteractiveDirective)
     app.add_post_transform(FillFigures)

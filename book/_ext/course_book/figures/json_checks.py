@@ -75,6 +75,13 @@ def require_texts(
     return tuple(values)
 
 
+def require_model(value: Any) -> str:
+    """Check that a figure's ``model`` is the name of data that the page fetches later."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"model must name the deferred data, got {value!r}")
+    return value
+
+
 def require_whole(name: str, value: Any, low: int, high: int | None = None) -> int:
     """Check that a value is a whole number from ``low``, and up to ``high`` if that is given."""
     is_whole = isinstance(value, int) and not isinstance(value, bool)

@@ -8,6 +8,7 @@ from course_book.figures.html_table import html_table
 from course_book.figures.json_checks import (
     require_fields,
     require_list,
+    require_model,
     require_number,
     require_pairs,
     require_texts,
@@ -35,8 +36,7 @@ class TranslatorSentences(FigureData):
 
     @classmethod
     def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if not isinstance(data["model"], str) or not data["model"]:
-            raise ValueError(f"model must name the deferred data, got {data['model']!r}")
+        require_model(data["model"])
         require_number("right", data["right"], 0, 1)
         for example in require_list("examples", data["examples"], "sentences"):
             require_fields(example, _FIELDS, "examples")

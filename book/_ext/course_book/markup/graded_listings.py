@@ -3,7 +3,6 @@
 import re
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -71,19 +70,10 @@ def _depart(self: HTML5Translator, node: folded_listing) -> None:
     self.body.append("</details>\n")
 
 
-def _nothing(self: Any, node: nodes.Element) -> None:
-    """Other formats can fold nothing."""
-
-
 def setup(app: Sphinx) -> None:
     """Register the node.
 
     Args:
         app: The Sphinx application.
     """
-    app.add_node(
-        folded_listing,
-        html=(_visit, _depart),
-        latex=(_nothing, _nothing),
-        text=(_nothing, _nothing),
-    )
+    app.add_node(folded_listing, html=(_visit, _depart))

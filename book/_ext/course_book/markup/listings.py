@@ -7,7 +7,6 @@ whole file.
 
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -97,19 +96,13 @@ def _depart_contract(self: HTML5Translator, node: contract) -> None:
     self.body.append("</details>\n")
 
 
-def _skip(self: Any, node: nodes.Element) -> None:
-    raise nodes.SkipNode
-
-
 def setup(app: Sphinx) -> None:
-    """Register the directive and its nodes; other formats than HTML show the short form alone.
+    """Register the directive and its nodes.
 
     Args:
         app: The Sphinx application.
     """
     app.setup_extension("sphinx.ext.autodoc")
-    app.add_node(
-        listing_foot, html=(_visit_foot, _depart_foot), latex=(_skip, None), text=(_skip, None)
-    )
+    app.add_node(listing_foot, html=(_visit_foot, _depart_foot))
     app.add_node(contract, html=(_visit_contract, _depart_contract))
     app.add_directive("literalinclude", CondensingInclude, override=True)

@@ -8,6 +8,7 @@ from course_book.figures.html_table import html_table
 from course_book.figures.json_checks import (
     require_fields,
     require_list,
+    require_model,
     require_number,
     require_texts,
 )
@@ -28,8 +29,7 @@ class GenerationSteps(FigureData):
 
     @classmethod
     def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if not isinstance(data["model"], str) or not data["model"]:
-            raise ValueError(f"model must name the deferred data, got {data['model']!r}")
+        require_model(data["model"])
         for step in require_list("steps", data["steps"], "steps"):
             require_fields(step, ("read", "likeliest"), "a step")
             require_texts("read", step["read"])

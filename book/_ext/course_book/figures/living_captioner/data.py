@@ -8,6 +8,7 @@ from course_book.figures.html_table import html_table
 from course_book.figures.json_checks import (
     require_fields,
     require_list,
+    require_model,
     require_number,
     require_numbers,
     require_texts,
@@ -42,8 +43,7 @@ class LivingCaptioner(FigureData):
 
     @classmethod
     def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if not isinstance(data["model"], str) or not data["model"]:
-            raise ValueError(f"model must name the deferred data, got {data['model']!r}")
+        require_model(data["model"])
         side = require_whole("side", data["side"], 1)
         for color, numbers in data["colors"].items():
             require_numbers(color, numbers, 3, 3, low=0, high=1)

@@ -8,6 +8,7 @@ from course_book.figures.html_table import html_table
 from course_book.figures.json_checks import (
     require_fields,
     require_list,
+    require_model,
     require_number,
     require_pairs,
     require_texts,
@@ -34,8 +35,7 @@ class LivingDecoder(FigureData):
 
     @classmethod
     def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if not isinstance(data["model"], str) or not data["model"]:
-            raise ValueError(f"model must name the deferred data, got {data['model']!r}")
+        require_model(data["model"])
         for task in require_list("tasks", data["tasks"], "tasks"):
             require_fields(task, _TASK, "a task")
             require_texts("name and ask", [task["name"], task["ask"]])

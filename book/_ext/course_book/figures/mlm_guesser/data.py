@@ -8,6 +8,7 @@ from course_book.figures.html_table import html_table
 from course_book.figures.json_checks import (
     require_fields,
     require_list,
+    require_model,
     require_texts,
     require_whole,
 )
@@ -47,8 +48,7 @@ class MLMGuesser(FigureData):
 
     @classmethod
     def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if not isinstance(data["model"], str) or not data["model"]:
-            raise ValueError(f"model must name the deferred data, got {data['model']!r}")
+        require_model(data["model"])
         models = require_texts("models", data["models"], 2, 2)
         sentences = require_list("sentences", data["sentences"], "sentences")
         return {

@@ -5,7 +5,12 @@ from typing import Any
 
 from course_book.figures.figure_data import FigureData
 from course_book.figures.html_table import html_table
-from course_book.figures.json_checks import require_list, require_texts, require_whole
+from course_book.figures.json_checks import (
+    require_list,
+    require_model,
+    require_texts,
+    require_whole,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +35,7 @@ class TrainingScrubber(FigureData):
 
     @classmethod
     def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if not isinstance(data["model"], str) or not data["model"]:
-            raise ValueError(f"model must name the deferred data, got {data['model']!r}")
+        require_model(data["model"])
         steps = require_list("steps", data["steps"], "steps", 2)
         for earlier, later in zip([0, *steps], steps, strict=False):
             require_whole("steps", later, earlier + 1)

@@ -1,0 +1,25 @@
+"""The two folders of a class, what is handed in and what grading writes: the names in them."""
+
+from pathlib import Path
+
+TEAMS = ".teams.json"
+"""File of the folder of what is handed in that says who does so together: student to team."""
+
+# Of the folder that grading writes.
+RESULTS = "results"  # what was found, of each homework
+FEEDBACK = "feedback"  # a folder for each student
+REPORT, SIMILAR = "report.html", "similar.html"
+GRADES, CHANGES, LOG = "grades.csv", "changes.csv", "marks.log"
+COURSE_PAGE, COURSE_TABLE = "course.html", "course.csv"
+NBGRADER = "nbgrader"  # nbgrader's own course folder, in which are:
+GRADEBOOK = "gradebook.db"
+SUBMITTED, AUTOGRADED = "submitted", "autograded"
+
+
+def submitted_in(out: Path) -> Path:
+    """Return nbgrader's folder of what was handed in.
+
+    Args:
+        out: Where the class was graded into.
+    """
+    return out / NBGRADER / SUBMITTED

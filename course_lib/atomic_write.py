@@ -1,0 +1,43 @@
+"""Files that are either there whole or not there at all."""
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from stat import S_IMODE
+
+UNFINISHED = ".unfinished-"
+"""How the name of what a killed writer leaves begins."""
+
+
+@contextmanager
+def atomic_write(path: Path, *, lasting: bool = True) -> Iterator[Path]:
+    """Replace a file by what is written meanwhile, once all of it is on the disk.
+
+    Args:
+        path: The file; its folder is made if it is not there.
+        lasting: Wait until the disk has it, so that even a power failure leaves all of it or
+            nothing. It takes milliseconds a file: not for what can be made again.
+
+    Yields:
+        The path to write to, in the same folder. What is opened there must be closed again.
+
+    Raises:
+        OSError: It can't be written; what was there before still is.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Each writer has a name of its own, so that two who write one file don't mix their bytes.
+    unfinished = path.with_name(f"{UNFINISHED}{uuid.uuid4().hex}")
+    unfinished.touch(exist_ok=False)
+    try:
+        mode = S_IMODE(unfinished.stat().st_mode)
+        yield unfinished
+        unfinished.chmod(mode)  # safetensors makes its files private
+        if lasting:
+            with unfinished.open("r+b") as file:
+                os.fsync(file.fileno())
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
