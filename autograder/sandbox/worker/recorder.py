@@ -348,7 +348,8 @@ def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 def _is_judges(frame: FrameType) -> bool:
     """Whether it is the backward pass that the judge asked for; the student's code may call one."""
-    return frame.f_code is _BACKWARD and bool(frame.f_back) and frame.f_back.f_code is _PERFORMS
+    asks = frame.f_back
+    return frame.f_code is _BACKWARD and asks is not None and asks.f_code is _PERFORMS
 
 
 def _asks_exercise(answers: FrameType | None) -> bool:
