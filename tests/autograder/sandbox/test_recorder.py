@@ -88,6 +88,22 @@ def test_the_library_does_not_answer_for_an_exercise_that_is_its_own_function(mo
     assert recorder.seen() == [("torch.rms_norm", "", 0, "", ())]
 
 
+def test_a_backward_pass_that_the_judge_did_not_ask_for_is_the_students(monkeypatch):
+    def answer(self, message, ask):
+        ask()
+
+    made = {"note": functools.partial(recorder._note, "torch.rms_norm")}
+    exec(compile("def backward(): note()", recorder.__file__, "exec"), made)
+    monkeypatch.setattr(recorder, "_ANSWERS_JUDGE", answer.__code__)
+    monkeypatch.setattr(recorder, "_BACKWARD", made["backward"].__code__)
+    peer, question = Namespace(_exports={1: made["backward"]}), {"target": {"yours": 1}}
+    answer(peer, question, made["backward"])
+    assert [what for what, *_ in recorder.seen()] == ["torch.rms_norm"]
+    monkeypatch.setattr(recorder, "_PERFORMS", answer.__code__)
+    answer(peer, question, made["backward"])
+    assert recorder.seen() == []
+
+
 def noted_in(cell, asks):
     exec(compile("note()", f'cell "{cell}"', "exec"), {"note": asks})
     return recorder.seen()
