@@ -185,6 +185,9 @@ def is_unwritten(message: str) -> bool:
 
     Args:
         message: The error's text; PyTorch has one too, for a dtype that it has no code for.
+
+    Returns:
+        False if PyTorch raised it.
     """
     return "not implemented for" not in message
 
