@@ -115,7 +115,7 @@ RAISING = {
     "other sizes side by side": (lambda: torch.cat([matrix(2, 3), matrix(3, 3)], 1), "one of each"),
     "other sizes on a stack": (lambda: torch.stack([matrix(2, 3), matrix(3, 3)]), "one of each"),
     "a module that is none yet": (lambda: Early(), "super().__init__() comes first"),
-    "a name that is not there": (lambda: nn.Linear(3, 4).wieght, "spelt as in the docstring"),
+    "a name that is not there": (lambda: nn.Linear(3, 4).weights, "spelt as in the docstring"),
     "a class for what it makes": (lambda: F.relu(nn.ReLU), "nn.ReLU()"),
     "an end before the start": (lambda: torch.arange(5, 3), "arange(start, start + n)"),
     "whole numbers": (lambda: torch.arange(3).softmax(0), "a .float() missing"),
