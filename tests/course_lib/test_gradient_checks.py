@@ -78,10 +78,9 @@ def test_parameters_are_moved_by_way_of_their_layer():
         assert_slopes(loss, inputs, {**gradients, "bias": gradients["weight"]})
 
 
-def test_where_a_function_bends_too_sharply_its_slope_is_not_held_against_anything():
-    x = torch.tensor([2e-3, 1.0])  # steps of this size jump over the pole of 1 / x
-    assert_gradients(lambda x: (1 / x).sum(), {"x": x})
-    near = torch.tensor([0.05, 1.0])
-    assert_gradients(lambda x: (1 / x).sum(), {"x": near})
-    with pytest.raises(CheckFailure, match="flows back to x"):
-        assert_gradients(lambda x: (x * (1 / x.detach())).sum(), {"x": torch.tensor([0.5, 1.0])})
+def test_a_function_that_wavers_where_it_is_measured_gains_nothing():
+    def wavering(x):
+        return (x * x.detach()).sum() + (0.0 if torch.is_grad_enabled() else torch.rand(()))
+
+    with pytest.raises(CheckFailure):
+        assert_gradients(wavering, {"x": torch.tensor([0.5, 1.0])})

@@ -442,8 +442,9 @@ ATTENTION_MISTAKES = (
     attention("softmax over the batch", SOFTMAX, "torch.softmax(scores, dim=0)", "values",
               "the softmax runs over the batch"),
     attention("no softmax", SOFTMAX, "scores", "values", "the softmax is missing"),
+    # Near a sum of 0 no step is small enough to measure a slope: the gradients can't be held right.
     attention("scores divided by their sum", SOFTMAX, "scores / scores.sum(-1, keepdim=True)",
-              "values", "exp is missing"),
+              "values gradients", "exp is missing"),
     attention("exponentials not divided", SOFTMAX, "scores.exp()", "values", "the sum is missing"),
     attention("divided by the sum of all", SOFTMAX, "scores.exp() / scores.exp().sum()", "values",
               "the sum runs over all there is"),
