@@ -1,4 +1,4 @@
-"""Files that are either there whole or not there at all."""
+"""What a command writes, a file or several at once, is there whole or not at all."""
 
 import contextlib
 import shutil

@@ -14,6 +14,8 @@ from torch import Tensor
 
 from course_lib.testing import CheckFailure, assert_close, assert_shape
 
+_NO_RETURN = "nothing is returned: is a return missing?"
+
 
 def checked(
     actual: Any,
@@ -60,7 +62,7 @@ def checked_number(actual: Any, *, what: str) -> float:
     if isinstance(actual, bool) or not isinstance(actual, int | float):
         hint = "a tensor is no plain number; .item() gives the number that it holds"
         if actual is None:
-            hint = "nothing is returned: is a return missing?"
+            hint = _NO_RETURN
         raise CheckFailure(f"{what} is no plain number", hint=hint)
     if not math.isfinite(actual):
         raise CheckFailure(f"{what} is NaN or infinite")
@@ -105,7 +107,7 @@ def as_pair(actual: Any, summary: str, *, hint: str = "") -> tuple[Any, Any]:
     try:  # where a judge asks, a named tuple is an object of another process: no tuple, but a pair
         first, second = actual
     except (TypeError, ValueError):
-        hint = "nothing is returned: is a return missing?" if actual is None else hint
+        hint = _NO_RETURN if actual is None else hint
         raise CheckFailure(summary, hint=hint) from None
     if isinstance(actual, Tensor | str | Mapping):
         raise CheckFailure(summary, hint=hint)

@@ -418,7 +418,8 @@ def _assert_finite_where(actual: Tensor, expected: Tensor, what: str, hint: str)
 
 
 def _entries(count: int, kind: str = "") -> str:
-    return f"{count} {kind} {'entry' if count == 1 else 'entries'}".replace("  ", " ")
+    noun = "entry" if count == 1 else "entries"
+    return f"{count} {kind} {noun}" if kind else f"{count} {noun}"
 
 
 def _elementwise_close(actual: Tensor, expected: Tensor) -> Tensor:
