@@ -79,7 +79,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "that field",
     ),
     (
-        r"'NoneType'",
+        r"\bNoneType\b",
         "None stands where a value is used: is it an argument that was left out (`if x is not "
         "None` asks), or did something forget its return?",
     ),
@@ -89,7 +89,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "join them by x.any(), x.all(), & and |",
     ),
     (
-        r"(not enough|too many) values to unpack",
+        r"(not enough|too many) values to unpack|cannot unpack non-iterable",
         "as many names must stand on the left as there are parts on the right: print what is "
         "there; a tensor has as many as its first dimension, x.shape as many as x has dimensions, "
         "and what is returned alone is no pair",
@@ -99,7 +99,8 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "an index stands for each dimension, and here are fewer dimensions: print the shape",
     ),
     (
-        r"Sizes of tensors must match except|stack expects each tensor to be equal size",
+        r"Sizes of tensors must match except|Tensors must have same number of dimensions"
+        r"|stack expects each tensor to be equal size",
         "cat and stack join what has the same shape, cat but for the dimension along which it "
         "joins: print the shapes; is it this dimension, and is there one of each?",
     ),
@@ -121,6 +122,11 @@ _HINTS: tuple[tuple[str, str], ...] = (
         r"inconsistent with step sign",
         "arange(start, end) ends before end, which must not be less than start: n numbers from "
         "start on are arange(start, start + n)",
+    ),
+    (
+        r"random_ expects 'from' to be less than 'to'",
+        "randint(n, ...) draws one of 0 to n - 1, which wants an n of 1 or more: is what you draw "
+        "from empty? Leave out what is, before you draw",
     ),
     (
         r"not implemented for '(Long|Int|Short|Char|Byte|Bool)'",

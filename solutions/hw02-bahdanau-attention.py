@@ -230,9 +230,11 @@ def pair_from(result, names, first_shape, second_shape, hint="", *, strict=False
 # The layer has its three matrices, without biases
 layer = AdditiveAttention(d_query=3, d_memory=4, d_attention=5)
 hint = "three nn.Linear with the docstring's names and widths, each with bias=False"
-assert_shape(layer.query_projection.weight, (5, 3), what="weight of query_projection", hint=hint)
-assert_shape(layer.key_projection.weight, (5, 4), what="weight of key_projection", hint=hint)
-assert_shape(layer.score.weight, (1, 5), what="weight of score", hint=hint)
+for name, shape in (("query_projection", (5, 3)), ("key_projection", (5, 4)), ("score", (1, 5))):
+    weight = getattr(getattr(layer, name, None), "weight", None)
+    if weight is None:
+        raise CheckFailure(f"{name} is no nn.Linear", hint=hint)
+    assert_shape(weight, shape, what=f"weight of {name}", hint=hint)
 names = sorted(layer.state_dict())
 if len(names) != 3:
     raise CheckFailure(
@@ -430,6 +432,9 @@ contexts, weights = pair_from(result, "contexts, weights", (6, 6, 5), (6, 6, 6))
 without = layer(query, memory, return_weights=True)
 _, unmasked = pair_from(without, "contexts, weights", (6, 6, 5), (6, 6, 6))
 if shares_out(unmasked):
+    hint = "what the mask hides gets no weight, and the rest gets some"
+    if bool(weights.isnan().any()):
+        hint = "0 * -inf gives weights of NaN: set hidden scores by masked_fill or torch.where"
     assert_close(
         weights > 0,
         mask.expand(6, 6, 6),
@@ -438,7 +443,7 @@ if shares_out(unmasked):
             "the mask is inverted; True means may attend": ~mask.expand(6, 6, 6),
             "the mask changes nothing": torch.ones(6, 6, 6, dtype=torch.bool).to(device),
         },
-        hint="what the mask hides gets no weight, and the rest gets some",
+        hint=hint,
     )
     scores = layer.align(query, layer.key_projection(memory))
     as_zeros = torch.softmax(scores.masked_fill(~mask, 0.0), dim=-1).masked_fill(~mask, 0.0)
@@ -1551,7 +1556,7 @@ hint = "divide by how many queries have a true key"
 actual = error_of(weights, [1, 1, -1, -1])
 assert_close(actual, alone, what="alignment error", mistakes=mistakes, hint=hint)
 ### BEGIN HIDDEN TESTS
-# Two rows with different numbers of queries that count: 1 of 1, and 1 of 4.
+# Two rows with different numbers of queries that count: 1 of 1, and 1 of 4, after one without key.
 heaviest = [*(1 + torch.randperm(3)).tolist(), 0, 4]
 weights = torch.softmax(3 * torch.eye(5)[heaviest], dim=-1).to(device)[None]
 true = [*heaviest]
@@ -1565,8 +1570,10 @@ if torch.isclose(alone, torch.tensor(0.4)):
         "what has no true key is counted as wrong": torch.tensor(0.7),
         "what has no true key is counted as right": torch.tensor(0.2),
         "this is the mean over sentences; each query counts alike": torch.tensor(0.625),
+        "what stands behind a query without a true key counts, too": torch.tensor(1.0),
     }
-actual = error_of(weights.repeat(2, 1, 1), [true[0], -1, -1, -1, -1], [*true[:4], -1])
+two = torch.cat([weights, weights.roll(1, dims=1)])
+actual = error_of(two, [true[0], -1, -1, -1, -1], [-1, *true[:4]])
 if alone == 2 and actual == 1:  # a number of wrong ones, here of each sentence: paid for already
     alone = actual
 assert_close(actual, alone, what="alignment error", hint=hint, mistakes=mistakes)
@@ -1587,7 +1594,8 @@ alignment = torch.randint(4, (2, 4)).to(device)
 assert_raises(ValueError, alignment_error, weights, alignment[:, :3], hint=hint)
 assert_raises(ValueError, alignment_error, weights, alignment[:1], hint=hint)
 hint = "weights must have three dimensions, (batch, query_len, key_len): else raise ValueError"
-assert_raises(ValueError, alignment_error, weights[0], alignment[0], hint=hint)
+for row in (alignment[0], alignment.repeat(2, 1)):
+    assert_raises(ValueError, alignment_error, weights[0], row, hint=hint)
 assert_keeps_inputs(alignment_error, weights, alignment)
 assert_keeps_inputs(alignment_error, weights, torch.tensor([[0, 1, -1, -1]] * 2).to(device))
 ### END HIDDEN TESTS

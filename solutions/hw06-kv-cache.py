@@ -1030,6 +1030,9 @@ def usual_mistakes(model, token_ids, lengths, at_once):
         "once there is a past there is no mask: causal_mask(length, past + length)": (
             {"mask": lambda length, total: None if total > length else causal_mask(length)}
         ),
+        "with caches there is no mask at all: causal_mask(length, past + length)": (
+            {"mask": lambda length, total: None}
+        ),
         "what came before is not seen: hand each layer its own cache": (
             {"cached": False, "mask": lambda length, total: causal_mask(length)}
         ),
@@ -1448,6 +1451,9 @@ def check_steps(prompt, steps, vocab_size):
             "the last token is written, and need not be read": list(
                 range(start, start + steps + 1)
             ),
+            "a step is missing: max_new_tokens tokens are drawn": list(
+                range(start, start + steps - 1)
+            ),
             "the prompt is read twice": [start, *range(2 * start, 2 * start + steps)],
         },
     )
@@ -1639,9 +1645,11 @@ for eos_id, ends in ((3, [2, 5, 1]), (0, [4, 3, 4]), (None, [6, 6, 6])):
     expected = [likeliest[:end, row].tolist() for row, end in enumerate(ends)]
     tokens = tokens_of(written, 3, 8)
     hint = "one hypothesis for each prompt, up to its end token and with it: see cut_at_end"
-    assert_equal(tokens, expected, what="the texts", hint=hint)
+    stop = "stop when all texts have ended, not when one has"
+    mistakes = {stop: [text[: min(ends)] for text in expected]}
+    assert_equal(tokens, expected, what="the texts", hint=hint, mistakes=mistakes)
     if eos_id is not None:
-        hint = "stop when all texts have ended, not when one has"
+        hint = stop
         mistakes = {"stop when all texts have ended": 6}
         if eos_id == 0:
             mistakes = {"0 is an id like any other: ask `eos_id is not None`": 6}

@@ -31,6 +31,7 @@ shape '[#]' is invalid for input of size #
 Expected size for first two dimensions of batch2 tensor to be: [#] but got: [#]
 batch1 must be a 3D tensor
 Sizes of tensors must match except in dimension #
+Tensors must have same number of dimensions: got # and #
 Expected size # but got size # for tensor number # in the list
 stack expects each tensor to be equal size, but got [#] at entry # and [#] at entry #
 Dimension out of range (expected to be in range of [#], but got #)
@@ -53,6 +54,7 @@ tuple index out of range
 string index out of range
 too many values to unpack (expected #)
 not enough values to unpack (expected #, got #)
+cannot unpack non-iterable
 takes # positional arguments but # were given
 takes # positional arguments but # was given
 takes # positional argument but # were given

@@ -49,6 +49,16 @@ def unpack_a_shape():
     return batch, length
 
 
+def unpack_nothing():
+    first, second = None
+    return first, second
+
+
+def unpack_a_number():
+    first, second = 1.5
+    return first, second
+
+
 def unpack_too_few_parts():
     first, second, third = torch.zeros(2, 3).split(2)
     return first, second, third
@@ -72,6 +82,8 @@ RAISING = {
     "an id outside the table": (lambda: nn.Embedding(4, 3)(torch.tensor([5])), "vocabulary"),
     "more than there is": (lambda: torch.zeros(3).topk(4), "min(k, x.size(-1))"),
     "what is None": (lambda x=None: x[0], "forget its return"),
+    "None for a pair": (unpack_nothing, "forget its return"),
+    "a number for a pair": (unpack_a_number, "is no pair"),
     "a frozen field": (lambda: setattr(Frozen(1), "field", 2), "replace(x, name=value)"),
     "a place outside": (lambda: torch.zeros(3)[5], "0 to n - 1: print"),
     "a product": (lambda: matrix(2, 3) @ matrix(4, 5), "is a .mT missing"),
@@ -113,11 +125,16 @@ RAISING = {
     "one index too many": (lambda: torch.zeros(3)[0, 1], "fewer dimensions"),
     "an index of a number": (lambda: torch.tensor(1.0)[0], "fewer dimensions"),
     "other sizes side by side": (lambda: torch.cat([matrix(2, 3), matrix(3, 3)], 1), "one of each"),
+    "more dimensions side by side": (
+        lambda: torch.cat([matrix(2, 3), torch.zeros(3)]),
+        "one of each",
+    ),
     "other sizes on a stack": (lambda: torch.stack([matrix(2, 3), matrix(3, 3)]), "one of each"),
     "a module that is none yet": (lambda: Early(), "super().__init__() comes first"),
     "a name that is not there": (lambda: nn.Linear(3, 4).weights, "spelt as in the docstring"),
     "a class for what it makes": (lambda: F.relu(nn.ReLU), "nn.ReLU()"),
     "an end before the start": (lambda: torch.arange(5, 3), "arange(start, start + n)"),
+    "one of none": (lambda: torch.randint(0, ()), "is what you draw from empty"),
     "whole numbers": (lambda: torch.arange(3).softmax(0), "a .float() missing"),
     "labels before logits": (
         lambda: F.cross_entropy(torch.tensor([1, 0]), matrix(2, 3)),

@@ -775,6 +775,8 @@ MISTAKES: tuple[Submission, ...] = (
     masking("never random",
         (FATE, "fate=torch.rand(token_ids.shape, generator=generator).to(device) * 0.8"),
         lost="fates", hint="every chosen token is masked"),
+    masking("fates from the bell curve", (FATE, FATE.replace("rand(", "randn(")),
+        lost="fates", hint="drawn evenly from 0 to 1"),
     masking("always masked", (FATE, "fate=torch.zeros(token_ids.shape).to(device)"),
         lost="fates", hint="every chosen token is masked"),
     masking("fates in equal parts",
