@@ -38,6 +38,11 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "can't join what lies apart: reshape(...) and flatten(...) can",
     ),
     (
+        r"is invalid for input of size",
+        "view() and reshape() keep every number: the sizes must multiply to as many as there are; "
+        "print x.shape: is each size taken from this tensor, not from another?",
+    ),
+    (
         r"leaf Variable that requires grad is being used in an in-place operation",
         "operators that end in = and methods that end in _ change a tensor in place, which a "
         "parameter or an input with gradients does not allow: x = x + y makes a new one",

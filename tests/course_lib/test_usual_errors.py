@@ -81,6 +81,7 @@ RAISING = {
     "a sum": (lambda: matrix(2, 3) + matrix(2, 4), "from the right"),
     "expand": (lambda: matrix(2, 3).expand(2, 4), "from the right"),
     "view of what was turned": (lambda: matrix(2, 3).mT.view(6), "reshape(...)"),
+    "view of other sizes": (lambda: matrix(2, 3).view(2, 2), "taken from this tensor"),
     "+= to a leaf": (add_to_leaf, "x = x + y makes a new one"),
     "a view of a leaf": (set_in_leaf, "x = x + y makes a new one"),
     "in place before backward": (change_what_backward_needs, "as it was when it was used"),
