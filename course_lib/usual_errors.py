@@ -97,7 +97,8 @@ _HINTS: tuple[tuple[str, str], ...] = (
         r"(not enough|too many) values to unpack",
         "as many names must stand on the left as there are parts on the right: print what is "
         "there; a tensor has as many as its first dimension, x.shape as many as x has dimensions, "
-        "and what is returned alone is no pair",
+        "what is returned alone is no pair, and chunk() and split() cut the first dimension unless "
+        "dim names another",
     ),
     (
         r"invalid index of a 0-dim tensor|too many indices",

@@ -54,6 +54,11 @@ def unpack_too_few_parts():
     return first, second, third
 
 
+def cut_the_batch():
+    first, second, third = torch.zeros(2, 6).chunk(3)
+    return first, second, third
+
+
 def matrix(rows, columns, dtype=None):
     return torch.zeros(rows, columns, dtype=dtype)
 
@@ -110,6 +115,7 @@ RAISING = {
     "a yes or no": (lambda: bool(torch.zeros(3)), "ask `x is not None`"),
     "a tensor for a pair": (unpack_a_tensor, "is no pair"),
     "a dimension more": (unpack_a_shape, "as many as x has dimensions"),
+    "a cut along the batch": (cut_the_batch, "unless dim names another"),
     "a part too few": (unpack_too_few_parts, "as many names"),
     "one index too many": (lambda: torch.zeros(3)[0, 1], "fewer dimensions"),
     "an index of a number": (lambda: torch.tensor(1.0)[0], "fewer dimensions"),
