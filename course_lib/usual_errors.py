@@ -17,8 +17,8 @@ _HINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"is out of bounds for dimension",
-        "a dimension of size n has the places 0 to n - 1: print the shape; is it this dimension "
-        "that you mean?",
+        "a dimension of size n has the places 0 to n - 1: print the shape and the index; is it "
+        "this dimension that you mean, or is an id no place there, such as one to be ignored?",
     ),
     (
         r"mat1 and mat2 shapes cannot be multiplied|size mismatch, got input"

@@ -79,6 +79,10 @@ RAISING = {
     "what is None": (lambda x=None: x[0], "forget its return"),
     "a frozen field": (lambda: setattr(Frozen(1), "field", 2), "replace(x, name=value)"),
     "a place outside": (lambda: torch.zeros(3)[5], "0 to n - 1: print"),
+    "an id to be ignored": (
+        lambda: matrix(2, 3).gather(1, torch.full((2, 1), -100)),
+        "such as one to be ignored",
+    ),
     "a product": (lambda: matrix(2, 3) @ matrix(4, 5), "is a .mT missing"),
     "a product of batches": (lambda: torch.zeros(2, 2, 3) @ torch.zeros(2, 4, 5), ".mT"),
     "a matrix and a vector": (lambda: matrix(2, 3) @ torch.zeros(4), ".mT"),
