@@ -110,6 +110,16 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "joins: print the shapes; is it this dimension, and is there one of each?",
     ),
     (
+        r"name '.*' is not defined",
+        "a name is there once the cell that makes it has run, from the top on: is it misspelt, not "
+        "imported, made further down, or is it self.name that is meant?",
+    ),
+    (
+        r"cannot access local variable",
+        "a name that a function sets anywhere is its own everywhere in it: set it on every path "
+        "before it is read",
+    ),
+    (
         r"before Module.__init__\(\) call",
         "super().__init__() comes first in the __init__ of an nn.Module",
     ),

@@ -54,6 +54,12 @@ def unpack_too_few_parts():
     return first, second, third
 
 
+def set_on_one_path(wanted=False):
+    if wanted:
+        answer = 1
+    return answer
+
+
 def cut_the_batch():
     first, second, third = torch.zeros(2, 6).chunk(3)
     return first, second, third
@@ -125,6 +131,8 @@ RAISING = {
     "an index of a number": (lambda: torch.tensor(1.0)[0], "fewer dimensions"),
     "other sizes side by side": (lambda: torch.cat([matrix(2, 3), matrix(3, 3)], 1), "one of each"),
     "other sizes on a stack": (lambda: torch.stack([matrix(2, 3), matrix(3, 3)]), "one of each"),
+    "a name that nobody made": (lambda: not_imported, "not imported"),  # noqa: F821
+    "a name that is set on one path": (set_on_one_path, "on every path"),
     "a module that is none yet": (lambda: Early(), "super().__init__() comes first"),
     "a name that is not there": (lambda: nn.Linear(3, 4).weights, "spelt as in the docstring"),
     "a class for what it makes": (lambda: F.relu(nn.ReLU), "nn.ReLU()"),
