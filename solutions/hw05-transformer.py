@@ -675,7 +675,7 @@ assert_close(
     two_masks(translation_masks(src, tgt, 0))[0],
     expected,
     what="the source's mask",
-    hint="the dimensions are batch, heads (1 for all), queries (1 for all), keys",
+    hint="boolean; the dimensions are batch, heads (1 for all), queries (1 for all), keys",
     mistakes={
         "the mask is inverted; True means may attend": ~expected,
         "this one is made of tgt; the source's is made of src": (tgt != 0)[:, None, None, :],
@@ -693,7 +693,7 @@ assert_close(
     two_masks(translation_masks(src, tgt, pad_id))[0],
     expected,
     what="the source's mask",
-    hint="the dimensions are batch, heads (1 for all), queries (1 for all), keys",
+    hint="boolean; the dimensions are batch, heads (1 for all), queries (1 for all), keys",
     mistakes={
         "the mask is inverted; True means may attend": ~expected,
         "compare with pad_id, which need not be 0": (src != 0)[:, None, None, :],
@@ -1374,6 +1374,9 @@ whole = label_smoothed_cross_entropy(logits, targets, reduction="none")
 whole = checked(whole, (3, 4), what="the losses without a reduction", hint=one_each)
 flat = checked(flat, (12,), what="the losses, one row of targets", hint=hint)
 assert_close(flat.view(3, 4), whole, what="the losses, one row of targets", hint=hint)
+of_one_token = label_smoothed_cross_entropy(logits[:, :1], targets[:, :1], reduction="none")
+only_its_own = "take away the dimension that gather leaves, and no other of size 1: squeeze(-1)"
+checked(of_one_token, (3, 1), what="the losses of sentences of one token", hint=only_its_own)
 # What the smoothing takes its mean over, is the business of another check.
 single, *rest = (
     label_smoothed_cross_entropy(*pair, smoothing=0.0, reduction="none")
@@ -1891,8 +1894,9 @@ if size > 1.01 or (whole > 1 and size < 0.97):
 # in a hundred begins badly: such a one gets a second try.)
 #
 # This comes last for a reason: it trains only what has passed. If one of the parts is not right
-# yet, the test says which, and asks you to mend that first. A single mistake in the step itself has
-# cost its point above: then grading trains nothing, and these points are yours.
+# yet, the test says which, and asks you to mend that first. A single mistake in the step itself, if
+# the step runs all the same, has cost its point above: then grading trains nothing, and these
+# points are yours.
 
 # %% setup="toy-language"
 NOUNS = {  # English: French, gender

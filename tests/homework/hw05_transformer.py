@@ -923,6 +923,9 @@ LOSS_MISTAKES = (
         (SMOOTHED,
          "(1 - smoothing) * losses - smoothing * (log_probabilities.sum(dim=-1) + losses)"
          " / (logits.size(-1) - 1)"), lost="values", hint="spread over the wrong tokens alone"),
+    wrong(LOSS, "every dimension of 1 taken away",
+        ("right[..., None])[..., 0]", "right[..., None]).squeeze()"),
+        lost="reduction", hint="no other of size 1"),
     wrong(LOSS, "sums for means", (SMOOTHED, SMOOTHED.replace("mean", "sum")), lost="values"),
     wrong(LOSS, "shares exchanged",
         (SMOOTHED, "smoothing * losses - (1 - smoothing) * log_probabilities.mean(dim=-1)"),
