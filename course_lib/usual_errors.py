@@ -110,6 +110,11 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "joins: print the shapes; is it this dimension, and is there one of each?",
     ),
     (
+        r"object is not callable",
+        "what stands before the brackets is no function: was a function's result handed over in "
+        "its place, f(x) for f, or has a name been given to something else?",
+    ),
+    (
         r"name '.*' is not defined",
         "a name is there once the cell that makes it has run, from the top on: is it misspelt, not "
         "imported, made further down, or is it self.name that is meant?",

@@ -131,6 +131,7 @@ RAISING = {
     "an index of a number": (lambda: torch.tensor(1.0)[0], "fewer dimensions"),
     "other sizes side by side": (lambda: torch.cat([matrix(2, 3), matrix(3, 3)], 1), "one of each"),
     "other sizes on a stack": (lambda: torch.stack([matrix(2, 3), matrix(3, 3)]), "one of each"),
+    "a result for a function": (lambda: matrix(2, 3)(1), "f(x) for f"),
     "a name that nobody made": (lambda: not_imported, "not imported"),  # noqa: F821
     "a name that is set on one path": (set_on_one_path, "on every path"),
     "a module that is none yet": (lambda: Early(), "super().__init__() comes first"),
