@@ -13,7 +13,15 @@ from course_lib.usual_errors import hint_for, is_unwritten
 
 _TEST = re.compile(r"# (.+)\n(?:.*\n)*?.*\b(?:assert|CheckFailure)")
 
-_USUAL = (RuntimeError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError)
+_USUAL = (
+    RuntimeError,
+    IndexError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    NameError,
+)
 
 _passes: dict[str, bool] = {}  # by title: the tests that ran in this session, as they ended last
 

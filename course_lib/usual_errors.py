@@ -17,8 +17,8 @@ _HINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"is out of bounds for dimension",
-        "a dimension of size n has the places 0 to n - 1: print the shape; is it this dimension "
-        "that you mean?",
+        "a dimension of size n has the places 0 to n - 1: print the shape and the index; is it "
+        "this dimension that you mean, or is an id no place there, such as one to be ignored?",
     ),
     (
         r"mat1 and mat2 shapes cannot be multiplied|size mismatch, got input"
@@ -36,6 +36,11 @@ _HINTS: tuple[tuple[str, str], ...] = (
         r"view size is not",
         "transpose and permute turn a tensor and leave its numbers where they lie, and view() "
         "can't join what lies apart: reshape(...) and flatten(...) can",
+    ),
+    (
+        r"is invalid for input of size",
+        "view() and reshape() keep every number: the sizes must multiply to as many as there are; "
+        "print x.shape: is each size taken from this tensor, not from another?",
     ),
     (
         r"leaf Variable that requires grad is being used in an in-place operation",
@@ -92,7 +97,8 @@ _HINTS: tuple[tuple[str, str], ...] = (
         r"(not enough|too many) values to unpack|cannot unpack non-iterable",
         "as many names must stand on the left as there are parts on the right: print what is "
         "there; a tensor has as many as its first dimension, x.shape as many as x has dimensions, "
-        "and what is returned alone is no pair",
+        "what is returned alone is no pair, and chunk() and split() cut the first dimension unless "
+        "dim names another",
     ),
     (
         r"invalid index of a 0-dim tensor|too many indices",
@@ -103,6 +109,21 @@ _HINTS: tuple[tuple[str, str], ...] = (
         r"|stack expects each tensor to be equal size",
         "cat and stack join what has the same shape, cat but for the dimension along which it "
         "joins: print the shapes; is it this dimension, and is there one of each?",
+    ),
+    (
+        r"object is not callable",
+        "what stands before the brackets is no function: was a function's result handed over in "
+        "its place, f(x) for f, or has a name been given to something else?",
+    ),
+    (
+        r"name '.*' is not defined",
+        "a name is there once the cell that makes it has run, from the top on: is it misspelt, not "
+        "imported, made further down, or is it self.name that is meant?",
+    ),
+    (
+        r"cannot access local variable",
+        "a name that a function sets anywhere is its own everywhere in it: set it on every path "
+        "before it is read",
     ),
     (
         r"before Module.__init__\(\) call",

@@ -1822,7 +1822,7 @@ def reference_tokens(language, beam_size, eos_id=EOS, limit=6):
     return list(found[0].tokens)
 
 
-def searched(language, beam_size, limit, added, alpha, order):
+def searched(language, beam_size, limit, added, alpha, order, eos_id=EOS):
     """Go the three steps with something else added up, or with results in another order."""
     in_play, results = [(0.0, [])], []
     for length in range(1, limit + 1):
@@ -1834,9 +1834,9 @@ def searched(language, beam_size, limit, added, alpha, order):
         ]
         candidates.sort(reverse=True)
         for total, tokens in candidates[:beam_size]:
-            if tokens[-1] == EOS or length == limit:
+            if tokens[-1] == eos_id or length == limit:
                 results.append((total / length**alpha, tokens))
-        in_play = [c for c in candidates if c[1][-1] != EOS][:beam_size]
+        in_play = [c for c in candidates if c[1][-1] != eos_id][:beam_size]
     return [tokens for _, tokens in sorted(order(results)[:beam_size], reverse=True)]
 
 
@@ -1901,7 +1901,10 @@ results = attempt(
 )
 hint = "a sequence ends with eos_id, whatever number it is"
 best, _ = max(pairs_in(results, language), key=lambda pair: float(pair[1]))
-assert_equal(best, expected, what="the best sequence for eos_id=7", hint=hint)
+scores = [float(score) for _, score in pairs_in(results, language)]
+others = [searched(language, 2, 6, *how, eos_id=7)[0] for how in SEARCHES]
+if best not in others or scores == sorted(scores, reverse=True):  # their order has its own test
+    assert_equal(best, expected, what="the best sequence for eos_id=7", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="beam_search-results" points=1 read="decoding#beam-search"
@@ -1930,8 +1933,8 @@ from course_lib.generation.length_penalty import PowerPenalty
 from course_lib.generation.recomputing import RecomputingModel
 
 
-def searched(language, beam_size, limit, added, alpha, ranked=True):
-    """Go the three steps with something else added up, or divided by something else."""
+def searched(language, beam_size, limit, added, alpha, ranked=True, every_ending=False):
+    """Go the three steps with something else added up, divided by, or set aside."""
     in_play, results = [(0.0, [])], []
     for length in range(1, limit + 1):
         logits = language.logits_after(torch.tensor([[BOS, *x] for _, x in in_play]).to(device))
@@ -1941,7 +1944,7 @@ def searched(language, beam_size, limit, added, alpha, ranked=True):
             for token, term in enumerate(row)
         ]
         candidates.sort(reverse=True)
-        for total, tokens in candidates[:beam_size]:
+        for total, tokens in candidates if every_ending else candidates[:beam_size]:
             if tokens[-1] == EOS or length == limit:
                 results.append((total / length**alpha, tokens))
         in_play = [c for c in candidates if c[1][-1] != EOS][:beam_size]
@@ -1957,6 +1960,7 @@ SEARCHES = [
 ]
 
 
+among_the_best = "a candidate that ends counts only if it is among the best beam_size"
 # First: where one of the best two ends, two others go on. Second: what ends counts only among the
 # best two. Third: only the best two of all go on. Fourth: the best ends after two others.
 a, b, c, d, e, f = (2 + torch.randperm(6)).tolist()
@@ -2028,7 +2032,8 @@ for language, beam_size, limit in (
         raise CheckFailure("the results are not in order", hint=in_order)
     hint = "three steps for each length: extend, set aside, go on; do it on paper for a beam of two"
     as_they_came = searched(language, beam_size, limit, *SEARCHES[0], ranked=False)
-    mistakes = {} if why else {in_order: as_they_came}
+    all_that_end = searched(language, beam_size, limit, *SEARCHES[0], every_ending=True)
+    mistakes = {} if why else {in_order: as_they_came, among_the_best: all_that_end}
     assert_equal(tokens, expected, what="results", hint=why or hint, mistakes=mistakes)
     for tokens, score in results:
         assert_plain(tokens, "the tokens of a result")

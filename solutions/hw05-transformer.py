@@ -167,6 +167,7 @@ for norm_position in ("post", "pre"):
     attend = partial(lambda attention, y: attention(y, y, y), attention)
     ask_with_x = partial(lambda attention, y: attention(x, y, y), attention)
     answer_with_x = partial(lambda attention, y: attention(y, x, x), attention)
+    only_x = partial(lambda attention, y: attention(x, x, x), attention)
     assert_close(
         student(x),
         reference(x),
@@ -184,6 +185,9 @@ for norm_position in ("post", "pre"):
             ),
             "keys and values come from y, what the residual hands to the sublayer": (
                 second(first(x, answer_with_x), think)
+            ),
+            "the attention reads y, what the residual hands to it, and not x": (
+                second(first(x, only_x), think)
             ),
         },
     )
@@ -489,7 +493,9 @@ def run(layer, x, memory, steps):
     )
     sublayers = {
         "own": lambda y: layer.self_attention(y, y, y),
+        "own, of x": lambda y: layer.self_attention(x, x, x),
         "look": lambda y: layer.cross_attention(y, memory, memory),
+        "look of x": lambda y: layer.cross_attention(x, memory, memory),
         "look at itself": lambda y: layer.cross_attention(y, y, y),
         "look at the normed": lambda y: layer.cross_attention(y, normed, normed),
         "look with the wrong weights": lambda y: layer.self_attention(y, memory, memory),
@@ -541,6 +547,15 @@ for norm_position in ("post", "pre"):
         ),
         "the memory is never normalised here; the encoder has seen to it": (
             ((0, "own"), (1, "look at the normed"), (2, "think"))
+        ),
+        "the self-attention reads y, what the residual hands to it, and not x": (
+            ((0, "own, of x"), (1, "look"), (2, "think"))
+        ),
+        "the target asks with y, what the residual hands to the cross-attention, and not with x": (
+            ((0, "own"), (1, "look of x"), (2, "think"))
+        ),
+        "both attentions read y, what the residual hands to them, and not x": (
+            ((0, "own, of x"), (1, "look of x"), (2, "think"))
         ),
     }
     assert_close(
@@ -660,7 +675,7 @@ assert_close(
     two_masks(translation_masks(src, tgt, 0))[0],
     expected,
     what="the source's mask",
-    hint="the dimensions are batch, heads (1 for all), queries (1 for all), keys",
+    hint="boolean; the dimensions are batch, heads (1 for all), queries (1 for all), keys",
     mistakes={
         "the mask is inverted; True means may attend": ~expected,
         "this one is made of tgt; the source's is made of src": (tgt != 0)[:, None, None, :],
@@ -678,7 +693,7 @@ assert_close(
     two_masks(translation_masks(src, tgt, pad_id))[0],
     expected,
     what="the source's mask",
-    hint="the dimensions are batch, heads (1 for all), queries (1 for all), keys",
+    hint="boolean; the dimensions are batch, heads (1 for all), queries (1 for all), keys",
     mistakes={
         "the mask is inverted; True means may attend": ~expected,
         "compare with pad_id, which need not be 0": (src != 0)[:, None, None, :],
@@ -899,10 +914,10 @@ ours = {name: tuple(tensor.shape) for name, tensor in Reference(config).state_di
 theirs = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
 if ours != theirs:
     different = sorted(set(ours.items()) ^ set(theirs.items()))[0][0]
-    raise CheckFailure(
-        f"the parameters differ from what is expected: {different}",
-        hint="make the parts that the docstring lists under Attributes, with these names and sizes",
-    )
+    hint = "make the parts that the docstring lists under Attributes, with these names and sizes"
+    if different.startswith(("encoder.norm", "decoder.norm")):
+        hint = "hand norm_position on to both stacks: the model is pre-norm, where it is not given"
+    raise CheckFailure(f"the parameters differ from what is expected: {different}", hint=hint)
 for name, size in (("src_embedding", 50), ("tgt_embedding", 40)):
     weight = checked(getattr(model, name).weight, (size, 32), what=f"the weight of {name}")
     spread = weight.std().item() * 32**0.5
@@ -1359,6 +1374,9 @@ whole = label_smoothed_cross_entropy(logits, targets, reduction="none")
 whole = checked(whole, (3, 4), what="the losses without a reduction", hint=one_each)
 flat = checked(flat, (12,), what="the losses, one row of targets", hint=hint)
 assert_close(flat.view(3, 4), whole, what="the losses, one row of targets", hint=hint)
+of_one_token = label_smoothed_cross_entropy(logits[:, :1], targets[:, :1], reduction="none")
+only_its_own = "take away the dimension that gather leaves, and no other of size 1: squeeze(-1)"
+checked(of_one_token, (3, 1), what="the losses of sentences of one token", hint=only_its_own)
 # What the smoothing takes its mean over, is the business of another check.
 single, *rest = (
     label_smoothed_cross_entropy(*pair, smoothing=0.0, reduction="none")
@@ -1876,8 +1894,9 @@ if size > 1.01 or (whole > 1 and size < 0.97):
 # in a hundred begins badly: such a one gets a second try.)
 #
 # This comes last for a reason: it trains only what has passed. If one of the parts is not right
-# yet, the test says which, and asks you to mend that first. A single mistake in the step itself has
-# cost its point above: then grading trains nothing, and these points are yours.
+# yet, the test says which, and asks you to mend that first. A single mistake in the step itself, if
+# the step runs all the same, has cost its point above: then grading trains nothing, and these
+# points are yours.
 
 # %% setup="toy-language"
 NOUNS = {  # English: French, gender

@@ -158,7 +158,7 @@ def assert_nothing_lifted(function, smoothing):
     except Exception:
         by_exp = (0.0, 0.0)
     if smoothing == "exp" or by_exp == (0.0, 0.0):  # else the test of exp says so
-        assert_equal(function(nothing, smoothing), (0.0, 0.0), what=what, hint=hint)
+        assert_equal(as_shares(function(nothing, smoothing)), (0.0, 0.0), what=what, hint=hint)
 
 
 def statistics_of(matches, totals, length):
@@ -797,11 +797,13 @@ assert_raises(ValueError, sum_statistics, [*sentences, shorter], hint=hint)
 statistics = BLEUStatistics(
     matches=(3, 1, 0, 0), totals=(3, 2, 1, 0), candidate_length=3, reference_length=4
 )
+precisions = smoothed_precisions(statistics, "none")
+order_by_order = "matches / total, order by order; the fourth total is 0: there the precisions end"
 assert_equal(
-    smoothed_precisions(statistics, "none"),
+    precisions,
     (1.0, 0.5, 0.0),
     what="the precisions",
-    hint="matches / total, order by order; the fourth total is 0: there the precisions end",
+    hint=order_by_order if isinstance(precisions, tuple | list) else "return a tuple of numbers",
     mistakes={
         "precisions are shares from 0 to 1": (100.0, 50.0, 0.0),
         "this candidate has no 4-grams: the precisions end with n = 3": (1.0, 0.5, 0.0, 0.0),
@@ -959,9 +961,9 @@ assert_nothing_lifted(smoothed_precisions, "exp")
 
 # %% [markdown]
 # The last step puts it together. `score_statistics` returns a `BLEUScore`, which is there already
-# and has four fields: `score`, `precisions`, `brevity_penalty` and `statistics`. Its `precisions`
-# have an entry for every order, 0 where the candidate has no n-grams. Print one, and you see what
-# sacreBLEU would print.
+# and has four fields, given by name: `score`, `precisions`, `brevity_penalty` and `statistics`. Its
+# `precisions` have an entry for every order, 0 where the candidate has no n-grams. Print one, and
+# you see what sacreBLEU would print.
 #
 # Mind `effective_order`. A candidate of three words has no 4-grams. Its score is 0 as a rule; with
 # `effective_order=True` the mean is taken over the three orders that it has. That is for sentences;

@@ -68,7 +68,8 @@ got multiple values for argument
 object has no attribute
 has no attribute
 is not defined
-cannot access local variable where it is not associated with a value
+cannot access local variable
+where it is not associated with a value
 object is not callable
 object is not subscriptable
 object is not iterable

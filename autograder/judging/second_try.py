@@ -110,10 +110,13 @@ def told(check: CheckResult) -> str:
     """Say to the student what came of the second time; empty if there was none."""
     if not check.tried_with or UNWRITTEN in check.message:
         return ""
-    others = " and ".join(check.tried_with)
+    *others, last = check.tried_with
+    pieces = f"a right {', '.join(others)} and {last}" if others else f"a right {last}"
     if check.status is Status.PASS:
-        return f"With a right {others} instead of yours it passes: so it earns its points already."
+        return f"With {pieces} instead of yours it passes: so it earns its points already."
+    if len(others) > 1:  # a list of names leads nowhere where none of them is to blame
+        pieces = "right earlier pieces"
     return (
-        f"It was also tried with a right {others} instead of yours, and did not pass: look for a "
+        f"It was also tried with {pieces} instead of yours, and did not pass: look for a "
         f"mistake in {check.exercise} itself."
     )

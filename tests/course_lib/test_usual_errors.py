@@ -64,6 +64,17 @@ def unpack_too_few_parts():
     return first, second, third
 
 
+def set_on_one_path(wanted=False):
+    if wanted:
+        answer = 1
+    return answer
+
+
+def cut_the_batch():
+    first, second, third = torch.zeros(2, 6).chunk(3)
+    return first, second, third
+
+
 def matrix(rows, columns, dtype=None):
     return torch.zeros(rows, columns, dtype=dtype)
 
@@ -86,6 +97,10 @@ RAISING = {
     "a number for a pair": (unpack_a_number, "is no pair"),
     "a frozen field": (lambda: setattr(Frozen(1), "field", 2), "replace(x, name=value)"),
     "a place outside": (lambda: torch.zeros(3)[5], "0 to n - 1: print"),
+    "an id to be ignored": (
+        lambda: matrix(2, 3).gather(1, torch.full((2, 1), -100)),
+        "such as one to be ignored",
+    ),
     "a product": (lambda: matrix(2, 3) @ matrix(4, 5), "is a .mT missing"),
     "a product of batches": (lambda: torch.zeros(2, 2, 3) @ torch.zeros(2, 4, 5), ".mT"),
     "a matrix and a vector": (lambda: matrix(2, 3) @ torch.zeros(4), ".mT"),
@@ -93,6 +108,7 @@ RAISING = {
     "a sum": (lambda: matrix(2, 3) + matrix(2, 4), "from the right"),
     "expand": (lambda: matrix(2, 3).expand(2, 4), "from the right"),
     "view of what was turned": (lambda: matrix(2, 3).mT.view(6), "reshape(...)"),
+    "view of other sizes": (lambda: matrix(2, 3).view(2, 2), "taken from this tensor"),
     "+= to a leaf": (add_to_leaf, "x = x + y makes a new one"),
     "a view of a leaf": (set_in_leaf, "x = x + y makes a new one"),
     "in place before backward": (change_what_backward_needs, "as it was when it was used"),
@@ -121,6 +137,7 @@ RAISING = {
     "a yes or no": (lambda: bool(torch.zeros(3)), "ask `x is not None`"),
     "a tensor for a pair": (unpack_a_tensor, "is no pair"),
     "a dimension more": (unpack_a_shape, "as many as x has dimensions"),
+    "a cut along the batch": (cut_the_batch, "unless dim names another"),
     "a part too few": (unpack_too_few_parts, "as many names"),
     "one index too many": (lambda: torch.zeros(3)[0, 1], "fewer dimensions"),
     "an index of a number": (lambda: torch.tensor(1.0)[0], "fewer dimensions"),
@@ -130,6 +147,9 @@ RAISING = {
         "one of each",
     ),
     "other sizes on a stack": (lambda: torch.stack([matrix(2, 3), matrix(3, 3)]), "one of each"),
+    "a result for a function": (lambda: matrix(2, 3)(1), "f(x) for f"),
+    "a name that nobody made": (lambda: not_imported, "not imported"),  # noqa: F821
+    "a name that is set on one path": (set_on_one_path, "on every path"),
     "a module that is none yet": (lambda: Early(), "super().__init__() comes first"),
     "a name that is not there": (lambda: nn.Linear(3, 4).weights, "spelt as in the docstring"),
     "a class for what it makes": (lambda: F.relu(nn.ReLU), "nn.ReLU()"),

@@ -89,6 +89,22 @@ def test_what_is_wrong_by_itself_earns_nothing(told):
     assert "with a right double instead of yours" in render_feedback(stand(result), FOURFOLD)
 
 
+@pytest.mark.parametrize(
+    ("tried_with", "status", "words"),
+    [
+        (("one", "two", "three"), Status.PASS, "With a right one, two and three instead of yours"),
+        (("one", "two"), Status.FAIL, "with a right one and two instead of yours"),
+        (("one", "two", "three"), Status.ERROR, "with right earlier pieces instead of yours"),
+    ],
+)
+def test_many_pieces_make_no_long_list(told, tried_with, status, words):
+    result, check = told(TRIPLE, RIGHT)
+    changed = dataclasses.replace(check, tried_with=tried_with, status=status)
+    checks = [changed if each is check else each for each in result.checks]
+    result = dataclasses.replace(result, checks=checks)
+    assert words in render_feedback(stand(result), FOURFOLD)
+
+
 def test_the_hint_is_that_of_what_is_wrong_by_itself(told):
     """With a wrong piece below it, the first try leads astray."""
     _, check = told(TRIPLE, "def fourfold(x):\n    return double(x)")
