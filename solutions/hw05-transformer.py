@@ -10,7 +10,7 @@
 # Nor will it see any other green frog. It is never told what an adjective is, that a French one
 # mostly comes *after* its noun and must agree with it, or that a *not* takes two words, one on each
 # side of the verb. You put together the blocks that you have written, it reads eight thousand
-# sentences in as many seconds as a hand has fingers, and then it says *la grenouille verte ne
+# sentences in about five seconds, and then it says *la grenouille verte ne
 # chasse pas un loup gris*, and shows you which word it looked at for each of them.
 #
 # | part | what you write | points |

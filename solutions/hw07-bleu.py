@@ -1234,7 +1234,7 @@ def corpus_bleu(candidates, references, **options):
 #
 # A candidate with ten pieces has 3,628,800 such orders, nearly all of them nonsense, and to BLEU
 # they are the same: see [Where BLEU misleads](book:bleu#where-bleu-misleads). Write a function that
-# finds one. The tests have sentences of up to twenty words: trying all orders would outlast you.
+# finds one. The tests have sentences of up to twenty words: trying all orders of their words would take years.
 
 
 # %% solution="reordered" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"
