@@ -140,6 +140,7 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
     for kind, value in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_MEMLOCK, 0),  # what a socket sends uncopied stays when it is unmapped
         (resource.RLIMIT_FSIZE, limits.scratch_mb << 20),
         (resource.RLIMIT_NOFILE, limits.open_files),
         (resource.RLIMIT_NPROC, limits.processes),

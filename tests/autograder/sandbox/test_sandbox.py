@@ -281,12 +281,33 @@ found = 1
         "msgget(0, 0o1600)",
         "syscall(425, 8, ctypes.create_string_buffer(120))",  # io_uring_setup
         "syscall({'x86_64': 206, 'aarch64': 0}[os.uname().machine], 1, (ctypes.c_ulong * 1)(0))",
+        "syscall({'x86_64': 278, 'aarch64': 75}[os.uname().machine], 1, 0, 0, 0)",  # vmsplice
+        "mmap(None, 4096, 3, 0x21, -1, 0)",  # shared, without a file
+        "mmap(None, 4096, 1, 1, os.open('/dev/zero', 0), 0)",  # likewise
     ],
 )
 def test_memory_that_no_process_holds_cant_be_had(worker, call):
     """Its pages would stay where nobody maps them, and nothing would count them."""
     peer, _ = worker()
     assert run(peer, f"import ctypes, os; found = ctypes.CDLL(None).{call}") == -1
+
+
+def test_nothing_is_sent_uncopied(worker):
+    """One byte in a queue would hold the whole huge page in which it lies."""
+    peer, _ = worker()
+    source = """
+import errno, socket
+zero_copy, without_copying = 60, 0x4000000
+with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_connection(server.getsockname()) as sender:
+        found = sender.send(b"x")
+        sender.setsockopt(socket.SOL_SOCKET, zero_copy, 1)
+        try:
+            sender.send(b"x", without_copying)
+        except OSError as error:
+            found = found, errno.errorcode[error.errno]
+"""
+    assert run(peer, source) == (1, "ENOBUFS")
 
 
 def test_nobody_is_kept_from_a_file_by_a_lease(worker):
