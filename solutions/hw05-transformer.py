@@ -1474,7 +1474,7 @@ def shares(steps, warmup_steps):
     alike = [
         scaled.tolist()
         for curve in curves
-        for scaled in ((curve, peak * curve) if 0 < peak < math.inf else (curve,))
+        for scaled in ((curve, peak * curve) if 0.01 < peak < math.inf else (curve,))
         if torch.allclose(rates, scaled)
     ]
     return rates.tolist(), (alike or [curves[0].tolist()])[0]

@@ -1231,7 +1231,7 @@ MISTAKES: tuple[Submission, ...] = (
     *PACE_MISTAKES,
     *(
         wrong(PACE, f"always {share}", (RISE, share), lost="*")
-        for share in ("0.0", "float('inf')", "1.0")
+        for share in ("0.0", "1e-12", "float('inf')", "1.0")
     ),
     *STEP_MISTAKES,
     right("PyTorch finds the targets that are no class", {LOSS: BY_NLL}),
