@@ -178,12 +178,13 @@ def _around_class(files: Sequence[HandedIn], homework_id: str) -> int:
     """Count the folders that all files lie in, where several below them hold the homework.
 
     They are then no student's, or of a whole class one notebook would be left. One student's are
-    known by what lies beside them: the notebook itself, or nbgrader's folder, called as it is.
+    known by what lies beside them: the notebook itself, or nbgrader's folder, called as it is. But
+    one such name among many is somebody's choice.
     """
     folders = sorted(file.parts[:-1] for file in files)  # all share what the first and last share
     pairs = zip(folders[0], folders[-1], strict=False)
     around = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
     named = [f.parts[around:] for f in files if f.is_notebook and homework_id in f.parts[-1]]
-    holders = {parts[0] for parts in named}
-    of_one = homework_id in holders or any(len(parts) == 1 for parts in named)
-    return 0 if of_one or len(holders) < 2 else around
+    holders = {parts[0] for parts in named if len(parts) > 1} - {homework_id}
+    of_one = {parts[0] for parts in named} - holders
+    return around if len(holders) > max(1, 2 * len(of_one)) else 0
