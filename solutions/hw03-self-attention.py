@@ -431,6 +431,10 @@ alone = attend(scaled_dot_product_attention, tokens.clone(), tokens.clone(), val
 pair = attend(
     scaled_dot_product_attention, tokens.clone(), tokens.clone(), value, return_weights=True
 )
+other = attend(scaled_dot_product_attention, tokens.clone(), torch.randn_like(tokens), value)
+if isinstance(alone, Tensor) and isinstance(other, Tensor) and torch.equal(alone, other):
+    hint = "the scores are the queries times the keys: begin with them"
+    raise CheckFailure("the output is the same for other keys", hint=hint)
 for what, output in (
     ("output", alone),
     ("output with return_weights", output_and_weights(pair)[0]),
@@ -693,6 +697,10 @@ assert_keeps_inputs(
     scaled_dot_product_attention, query, key, value, mask, return_weights=True, hint=hint
 )
 expected = checked(attend(scaled_dot_product_attention, query, key, value), query.shape)
+other = attend(scaled_dot_product_attention, query, torch.randn_like(key), value + 1)
+if any(torch.equal(expected, each) for each in (query, key, value, other)):
+    summary = "the output is one of the inputs, or is the same whatever they are"
+    raise CheckFailure(summary, hint="who computes nothing changes nothing; begin with the scores")
 strided = call_beside(call_strided, scaled_dot_product_attention, query, key, value)
 assert_close(
     without_ones(strided[0] if isinstance(strided, tuple | list) else strided, query.shape),

@@ -10,8 +10,8 @@
 # Nor will it see any other green frog. It is never told what an adjective is, that a French one
 # mostly comes *after* its noun and must agree with it, or that a *not* takes two words, one on each
 # side of the verb. You put together the blocks that you have written, it reads eight thousand
-# sentences in about five seconds, and then it says *la grenouille verte ne
-# chasse pas un loup gris*, and shows you which word it looked at for each of them.
+# sentences in about five seconds, and then it says *la grenouille verte ne chasse pas un loup
+# gris*, and shows you which word it looked at for each of them.
 #
 # | part | what you write | points |
 # |---|---|---|
@@ -1492,7 +1492,7 @@ def shares(steps, warmup_steps):
     alike = [
         scaled.tolist()
         for curve in curves
-        for scaled in (curve, peak * curve)
+        for scaled in ((curve, peak * curve) if 0.01 < peak < math.inf else (curve,))
         if torch.allclose(rates, scaled)
     ]
     return rates.tolist(), (alike or [curves[0].tolist()])[0]
@@ -1877,6 +1877,17 @@ model.load_state_dict(scaled)
 whole, size = size_of_step(free, clip_norm=1e6), size_of_step(default)
 if size > 1.01 or (whole > 1 and size < 0.97):
     raise CheckFailure("another clip_norm than 1 where none is given", hint="it is 1.0 by default")
+# Again, what a notary has been told may be made up. AdamW moves by its learning rate, whatever the
+# length of the gradients, but for those as short as its eps.
+before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+learner = call_beside(build_optimizer, model, learning_rate=0.1)
+training_step(model, learner, src, tgt, clip_norm=1e-12)
+after = model.state_dict()
+if max(float((after[name] - before[name]).abs().max()) for name in before) > 0.01:
+    raise CheckFailure(
+        "with a real optimizer, gradients are larger than clip_norm",
+        hint="clip after backward() and before step(), and hand clip_norm on",
+    )
 ### END HIDDEN TESTS
 
 # %% [markdown]

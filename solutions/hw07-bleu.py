@@ -177,6 +177,16 @@ def own_score(function, statistics, otherwise):
     return score if isinstance(score, Real) and math.isfinite(score) else otherwise
 
 
+def assert_counts_matter(function):
+    """Refuse a score that is the same for all counts: what is forgiven elsewhere would fit it."""
+    few, many = (
+        own_score(function, statistics_of(matches, (8, 8), 8), None) for matches in ((4, 1), (8, 2))
+    )
+    if few is not None and few == many:
+        summary = "the score is the same for 4 and 1 matches of 8 as for 8 and 2"
+        raise CheckFailure(summary, hint="100 * exp(mean of the logarithms of the precisions)")
+
+
 def as_words(result):
     """Give what reordered returned, if it is a list of words."""
     is_list = isinstance(result, tuple | list)
@@ -1050,9 +1060,13 @@ assert_equal(
     },
 )
 ### BEGIN HIDDEN TESTS
+assert_counts_matter(score_statistics)
 c = int(torch.randint(9, 15, ()))
 statistics = BLEUStatistics(matches=(8, 4), totals=(9, 8), candidate_length=c, reference_length=20)
 (penalty,) = as_numbers(brevity_penalty(c, 20), "brevity_penalty")
+if not 0 < penalty < 1:
+    hint = "then this test can say whether your score is multiplied by it"
+    raise CheckFailure(f"{c} words for 20 are too few: mend brevity_penalty first", hint=hint)
 result = as_score(score_statistics(statistics, smoothing="none"), penalty=penalty)
 assert_equal(
     result.brevity_penalty,
@@ -1090,6 +1104,7 @@ assert_equal(
     },
 )
 ### BEGIN HIDDEN TESTS
+assert_counts_matter(score_statistics)
 mean_is_right = math.isclose(
     own_score(score_statistics, statistics_of((8, 2), (8, 8), 8), 50.0), 50.0, rel_tol=1e-6
 )
@@ -1147,6 +1162,7 @@ for effective_order, expected in ((True, three), (False, 0.0))[: 2 if zero_is_ri
     hint = "precisions has a share from 0 to 1 for each order, 0 where the candidate has no n-grams"
     assert_equal(as_shares(result.precisions), (1.0, 1.0, 1.0, 0.0), what="precisions", hint=hint)
 ### BEGIN HIDDEN TESTS
+assert_counts_matter(score_statistics)
 m = 1 + 2 * int(torch.randint(2, ()))
 statistics = BLEUStatistics(
     matches=(m, 1, 0, 0), totals=(4, 2, 0, 0), candidate_length=4, reference_length=4
@@ -1234,7 +1250,8 @@ def corpus_bleu(candidates, references, **options):
 #
 # A candidate with ten pieces has 3,628,800 such orders, nearly all of them nonsense, and to BLEU
 # they are the same: see [Where BLEU misleads](book:bleu#where-bleu-misleads). Write a function that
-# finds one. The tests have sentences of up to twenty words: trying all orders of their words would take years.
+# finds one. The tests have sentences of up to twenty words: trying all orders of their words would
+# take years.
 
 
 # %% solution="reordered" forbids="sacrebleu.BLEU sacrebleu.corpus_bleu sacrebleu.sentence_bleu sacrebleu.metrics sacrebleu.raw_corpus_bleu"

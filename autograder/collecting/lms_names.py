@@ -5,6 +5,7 @@ None if the path is not named that way.
 """
 
 import enum
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -149,7 +150,7 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
     Returns:
         The naming that most paths follow, a plain folder if none does, or only a few of the names
         beside which the homework lies: some are the students' to choose. And how many leading
-        folders to leave out, because the download lies in a folder of its own.
+        folders to leave out, because the download, or the class, lies in a folder of its own.
     """
     best, depth, most = Naming.FOLDER, 0, 0
     for skipped in (0, 1):
@@ -168,4 +169,22 @@ def recognise(files: Sequence[HandedIn], homework_id: str) -> tuple[Naming, int]
             named.add(parts[0])
         elif file.is_notebook and (len(parts) == 1 or homework_id in parts[-1]):
             plain.add(parts[0])
-    return (Naming.FOLDER, 0) if len(plain) > len(named) else (best, depth)
+    if best is Naming.FOLDER or len(plain) > len(named):
+        return Naming.FOLDER, _around_class(files, homework_id)
+    return best, depth
+
+
+def _around_class(files: Sequence[HandedIn], homework_id: str) -> int:
+    """Count the folders that all files lie in, where several below them hold the homework.
+
+    They are then no student's, or of a whole class one notebook would be left. One student's are
+    known by what lies beside them: the notebook itself, or nbgrader's folder, called as it is. But
+    one such name among many is somebody's choice.
+    """
+    folders = sorted(file.parts[:-1] for file in files)  # all share what the first and last share
+    pairs = zip(folders[0], folders[-1], strict=False)
+    around = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    named = [f.parts[around:] for f in files if f.is_notebook and homework_id in f.parts[-1]]
+    holders = {parts[0] for parts in named if len(parts) > 1} - {homework_id}
+    of_one = {parts[0] for parts in named} - holders
+    return around if len(holders) > max(1, 2 * len(of_one)) else 0

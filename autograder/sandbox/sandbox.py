@@ -24,6 +24,7 @@ from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 
 _WORKER_PACKAGE = Path(__file__).parent / "worker"
 _COURSE_PACKAGES = ("course_lib", "autograder")
+_NO_SHARED_ZEROS = ["--dev-bind", "/dev/null", "/dev/zero"]  # mapped, it is memory without a file
 _START_SECONDS = 120.0
 _NOBODY = 65534
 _INSTALL = "sudo apt-get install bubblewrap"
@@ -158,7 +159,7 @@ class Sandbox(Zygote):
         return [
             *begin, "--new-session",
             *_system_mounts(), *_python_mounts(),
-            *(_gpu_mounts() if self._device == "cuda" else []),
+            *(_gpu_mounts() if self._device == "cuda" else _NO_SHARED_ZEROS),
             *_course_covers(), *show_packages(tuple(_package_folders())),
             *_readable_mount(str(_WORKER_PACKAGE), "/grading/worker"),
             *_readable_mount(str((self._library / "course_lib").resolve()), "/grading/course_lib"),

@@ -755,6 +755,10 @@ READ_MISTAKES = (
     # Of a result without a number none can be right: an honest cost.
     read("NaN everywhere", "return memory, context", "return memory / 0 * 0, context / 0 * 0", "*",
          "where none belongs"),
+    mistake("ones, whatever is read", "read_both_ways",
+        "def read_both_ways(x, lengths, layers, d_hidden):\n"
+        "    memory = torch.ones(*x.shape[:2], 2 * d_hidden)\n    return memory, memory[:, 0]\n",
+        lost="*", hint="are the same where there is something to remember"),
     read("the memory alone", "return memory, context", "return memory", "forward context",
          "return memory, context"),
     read("both directions summed", "torch.cat(states, dim=-1)", "sum(states)", "forward layers",

@@ -438,6 +438,12 @@ MISTAKES: tuple[Submission, ...] = (
     right("additive mask, helpers of one's own, other names", ADDITIVE),
     right("masks filled in place by place", MASKS_BY_INDEX),
     # ---- scaled_dot_product_attention ----
+    *(
+        mistake(f"nothing computed, {what}", ATTENTION,
+            f"def {ATTENTION}(query, key, value, mask=None, *, return_weights=False):\n"
+            f"    return {what}\n", lost="*", hint="who computes nothing changes nothing")
+        for what in ("query", "value", "torch.zeros_like(query)")
+    ),
     attention("softmax by hand, sum() without keepdim",
         (SOFTMAX, "    weights = scores.exp() / scores.exp().sum(-1)\n"), lost="shape"),
     attention("divided by head_dim", (SCALING, "    query = query / query.size(-1)\n"),

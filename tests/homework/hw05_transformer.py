@@ -1196,6 +1196,9 @@ STEP_MISTAKES = (
     bad_step("a step before the backward pass", (UPDATE, ""), (BACK, UPDATE + BACK),
         lost="update clipping", hint="then backward(), then step()"),
     bad_step("not clipped", (CLIP, ""), lost="clipping", hint="clip after backward()"),
+    bad_step("clipped for a notary alone",
+        (CLIP, f"    if hasattr(optimizer, 'steps'):\n    {CLIP}"),
+        lost="clipping", hint="with a real optimizer"),
     bad_step("clipped before the backward pass", (CLIP, ""), (BACK, CLIP + BACK),
         lost="clipping", hint="clip after backward()"),
     bad_step("clipped after the step", (CLIP, ""), (UPDATE, UPDATE + CLIP),
@@ -1242,6 +1245,10 @@ MISTAKES: tuple[Submission, ...] = (
     *MODEL_MISTAKES,
     *LOSS_MISTAKES,
     *PACE_MISTAKES,
+    *(
+        wrong(PACE, f"always {share}", (RISE, share), lost="*")
+        for share in ("0.0", "1e-12", "float('inf')", "1.0")
+    ),
     *STEP_MISTAKES,
     right("PyTorch finds the targets that are no class", {LOSS: BY_NLL}),
     right("the output projection tied to the target's embedding",

@@ -1143,6 +1143,18 @@ MISTAKES: tuple[Submission, ...] = (
     mistake("precisions in per cent", "score_statistics",
         (("precisions=precisions,", "precisions=tuple(100 * p for p in precisions),"),),
         lost="mean", hint="shares from 0 to 1"),
+    *(
+        mistake(f"always {score}", "score_statistics",
+            f"def score_statistics(*args, **settings):\n    return {score}\n",
+            lost="*", hint="the score is the same for")
+        for score in ("0.0", "1.0", "100.0")
+    ),
+    Submission(student="nothing-but-ones", what="nothing but ones",
+        edits={
+            name: f"def {name}(*args, **settings):\n    return 1.0\n"
+            for name in ("brevity_penalty", "score_statistics")
+        },
+        lost=dict.fromkeys(("brevity_penalty", "score_statistics"), "*")),
     mistake("the score alone", "score_statistics",
         (("    return BLEUScore(\n", "    return score\n    return BLEUScore(\n"),),
         lost="mean", hint="return BLEUScore(...)"),

@@ -9,12 +9,9 @@ nothing left behind.
 import contextlib
 import ctypes
 import errno
-import fcntl
 import os
 import resource
 import signal
-import socket
-import struct
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +24,6 @@ _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWPID = 0x20000000
 _CLONE_NEWNET = 0x40000000
 _OWN_NAMESPACES = _CLONE_NEWUSER | _CLONE_NEWPID | _CLONE_NEWNS | _CLONE_NEWIPC | _CLONE_NEWNET
-_SIOCSIFFLAGS = 0x8914
-_IFF_UP = 0x1
 _MS_RDONLY = 0x1
 _MS_BIND_REC = 0x1000 | 0x4000
 _MS_NOSUID = 0x2
@@ -70,6 +65,8 @@ class Limits:
 def enter_own_namespaces(limits: Limits) -> None:
     """Move into new user, PID, mount, IPC and network namespaces; returns in their first process.
 
+    The network has no interface that is up, not even to itself: all of a machine's TCP shares what
+    memory it may have, and one worker could fill that. Workers' own processes have Unix sockets.
     The keyring of the caller's session is left behind, or emptied: see ``leave_keyring``.
 
     The caller's process stays outside: it waits, then ends the way the inner one ended. SIGTERM
@@ -97,7 +94,6 @@ def enter_own_namespaces(limits: Limits) -> None:
     except OSError:  # another worker may have used up all the keys that this user may have
         _check(_libc.syscall(_KEYCTL, _KEYCTL_CLEAR, _OUR_SESSION_KEYRING), "keyctl")
     die_with_parent()
-    _start_loopback()
     _check(_libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None), "mount /")
     size = f"size={limits.scratch_mb}m,nr_inodes=20000".encode()
     python = _python_below_tmp()
@@ -175,13 +171,6 @@ def leave_keyring() -> None:
         number = ctypes.get_errno()
         if number not in (errno.ENOSYS, errno.EPERM):  # a system or a container without keys
             raise OSError(number, f"keyctl: {os.strerror(number)}")
-
-
-def _start_loopback() -> None:
-    """Let the processes of one worker talk to one another by 127.0.0.1, and to nobody else."""
-    request = struct.pack("16sH22x", b"lo", _IFF_UP)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        fcntl.ioctl(handle, _SIOCSIFFLAGS, request)
 
 
 def _python_below_tmp() -> dict[str, int]:

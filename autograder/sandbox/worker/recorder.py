@@ -8,6 +8,7 @@ The student's code runs in the same process, and could keep it from noting anyth
 speak against itself: so what is noted may cost marks, and what is not proves nothing.
 """
 
+import ctypes
 import functools
 import gc
 import importlib.util
@@ -113,11 +114,7 @@ def watch(names: list[str], exercises: list[str]) -> None:
     for operator, patterns in sharing.items():
         _watch_operator(operator, functools.partial(_note_askers, tuple(patterns.items())))
     if "torch.autograd" in names:
-        torch.autograd.Variable._execution_engine = _Engine()
-        for module in ("torch._C", "torch.autograd.variable"):  # where others could be had
-            for name, value in list(vars(sys.modules[module]).items()):
-                if value is _Engine.__base__:
-                    setattr(sys.modules[module], name, _Engine)
+        _watch_engine()
         take_away_other_engines()
     if names:
         sys.addaudithook(_note_events)
@@ -132,13 +129,12 @@ def seen() -> list[Note]:
     return [(what, *place, owner, inside) for (what, owner, inside), place in noted]
 
 
-class _Engine(type(torch.autograd.Variable._execution_engine)):  # type: ignore[misc]
-    """Autograd's engine, which notes that it runs."""
-
-    def run_backward(self, *args: Any, **kwargs: Any) -> Any:
-        """Run, see ``torch.autograd.backward``."""
-        _note("torch.autograd.backward", "backward")
-        return super().run_backward(*args, **kwargs)
+def _watch_engine() -> None:
+    """Note that autograd's engine runs, whichever way its class is found."""
+    engine = type(torch.autograd.Variable._execution_engine)
+    (methods,) = gc.get_referents(vars(engine))  # it is one of C's, to which nobody can assign
+    methods["run_backward"] = _noting("torch.autograd.backward", "backward", engine.run_backward)
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(engine))  # else the old one is remembered
 
 
 def _watch_calls(name: str) -> None:

@@ -12,6 +12,8 @@ import psutil
 AT_ONCE = 8
 """So many of a worker's threads may be at work at once; more would take others' share."""
 
+_HELD = re.compile(r"^(?:RssAnon|RssShmem|VmSwap|HugetlbPages):\s+(\d+) kB", re.MULTILINE)
+
 
 class Usage:
     """The processor time and the memory of a worker and of all that it started.
@@ -88,11 +90,16 @@ def _at_work(pid: int) -> int:
 
 
 def _memory(pid: int) -> tuple[int, int]:
-    """Return the bytes of a process that no file backs, and those that it had faults for."""
+    """Return the bytes of a process that no file backs, and those that it had faults for.
+
+    What is swapped out counts: a process may ask for that.
+    """
     try:
         status = Path(f"/proc/{pid}/status").read_text()
         stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:  # ended since
         return 0, 0
-    kilobytes = re.findall(r"^(?:RssAnon|RssShmem):\s+(\d+) kB", status, re.MULTILINE)
+    kilobytes = re.findall(
+        r"^(?:RssAnon|RssShmem|VmSwap|HugetlbPages):\s+(\d+) kB", status, re.MULTILINE
+    )
     return 1024 * sum(map(int, kilobytes)), int(stat[7]) * resource.getpagesize()

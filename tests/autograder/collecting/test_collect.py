@@ -275,6 +275,28 @@ def test_a_folder_for_each_student(tmp_path, into):
     assert told["fay"][1] == "no notebook of this homework, only hw04-transformer.ipynb"
 
 
+@pytest.mark.parametrize("around", ["class", "class/of 2026", HW])
+def test_a_folder_around_the_class_is_no_student(tmp_path, into, around):
+    files = {f"{around}/{name}/{HW}.ipynb": name for name in ("ada", "bo", "cy")}
+    files[f"{around}/dee/{HW}/{HW}.ipynb"] = "dee"
+    collection = collect(make_zip(tmp_path / "class.zip", files), HW, into)
+    assert collected(into) == {name: name for name in ("ada", "bo", "cy", "dee")}
+    assert collection.complete
+
+
+@pytest.mark.parametrize("odd", [f"{HW}/{HW}.ipynb", f"{HW}-eve.ipynb"])
+def test_one_name_says_nothing_of_the_class_in_a_folder(tmp_path, into, odd):
+    files = {f"class/{name}/{HW}.ipynb": name for name in ("ada", "bo", "cy")}
+    collect(make_zip(tmp_path / "class.zip", {**files, f"class/{odd}": "eve"}), HW, into)
+    assert sorted(collected(into).values()) == ["ada", "bo", "cy", "eve"]
+
+
+def test_a_single_students_folders_are_no_students(tmp_path, into):
+    files = {f"ada/{HW}/{HW}.ipynb": "mine", f"ada/old/{HW}.ipynb": ("old", (2026, 1, 1, 1, 1, 1))}
+    collect(make_zip(tmp_path / "class.zip", files), HW, into)
+    assert collected(into) == {"ada": "mine"}
+
+
 def test_of_two_notebooks_alike_the_one_less_deep_counts(tmp_path, into):
     files = {
         f"ada/old/copy/{HW}.ipynb": "deep",

@@ -1,5 +1,7 @@
 """Each limit can be set, ends one check, and the message says which it was."""
 
+from pathlib import Path
+
 import pytest
 
 from autograder.gradebook.preprocessor import configured_judge
@@ -8,6 +10,7 @@ from autograder.judging.check_limits import TimeLimits
 from autograder.judging.judge import Judge
 from autograder.judging.results import Status
 from autograder.sandbox.sandbox import Sandbox
+from autograder.sandbox.worker import usage
 from autograder.sandbox.worker.isolation import Limits
 from tests.autograder.conftest import DOUBLE, notebook
 
@@ -182,3 +185,14 @@ def test_limits_are_configured_where_nbgrader_is(tmp_path):
     configured = configured_judge(tmp_path)
     assert configured.worker_limits == SMALL
     assert configured.time_limits == TimeLimits(check_seconds=7.0, submission_seconds=70.0)
+
+
+def test_what_is_swapped_out_counts(tmp_path, monkeypatch):
+    """A process can ask for it, page by page."""
+    folder = tmp_path / "7"
+    folder.mkdir()
+    (folder / "status").write_text("VmPeak:\t90 kB\nRssAnon:\t 5 kB\nVmSwap:\t 3 kB\n")
+    (folder / "stat").write_text("7 (python) S 1 7 7 0 -1 0 12 0 0 0")
+    monkeypatch.setattr(usage, "Path", lambda path: tmp_path / Path(path).relative_to("/proc"))
+    held, _ = usage._memory(7)
+    assert held == 8 << 10
