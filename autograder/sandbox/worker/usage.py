@@ -99,7 +99,4 @@ def _memory(pid: int) -> tuple[int, int]:
         stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:  # ended since
         return 0, 0
-    kilobytes = re.findall(
-        r"^(?:RssAnon|RssShmem|VmSwap|HugetlbPages):\s+(\d+) kB", status, re.MULTILINE
-    )
-    return 1024 * sum(map(int, kilobytes)), int(stat[7]) * resource.getpagesize()
+    return 1024 * sum(map(int, _HELD.findall(status))), int(stat[7]) * resource.getpagesize()
