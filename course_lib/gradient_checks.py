@@ -29,7 +29,8 @@ def assert_gradients(
         hint: What to look at where a gradient is wrong.
 
     Raises:
-        CheckFailure: What the function returns is no finite number, or a gradient is not its slope.
+        CheckFailure: What the function returns is no finite number, a gradient is not its slope, or
+            it is the same wherever all inputs are: then there is none to look at.
     """
     leaves = {name: tensor.detach().clone().requires_grad_() for name, tensor in inputs.items()}
     output = loss(*(leaf.clone() for leaf in leaves.values()))  # changed in place, it won't raise
@@ -61,11 +62,14 @@ def assert_slopes(
         gradient = gradients[name]
         if gradient is not None:
             assert_shape(gradient, tensor.shape, what=f"gradient of {name}", hint=hint)
+    is_constant = bool(inputs)
     for _ in range(_DIRECTIONS):
         directions = {name: torch.randn_like(tensor) for name, tensor in inputs.items()}
         # All are moved at once, as far as one would be: to ask a student's function takes long.
         together = {name: along / len(inputs) ** 0.5 for name, along in directions.items()}
-        if _compare(loss, inputs, gradients, together).is_close:
+        compared = _compare(loss, inputs, gradients, together)
+        is_constant = is_constant and not compared.slope
+        if compared.is_close:
             continue
         alone = {
             name: _compare(loss, inputs, gradients, {name: along})
@@ -80,6 +84,8 @@ def assert_slopes(
             detail=f"along a direction: gradient {carried:.4g}, slope {slope:.4g}",
             hint=hint,
         )
+    if is_constant:
+        raise CheckFailure(f"the result is the same whatever {' and '.join(inputs)} are", hint=hint)
 
 
 @dataclass(frozen=True)

@@ -580,6 +580,9 @@ other_keys = torch.randn(4, 4, 6).to(device)  # no projection of this memory
 with_keys = weights_of(layer, memory, other_keys)
 contexts = without_ones(layer(query, memory, keys=other_keys), (4, 4, 6))
 without = weights_of(layer, memory)
+if torch.equal(without, weights_of(layer, torch.randn_like(memory))):
+    hint = "score each query with each key: the weights are a softmax of that"
+    raise CheckFailure("the weights are the same whatever the memory is", hint=hint)
 twice = weights_of(layer, other_keys)
 # A layer whose key_projection changes nothing says what weights belong to these keys.
 plain = make_attention(AdditiveAttention, 6, 6, 6)

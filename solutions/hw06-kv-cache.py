@@ -655,6 +655,9 @@ layer = CachedAttention(12, 3).to(device)
 tokens = torch.randn(2, 5, 12).to(device)
 with torch.no_grad():
     at_once = layer(tokens, tokens, tokens, causal_mask(5, device=device))
+    if torch.equal(*checked(at_once, tokens.shape, what="output", hint=one_each)):
+        not_read = "without a cache, the layer is MultiHeadAttention: begin with that"
+        raise CheckFailure("the output is the same for other tokens", hint=not_read)
     for lengths in chunkings(5):
         in_pieces = read_in_pieces(layer, tokens, lengths)
         assert_close(in_pieces, at_once, what=f"output for pieces of {lengths}", hint=hint)
@@ -824,6 +827,8 @@ with torch.no_grad():
     # A filled cache has the source: what is given for it is not looked at.
     second = layer(query[:, 2:], nothing, nothing, mask, cache=cache)
 hint = "attend to what update returns, keys and values, and in later steps to cache.final"
+if torch.equal(*at_once):
+    raise CheckFailure("the output is the same for another query and source", hint=hint)
 assert_close(first, at_once[:, :2], what="output of the first step", hint=hint)
 assert_close(second, at_once[:, 2:], what="output of the second step", hint=hint)
 assert_equal(len(cache.shapes), 1, what="the number of updates", hint=hint)

@@ -14,7 +14,6 @@ RIGHT = {
     "attention's softmax": lambda x, y: (x @ y).softmax(-1).square().sum(),
     "over the wrong axis": lambda x, y: (x @ y).softmax(0).square().sum(),
     "one input unused": lambda x, y: x.square().sum(),
-    "both unused": lambda x, y: torch.tensor(3.0),
 }
 CUT = {
     "detached": lambda x, y: (x @ y.detach()).sum(),
@@ -39,6 +38,12 @@ def test_a_cut_gradient_is_refused(loss, seed):
         assert_gradients(loss, INPUTS, hint="do not detach")
     assert caught.value.hint == "do not detach"
     assert "gradient" in caught.value.detail
+
+
+def test_what_depends_on_nothing_has_no_gradient_to_look_at():
+    with pytest.raises(CheckFailure, match="is the same whatever x and y are"):
+        assert_gradients(lambda x, y: torch.tensor(3.0), INPUTS)
+    assert_slopes(lambda: torch.tensor(3.0), {}, {})  # nothing is asked
 
 
 def test_inputs_stay_as_they_are():

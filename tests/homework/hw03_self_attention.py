@@ -435,6 +435,12 @@ UNCHECKED = ("    check_mask(mask, (*query.shape[:-1], key.size(-2)), min_dims=2
 SPLIT = "x.view(batch, length, self.num_heads, d_model // self.num_heads).transpose(1, 2)"
 
 MISTAKES: tuple[Submission, ...] = (
+    layer("zeros, whatever comes in",
+        ("return self.output_projection(self._join_heads(output)), weights",
+         "return torch.zeros_like(query), torch.zeros_like(weights)"),
+        ("return self.output_projection(self._join_heads(attended))",
+         "return torch.zeros_like(query)"),
+        lost="projections heads values mask gradients", hint="the same whatever"),
     right("additive mask, helpers of one's own, other names", ADDITIVE),
     right("masks filled in place by place", MASKS_BY_INDEX),
     # ---- scaled_dot_product_attention ----

@@ -977,6 +977,13 @@ AS_STUDENTS_WRITE: tuple[Submission, ...] = (
 
 
 MISTAKES: tuple[Submission, ...] = (
+    mistake("zeros, whatever comes in", "CachedAttention",
+        (
+            ("return self.output_projection(self._join_heads(output)), weights",
+             "return torch.zeros_like(query), weights"),
+            ("return self.output_projection(self._join_heads(attended))",
+             "return torch.zeros_like(query)"),
+        ), lost="*", hint="is the same for"),
     *AS_STUDENTS_WRITE,
     *table(
         "GrowingCache",
