@@ -66,7 +66,8 @@ def print_deck(browser: Browser, file: Path) -> None:
     for query, kind in (("", ""), ("&showNotes=separate-page", "-notes")):
         page.goto(f"{file.absolute().as_uri()}?view=print{query}")
         page.evaluate(_READY)
-        page.wait_for_function("Reveal.isReady()")
+        # They come a frame after Reveal says that it is ready.
+        page.wait_for_selector(".pdf-page", state="attached")
         page.pdf(
             path=file.with_name(f"{file.stem}{kind}.pdf"),
             prefer_css_page_size=True,

@@ -116,7 +116,8 @@ def draw_label(
         font: Its size.
 
     Returns:
-        A ``text`` element for each line.
+        A ``text`` element for each line, with a space after it where a word ends: what is seen is
+        then what :func:`plain` says.
     """
     lines = text.split("\n")
     first = y - LINE * (len(lines) - 1) / 2 + 0.35 * font
@@ -124,5 +125,6 @@ def draw_label(
     return "".join(
         f'<text{look} x="{x:g}" y="{first + LINE * index:g}" font-size="{font}"'
         f' text-anchor="{anchor}">{"".join(_tspans(line, font))}</text>'
+        f"{'' if line.endswith('-') else ' '}"
         for index, line in enumerate(lines)
     )
