@@ -100,6 +100,15 @@ def test_a_drawing_has_a_title_a_description_and_ids_of_its_own(diagram):
 
 
 @EACH
+def test_a_link_is_called_what_is_seen_of_it(diagram):
+    """Who steers by voice says what stands there."""
+    svg = draw(diagram, "here", {name.id: f"#{name.id}" for name in diagram.boxes})
+    for link in ElementTree.fromstring(svg).iter("a"):
+        seen = " ".join("".join(link.itertext()).split())
+        assert seen in link.get("aria-label")
+
+
+@EACH
 def test_letters_are_large_enough_on_a_phone(diagram):
     assert FONT * PHONE / lay_out(diagram).size.x >= 11
 
