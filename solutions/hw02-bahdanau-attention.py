@@ -88,7 +88,8 @@ in_place = "operators that end in = and methods that end in _ change a tensor in
 def without_biases(layer):
     """Set the biases of your attention to zero: whether it has any, one test alone looks at."""
     state = layer.state_dict()
-    layer.load_state_dict({name: x if x.dim() > 1 else 0 * x for name, x in state.items()})
+    is_bias = {name: x.dim() < 2 and name != "score" for name, x in state.items()}
+    layer.load_state_dict({name: 0 * x if is_bias[name] else x for name, x in state.items()})
     return layer
 
 
