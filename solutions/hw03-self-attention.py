@@ -697,9 +697,11 @@ assert_keeps_inputs(
     scaled_dot_product_attention, query, key, value, mask, return_weights=True, hint=hint
 )
 expected = checked(attend(scaled_dot_product_attention, query, key, value), query.shape)
-other = attend(scaled_dot_product_attention, query, torch.randn_like(key), value + 1)
-if any(torch.equal(expected, each) for each in (query, key, value, other)):
-    summary = "the output is one of the inputs, or is the same whatever they are"
+moved, others = value.clone(), [0, 1, 3, 4]
+moved[..., 2, :] += 1
+after = checked(attend(scaled_dot_product_attention, query, key, moved), query.shape)
+if torch.equal(expected[..., others, :], after[..., others, :]):
+    summary = "the output is the same whatever the values of other tokens are"
     raise CheckFailure(summary, hint="who computes nothing changes nothing; begin with the scores")
 strided = call_beside(call_strided, scaled_dot_product_attention, query, key, value)
 assert_close(
@@ -1191,6 +1193,12 @@ assert_close(
         f"before the attention, {by_rows}": attended[blocks].transpose(1, 2).reshape(3, 6, 8),
     },
 )
+# Values made of the query come out as the query, which is there without any attention too.
+student.load_state_dict({name: 0 * tensor for name, tensor in student.state_dict().items()})
+without_weights = ask(student, tokens, tokens, value)
+if torch.allclose(output, tokens) and torch.allclose(checked(without_weights, (3, 6, 8)), tokens):
+    hint = "each projection, each head's attention, and the output projection: all have their part"
+    raise CheckFailure("the output is the query, whatever the weights are", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-values" points=1 read="self-attention#multi-head-preview"

@@ -167,6 +167,9 @@ angles = checked(position_angles(far, 16), (3, 8), what="angles", hint=row, dtyp
 drift = 1e5 * (angles[:, :-2] * angles[:, 2:] / angles[:, 1:-1] ** 2 - 1)
 nothing = torch.zeros(3, 6, dtype=torch.float64).to(device)
 assert_close(drift, nothing, what="the drift of the hands, scaled up", hint=in_dtype)
+if torch.equal(angles[:, 0], angles[:, 1]) or torch.equal(angles, position_angles(far + 1, 16)):
+    hint = "each hand turns at its own speed: position / base^(2i / width)"
+    raise CheckFailure("all hands, or all positions, have the same angles", hint=hint)
 # Hands whose speeds are all off by the same share do not drift apart; their sines tell.
 hands = torch.arange(8, dtype=torch.float64, device=device)
 exact = far.double()[:, None] / 10_000.0 ** (hands / 8)

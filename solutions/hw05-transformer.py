@@ -308,6 +308,11 @@ for norm_position in ("pre", "post"):
             hint="make each layer anew: a copy starts as its original, and one layer twice is one",
         )
     by_hand = encoder.layers[1](encoder.layers[0](x.clone(), mask), mask)
+    if torch.equal(*checked(by_hand, x.shape, what="output of the layers")) or torch.equal(
+        by_hand, x
+    ):
+        hint = "an Encoder of layers that do nothing shows nothing: begin with EncoderLayer"
+        raise CheckFailure("the layers return x, or the same whatever it is", hint=hint)
     without_mask = encoder.layers[1](encoder.layers[0](x.clone()))
     backwards = encoder.layers[0](encoder.layers[1](x.clone(), mask), mask)
     assert_close(
@@ -1314,9 +1319,12 @@ assert_close(
     none_ignored, alone, what="the loss with ignore_index=None", hint="None ignores nothing"
 )
 by_hand = [label_smoothed_cross_entropy(whole[[i]], targets[[i]], smoothing=0.2) for i in range(6)]
-by_hand = torch.stack([checked(each, (), what="the loss of one target") for each in by_hand]).mean()
+by_hand = torch.stack([checked(each, (), what="the loss of one target") for each in by_hand])
+if bool((by_hand == by_hand[0]).all()):
+    hint = "each target has its own loss: what log_softmax says of it"
+    raise CheckFailure("all targets cost the same", hint=hint)
 hint = "None ignores nothing: 0 is a token like any other"
-assert_close(alone, by_hand, what="the loss with nothing ignored", hint=hint)
+assert_close(alone, by_hand.mean(), what="the loss with nothing ignored", hint=hint)
 left = torch.tensor([[1, 3, 2], [3, 4, 3]]).to(device)
 assert_keeps_inputs(call, torch.randn(2, 3, 5).to(device), left, ignore_index=3, hint=as_they_were)
 ### END HIDDEN TESTS
@@ -1372,6 +1380,9 @@ mean = label_smoothed_cross_entropy(logits, targets)
 checked(mean, (), what="the mean of three sentences", hint="one number for all targets")
 whole = label_smoothed_cross_entropy(logits, targets, reduction="none")
 whole = checked(whole, (3, 4), what="the losses without a reduction", hint=one_each)
+if bool((whole == whole[0, 0]).all()):
+    own = "each target has its own loss: what log_softmax says of it"
+    raise CheckFailure("all targets cost the same", hint=own)
 flat = checked(flat, (12,), what="the losses, one row of targets", hint=hint)
 assert_close(flat.view(3, 4), whole, what="the losses, one row of targets", hint=hint)
 of_one_token = label_smoothed_cross_entropy(logits[:, :1], targets[:, :1], reduction="none")

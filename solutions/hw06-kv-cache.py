@@ -655,9 +655,12 @@ layer = CachedAttention(12, 3).to(device)
 tokens = torch.randn(2, 5, 12).to(device)
 with torch.no_grad():
     at_once = layer(tokens, tokens, tokens, causal_mask(5, device=device))
-    if torch.equal(*checked(at_once, tokens.shape, what="output", hint=one_each)):
+    checked(at_once, tokens.shape, what="output", hint=one_each)
+    other = torch.cat([tokens[:, :1] + 1, tokens[:, 1:]], dim=1)
+    after = layer(other, other, other, causal_mask(5, device=device))
+    if torch.equal(after[:, -1], at_once[:, -1]):
         not_read = "without a cache, the layer is MultiHeadAttention: begin with that"
-        raise CheckFailure("the output is the same for other tokens", hint=not_read)
+        raise CheckFailure("the output is the same for other tokens before it", hint=not_read)
     for lengths in chunkings(5):
         in_pieces = read_in_pieces(layer, tokens, lengths)
         assert_close(in_pieces, at_once, what=f"output for pieces of {lengths}", hint=hint)
@@ -823,12 +826,13 @@ mask = mask.to(device)
 cache = call_beside(RecordingCache, fixed=True, beside=layer)
 with torch.no_grad():
     at_once = checked(layer(query, key, value, mask), query.shape, what="output without a cache")
+    other = layer(query, key.flip(0), value.flip(0), mask)
     first = layer(query[:, :2], key, value, mask, cache=cache)
     # A filled cache has the source: what is given for it is not looked at.
     second = layer(query[:, 2:], nothing, nothing, mask, cache=cache)
 hint = "attend to what update returns, keys and values, and in later steps to cache.final"
-if torch.equal(*at_once):
-    raise CheckFailure("the output is the same for another query and source", hint=hint)
+if torch.equal(other, at_once):
+    raise CheckFailure("the output is the same for another source", hint=hint)
 assert_close(first, at_once[:, :2], what="output of the first step", hint=hint)
 assert_close(second, at_once[:, 2:], what="output of the second step", hint=hint)
 assert_equal(len(cache.shapes), 1, what="the number of updates", hint=hint)
@@ -1087,6 +1091,11 @@ model.load_state_dict(
 token_ids = torch.randint(13, (2, 5)).to(device)
 with torch.no_grad():
     at_once = read_at_once(model, token_ids)
+    other = torch.cat([(token_ids[:, :1] + 1) % 13, token_ids[:, 1:]], dim=1)
+    after = checked(read_at_once(model, other), (2, 5, 13), what="logits")
+    if torch.equal(after[:, -1], at_once[:, -1]):
+        not_read = "without caches, each layer reads all tokens so far: begin with that"
+        raise CheckFailure("the logits are the same for other tokens before them", hint=not_read)
     for lengths in chunkings(5):
         caches = [call_beside(RecordingCache, beside=model) for _ in range(3)]
         in_pieces = model_in_pieces(model, token_ids, lengths, caches)
@@ -1135,7 +1144,8 @@ for num_layers in (1, 4):
     assert_equal(lengths, [0] * 2 * num_layers, what="the lengths of new caches", hint=hint)
 # Two texts, read in turn: neither may hear of the other.
 model = TextModel(7, 8, 2).to(device)
-texts = [torch.randint(7, (1, 4)).to(device), torch.randint(7, (1, 4)).to(device)]
+texts = [torch.randint(7, (1, 4)).to(device)]
+texts.append((texts[0] + 1) % 7)
 with torch.no_grad():
     alone, in_turn = [], ([], [])
     for text in texts:
@@ -1144,6 +1154,8 @@ with torch.no_grad():
         one = "one distribution for each token: (batch, length, vocab_size)"
         logits = [checked(each, (1, 1, 7), what="logits of one token", hint=one) for each in logits]
         alone.append(torch.cat(logits, dim=1))
+    if torch.equal(*alone):
+        raise CheckFailure("the logits are the same for another text", hint="read the token_ids")
     both = [[call_beside(RecordingCache, beside=model) for _ in range(2)] for _ in texts]
     for tokens in zip(*(text.split(1, dim=1) for text in texts), strict=True):
         for logits, token, caches in zip(in_turn, tokens, both, strict=True):

@@ -56,8 +56,9 @@ def result_file(student: str) -> str:
         student: The student's id.
     """
     name = os.fsencode(student)
-    if len(name) > _LONGEST:
-        student = f"{os.fsdecode(name[: _LONGEST // 2])}-{hashlib.sha256(name).hexdigest()}"
+    digest = hashlib.sha256(name).hexdigest()
+    if len(name) > _LONGEST or len(name) == _LONGEST // 2 + 1 + len(digest):  # as a shortened one
+        student = f"{os.fsdecode(name[: _LONGEST // 2])}-{digest}"
     return f"{student}.json"
 
 

@@ -586,6 +586,8 @@ AGAIN = """\
 """
 
 DECODER_MISTAKES = (
+    decoder("all of the source hidden", "mask=encoded.mask", "mask=encoded.mask & False",
+            "start weights padding", "nothing is looked at"),
     decoder("bridge without tanh", BRIDGE, "hidden=self.bridge(encoded.context)", "start",
             "tanh is missing"),
     decoder("starts from zeros", BRIDGE, "hidden=torch.zeros_like(self.bridge(encoded.context))",

@@ -441,6 +441,11 @@ MISTAKES: tuple[Submission, ...] = (
         ("return self.output_projection(self._join_heads(attended))",
          "return torch.zeros_like(query)"),
         lost="projections heads values mask gradients", hint="the same whatever"),
+    layer("the query, whatever the weights are",
+        ("return self.output_projection(self._join_heads(output)), weights",
+         "return query, weights"),
+        ("return self.output_projection(self._join_heads(attended))", "return query"),
+        lost="projections heads values mask gradients", hint="whatever the weights are"),
     right("additive mask, helpers of one's own, other names", ADDITIVE),
     right("masks filled in place by place", MASKS_BY_INDEX),
     # ---- scaled_dot_product_attention ----
@@ -448,7 +453,7 @@ MISTAKES: tuple[Submission, ...] = (
         mistake(f"nothing computed, {what}", ATTENTION,
             f"def {ATTENTION}(query, key, value, mask=None, *, return_weights=False):\n"
             f"    return {what}\n", lost="*", hint="who computes nothing changes nothing")
-        for what in ("query", "value", "torch.zeros_like(query)")
+        for what in ("query", "value", "query + key", "torch.zeros_like(query)")
     ),
     attention("softmax by hand, sum() without keepdim",
         (SOFTMAX, "    weights = scores.exp() / scores.exp().sum(-1)\n"), lost="shape"),

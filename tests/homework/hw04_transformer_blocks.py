@@ -530,6 +530,14 @@ ANGLES, SINES, SHIFT, ROTARY = EXERCISES[:4]
 FREQUENCIES = "torch.exp(evens * (-math.log(base) / width))"
 
 ANGLE_MISTAKES = (
+    mistake("ones, whatever the position", ANGLES,
+        (("return positions.to(dtype)[:, None] * frequencies",
+          "return (0 * positions.to(dtype)[:, None] + 1).expand(-1, width // 2)"),),
+        lost="*", hint="have the same angles"),
+    mistake("hands that stand still", ANGLES,
+        (("return positions.to(dtype)[:, None] * frequencies",
+          "return (0 * positions.to(dtype)[:, None] + 1) * frequencies"),),
+        lost="*", hint="have the same angles"),
     mistake("hands that get faster", ANGLES, (("-math.log(base)", "math.log(base)"),),
         lost="values", hint="the hands get faster"),
     mistake("the exponent is i / width", ANGLES,

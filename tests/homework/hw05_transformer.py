@@ -628,6 +628,20 @@ LAYER_MISTAKES = (
 
 HAND_ON = "                norm_position=norm_position,\n"
 STACK_MISTAKES = (
+    *(
+        Submission(
+            student=name, what=f"{what}, in the layer and around it",
+            edits={
+                "EncoderLayer": ((f"x = {ATTEND}", "pass"), (THINK, f"return {layer}")),
+                STACK: (("return self.norm(x)", f"return {stack}"), ("x = layer(x, mask)", "pass")),
+            },
+            lost={"EncoderLayer": "*", STACK: "*"}, hint="the layers return x, or the same",
+        )
+        for name, what, layer, stack in (
+            ("zeros-all-the-way", "zeros", "0 * x", "0 * x"),
+            ("nothing-all-the-way", "what comes in", "x", "self.norm(x)"),
+        )
+    ),
     wrong(STACK, "the last norm not used", ("return self.norm(x)", "return x"),
         lost="values", hint="the last norm is not used"),
     wrong(STACK, "the last norm after post-norm layers too",
@@ -917,6 +931,9 @@ MODEL_MISTAKES = (
 
 SMOOTHED = "(1 - smoothing) * losses - smoothing * log_probabilities.mean(dim=-1)"
 LOSS_MISTAKES = (
+    wrong(LOSS, "nothing costs anything",
+        ("losses = losses.masked_fill(~counts, 0.0)",
+         "losses = 0 * losses.masked_fill(~counts, 0.0)"), lost="*", hint="all targets cost"),
     wrong(LOSS, "nothing smoothed", ("if smoothing > 0:", "if False:"),
         lost="values", hint="nothing is smoothed"),
     wrong(LOSS, "the share for the wrong tokens alone",

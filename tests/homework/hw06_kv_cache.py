@@ -984,6 +984,15 @@ MISTAKES: tuple[Submission, ...] = (
             ("return self.output_projection(self._join_heads(attended))",
              "return torch.zeros_like(query)"),
         ), lost="*", hint="is the same for"),
+    mistake("the query, whatever comes in", "CachedAttention",
+        (
+            ("return self.output_projection(self._join_heads(output)), weights",
+             "return query, weights"),
+            ("return self.output_projection(self._join_heads(attended))", "return query"),
+        ), lost="*", hint="the same for another source"),
+    mistake("zeros, whatever comes in", "TextModel",
+        (("return self.output_projection(self.norm(x))",
+          "return 0 * self.output_projection(self.norm(x))"),), lost="*", hint="the same for"),
     *AS_STUDENTS_WRITE,
     *table(
         "GrowingCache",

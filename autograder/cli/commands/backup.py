@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import os
 import shlex
 import sqlite3
 import tempfile
@@ -154,7 +155,7 @@ def _add(archive: zipfile.ZipFile, path: Path, name: str) -> str:
     """Add a file as it is now, which may be replaced by a newer one meanwhile."""
     digest = hashlib.sha256()
     with path.open("rb") as source:
-        entry = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
+        entry = zipfile.ZipInfo.from_file(path, _entry(name), strict_timestamps=False)
         entry.compress_type = zipfile.ZIP_DEFLATED
         with archive.open(entry, "w") as target:
             while chunk := source.read(_CHUNK):
@@ -163,21 +164,27 @@ def _add(archive: zipfile.ZipFile, path: Path, name: str) -> str:
     return digest.hexdigest()
 
 
+def _entry(name: str) -> str:
+    """Return what the archive calls a file: its names are UTF-8, and a student's may not be."""
+    return name.replace("\\", "\\\\").encode(errors="backslashreplace").decode()
+
+
 def _lay_out(archive: zipfile.ZipFile, stage: Path) -> int:
     """Unpack an archive, and refuse one that holds anything else than it says."""
     names = [name for name in archive.namelist() if name != _LIST]
     digests = _listed(archive)
-    if sorted(names) != sorted(digests):
+    if sorted(names) != sorted(map(_entry, digests)):
         raise _NoBackupError("it does not hold the files that it lists")
     stage.mkdir()
     for name, expected in digests.items():
         path = PurePosixPath(name)
-        if path.is_absolute() or ".." in path.parts or "\\" in name:
+        elsewhere = os.sep != "/" and os.sep in name
+        if path.is_absolute() or ".." in path.parts or elsewhere:
             raise _NoBackupError(f"{name!r} is no place in a folder")
         target = stage / path
         target.parent.mkdir(parents=True, exist_ok=True)
         digest = hashlib.sha256()
-        with archive.open(name) as source, target.open("xb") as file:
+        with archive.open(_entry(name)) as source, target.open("xb") as file:
             while chunk := source.read(_CHUNK):
                 digest.update(chunk)
                 file.write(chunk)

@@ -126,7 +126,7 @@ def _literal(name: str) -> str:
 def _tell(places: list[Path], rows: int, lines: list[Path]) -> None:
     console = output()
     for path in places:
-        console.print(f"  {path}", soft_wrap=True)
+        console.print(f"  {one_line(str(path), 4000)}", soft_wrap=True)
     for path in lines:
         console.print(f"  lines in {path}", soft_wrap=True)
     if rows:

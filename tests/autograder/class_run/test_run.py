@@ -20,7 +20,7 @@ from autograder.class_run.cluster import Cluster, ClusterError
 from autograder.class_run.course import Course
 from autograder.class_run.judges import JudgePool
 from autograder.class_run.options import GradingOptions
-from autograder.class_run.result_store import ResultStore, fingerprint
+from autograder.class_run.result_store import ResultStore, fingerprint, result_file
 from autograder.class_run.run import grade_class
 from autograder.class_run.submissions import SubmissionsError, find_submissions
 from autograder.homework_source.source import load_homework
@@ -289,6 +289,13 @@ def test_a_folder_whose_name_is_as_long_as_may_be_stops_nobody(grade, tmp_path, 
     assert {r.student: r.score for r in results} == {"ada": 5.0, name: 5.0}
     assert {r.student for r in store.read_all()} == {"ada", name}
     assert store.set_aside(["ada", name]) == []
+
+
+def test_who_is_called_as_anothers_result_keeps_a_file_of_its_own():
+    long = "é" * 127
+    another = result_file(long).removesuffix(".json")
+    assert result_file(another) != result_file(long)
+    assert result_file("y" * 184) == "y" * 184 + ".json"
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link"])

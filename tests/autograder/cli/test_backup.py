@@ -1,6 +1,7 @@
 """``backup`` and ``restore``: a copy of one moment, and nothing that is half or another's."""
 
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -101,6 +102,16 @@ def test_the_gradebook_is_in_it_whatever_its_folder_is_called(graded, tmp_path, 
     assert run("restore", tmp_path / "b.zip", "--out", tmp_path / "again").exit_code == 0
     gradebook = "nbgrader/gradebook.db"
     assert rows_of(tmp_path / "again" / gradebook) == rows_of(graded / gradebook)
+
+
+@pytest.mark.parametrize("name", ["back\\slash", os.fsdecode(b"latin-\xe9"), "\\udce9"])
+def test_no_students_name_keeps_the_class_from_being_copied_and_restored(tmp_path, name):
+    out = tmp_path / "out"
+    for student in (name, f"{name}.", "ada"):
+        ResultStore(out / "results" / HOMEWORK.id).keep(result(student), "x")
+    assert run("backup", tmp_path / "b.zip", "--out", out).exit_code == 0
+    assert run("restore", tmp_path / "b.zip", "--out", tmp_path / "again").exit_code == 0
+    assert files_of(tmp_path / "again") == files_of(out)
 
 
 def test_nothing_is_written_over(graded, archive, tmp_path):

@@ -1,5 +1,6 @@
 """``forget``: nothing of a person is left, and nothing of anybody else is lost."""
 
+import os
 import shutil
 
 import pytest
@@ -107,6 +108,15 @@ def test_a_name_as_long_as_a_folders_may_be_is_forgotten_too(tmp_path):
     assert store.fingerprints() == {long: "x", other: "y"}
     assert run(long, "--out", tmp_path, "--yes").exit_code == 0
     assert [kept.student for kept in store.read_all()] == [other]
+
+
+def test_a_name_that_is_no_text_is_forgotten_too(out):
+    name = os.fsdecode(b"c\xe9line\33[31m")
+    ResultStore(out / "results" / HOMEWORK.id).keep(result(name), "x")
+    outcome = run(name, "--out", out, "--yes")
+    assert outcome.exit_code == 0
+    assert "\33" not in outcome.output
+    assert not list(out.glob("results/*/c*"))
 
 
 def test_it_asks_and_no_is_no(out):
