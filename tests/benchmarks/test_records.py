@@ -83,7 +83,11 @@ def test_a_run_without_a_warm_up(figures):
     for row, (step, loss) in zip(seen, cold.items(), strict=True):
         with_one = [of_seed[step] for of_seed in warm]
         assert row == [f"{step:,}", f"{loss:.2f}", f"{min(with_one):.2f} to {max(with_one):.2f}"]
-    assert f"stopped at update {max(cold):,}" in figures
+    told = (
+        f"{summary('no-warm-up')['cpu_seconds']:,.0f} CPU seconds",
+        f"{bleu('no-warm-up'):.2f} BLEU",
+    )
+    assert all(words in figures for words in told)
 
 
 def test_the_two_larger_presets(figures):
