@@ -612,7 +612,7 @@ MISTAKES: tuple[Submission, ...] = (
     mistake("sorted words", "ngram_counts",
         returns(COUNTER,
             "Counter(tuple(sorted(tokens[i:i + n])) for i in range(len(tokens) - n + 1))"),
-        lost="values short", hint="the order of the words counts"),
+        lost="values", hint="the order of the words counts"),
     mistake("orders from 1 to n together", "ngram_counts",
         returns(COUNTER,
             "Counter(tuple(tokens[i : i + k]) for k in range(1, n + 1) "
