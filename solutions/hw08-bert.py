@@ -552,7 +552,7 @@ def assert_fates(token_ids, changed, chosen, *, slack, hint=""):
         return all(abs(s - e) <= (slack if e else 0.5) for s, e in pairs)
 
     if not are((80, 10, 10), slack):
-        known = [words for usual, words in USUAL_SHARES.items() if are(usual, 4)]
+        known = [words for usual, words in USUAL_SHARES.items() if are(usual, 5)]
         found = "of the chosen, {:.0f} % are masked, {:.0f} % replaced and {:.0f} % kept"
         own = "hand corrupt_tokens a fate for each token, drawn evenly from 0 to 1"
         raise CheckFailure(
