@@ -58,6 +58,7 @@ _REFUSED_IF = {  # by these bits of an argument: what they are, or from where on
 }
 """Of fcntl, clone and socket."""
 _MAP_MEMORY = {"x86_64": 9, "aarch64": 222}
+"""mmap, which is refused what is shared without a file."""
 
 
 def filter_system_calls() -> None:
