@@ -239,7 +239,11 @@ def _grade_on_cluster(
 
         def submit(student: str) -> Any:
             path, seed = notebooks[student]
-            notebook = read_notebook(path)
+            try:
+                notebook = read_notebook(path)
+            except UnreadableError as error:
+                vanished.append(ungraded(course.homework, student, str(error)))
+                return None
             made_from[student] = fingerprint(course, notebook)
             return client.submit(
                 _grade_one, shared, notebook, student, seed, options,
@@ -248,11 +252,7 @@ def _grade_on_cluster(
 
         def submit_each() -> Iterator[Any]:
             for student in notebooks:
-                try:
-                    future = submit(student)
-                except UnreadableError as error:
-                    vanished.append(ungraded(course.homework, student, str(error)))
-                else:
+                if future := submit(student):
                     underway[future] = student
                     yield future
 
@@ -272,6 +272,8 @@ def _grade_on_cluster(
             options.cluster.wait_for_a_worker(client, options.device)
             shared = client.scatter(course, broadcast=True)
             future = submit(student)
+            if not future:
+                continue
             with contextlib.suppress(CancelledError):
                 wait(future)
             if result := _result_of(future):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from .names_used import Notebook, Statement, Use, is_below
+from .names_used import SHELL, Notebook, Statement, Use, is_below
 
 # What torch adds to the name of one thing: _native_layer_norm, _thnn_fused_gru_cell.
 _AFFIXES = ("", "forward", "fused", "fwd", "loss", "native", "quantized", "thnn")
@@ -11,6 +11,11 @@ _AFFIXES = ("", "forward", "fused", "fwd", "loss", "native", "quantized", "thnn"
 # Code from texts, and graphs from code: what they were made from, they no longer show.
 _EVALUATES = {"__import__", "compile", "eval", "exec"}
 _BUILTINS = ("builtins",)
+_SHELLS = (
+    "ev", "ex", "push", "run_ast_nodes", "run_cell", "run_cell_async", "run_code",
+    "safe_execfile", "safe_execfile_ipy", "safe_run_module", "user_global_ns", "user_module",
+    "user_ns", "var_expand",
+)  # fmt: skip
 _MAKES_CODE = (
     "inspect.getsource", "inspect.getsourcelines", "marshal", "torch._dynamo", "torch._inductor",
     "torch.compile", "torch.export", "torch.fx", "torch.jit", "torch.package", "types.CodeType",
@@ -59,6 +64,7 @@ def find_unreadable(exercise: str, names: Sequence[str], notebook: Notebook) -> 
     own = {name for statement in notebook.statements for name in statement.binds}
     own |= {name for name, use in notebook.imported.items() if not is_below(use.name, _BUILTINS)}
     evaluates = {f"{_BUILTINS[0]}.{name}": name for name in _EVALUATES}
+    evaluates |= {f"{SHELL}.{name}": f"get_ipython().{name}" for name in _SHELLS}
     found: dict[str, Use] = {}
     led = _led_to(exercise, notebook.statements)
     for statement in led:

@@ -6,13 +6,19 @@ that brings the parser down does no harm: in a worker, before any of the student
 """
 
 import ast
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from string import Formatter
 
 from IPython.core.inputtransformer2 import TransformerManager
 
 from .definitions import names_of
 
+SHELL = "IPython.core.interactiveshell.InteractiveShell"
+"""The name that stands for what ``get_ipython()`` returns."""
+
+_FILLED_IN = ("getoutput", "run_cell_magic", "run_line_magic", "system")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -144,6 +150,8 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node, ast.Attribute):
             owner = self.resolve(node.value)
             return f"{owner}.{node.attr}" if owner else None
+        if isinstance(node, ast.Call) and _called(node) == "get_ipython":
+            return SHELL
         if isinstance(node, ast.Call) and _called(node) == "getattr" and len(node.args) > 1:
             owner, attribute = self.resolve(node.args[0]), node.args[1]
             if owner and isinstance(attribute, ast.Constant):
@@ -175,7 +183,7 @@ class _Reader(ast.NodeVisitor):
             self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> None:
-        """A type hint that calls nothing uses nothing."""
+        """A type hint that calls nothing, and gives nothing a name, uses nothing."""
         self._visit_hint(node.annotation)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
@@ -186,7 +194,8 @@ class _Reader(ast.NodeVisitor):
                 self.visit(part)
 
     def _visit_hint(self, hint: ast.expr | None) -> None:
-        if hint is not None and any(isinstance(inner, ast.Call) for inner in ast.walk(hint)):
+        runs = ast.Call | ast.NamedExpr
+        if hint is not None and any(isinstance(inner, runs) for inner in ast.walk(hint)):
             self.visit(hint)
 
     def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
@@ -233,6 +242,18 @@ def _code_of(source: str) -> Iterator[tuple[str, int]]:
             if isinstance(body, ast.Constant) and isinstance(body.value, str):
                 inside = 1 if _called(node) == "run_cell_magic" else node.lineno - 1
                 yield from _if_python(body.value, before + inside)
+        if isinstance(node, ast.Call) and _called(node) in _FILLED_IN:
+            for value in _filled_in(node):
+                yield from _if_python(value, before + node.lineno - 1)
+
+
+def _filled_in(asked: ast.Call) -> Iterator[str]:
+    """Yield what IPython computes to fill it into a magic or a command: ``%cd {folder}``."""
+    for given in asked.args:
+        if isinstance(given, ast.Constant) and isinstance(given.value, str):
+            with contextlib.suppress(ValueError):  # as IPython, which then fills in nothing
+                for _, code, after_colon, _ in Formatter().parse(given.value):
+                    yield ":".join(filter(None, (code, after_colon)))
 
 
 def _if_python(source: str, offset: int) -> Iterator[tuple[str, int]]:

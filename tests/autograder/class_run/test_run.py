@@ -363,8 +363,8 @@ def test_a_running_scheduler_grades_too(grade, tmp_path, threads):
     assert scores == {student: score for student, (_, score) in handed_in.items()}
 
 
-def _dies_of_cy(course, notebook, student, *rest):
-    if student == "cy":
+def _dies_of_some(course, notebook, student, *rest):
+    if student in ("cy", "fay"):
         os._exit(1)
     return ungraded(course.homework, student, "stood in").to_json()
 
@@ -372,9 +372,16 @@ def _dies_of_cy(course, notebook, student, *rest):
 @pytest.mark.proof
 @pytest.mark.usefixtures("course")
 def test_who_kills_dask_workers_costs_nobody_else(grade, tmp_path, monkeypatch):
-    for student in ("ada", "bo", "cy", "dee", "eve"):
-        hand_in(tmp_path, student, RIGHT)
-    monkeypatch.setattr(class_run, "_grade_one", _dies_of_cy)
+    handed_in = {s: hand_in(tmp_path, s, RIGHT) for s in ("ada", "bo", "cy", "dee", "eve", "fay")}
+    monkeypatch.setattr(class_run, "_grade_one", _dies_of_some)
+    second_try = iter([lambda: None])  # the first wait is for the run to begin
+    waits = Cluster.wait_for_a_worker
+
+    def wait_and_lose_a_notebook(self, *given):
+        next(second_try, lambda: handed_in["fay"].unlink(missing_ok=True))()
+        waits(self, *given)
+
+    monkeypatch.setattr(Cluster, "wait_for_a_worker", wait_and_lose_a_notebook)
     with LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, protocol="tcp://"
     ) as running:
@@ -382,6 +389,8 @@ def test_who_kills_dask_workers_costs_nobody_else(grade, tmp_path, monkeypatch):
     interrupted = {result.student for result in results if result.interrupted}
     assert interrupted == {"cy"}
     assert {r.student for r in results if r.error == "stood in"} == {"ada", "bo", "dee", "eve"}
+    (fay,) = (result for result in results if result.student == "fay")
+    assert "Nothing was handed in" in fay.error, "it was gone before its second try"
 
 
 UNDERWAY: list[str] = []  # what _stand_in is at, in all threads

@@ -38,6 +38,8 @@ BREACHES = {
     "an imported base": ("from torch.nn import LayerNorm as norm\nclass norm(norm): pass", 2),
     "await": ("import asyncio\nawait asyncio.sleep(0)\nnorm = nn.LayerNorm(4)", 3),
     "a hint that calls": ("def norm(x: nn.LayerNorm(4)):\n    return norm(x)", 1),
+    "a hint that names": ("def f(x: (n := nn.LayerNorm)): pass\ndef norm(x): n(4)(x)", 1),
+    "in a magic": ("class norm: pass\n%cd {setattr(norm, 'f', nn.LayerNorm)} {'a:b'}", 2),
     "a default": ("def norm(x, layer: object = nn.LayerNorm(4)):\n    return layer(x)", 1),
     "blank lines first": ("\n\nnorm = nn.LayerNorm(4)", 3),
 }  # fmt: skip
@@ -53,6 +55,7 @@ ALLOWED = {
     "a function of one's own": "def layer_norm(x): return x\ndef norm(x): return layer_norm(x)",
     "a module of like name": "from torch.nn.utils import rnn\ndef norm(x): rnn.pad_sequence(x)",
     "covered by one's own": "from torch.nn import LayerNorm as norm\ndef norm(x): return x",
+    "in a magic": "def norm(x): return x\n%cd {nn.LayerNorm}\n!ls {x:>3} {",
     "a text": "def norm(x):\n    '''As nn.LayerNorm.'''\n    return x  # F.layer_norm",
     "no Python": "norm = nn.LayerNorm(",
 }
@@ -129,6 +132,23 @@ builtins.exec("y")
         ("hides behind", "eval", "norm", 4),
         ("hides behind", "__import__", "norm", 11),
         ("hides behind", "exec", "norm", 13),
+    ]
+
+
+def test_what_the_shell_is_given_to_run_is_told():
+    source = """
+def norm(x): return x
+get_ipython().push({"norm": F})
+shell = get_ipython()
+shell.ex("norm = F")
+%cd {exec("norm = F")}
+get_ipython().run_line_magic("matplotlib", "inline")
+get_ipython().ast_node_interactivity = "all"
+"""
+    assert read_one(source)[1] == [
+        ("hides behind", "get_ipython().push", "norm", 3),
+        ("hides behind", "get_ipython().ex", "norm", 5),
+        ("hides behind", "exec", "norm", 6),
     ]
 
 
