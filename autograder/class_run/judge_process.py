@@ -17,6 +17,7 @@ import psutil
 
 from autograder.class_run.options import GradingOptions
 from autograder.homework_source.homework import Homework
+from autograder.judging.forgiven import charge_unpaid
 from autograder.judging.results import (
     UNUSABLE,
     CheckResult,
@@ -184,7 +185,8 @@ class JudgeProcess:
             "Does it write to connections or files that are not its own?"
         )
         given_up = ungraded(self._homework, student, words, seed=seed)
-        found = [self._known.results.get(check.check, check) for check in given_up.checks]
+        known = charge_unpaid(self._known.results)
+        found = [known.get(check.check, check) for check in given_up.checks]
         flag = Flag(kind=FlagKind.HOSTILE, text="keeps the judge busy", cell=cell)
         return replace(
             given_up,
@@ -195,9 +197,10 @@ class JudgeProcess:
         )
 
     def _lost(self, check: str) -> CheckResult:
-        known = self._known.results.get(check)
+        results = charge_unpaid(self._known.results)
+        known = results.get(check)
         if known and not known.tried_with:  # it was tried a second time
-            again = to_try_again(self._homework, self._known.results)
+            again = to_try_again(self._homework, results)
             return replace(known, tried_with=again[check])
         cell = next(cell for cell in self._homework.checks if cell.grade_id == check)
         message = (

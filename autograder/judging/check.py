@@ -24,7 +24,7 @@ from autograder.judging.results import UNUSABLE, UNWRITTEN, CheckResult, Status
 from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.sandbox.worker.peer import Proxy, RemoteError
 from autograder.sandbox.zygote import SandboxError
-from course_lib.testing import CheckFailure
+from course_lib.testing import CheckFailure, noting_forgiven
 from course_lib.usual_errors import hint_for, is_unwritten
 
 _CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
@@ -102,10 +102,14 @@ def run_check(
     try:
         _seed_everything(seed, cell.grade_id)
         process.complaint = None
-        with process.limited(seconds), contextlib.redirect_stdout(io.StringIO()):
+        with (
+            process.limited(seconds),
+            contextlib.redirect_stdout(io.StringIO()),
+            noting_forgiven() as forgiven,
+        ):
             partial = _execute(cell.source, file, namespace)
         score = cell.points if partial is None else min(max(partial, 0.0), cell.points)
-        found = _describe_score(score, cell.points)
+        found = {**_describe_score(score, cell.points), "forgave": tuple(forgiven.items())}
     except ProcessEnded as ended:
         found = {"status": ended.status, "message": ended.message}
     except SandboxError:  # no fault of the student's

@@ -11,6 +11,7 @@ from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.check import derive_seed
 from autograder.judging.check_limits import CheckLimits, TimeLimits
 from autograder.judging.delegation import rules_of
+from autograder.judging.forgiven import charge_unpaid
 from autograder.judging.notebook_run import NotebookRun
 from autograder.judging.reading import Reading, read_code
 from autograder.judging.results import (
@@ -112,7 +113,7 @@ class Judge:
         with self._process() as process:
             reading = read_code(process, submission, self._homework)
             first = run_all(process, reading, known=known or Progress())
-        results, flags, lost = first.results, first.flags, first.lost
+        results, flags, lost = charge_unpaid(first.results), first.flags, first.lost
         limits.can_defer = False
 
         def left() -> float:
@@ -127,11 +128,11 @@ class Judge:
         again = to_try_again(self._homework, results, lost)
         if again and left() > 0:
             second = run_again(again, SecondTry(self._homework, results, again))
-            results, flags, lost = second.results, second.flags, second.lost
+            results, flags, lost = charge_unpaid(second.results), second.flags, second.lost
         deferred = {c: found for c, found in results.items() if found.message.startswith(DEFERRED)}
         if deferred and left() > 0:  # with a right piece in place it did not pass either
             own = run_again(deferred)
-            results, flags = own.results, own.flags
+            results, flags = charge_unpaid(own.results), own.flags
             for check, found in deferred.items():
                 results[check] = replace(results[check], tried_with=found.tried_with)
         return SubmissionResult(
@@ -139,7 +140,9 @@ class Judge:
             homework=self._homework.id,
             title=self._homework.title,
             checks=tuple(
-                results.get(c.grade_id) or _by_hand(c, is_blank=c.grade_id in unanswered)
+                replace(results[c.grade_id], forgave=())
+                if c.grade_id in results
+                else _by_hand(c, is_blank=c.grade_id in unanswered)
                 for c in self._homework.checks
             ),
             cell_failures=_first_of(tuple(first.failures.values())),

@@ -50,6 +50,8 @@ class CheckResult:
         seconds: How long the check took.
         tried_with: Earlier exercises whose reference took the place of the student's when the
             check was run a second time, see ``second_try``; empty if it was not.
+        forgave: Mistakes that it passed over, each with the checks that charge it, see
+            ``forgiven``; empty once they have been looked at.
     """
 
     check: str
@@ -64,6 +66,7 @@ class CheckResult:
     read: str = ""
     seconds: float = 0.0
     tried_with: tuple[str, ...] = ()
+    forgave: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,6 +237,7 @@ class SubmissionResult:
                     **check,
                     "status": Status(check["status"]),
                     "tried_with": tuple(check.get("tried_with", ())),
+                    "forgave": (),
                 }
             )
             for check in data["checks"]

@@ -15,8 +15,10 @@ import matplotlib
 import torch
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
+from autograder.judging.forgiven import charge_unpaid
 from autograder.judging.results import CheckResult, Status, not_earned
 from autograder.judging.second_try import SecondTry, to_try_again
+from course_lib.testing import noting_forgiven
 from course_lib.usual_errors import is_unwritten
 from tests.processor_time import OutOfTimeError, limited_to
 
@@ -28,10 +30,12 @@ class CellRun:
     Attributes:
         cell: The cell.
         error: What it raised, or None.
+        forgave: As ``CheckResult``.
     """
 
     cell: Cell
     error: BaseException | None
+    forgave: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 def run_cells(
@@ -65,11 +69,15 @@ def run_cells(
             torch.manual_seed(seed * 1000 + index)
         error: BaseException | None = None
         try:
-            with limited_to(seconds), contextlib.redirect_stdout(io.StringIO()):
+            with (
+                limited_to(seconds),
+                contextlib.redirect_stdout(io.StringIO()),
+                noting_forgiven() as forgiven,
+            ):
                 exec(compile(cell.source, f"<{cell.grade_id}>", "exec"), namespace)
         except (Exception, OutOfTimeError) as raised:
             error = raised
-        runs.append(CellRun(cell=cell, error=error))
+        runs.append(CellRun(cell=cell, error=error, forgave=tuple(forgiven.items())))
         if stop_when_lost and lost_checks(runs[-1:]):
             break
         if cell.grade_id in after:
@@ -83,15 +91,13 @@ def run_twice(cells: Sequence[Cell], homework: Homework, **how: Any) -> list[Cel
     Returns:
         As ``run_cells``; of what ran twice, the better run.
     """
-    first = run_cells(cells, **how)
     solutions = {f"<{c.grade_id}>" for c in homework.cells if c.kind is CellKind.SOLUTION}
-    tests = [run for run in first if run.cell.kind is CellKind.TEST]
-    results = {run.cell.grade_id: _result(run, solutions) for run in tests}
+    first, results = _charged(run_cells(cells, **how), solutions)
     again = to_try_again(homework, results)
     if not again:
         return first
     second_try = SecondTry(homework, results, again)
-    after = {check: second_try.stand_in(check) for check in results}
+    after = {run.cell.grade_id: second_try.stand_in(run.cell.grade_id) for run in first}
     kept = [
         cell
         if cell.kind is not CellKind.TEST or cell.grade_id in again
@@ -100,7 +106,30 @@ def run_twice(cells: Sequence[Cell], homework: Homework, **how: Any) -> list[Cel
     ]
     second = run_cells(kept, after={check: cell for check, cell in after.items() if cell}, **how)
     pairs = zip(first, second, strict=True)
-    return [b if a.cell.grade_id in again and not b.error else a for a, b in pairs]
+    better = [b if a.cell.grade_id in again and not b.error else a for a, b in pairs]
+    return _charged(better, solutions, again)[0]
+
+
+def _charged(
+    runs: Sequence[CellRun],
+    solutions: Collection[str],
+    again: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+) -> tuple[list[CellRun], dict[str, CheckResult]]:
+    """Charge, as the judge does, what was forgiven and not paid for elsewhere."""
+    results = charge_unpaid(
+        {
+            run.cell.grade_id: replace(
+                _result(run, solutions), tried_with=again.get(run.cell.grade_id, ())
+            )
+            for run in runs
+            if run.cell.kind is CellKind.TEST and run.cell.source
+        }
+    )
+    checks = {run.cell.grade_id for run in runs if run.cell.kind is CellKind.TEST}
+    named = {check for run in runs for _, paid_in in run.forgave for check in paid_in}
+    assert named <= checks, f"no such checks: {named - checks}"
+    charged = {check: AssertionError(r.message) for check, r in results.items() if r.message}
+    return [replace(run, error=charged.get(run.cell.grade_id, run.error)) for run in runs], results
 
 
 def _result(run: CellRun, solutions: Collection[str]) -> CheckResult:
@@ -111,7 +140,7 @@ def _result(run: CellRun, solutions: Collection[str]) -> CheckResult:
         frames = traceback.extract_tb(run.error.__traceback__)
         if any(frame.filename in solutions for frame in frames):
             status = Status.ERROR
-    return not_earned(run.cell, status)
+    return replace(not_earned(run.cell, status), forgave=run.forgave)
 
 
 def with_checks_of(
