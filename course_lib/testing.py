@@ -321,7 +321,7 @@ def forgive(mistake: str, *paid_in: str) -> None:
 
 @contextlib.contextmanager
 def noting_forgiven() -> Iterator[dict[str, tuple[str, ...]]]:
-    """Note what ``forgive`` passes over meanwhile: the mistakes, and the checks that charge each."""
+    """Note what ``forgive`` passes over: each mistake, and the checks that charge it."""
     noted: dict[str, tuple[str, ...]] = {}
     token = _forgiven.set(noted)
     try:
