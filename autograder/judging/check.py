@@ -30,6 +30,7 @@ from course_lib.usual_errors import hint_for, is_unwritten
 _CELL = re.compile(r"^Cell ([\w-]{1,60}), line \d+", re.MULTILINE)
 _MAX_MESSAGE = 400
 _MAX_WORDS = 4_000  # of a check's own message
+_NO_GRADIENT = "does not require grad and does not have a grad_fn"  # says torch of backward()
 # What an exception says when a limit is behind it, and how to stay inside it.
 _LIMIT_HINTS = (
     (
@@ -182,6 +183,8 @@ def _explain(
         return _explain_remote(error, cell, hidden=hidden, cells=cells)
     if isinstance(error, AssertionError):
         return {"status": Status.FAIL, "message": _cut(str(error)) or f"Not so: {cell.title}."}
+    if isinstance(error, RuntimeError) and _NO_GRADIENT in str(error):
+        return {"status": Status.FAIL, "message": "No gradient flows back.", "hint": hint_for(str(error))}
     # Trusted code stumbled over what the student's code returned. Its words are not for students.
     return {
         "status": Status.FAIL,

@@ -1,8 +1,10 @@
 """One notebook from start to end: the student's cells in their process, the checks here."""
 
+import ast
 import contextlib
 import functools
 import os
+import re
 from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
@@ -25,6 +27,8 @@ from autograder.judging.results import (
 from autograder.judging.second_try import SecondTry
 from autograder.judging.student_process import ProcessEnded, StudentProcess
 from autograder.judging.submission import Step
+
+_UNKNOWN_NAME = re.compile(r"name '(\w+)' is not defined")
 
 
 class NotebookRun:
@@ -106,13 +110,18 @@ class NotebookRun:
             with _course_device(self._device):
                 exec(code, self._trusted)  # noqa: S102 -- the instructor's own code
         failure = self._run_cell(step.label, step.source)
-        if failure is not None:
+        if failure is not None and not (step.cell is None and self._needs_a_demo(failure)):
             self.failures[step.label] = failure
         if step.kind is CellKind.SOLUTION:
             room = MAX_BYTES - sum(len(shown.text) + len(shown.png) for shown in self.outputs)
             self.outputs += check_shown(
                 step.label, self._process.take_shown(), characters=self._characters, room=room
             )
+
+    def _needs_a_demo(self, failure: CellFailure) -> bool:
+        """Whether a cell of the student's plays with what a cell made that grading leaves out."""
+        missing = _UNKNOWN_NAME.search(failure.message)
+        return missing is not None and missing[1] in _names_of_demos(self._homework.cells)
 
     def _run_cell(self, label: str, source: str) -> CellFailure | None:
         self.on_cell(label)
@@ -153,6 +162,18 @@ class NotebookRun:
         for cell in self._homework.checks:
             if cell.exercise in recorded.lost and cell.grade_id in self.results:
                 self.results[cell.grade_id] = not_earned(cell, *recorded.lost[cell.exercise])
+
+
+@functools.cache
+def _names_of_demos(cells: tuple[Cell, ...]) -> frozenset[str]:
+    """Return the variables that are made by cells which do not run when grading."""
+    demos = [cell for cell in cells if cell.kind is CellKind.DEMO]
+    nodes = (node for cell in demos for node in ast.walk(without_magics(cell.source)))
+    return frozenset(
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
 
 
 @functools.cache

@@ -3,13 +3,14 @@
 A check may fail only because a piece that it stands on, of an earlier exercise, is wrong. So it is
 run again where the reference solution has taken the place of that piece, and what is right by
 itself earns its points. Where no check has found an earlier piece wrong and the code raises an
-error all the same, such as by a list where a tensor was promised, all of them give way. Of the
+error all the same, such as by a list where a tensor was promised, all of them give way: the first
+check that passes then is the one that charges what no other saw, the rest earn their points. Of the
 second time the student is told whether it passed, and the hint, if that stands word for word in the
 instructor's cells: whatever else came of it may hold the reference's text.
 """
 
 import ast
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
@@ -50,6 +51,17 @@ def to_try_again(
     return again
 
 
+def unpaid(results: Mapping[str, CheckResult], again: Mapping[str, Collection[str]]) -> set[str]:
+    """Return the checks that are tried again with pieces none of which has lost a point.
+
+    Args:
+        results: Of the first time.
+        again: As ``to_try_again`` returns.
+    """
+    lost = {found.exercise for found in results.values() if found.status is not Status.PASS}
+    return {check for check, pieces in again.items() if lost.isdisjoint(pieces)}
+
+
 def _others(exercises: Iterable[str], cell: Cell) -> tuple[str, ...]:
     return tuple(exercise for exercise in exercises if exercise != cell.exercise)
 
@@ -71,6 +83,7 @@ class SecondTry:
     ) -> None:
         self._first = first
         self._again = again
+        self._unpaid = unpaid(first, again)
         self._hints = _texts_in(homework)
         wrong = {exercise for exercises in again.values() for exercise in exercises}
         last = {cell.exercise: cell.grade_id for cell in homework.checks if cell.exercise in wrong}
@@ -91,11 +104,23 @@ class SecondTry:
         One that failed shows what is wrong in the exercise itself: so its hint is the one to tell.
         """
         first = self._first[second.check]
+        if second.check in self._unpaid and second.status is Status.PASS:
+            self._unpaid.clear()  # one charges it, and that is enough
+            return replace(first, message=f"{first.message}\n{self._unseen(first)}")
         kept = second if second.score > first.score else first
         if kept is first and second.status is Status.FAIL and second.hint in self._hints:
             kept = replace(first, hint=second.hint)
         shows_nothing = second.status is Status.TIMEOUT and first.status is not Status.TIMEOUT
         return kept if shows_nothing else replace(kept, tried_with=self._again[second.check])
+
+
+    def _unseen(self, check: CheckResult) -> str:
+        pieces = _names(self._again[check.check])
+        return (
+            f"With a right {pieces} instead of yours it passes: so something is amiss there that "
+            "the tests before do not look for. Does each return exactly what its docstring "
+            "promises? It costs you points here, and nowhere else."
+        )
 
 
 def _texts_in(homework: Homework) -> set[str]:
@@ -110,13 +135,17 @@ def told(check: CheckResult) -> str:
     """Say to the student what came of the second time; empty if there was none."""
     if not check.tried_with or UNWRITTEN in check.message:
         return ""
-    *others, last = check.tried_with
-    pieces = f"a right {', '.join(others)} and {last}" if others else f"a right {last}"
+    pieces = f"a right {_names(check.tried_with)}"
     if check.status is Status.PASS:
         return f"With {pieces} instead of yours it passes: so it earns its points already."
-    if len(others) > 1:  # a list of names leads nowhere where none of them is to blame
+    if len(check.tried_with) > 2:  # a list of names leads nowhere where none of them is to blame
         pieces = "right earlier pieces"
     return (
         f"It was also tried with {pieces} instead of yours, and did not pass: look for a "
         f"mistake in {check.exercise} itself."
     )
+
+
+def _names(exercises: Sequence[str]) -> str:
+    *others, last = exercises
+    return f"{', '.join(others)} and {last}" if others else last

@@ -17,7 +17,7 @@ import torch
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.forgiven import charge_unpaid
 from autograder.judging.results import CheckResult, Status, not_earned
-from autograder.judging.second_try import SecondTry, to_try_again
+from autograder.judging.second_try import SecondTry, to_try_again, unpaid
 from course_lib.testing import noting_forgiven
 from course_lib.usual_errors import is_unwritten
 from tests.processor_time import OutOfTimeError, limited_to
@@ -106,7 +106,10 @@ def run_twice(cells: Sequence[Cell], homework: Homework, **how: Any) -> list[Cel
     ]
     second = run_cells(kept, after={check: cell for check, cell in after.items() if cell}, **how)
     pairs = zip(first, second, strict=True)
-    better = [b if a.cell.grade_id in again and not b.error else a for a, b in pairs]
+    passed = [b.cell.grade_id for b in second if b.cell.grade_id in again and not b.error]
+    charged = [check for check in passed if check in unpaid(results, again)][:1]
+    earned = set(passed).difference(charged)
+    better = [b if b.cell.grade_id in earned else a for a, b in pairs]
     return _charged(better, solutions, again)[0]
 
 

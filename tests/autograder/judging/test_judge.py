@@ -114,6 +114,9 @@ def test_partial_work_earns_partial_credit(grade):
     result = grade(("double", "def double(x):\n    return 2 * x.detach()"))
     assert statuses(result) == ["pass", "fail", "manual"]
     assert result.score == 2.0
+    cut = result.checks[1]
+    assert cut.message == "No gradient flows back."
+    assert "detach()" in cut.hint
 
 
 def test_an_exception_shows_the_students_own_frames_alone(grade):
@@ -178,6 +181,15 @@ def test_what_runs_is_what_was_read(grade, kind):
     result = grade(HOOKS[kind], ("double", "double = lambda x: 3 * x"))
     assert not result.cell_failures
     assert statuses(result) == ["fail", "fail", "manual"]
+
+
+def test_a_cell_that_plays_with_what_a_demo_made_has_not_failed(grade):
+    demo = Cell(kind=CellKind.DEMO, grade_id="fun", source="%time trained = double(torch.ones(1))")
+    homework = dataclasses.replace(DOUBLE, cells=(*DOUBLE.cells, demo))
+    solved = ("double", "def double(x):\n    return 2 * x")
+    result = grade(solved, ("", "trained + 1"), ("", "untrained + 1"), homework=homework)
+    failed = [failure.message for failure in result.cell_failures]
+    assert failed == ["NameError: name 'untrained' is not defined"]
 
 
 def test_blank_work_is_met_kindly(grade):

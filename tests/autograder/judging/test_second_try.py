@@ -124,12 +124,25 @@ def test_what_stands_on_nothing_wrong_is_tried_once(told):
 def test_an_error_may_come_from_a_piece_that_no_check_found_wrong(told):
     double = "def double(x):\n    answer = x + x\n    answer.sum = None\n    return answer"
     result, check = told(double, "def fourfold(x):\n    double(x).sum()\n    return 4 * x")
-    assert (check.status, check.tried_with) == (Status.PASS, ("double",))
-    assert result.score == 7.0
+    assert (check.status, check.score, check.tried_with) == (Status.ERROR, 0.0, ())
+    assert "With a right double instead of yours it passes" in check.message
+    assert result.score == 5.0
     wrong = "def fourfold(x):\n    raise KeyError('mine')"
     result, check = told("def double(x):\n    return x + x", wrong)
     assert (check.status, check.tried_with) == (Status.ERROR, ("double",))
     assert "mine" in check.message
+
+
+def test_what_no_other_check_saw_is_charged_by_one_alone(told):
+    _, check = told("def double(x):\n    return x + x", RIGHT)
+    error = dataclasses.replace(check, status=Status.ERROR, score=0.0, message="raised")
+    first = {name: dataclasses.replace(error, check=name) for name in ("one", "two", "three")}
+    second_try = SecondTry(FOURFOLD, first, dict.fromkeys(first, ("double",)))
+    better = [second_try.better(dataclasses.replace(check, check=name)) for name in first]
+    assert [c.status for c in better] == [Status.ERROR, Status.PASS, Status.PASS]
+    first["paid"] = dataclasses.replace(error, exercise="double")
+    second_try = SecondTry(FOURFOLD, first, dict.fromkeys(first, ("double",)))
+    assert second_try.better(dataclasses.replace(check, check="one")).status is Status.PASS
 
 
 def test_helpers_of_the_wrong_piece_are_still_there(told):
