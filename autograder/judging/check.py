@@ -184,7 +184,8 @@ def _explain(
     if isinstance(error, AssertionError):
         return {"status": Status.FAIL, "message": _cut(str(error)) or f"Not so: {cell.title}."}
     if isinstance(error, RuntimeError) and _NO_GRADIENT in str(error):
-        return {"status": Status.FAIL, "message": "No gradient flows back.", "hint": hint_for(str(error))}
+        hint = hint_for(_NO_GRADIENT)
+        return {"status": Status.FAIL, "message": "No gradient flows back.", "hint": hint}
     # Trusted code stumbled over what the student's code returned. Its words are not for students.
     return {
         "status": Status.FAIL,

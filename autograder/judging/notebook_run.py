@@ -170,9 +170,7 @@ def _names_of_demos(cells: tuple[Cell, ...]) -> frozenset[str]:
     demos = [cell for cell in cells if cell.kind is CellKind.DEMO]
     nodes = (node for cell in demos for node in ast.walk(without_magics(cell.source)))
     return frozenset(
-        node.id
-        for node in nodes
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
 
 

@@ -113,7 +113,6 @@ class SecondTry:
         shows_nothing = second.status is Status.TIMEOUT and first.status is not Status.TIMEOUT
         return kept if shows_nothing else replace(kept, tried_with=self._again[second.check])
 
-
     def _unseen(self, check: CheckResult) -> str:
         pieces = _names(self._again[check.check])
         return (

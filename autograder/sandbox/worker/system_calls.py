@@ -6,9 +6,11 @@ So do pages that are spliced into a pipe, where a few bytes hold a huge page; sh
 a file, which stays when a process gives back its pages; tables of BPF; and the rings of io_uring,
 which moreover does what it is asked past this filter. (What is in /dev/shm and in /tmp is bounded
 by their size.) Asynchronous I/O, of which there is so much for the whole machine: a database may
-want it. A lease on a file, which lets everybody who opens it wait for most of a minute. Namespaces
-of one's own, in which it would be root. Sockets that no network namespace holds: to a virtual
-machine's host, to Bluetooth, to the kernel's ciphers.
+want it. Filters for packets and system calls, which are compiled into memory that the whole machine
+shares; rules of Landlock. A lease on a file, which lets everybody who opens it wait for most of a
+minute. Tracing: who is traced can be held where no signal ends it. Namespaces of one's own, in
+which it would be root. Sockets that no network namespace holds: to a virtual machine's host, to
+Bluetooth, to the kernel's ciphers.
 """
 
 import ctypes
@@ -21,11 +23,13 @@ _FILTER = 2  # SECCOMP_MODE_FILTER
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _LOAD, _AND, _EQUALS, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06  # BPF's instructions
 _NUMBER, _ARCHITECTURE = 0, 4  # where they stand in what the kernel asks
-_FIRST, _SECOND, _FOURTH = 16, 24, 40  # and where arguments do
+_FIRST, _SECOND, _THIRD, _FOURTH = 16, 24, 32, 40  # and where arguments do
 _ALL = 0xFFFFFFFF
 _OTHER_ABI = 0x40000000  # x32's calls, on x86_64
 _F_SETLEASE = 1024
 _AF_PACKET = 17  # the first family that nobody needs: UNIX and Internet sockets have less
+_SOCKET, _ATTACH_FILTER, _ATTACH_BPF = 1, 26, 50  # SOL_SOCKET, SO_ATTACH_FILTER, SO_ATTACH_BPF
+_ATTACH_BY_PORT = 51, 52  # SO_ATTACH_REUSEPORT_CBPF and _EBPF
 _SHARED_WITHOUT_FILE = 0x21  # MAP_SHARED and MAP_ANONYMOUS
 _CLONE_NEW = 0x7E020000  # any of CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 
@@ -34,31 +38,34 @@ _REFUSED = {
     "x86_64": {
         "memfd_create": 319, "memfd_secret": 447, "shmget": 29, "semget": 64, "msgget": 68,
         "unshare": 272, "io_uring_setup": 425, "io_setup": 206, "bpf": 321,
-        "vmsplice": 278,
+        "vmsplice": 278, "seccomp": 317, "landlock_create_ruleset": 444, "ptrace": 101,
         "clone3": 435,  # its flags can't be looked at; who gets no answer calls clone
     },
     "aarch64": {
         "memfd_create": 279, "memfd_secret": 447, "shmget": 194, "semget": 190, "msgget": 186,
         "unshare": 97, "io_uring_setup": 425, "io_setup": 0, "bpf": 280,
-        "vmsplice": 75,
+        "vmsplice": 75, "seccomp": 277, "landlock_create_ruleset": 444, "ptrace": 117,
         "clone3": 435,
     },
 }  # fmt: skip
-_REFUSED_IF = {  # by these bits of an argument: what they are, or from where on
-    "x86_64": [
-        (72, _SECOND, _ALL, _EQUALS, _F_SETLEASE),
-        (56, _FIRST, _CLONE_NEW, _AT_LEAST, 1),
-        (41, _FIRST, _ALL, _AT_LEAST, _AF_PACKET),
-    ],
-    "aarch64": [
-        (25, _SECOND, _ALL, _EQUALS, _F_SETLEASE),
-        (220, _FIRST, _CLONE_NEW, _AT_LEAST, 1),
-        (198, _FIRST, _ALL, _AT_LEAST, _AF_PACKET),
-    ],
-}
-"""Of fcntl, clone and socket."""
-_MAP_MEMORY = {"x86_64": 9, "aarch64": 222}
-"""mmap, which is refused what is shared without a file."""
+_CONDITIONAL = {
+    "x86_64": {"fcntl": 72, "clone": 56, "socket": 41, "prctl": 157, "setsockopt": 54, "mmap": 9},
+    "aarch64": {
+        "fcntl": 25, "clone": 220, "socket": 198, "prctl": 167, "setsockopt": 208, "mmap": 222,
+    },
+}  # fmt: skip
+_REFUSED_IF = [  # by these bits of their arguments: what they are, or from where on
+    ("fcntl", [(_SECOND, _ALL, _EQUALS, _F_SETLEASE)]),
+    ("clone", [(_FIRST, _CLONE_NEW, _AT_LEAST, 1)]),
+    ("socket", [(_FIRST, _ALL, _AT_LEAST, _AF_PACKET)]),
+    ("prctl", [(_FIRST, _ALL, _EQUALS, _PR_SET_SECCOMP)]),
+    *(
+        ("setsockopt", [(_SECOND, _ALL, _EQUALS, _SOCKET), (_THIRD, _ALL, _EQUALS, option)])
+        for option in (_ATTACH_FILTER, _ATTACH_BPF, *_ATTACH_BY_PORT)
+    ),
+]
+_REFUSED_WITHOUT_GPU = ("mmap", [(_FOURTH, _SHARED_WITHOUT_FILE, _EQUALS, _SHARED_WITHOUT_FILE)])
+"""A driver may want it."""
 
 
 def filter_system_calls() -> None:
@@ -84,11 +91,11 @@ def filter_system_calls() -> None:
 
 def _steps(machine: str) -> list[tuple[int, int, int, int]]:
     """Write the filter: instruction, how far to jump if so and if not, operand."""
-    numbers, conditions = list(_REFUSED[machine].values()), [*_REFUSED_IF[machine]]
-    if os.environ.get("COURSE_DEVICE") != "cuda":  # a driver may want it
-        both = _SHARED_WITHOUT_FILE
-        conditions.append((_MAP_MEMORY[machine], _FOURTH, both, _EQUALS, both))
-    refuse = 4 + len(numbers) + 4 * len(conditions) + 1  # the last step, after the one that allows
+    has_gpu = os.environ.get("COURSE_DEVICE") == "cuda"
+    conditions = _REFUSED_IF if has_gpu else [*_REFUSED_IF, _REFUSED_WITHOUT_GPU]
+    numbers = _REFUSED[machine].values()
+    # The last step, after the one that allows.
+    refuse = 4 + len(numbers) + sum(2 + 3 * len(tests) for _, tests in conditions) + 1
     steps = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUALS, 0, refuse - 2, _ARCHITECTURES[machine]),
@@ -97,8 +104,12 @@ def _steps(machine: str) -> list[tuple[int, int, int, int]]:
     ]
     for number in numbers:
         steps.append((_EQUALS, refuse - len(steps) - 1, 0, number))
-    for number, argument, bits, test, value in conditions:
-        steps += [(_EQUALS, 0, 3, number), (_LOAD, 0, 0, argument), (_AND, 0, 0, bits)]
-        steps.append((test, refuse - len(steps) - 1, refuse - len(steps) - 2, value))
+    for name, tests in conditions:
+        to_next = 3 * len(tests)
+        steps += [(_LOAD, 0, 0, _NUMBER), (_EQUALS, 0, to_next, _CONDITIONAL[machine][name])]
+        for argument, bits, test, value in tests:
+            to_next -= 3
+            steps += [(_LOAD, 0, 0, argument), (_AND, 0, 0, bits)]
+            steps.append((test, 0 if to_next else refuse - len(steps) - 1, to_next, value))
     no_such_call = _ERRNO | errno.ENOSYS  # as of a kernel without them: libraries know what to do
     return [*steps, (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, no_such_call)]

@@ -45,7 +45,7 @@ class Usage:
             with contextlib.suppress(psutil.NoSuchProcess):  # ended since
                 times = process.cpu_times()
                 used += times.user + times.system + times.children_user + times.children_system
-                at_work += _at_work(process.pid)
+                at_work += _states(process.pid).count(b"R")
         now = time.monotonic()
         self._crowd += max(at_work - AT_ONCE, 0) * (now - self._looked)
         self._looked = now
@@ -59,8 +59,7 @@ class Usage:
         """
         lives = 0
         for process in _tree(self._pid):
-            with contextlib.suppress(psutil.NoSuchProcess):  # ended since
-                lives += process.status() != psutil.STATUS_ZOMBIE
+            lives += any(state not in b"ZX" for state in _states(process.pid))
         return max(lives - (2 if isolated else 1), 0)
 
     def is_greedy(self) -> bool:
@@ -72,6 +71,13 @@ class Usage:
         return held > self._most_bytes
 
 
+def kill_all(pid: int) -> None:
+    """Kill a worker, and one by one what it started."""
+    for process in _tree(pid):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
 def _tree(pid: int) -> list[psutil.Process]:
     try:
         worker = psutil.Process(pid)
@@ -80,23 +86,29 @@ def _tree(pid: int) -> list[psutil.Process]:
         return []
 
 
-def _at_work(pid: int) -> int:
-    """Count the threads of a process that run or could run."""
-    count = 0
+def _states(pid: int) -> list[bytes]:
+    """Return the states of a process's threads: its first may have ended, and others live."""
+    states = []
     for thread in Path(f"/proc/{pid}/task").glob("*/stat"):
         with contextlib.suppress(OSError):  # ended since
-            count += thread.read_bytes().rpartition(b")")[2].split()[0] == b"R"
-    return count
+            states.append(thread.read_bytes().rpartition(b")")[2].split()[0])
+    return states
 
 
 def _memory(pid: int) -> tuple[int, int]:
     """Return the bytes of a process that no file backs, and those that it had faults for.
 
-    What is swapped out counts: a process may ask for that.
+    What is swapped out counts: a process may ask for that. Where its first thread has ended, the
+    others tell what it holds.
     """
     try:
-        status = Path(f"/proc/{pid}/status").read_text()
         stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
     except OSError:  # ended since
         return 0, 0
-    return 1024 * sum(map(int, _HELD.findall(status))), int(stat[7]) * resource.getpagesize()
+    faulted = int(stat[7]) * resource.getpagesize()
+    for thread in threads:
+        with contextlib.suppress(OSError):  # likewise
+            if held := _HELD.findall((thread / "status").read_text()):
+                return 1024 * sum(map(int, held)), faulted
+    return 0, faulted

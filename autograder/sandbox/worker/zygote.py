@@ -28,8 +28,9 @@ from .isolation import (
     leave_keyring,
     mapped_bytes,
 )
-from .usage import Usage
+from .usage import Usage, kill_all
 
+_TRIES = 10  # of a second each
 _LOOK_SECONDS = 0.2  # between two looks at the memory of a worker
 
 
@@ -176,8 +177,12 @@ def _wait(pid: int, seconds: float) -> int | None:
 
 
 def _kill(pid: int, isolated: bool) -> None:
+    """End and reap a worker; one that does not end keeps nobody waiting for ever."""
     _end(pid, isolated)
-    os.waitpid(pid, 0)
+    for _ in range(_TRIES):
+        if _wait(pid, 1.0) is not None:
+            return
+        kill_all(pid)
 
 
 def _end(pid: int, isolated: bool) -> None:

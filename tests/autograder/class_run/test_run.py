@@ -320,6 +320,12 @@ def test_a_time_zone_is_looked_up_nowhere_else(tmp_path):
     assert submissions.read_handed_in(tmp_path).hour == 10
 
 
+@pytest.mark.parametrize("words", ["1" * 50 + "m/UTC", "9" * 30, "٣" * 9, "nan UTC", "\0"])
+def test_words_that_are_no_time_are_none(tmp_path, words):
+    (tmp_path / "timestamp.txt").write_text(words)
+    assert submissions.read_handed_in(tmp_path) is None
+
+
 def test_teams_are_names(tmp_path):
     (tmp_path / ".teams.json").write_text('{"ada": "one", "bo": ["one"], "cy": 7, "dee": null}')
     assert submissions.read_teams(tmp_path) == {"ada": "one"}

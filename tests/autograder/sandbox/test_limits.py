@@ -138,6 +138,29 @@ def double(x):
 
 
 @pytest.mark.sandbox
+def test_what_a_process_holds_whose_first_thread_has_ended_counts(judge):
+    source = """
+import ctypes, os, threading, time
+def hold():
+    time.sleep(0.2)  # until the first thread has ended
+    held = bytearray(300 << 20)
+    held[::4096] = bytes([1]) * len(held[::4096])
+    time.sleep(60)
+def double(x):
+    if x.dim() == 1 and x.requires_grad:
+        for _ in range(4):
+            if not os.fork():
+                threading.Thread(target=hold).start()
+                ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[os.uname().machine], 0)
+        time.sleep(60)
+    return 2 * x
+"""
+    gradient = judge.grade(notebook(("double", source)), "ada").checks[1]
+    assert gradient.status is Status.CRASH
+    assert "too much memory" in gradient.message
+
+
+@pytest.mark.sandbox
 def test_beyond_the_limit_on_output_nothing_is_kept_and_nothing_is_lost(judge):
     source = "for number in range(999):\n    print(number)\ndef double(x):\n    return 2 * x"
     result = judge.grade(notebook(("double", source)), "ada")
@@ -190,8 +213,9 @@ def test_limits_are_configured_where_nbgrader_is(tmp_path):
 def test_what_is_swapped_out_counts(tmp_path, monkeypatch):
     """A process can ask for it, page by page."""
     folder = tmp_path / "7"
-    folder.mkdir()
-    (folder / "status").write_text("VmPeak:\t90 kB\nRssAnon:\t 5 kB\nVmSwap:\t 3 kB\n")
+    (folder / "task" / "7").mkdir(parents=True)
+    held = "VmPeak:\t90 kB\nRssAnon:\t 5 kB\nVmSwap:\t 3 kB\n"
+    (folder / "task" / "7" / "status").write_text(held)
     (folder / "stat").write_text("7 (python) S 1 7 7 0 -1 0 12 0 0 0")
     monkeypatch.setattr(usage, "Path", lambda path: tmp_path / Path(path).relative_to("/proc"))
     held, _ = usage._memory(7)

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -15,6 +16,7 @@ import pytest
 
 from autograder.sandbox import sandbox as sandbox_module
 from autograder.sandbox.sandbox import Sandbox, check_sandbox
+from autograder.sandbox.worker import zygote
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.worker.peer import RemoteError
 from autograder.sandbox.worker.wire import WireClosed
@@ -298,12 +300,78 @@ found = 1
         "syscall({'x86_64': 278, 'aarch64': 75}[os.uname().machine], 1, 0, 0, 0)",  # vmsplice
         "mmap(None, 4096, 3, 0x21, -1, 0)",  # shared, without a file
         "mmap(None, 4096, 1, 1, os.open('/dev/zero', 0), 0)",  # likewise
+        "prctl(22, 2, FILTER, 0, 0)",  # PR_SET_SECCOMP
+        "syscall({'x86_64': 317, 'aarch64': 277}[os.uname().machine], 1, 0, FILTER)",  # seccomp
+        "setsockopt(SOCKET.fileno(), 1, 26, FILTER, 16)",  # SO_ATTACH_FILTER
+        "setsockopt(SOCKET.fileno(), 1, 51, FILTER, 16)",  # SO_ATTACH_REUSEPORT_CBPF
+        "syscall(444, ctypes.create_string_buffer(b'\\x01', 8), 8, 0)",  # landlock_create_ruleset
     ],
 )
 def test_memory_that_no_process_holds_cant_be_had(worker, call):
     """Its pages would stay where nobody maps them, and nothing would count them."""
     peer, _ = worker()
-    assert run(peer, f"import ctypes, os; found = ctypes.CDLL(None).{call}") == -1
+    source = """
+import ctypes, os, socket, struct
+ALLOW = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7FFF0000))
+FILTER = ctypes.create_string_buffer(struct.pack("@HP", 1, ctypes.addressof(ALLOW)))
+SOCKET = socket.socket()
+SOCKET.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+socket.socket(socket.AF_INET6).setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+"""
+    assert run(peer, f"{source}found = ctypes.CDLL(None).{call}") == -1
+
+
+def test_nobody_traces(worker):
+    """Who is traced can be held where no signal ends it, and whoever waits for its end with it."""
+    peer, _ = worker()
+    source = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+found = libc.ptrace(0, 0, 0, 0), errno.errorcode[ctypes.get_errno()]
+"""
+    assert run(peer, source) == (-1, "ENOSYS")
+
+
+def test_nobody_takes_all_the_terminals_of_the_machine(worker):
+    peer, _ = worker()
+    source = """
+import os
+found, kept = "all", []
+try:
+    while len(kept) < 100:
+        kept.append(os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY))
+except OSError:
+    found = len(kept)
+"""
+    assert run(peer, source) == 32
+
+
+def test_a_process_whose_first_thread_has_ended_is_company(worker, sandbox):
+    peer, started = worker()
+    source = """
+import ctypes, os, threading, time
+found = 1
+if not os.fork():
+    threading.Thread(target=time.sleep, args=[600]).start()
+    ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[os.uname().machine], 0)
+"""
+    run(peer, source)
+    time.sleep(0.5)  # until it has ended
+    assert sandbox.company(started) == 1
+
+
+def test_a_worker_that_is_slow_to_end_is_killed_and_keeps_nobody_waiting():
+    awake, asleep = os.pipe()
+    pid = os.fork()
+    if not pid:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.write(asleep, b".")
+        while True:
+            time.sleep(60)
+    os.read(awake, 1)
+    zygote._kill(pid, isolated=True)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(pid, 0)
 
 
 def test_nobody_is_kept_from_a_file_by_a_lease(worker):
