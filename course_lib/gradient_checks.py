@@ -2,19 +2,21 @@
 
 A gradient is held against the slope that the function itself shows when its inputs are moved a
 little. So a wrong formula fails the checks of its values alone, and a cut gradient those of its
-gradients.
+gradients. Where the values are known to be right, a reference's gradients will do.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from course_lib.testing import CheckFailure, assert_shape
+from course_lib.testing import CheckFailure, assert_shape, call_beside
 
 _STEP = 3e-3  # small beside inputs of about 1, and float32 still tells the two sides apart
 _DIRECTIONS = 3  # along one alone, what a cut gradient lacks could be small by chance
+_NOTHING = 1e-5  # so much of the largest gradient is rounding, where there should be none
 _TOLERANCE = 3e-3  # several times what rounding and the step's size come to
 
 
@@ -88,6 +90,72 @@ def assert_slopes(
         raise CheckFailure(f"the result is the same whatever {' and '.join(inputs)} are", hint=hint)
 
 
+def assert_gradients_like(
+    reference: Callable[..., Tensor],
+    layer: Callable[..., Tensor],
+    inputs: Mapping[str, Tensor],
+    *,
+    modules: tuple[Any, Any] | None = None,
+    hint: str = "detach(), .data, .item(), float() and no_grad() cut the gradient",
+) -> None:
+    """Check that backward() gives what it gives for a reference that computes the same.
+
+    Args:
+        reference: Takes the inputs by position.
+        layer: Likewise.
+        inputs: By name; the gradients of those in floating point are looked at.
+        modules: What holds the parameters of the two, with the same names and values: the
+            gradients of these count too. If not given, the two themselves, if they are modules.
+        hint: What to look at where a gradient is wrong.
+
+    Raises:
+        CheckFailure: A gradient does not reach an input or a parameter, or is another one there.
+    """
+    share = torch.randn_like(reference(*inputs.values()))
+    if modules is None and isinstance(reference, nn.Module):
+        modules = (reference, layer)
+    holds_ours, holds_theirs = modules or (None, None)
+    expected = _gradients(reference, inputs, share, holds_ours)
+    found = _gradients(layer, inputs, share, holds_theirs)
+    largest = max(gradient.norm() for gradient in expected.values())
+    for name, gradient in expected.items():
+        own = found.get(name, torch.zeros_like(gradient))
+        assert_shape(own, gradient.shape, what=f"gradient of {name}", hint=hint)
+        if (own - gradient).norm() > _TOLERANCE * gradient.norm() + _NOTHING * largest:
+            is_cut = "no gradient flows" if not own.any() else "not all that should flows"
+            raise CheckFailure(f"{is_cut} back to {name}", hint=hint)
+
+
+def take_gradients(module: nn.Module) -> dict[str, Tensor]:
+    """Return the gradients of a module's parameters, by name, and clear them.
+
+    Args:
+        module: Any; what has no gradient is left out.
+    """
+    named = dict(nn.Module.named_parameters(module, remove_duplicate=False))
+    gradients = {name: p.grad for name, p in named.items() if p.grad is not None}
+    for parameter in named.values():
+        parameter.grad = None
+    return gradients
+
+
+def _gradients(
+    function: Callable[..., Tensor], inputs: Mapping[str, Tensor], share: Tensor, module: Any
+) -> dict[str, Tensor]:
+    if module is not None:
+        call_beside(take_gradients, module)
+    leaves = {
+        name: tensor.detach().clone().requires_grad_(tensor.is_floating_point())
+        for name, tensor in inputs.items()
+    }
+    output = function(*(leaf.clone() for leaf in leaves.values()))
+    assert_shape(output, share.shape, what="the output")
+    if output.requires_grad:
+        (output * share).sum().backward()
+    found = {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
+    return found if module is None else found | call_beside(take_gradients, module)
+
+
 @dataclass(frozen=True)
 class _Compared:
     """What a gradient says of a direction, and what the function shows there."""
@@ -128,4 +196,4 @@ def _compare(
     return _Compared(carried=sum(carried), slope=(sides[0] - sides[1]) / (2 * _STEP))
 
 
-__all__ = ["assert_gradients", "assert_slopes"]
+__all__ = ["assert_gradients", "assert_gradients_like", "assert_slopes", "take_gradients"]

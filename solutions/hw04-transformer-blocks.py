@@ -38,7 +38,8 @@
 #
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, dtypes, attributes, errors. Your functions leave the tensors that they are
-#   given as they are. You may add cells, and functions and methods of your own.
+#   given as they are, and gradients flow back through what a model is made of: `detach()`, `.item()`,
+#   `float(...)` and `no_grad()` cut them. You may add cells, and functions and methods of your own.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
 #   like: one that passes says so, one that fails says first what is wrong, and mostly gives a
 #   hint. Long ones are folded: a click opens them.
@@ -64,6 +65,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.checked_results import checked
+from course_lib.gradient_checks import assert_gradients_like
 from course_lib.layers.feed_forward import Activation
 from course_lib.layers.residual import NormPosition, check_norm_position
 from course_lib.notebook_tests import tell_what_passes
@@ -345,6 +347,7 @@ assert_close(
     what="the output",
     hint=hint,
 )
+assert_gradients_like(ReferencePositions(12), SinusoidalPositions(12), {"x": x})
 for dtype in (torch.float64, torch.bfloat16):
     output = SinusoidalPositions(12)(x.to(dtype))
     same = "the output has the dtype of x"
@@ -599,10 +602,11 @@ def turn_all(x, base=10_000.0, offset=0):
 for head_dim, base in ((4, 10_000.0), (6, 500.0)):
     x = torch.randn(2, 3, 5, head_dim).to(device)
     expected = turn_all(x, base, offset=4)
+    layer = RotaryPositions(head_dim, base=base)
     # For a rotation of entries i and i + head_dim / 2, as some models have it:
     regrouped = x.unflatten(-1, (2, -1)).transpose(-2, -1).flatten(-2)
     assert_close(
-        RotaryPositions(head_dim, base=base)(x.clone(), offset=4),
+        layer(x.clone(), offset=4),
         expected,
         what=f"the output for head_dim={head_dim}, base={base:g}",
         hint="hand i turns entries 2i and 2i + 1; its angle is that of position_angles for the "
@@ -622,6 +626,7 @@ for head_dim, base in ((4, 10_000.0), (6, 500.0)):
             ),
         },
     )
+    assert_gradients_like(partial(turn_all, base=base), layer, {"x": x})
 x = torch.randn(3, 5, 6).to(device)
 hint = "base is 10,000 unless it is given"
 assert_close(
@@ -756,6 +761,7 @@ for activation in ("relu", "gelu", "gelu_tanh", "silu"):
             **others,
         },
     )
+    assert_gradients_like(reference, student, {"x": x})
     kept = getattr(student, "activation", None)
     if not callable(kept):
         raise CheckFailure("the attribute activation is no function", hint=the_function)
@@ -937,6 +943,7 @@ for shape in ((3, 5), (2, 3, 5), (2, 2, 3, 5)):
         mistakes=mistakes,
     )
 assert_keeps_inputs(layer_norm, x, weight, bias, hint="x -= mean changes the caller's tensor")
+assert_gradients_like(reference_norm, layer_norm, {"x": x, "weight": weight, "bias": bias})
 output = layer_norm(x.double(), weight.double(), bias.double())
 same = "the output has the dtype of x"
 checked(output, (2, 2, 3, 5), what="output for x in float64", hint=same, dtype=torch.float64)
@@ -1085,6 +1092,8 @@ assert_close(rms_norm(small.clone(), weight), expected, what="output for small x
 zero = rms_norm(torch.zeros(2, 6).to(device), weight)
 assert_close(zero, torch.zeros(2, 6).to(device), what="output for zeros", hint="eps is missing")
 assert_keeps_inputs(rms_norm, x, weight, hint="x /= ... changes the caller's tensor")
+x = (torch.randn(2, 3, 6) + 1).to(device)
+assert_gradients_like(reference_norm, rms_norm, {"x": x, "weight": weight})
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1122,7 +1131,7 @@ hint = "weight starts at 1, bias at 0"
 assert_close(layer.weight, torch.ones(4).to(device), what="weight at the start", hint=hint)
 assert_close(layer.bias, torch.zeros(4).to(device), what="bias at the start", hint=hint)
 # -1 and 1 in a wide vector: neither the mean nor d_model - 1 is at stake here.
-x = torch.tensor([-1.0, 1.0]).repeat(10_000).to(device)[None]
+x = torch.tensor([-1.0, 1.0]).repeat(10_000).to(device)[None].requires_grad_()
 for eps in (1e-5, 3.0):
     layer = LayerNorm(20_000, eps=eps).to(device)
     weight, bias = torch.rand(20_000) + 1, torch.rand(20_000)
@@ -1138,6 +1147,9 @@ output.square().sum().backward()
 hint = "make it an nn.Parameter and use it in forward"
 for name in ("weight", "bias"):
     assert_shape(getattr(layer, name).grad, (20_000,), what=f"gradient of {name}", hint=hint)
+hint = "detach(), .data, .item(), float() and no_grad() cut the gradient"
+assert_shape(x.grad, (1, 20_000), what="gradient of x", hint=hint)
+x = x.detach()
 output = checked(
     LayerNorm(20_000).to(device)(3e-3 * x), (1, 20_000)
 )  # a variance of 9e-6, about as much as eps

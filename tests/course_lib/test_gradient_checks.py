@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.gradient_checks import assert_gradients, assert_slopes
+from course_lib.gradient_checks import assert_gradients, assert_gradients_like, assert_slopes
 from course_lib.testing import CheckFailure
 from tests.daily import with_proofs
 
@@ -89,3 +89,57 @@ def test_a_function_that_wavers_where_it_is_measured_gains_nothing():
 
     with pytest.raises(CheckFailure):
         assert_gradients(wavering, {"x": torch.tensor([0.5, 1.0])})
+
+
+class Layer(nn.Module):
+    """Two matrices, the second on a road of its own, which may be cut."""
+
+    def __init__(self, cut=lambda x: x):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.cut = cut
+
+    def forward(self, x):
+        return self.first(x) + self.cut(self.second(self.cut(x)))
+
+
+def like_reference(cut):
+    reference, layer = Layer(), Layer(cut)
+    layer.load_state_dict(reference.state_dict())
+    assert_gradients_like(reference, layer, {"x": torch.randn(3, 4)}, hint="do not detach")
+
+
+def test_gradients_like_the_references_pass():
+    like_reference(lambda x: x + 0)
+    assert_gradients_like(torch.tanh, lambda x: x.tanh(), {"x": torch.randn(3, 4)})
+    embedding, same = nn.Embedding(3, 4), nn.Embedding(3, 4)
+    same.load_state_dict(embedding.state_dict())
+    for _ in range(2):  # what an earlier one has left is cleared
+        assert_gradients_like(embedding, same, {"tokens": torch.tensor([[1, 2]])})
+    assert same.weight.grad is None
+
+
+@pytest.mark.parametrize(
+    ("cut", "words"),
+    [
+        (torch.Tensor.detach, "not all that should flows back to x"),
+        (lambda x: x.detach() + 0 * x, "not all that should flows back to x"),
+        (lambda x: x * 2 - x.detach(), "not all that should flows back to x"),
+        (torch.no_grad()(torch.clone), "not all that should flows back to x"),
+    ],
+)
+def test_gradients_unlike_the_references_are_refused(cut, words):
+    with pytest.raises(CheckFailure, match=words) as caught:
+        like_reference(cut)
+    assert caught.value.hint == "do not detach"
+
+
+def test_gradients_that_do_not_come_are_refused():
+    x = {"x": torch.randn(3, 4)}
+    with pytest.raises(CheckFailure, match="no gradient flows back to x"):
+        assert_gradients_like(torch.tanh, lambda x: x.detach().tanh(), x)
+    reference, layer = nn.Linear(4, 4), nn.Linear(4, 4)
+    layer.load_state_dict(reference.state_dict())
+    layer.weight.requires_grad_(False)
+    with pytest.raises(CheckFailure, match="no gradient flows back to weight"):
+        assert_gradients_like(reference, layer, x)

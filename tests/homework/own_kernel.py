@@ -93,6 +93,9 @@ def run_twice(cells: Sequence[Cell], homework: Homework, **how: Any) -> list[Cel
     """
     solutions = {f"<{c.grade_id}>" for c in homework.cells if c.kind is CellKind.SOLUTION}
     first, results = _charged(run_cells(cells, **how), solutions)
+    named = {check for run in first for _, paid_in in run.forgave for check in paid_in}
+    checks = {cell.grade_id for cell in homework.checks}
+    assert named <= checks, f"no such checks: {named - checks}"
     again = to_try_again(homework, results)
     if not again:
         return first
@@ -128,9 +131,6 @@ def _charged(
             if run.cell.kind is CellKind.TEST and run.cell.source
         }
     )
-    checks = {run.cell.grade_id for run in runs if run.cell.kind is CellKind.TEST}
-    named = {check for run in runs for _, paid_in in run.forgave for check in paid_in}
-    assert named <= checks, f"no such checks: {named - checks}"
     charged = {check: AssertionError(r.message) for check, r in results.items() if r.message}
     return [replace(run, error=charged.get(run.cell.grade_id, run.error)) for run in runs], results
 

@@ -1,0 +1,75 @@
+"""Through what is meant to be trained, gradients flow: who cuts them loses a point there.
+
+Each solution is run, and its results are right: only the way back is cut.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.homework.own_kernel import lost_checks, run_cells, with_checks_of
+from tests.homework.submissions import solved_sources
+from tests.homework.tables import load_homework, tabled_homeworks
+
+UNTRAINED = {}
+SLOW = {"training_step-learns", "fine_tune-learns"}
+
+CUT = """
+def _cut(target, how):
+    import functools, inspect
+
+    def detached(x):
+        if isinstance(x, torch.Tensor) and not isinstance(x, torch.nn.Parameter):
+            return x.detach()
+        return type(x)(map(detached, x)) if type(x) in (list, tuple) else x
+
+    def wrapped(function):
+        @functools.wraps(function)
+        def call(*args, **named):
+            if how == "no_grad":
+                with torch.no_grad():
+                    return function(*args, **named)
+            args = list(args)
+            if how == "inputs":
+                args = [detached(x) for x in args]
+                named = {name: detached(x) for name, x in named.items()}
+            held = [x for x in args if isinstance(x, torch.nn.Module)][:1]
+            frozen = [p for module in held for p in module.parameters() if p.requires_grad]
+            frozen = frozen if how == "parameters" else []
+            for p in frozen:
+                p.requires_grad_(False)
+            try:
+                result = function(*args, **named)
+            finally:
+                for p in frozen:
+                    p.requires_grad_()
+            return detached(result) if how == "results" else result
+        return call
+
+    if not isinstance(target, type):
+        return wrapped(target)
+    for name, method in list(vars(target).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(target, name, wrapped(method))
+    return target
+"""
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("how", ["no_grad", "inputs", "results", "parameters"])
+@pytest.mark.parametrize("homework", tabled_homeworks())
+def test_who_cuts_the_gradients_loses_a_point(homework, how):
+    solved = load_homework(homework)
+    sources = solved_sources(solved)
+    cells = [replace(cell, source=sources.get(cell.grade_id, cell.source)) for cell in solved.cells]
+    free = set()
+    for exercise in sources:
+        cut = [_cut(cell, how) if cell.grade_id == exercise else cell for cell in cells]
+        if not lost_checks(run_cells(with_checks_of(cut, [exercise], SLOW))):
+            free.add(exercise)
+    assert free == UNTRAINED.get((homework, how), set())
+
+
+def _cut(cell, how):
+    name = cell.grade_id
+    return replace(cell, source=f"{cell.source}\n{CUT}\n{name} = _cut({name}, {how!r})")
