@@ -95,7 +95,7 @@ def assert_gradients_like(
     layer: Callable[..., Tensor],
     inputs: Mapping[str, Tensor],
     *,
-    modules: tuple[Any, Any] | None = None,
+    modules: Mapping[str, tuple[Any, Any]] | None = None,
     hint: str = "detach(), .data, .item(), float() and no_grad() cut the gradient",
 ) -> None:
     """Check that backward() gives what it gives for a reference that computes the same.
@@ -104,7 +104,7 @@ def assert_gradients_like(
         reference: Takes the inputs by position.
         layer: Likewise.
         inputs: By name; the gradients of those in floating point are looked at.
-        modules: What holds the parameters of the two, with the same names and values: the
+        modules: By name, what holds parameters in the two, with the same names and values: the
             gradients of these count too. If not given, the two themselves, if they are modules.
         hint: What to look at where a gradient is wrong.
 
@@ -112,11 +112,11 @@ def assert_gradients_like(
         CheckFailure: A gradient does not reach an input or a parameter, or is another one there.
     """
     share = torch.randn_like(reference(*inputs.values()))
-    if modules is None and isinstance(reference, nn.Module):
-        modules = (reference, layer)
-    holds_ours, holds_theirs = modules or (None, None)
-    expected = _gradients(reference, inputs, share, holds_ours)
-    found = _gradients(layer, inputs, share, holds_theirs)
+    if modules is None:
+        modules = {"": (reference, layer)} if isinstance(reference, nn.Module) else {}
+    ours, theirs = ({name: pair[i] for name, pair in modules.items()} for i in (0, 1))
+    expected = _gradients(reference, inputs, share, ours)
+    found = _gradients(layer, inputs, share, theirs)
     largest = max(gradient.norm() for gradient in expected.values())
     for name, gradient in expected.items():
         own = found.get(name, torch.zeros_like(gradient))
@@ -140,10 +140,13 @@ def take_gradients(module: nn.Module) -> dict[str, Tensor]:
 
 
 def _gradients(
-    function: Callable[..., Tensor], inputs: Mapping[str, Tensor], share: Tensor, module: Any
+    function: Callable[..., Tensor],
+    inputs: Mapping[str, Tensor],
+    share: Tensor,
+    modules: Mapping[str, Any],
 ) -> dict[str, Tensor]:
-    if module is not None:
-        call_beside(take_gradients, module)
+    for module in modules.values():
+        call_beside(take_gradients, module)  # of whatever was done before
     leaves = {
         name: tensor.detach().clone().requires_grad_(tensor.is_floating_point())
         for name, tensor in inputs.items()
@@ -153,7 +156,10 @@ def _gradients(
     if output.requires_grad:
         (output * share).sum().backward()
     found = {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
-    return found if module is None else found | call_beside(take_gradients, module)
+    for part, module in modules.items():
+        taken = call_beside(take_gradients, module)
+        found |= {f"{part}.{name}".strip("."): gradient for name, gradient in taken.items()}
+    return found
 
 
 @dataclass(frozen=True)

@@ -346,7 +346,7 @@ for norm_position in ("pre", "post"):
         partial(in_turn, encoder, mask=mask),
         partial(encoder, mask=mask),
         {"x": x},
-        modules=(encoder, encoder),
+        modules={"": (encoder, encoder)},
     )
     for i in (0, 1):
         residual = encoder.layers[i].feed_forward_residual

@@ -581,6 +581,26 @@ LOGITS = "self.output_projection(transformed)"
 SHARED = "        self.output_projection.weight = embedding.weight\n"
 
 MISTAKES: tuple[Submission, ...] = (
+    split("no marks where a limit is given", ("pieces.append(mark + word[start:end])",
+         "pieces.append((mark if max_characters == 100 else '') + word[start:end])"),
+        lost="limits", hint="the pieces stand in no list, or lack their marks"),
+    pairing("labels by a pattern in place of a coin",
+        ("label = draw(2)", "label = len(pairs) // 2 % 2"),
+        lost="balance", hint="labels that another seed gives too"),
+    embedding("no way back to the tokens",
+        ("tokens = self.tokens(token_ids)", "tokens = self.tokens(token_ids).detach()"),
+        lost="values", hint="no gradient flows back to tokens.weight"),
+    head("no way back to the body",
+        ("self.projection(hidden)", "self.projection(hidden.detach())"),
+        lost="values", hint="no gradient flows back to hidden"),
+    classifier("a head that trains alone",
+        ("self.pooler(hidden)", "self.pooler(hidden.detach())"),
+        lost="values", hint="no gradient flows back to embeddings"),
+    classifier("tokens without places",
+        ("self.embeddings = BertEmbeddings(config)",
+         "self.tokens_alone = nn.Embedding(config.vocab_size, config.d_model)\n"
+         "        self.embeddings = lambda token_ids, _: self.tokens_alone(token_ids)"),
+        lost="values", hint="they are BertEmbeddings(config)"),
     # ---- split_word ----
     split("shortest piece first",
         ("range(len(word), start, -1)", "range(start + 1, len(word) + 1)"),
