@@ -76,6 +76,7 @@ from course_lib.testing import (
     call_beside,
     call_strided,
     call_without_dropout,
+    forgive,
 )
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
@@ -84,6 +85,14 @@ tell_what_passes()  # a line under each test cell that ran to its end
 output_and_weights = partial(
     as_pair, summary="return_weights=True should give a pair", hint="return output, weights"
 )
+
+
+SHAPE = "scaled_dot_product_attention-shape"
+VALUES = "scaled_dot_product_attention-values"
+SCALING = "scaled_dot_product_attention-scaling"
+OF_LAYER = {
+    name: f"MultiHeadAttention-{name}" for name in ("parameters", "shape", "projections", "values")
+}
 
 
 def attend(function, query, key, value, mask=None, *, return_weights=False):
@@ -98,22 +107,29 @@ def attend(function, query, key, value, mask=None, *, return_weights=False):
     except RuntimeError as error:
         several = query.dim() == 3 and query.shape[:2] != (1, 1)
         if several and "must match the size of tensor" in str(error):
+            forgive("sizes that only fit each other where there is a single query", SHAPE)
             return one_by_one(function, query, key, value, mask, return_weights)
         turned = "Expected size for first two dimensions", "shapes cannot be multiplied"
         if query.dim() == 3 and any(words in str(error) for words in turned):
+            forgive("keys that are turned round with their batch", SHAPE)
             return without_batch(function, query, key, value, mask, return_weights)
         raise
     if not return_weights:
+        if isinstance(result, tuple | list) and result:
+            forgive("a pair where the output alone was asked for", SHAPE)
         output = result[0] if isinstance(result, tuple | list) and result else result
         return without_ones(output, (*query.shape[:-1], value.size(-1)))
     if isinstance(result, Tensor):  # where values are the rows of 1 in an identity, so are weights
+        forgive("the output alone where the weights were asked for too", SHAPE)
         eye = torch.eye(key.size(-2)).to(value).expand(*key.shape[:-1], key.size(-2))
         return result, attend(function, query, key, eye, mask)
     output, weights = output_and_weights(result)
     of_output, of_weights = value.shape[-1:], key.shape[-2:-1]  # how wide a row of each is
     all_tensors = isinstance(output, Tensor) and isinstance(weights, Tensor)
     turned = all_tensors and (output.shape[-1:], weights.shape[-1:]) == (of_weights, of_output)
-    output, weights = (weights, output) if turned and of_weights != of_output else (output, weights)
+    if turned and of_weights != of_output:
+        forgive("the weights come before the output", SHAPE)
+        output, weights = weights, output
     return without_ones(output, (*query.shape[:-1], *of_output)), weights
 
 
@@ -142,7 +158,8 @@ def usual_weights(scores):
 
 
 def assert_hides(function, query, key, value, mask):
-    """Check a mask where it meets no softmax, which is paid for: what is hidden changes nothing."""
+    """Check a mask where it meets no softmax: what is hidden changes nothing."""
+    forgive("the weights are no softmax of the scores", VALUES, SCALING)
     output = attend(function, query, key, value, mask)
     seen = mask.reshape(-1, mask.size(-1))[0][:, None]  # it is the same for all queries
     others = (torch.where(seen, each, each + 1.0) for each in (key, value))
@@ -161,7 +178,10 @@ def without_ones(output, shape):
     """Take away dimensions of 1 that are too many."""
     sizes = [*getattr(output, "shape", ())]
     others, wanted = ([size for size in each if size != 1] for each in (sizes, shape))
-    return output.reshape(shape) if len(sizes) > len(shape) and others == wanted else output
+    if len(sizes) <= len(shape) or others != wanted:
+        return output
+    forgive("a dimension of 1 is too many", SHAPE)
+    return output.reshape(shape)
 
 
 def without_batch(function, query, key, value, mask, return_weights):
@@ -201,10 +221,14 @@ def ask(layer, query, key, value, *mask, **how):
             query.size(0),
             query.size(2),
         )
-        return result.transpose(0, 1) if in_second_place and not how else result
+        if in_second_place and not how:
+            forgive("the batch comes second", OF_LAYER["shape"])
+            return result.transpose(0, 1)
+        return result
     except RuntimeError as error:
         if "view size is not compatible" not in str(error) or query.size(1) == 1:
             raise
+    forgive("view() refuses what transpose() has turned", OF_LAYER["shape"])
     results = []
     for i in range(query.size(1)):
         rows = (each[:, :, i : i + 1] if each.size(2) > 1 else each for each in mask)
@@ -215,20 +239,32 @@ def ask(layer, query, key, value, *mask, **how):
     return torch.cat(outputs, dim=1), torch.cat(weights, dim=2)
 
 
-def expected_or(actual, expected, *others):
-    """Give what is expected; or one of the others, at which another test looks, if that came."""
+def expected_or(actual, expected, *others, mistake, paid_in):
+    """Give what is expected; or one of the others, a mistake that other tests charge, if it came."""
     if not isinstance(actual, Tensor) or actual.shape != expected.shape:
         return expected
     near = (x for x in (expected, *others) if torch.allclose(actual, x, rtol=1e-4, atol=1e-5))
-    return next(near, expected)
+    nearest = next(near, expected)
+    if nearest is not expected:
+        forgive(mistake, *paid_in)
+    return nearest
+
+
+no_softmax = {"mistake": "the weights are no softmax of the scores", "paid_in": [VALUES]}
+added_query = {"mistake": "the query is added", "paid_in": [OF_LAYER["projections"]]}
+exchanged_parts = {
+    "mistake": "query, key or value goes where it does not belong, or through another projection",
+    "paid_in": [OF_LAYER["projections"], OF_LAYER["values"]],
+}
 
 
 def with_own_projections(layer):
-    """Give each projection of your layer weights of its own: whether it has, one test looks at."""
+    """Give each projection of your layer weights of its own."""
     names = [f"{name}_projection" for name in ("query", "key", "value", "output")]
     for first, second in itertools.combinations(names, 2):
         one, other = getattr(layer, first, None), getattr(layer, second, None)
         if one is not None and other is not None and torch.equal(one.weight, other.weight):
+            forgive("two projections have the same weights", OF_LAYER["parameters"])
             sizes, has_bias = other.weight.shape, other.bias is not None
             new = call_beside(nn.Linear, *sizes, bias=has_bias, beside=layer).to(device)
             call_beside(setattr, layer, second, new)
@@ -236,8 +272,10 @@ def with_own_projections(layer):
 
 
 def copy_weights(reference, student):
-    """Give your layer the weights of ours. What yours lacks is zero in ours; see -parameters."""
+    """Give your layer the weights of ours. What yours lacks is zero in ours."""
     own, state = student.state_dict(), reference.state_dict()
+    if not state.keys() <= own.keys():
+        forgive("parameters are missing", OF_LAYER["parameters"])
     state = {name: state[name] if name in own else 0 * state[name] for name in state}
     reference.load_state_dict(state)
     student.load_state_dict({name: state[name] for name in own if name in state})
@@ -309,7 +347,9 @@ assert_shape(output, (3, 4, 2, 5), what="output with return_weights", hint=in_or
 assert_shape(weights, (3, 4, 2, 7), what="weights", hint="a weight for each query and each key")
 _, rows = attend(scaled_dot_product_attention, query[0], key[0], value[0], return_weights=True)
 total = checked(rows, (4, 2, 7), what="weights").sum(dim=-1)
-if torch.allclose(total, torch.ones_like(total)):  # else the check of values says more
+if not torch.allclose(total, torch.ones_like(total)):
+    forgive("the weights do not sum to 1", VALUES, SCALING)
+else:
     alone = scaled_dot_product_attention(query[1, 2].clone(), key[1, 2].clone(), value[1, 2])
     checked(alone, (2, 5), what="output without leading dimensions")
     what = "output of one sequence out of many"
@@ -385,11 +425,11 @@ value = torch.tensor([[[8.0], [4.0]]]).to(device)
 # q.k is 2 log 3 for a token with itself, and 0 with the other. head_dim is 4: divided by its root,
 # 2 log 3 becomes log 3. So the weights are 3/4 and 1/4 again.
 output = checked(attend(scaled_dot_product_attention, query, key, value), (1, 2, 1))[0]
-# What stands where the softmax belongs is another test's business, as long as it is scaled.
+# What stands where the softmax belongs will do, as long as it is scaled.
 usual = [(weights @ value)[0] for weights in usual_weights(query @ key.mT / 2).values()]
 assert_close(
     output,
-    expected_or(output, torch.tensor([[7.0], [5.0]]).to(device), *usual),
+    expected_or(output, torch.tensor([[7.0], [5.0]]).to(device), *usual, **no_softmax),
     what="output",
     mistakes={
         "not divided by sqrt(head_dim) (value_dim is 1 here)": torch.tensor([[7.6], [4.4]]).to(
@@ -442,7 +482,7 @@ for what, output in (
     usual = (weights @ value for weights in usual_weights(scores / 4).values())
     assert_close(
         output,
-        expected_or(output, expected, *usual),
+        expected_or(output, expected, *usual, **no_softmax),
         what=what,
         hint="divide the scores by sqrt(head_dim), head_dim being the width of a query",
         mistakes={
@@ -495,7 +535,7 @@ query, key = torch.randn(6, 4, 1).to(device), torch.randn(6, 5, 1).to(device)
 value = torch.randn(6, 5, 6).to(device)
 hint = "set hidden scores to -inf"
 
-# Where the weights are no softmax of the scores, that is paid for: then it has to hide, no more.
+# Where the weights are no softmax of the scores, it has to hide, no more.
 seen = torch.tensor([True, False, True, True, False]).to(device)
 scores = query @ key.transpose(-2, -1)
 pair = attend(scaled_dot_product_attention, query, key, value, return_weights=True)
@@ -673,11 +713,12 @@ for return_weights in (False, True):
 # %% test="scaled_dot_product_attention-inputs" points=1 read="self-attention#common-mistakes"
 # Inputs are left as they are; their dtype is kept, their layout in memory does not matter
 def draw_inputs(length, width, dtype=torch.float32):
-    """Draw query, key and value; without a batch where yours is refused: another test says so."""
+    """Draw query, key and value; without a batch where yours is refused."""
     batch = [torch.randn(1, length, width, dtype=dtype).to(device) for _ in range(3)]
     try:
         scaled_dot_product_attention(*(each.clone() for each in batch))
     except RuntimeError:
+        forgive("a batch is refused", SHAPE)
         return [each[0] for each in batch]
     return batch
 
@@ -815,14 +856,19 @@ in_general = {
 
 
 def last_of_all(right):
-    """Give the last rows of your own mask for all queries: if that is right, another test says.
+    """Give the last rows of your own mask for all queries.
 
     If it lets everybody see all, or nothing, it is no mask: then the right one.
     """
     own, key_len = causal_mask(right.size(-1), device=right.device), right.size(-1)
     if not isinstance(own, Tensor) or own.shape[-2:] != (key_len, key_len):
         return right
-    return right if bool((own == own.flatten()[0]).all()) else own[..., -right.size(-2) :, :]
+    if bool((own == own.flatten()[0]).all()):
+        return right
+    last = own[..., -right.size(-2) :, :]
+    if not torch.equal(last, right):
+        forgive("for as many keys as queries it is another mask", "causal_mask-values")
+    return last
 
 
 assert_close(
@@ -1028,15 +1074,14 @@ token = torch.randn(3, 1, 8).to(device)
 # With a single token all of the weight is on it, whatever the scores: its value comes out.
 value = checked(layer.value_projection(token), (3, 1, 8), what="what value_projection returns")
 expected = checked(layer.output_projection(value), (3, 1, 8), what="what output_projection returns")
-# Which of key and value goes where, and through which projection, another test looks at.
-others = [
+others = [  # another of the tokens, through another projection
     checked(layer.query_projection(token), (3, 1, 8), what="what query_projection returns"),
     checked(layer.key_projection(token), (3, 1, 8), what="what key_projection returns"),
 ]
 output = ask(layer, token, token, token)
 assert_close(
     output,
-    expected_or(output, expected, *map(layer.output_projection, others)),
+    expected_or(output, expected, *map(layer.output_projection, others), **exchanged_parts),
     what="output for a single token",
     hint="only the value reaches the output here, through value_projection, then output_projection",
     mistakes={
@@ -1065,7 +1110,7 @@ others = [
 ]
 assert_close(
     output,
-    expected_or(output, reference(query, key, value), *others),
+    expected_or(output, reference(query, key, value), *others, **exchanged_parts),
     what="output for a single key",
     hint="only the value reaches the output here, through value_projection, then output_projection",
     mistakes={
@@ -1105,13 +1150,12 @@ def as_output(rows):
     return torch.tensor([rows]).float().to(device)
 
 
-# A query that is added, and what goes where and through which projection, other tests look at.
 exchanged = as_output([[1, 1, 1, -1, -1, 1], [1] * 6, [1] * 6, [1] * 6])
 output = ask(layer, tokens, tokens, value)
 others = (as_output(by_head) + tokens, tokens, exchanged, 5 * exchanged, 5 * as_output(by_head))
 assert_close(
     output,
-    expected_or(output, as_output(by_head), *others),
+    expected_or(output, as_output(by_head), *others, **exchanged_parts),
     what="output",
     hint="head h reads the columns from h * head_dim up to (h + 1) * head_dim of what each "
     "projection returns",
@@ -1181,7 +1225,7 @@ others = (
 )
 assert_close(
     output,
-    expected_or(output, expected, *others),
+    expected_or(output, expected, *others, **exchanged_parts),
     what="output",
     hint="head h reads the columns from "
     "h * head_dim up to (h + 1) * head_dim of what each projection returns",
@@ -1219,7 +1263,8 @@ def assert_same_twice(layer, tokens):
     """Call your layer twice with the same tokens, as long as view() doesn't refuse them."""
     try:
         first, second = (layer(tokens, tokens, tokens) for _ in range(2))
-    except RuntimeError:  # told elsewhere, as is another shape
+    except RuntimeError:
+        forgive("view() refuses what transpose() has turned", OF_LAYER["shape"])
         return
     if isinstance(first, Tensor) and isinstance(second, Tensor):
         hint = "nothing is left to chance: the layer of this homework has no dropout"
@@ -1265,7 +1310,7 @@ def from_tokens(first, second):
 output = ask(layer, tokens, tokens, value)
 assert_close(
     output,
-    expected_or(output, expected, expected + tokens),  # a query that is added is paid for already
+    expected_or(output, expected, expected + tokens, **added_query),
     what="output for head_dim 3",
     hint="each head gives what scaled_dot_product_attention makes of its own columns",
     mistakes={
@@ -1348,7 +1393,7 @@ for title, inputs in (
         ("with return_weights", output),
         ("alone", ask(student, query, key, value)),
     ):
-        right = expected_or(result, expected, expected + query)
+        right = expected_or(result, expected, expected + query, **added_query)
         what = f"output in {title}, {what}"
         assert_close(result, right, what=what, hint=hint, mistakes=wrong_output)
 
@@ -1384,7 +1429,7 @@ output, weights = output_and_weights(ask(student, tokens, memory, other, return_
 checked(output, (3, 4, 6), what="output for head_dim 3")
 assert_shape(weights, (3, 2, 4, 5), what="weights for head_dim 3", hint=own_weights)
 assert_rows_sum_to_one(weights, hint=own_weights)
-own = expected_or(output, own, own + tokens)
+own = expected_or(output, own, own + tokens, **added_query)
 if not torch.allclose(output, own, rtol=1e-4, atol=1e-5):
     assert_close(
         output,
@@ -1454,7 +1499,9 @@ per_head = per_head.to(device)
 layer = MultiHeadAttention(12, 3).to(device)
 pair = ask(layer, tokens, tokens, tokens, per_head, return_weights=True)
 weights = pair[1] if isinstance(pair, tuple | list) and len(pair) == 2 else None
-if isinstance(weights, Tensor) and weights.dim() == 4:  # else the check of values says so
+if not (isinstance(weights, Tensor) and weights.dim() == 4):
+    forgive("there are no weights for each head", OF_LAYER["values"])
+else:
     assert_close(
         weights > 0,
         per_head,

@@ -34,7 +34,8 @@ def charge_unpaid(results: Mapping[str, CheckResult]) -> dict[str, CheckResult]:
 def _charged(result: CheckResult, clean: set[str]) -> CheckResult:
     for mistake, paid_in in result.forgave:
         if result.status in (Status.PASS, Status.PARTIAL) and clean.issuperset(paid_in):
+            look = "looks" if len(paid_in) == 1 else "look"
             others = " and ".join(paid_in)
-            message = f"What {others} looks for, and did not find, shows here: {mistake}."
+            message = f"What {others} {look} for, and did not find, shows here: {mistake}."
             return replace(result, status=Status.FAIL, score=0.0, message=message, forgave=())
     return result

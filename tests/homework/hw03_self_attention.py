@@ -446,6 +446,14 @@ MISTAKES: tuple[Submission, ...] = (
          "return query, weights"),
         ("return self.output_projection(self._join_heads(attended))", "return query"),
         lost="projections heads values mask gradients", hint="whatever the weights are"),
+    layer("the query added where there are several",
+        ("return self.output_projection(self._join_heads(output)), weights",
+         "extra = query if query.size(1) > 1 else 0\n"
+         "            return self.output_projection(self._join_heads(output)) + extra, weights"),
+        ("return self.output_projection(self._join_heads(attended))",
+         "extra = query if query.size(1) > 1 else 0\n"
+         "        return self.output_projection(self._join_heads(attended)) + extra"),
+        lost="heads values", hint="shows here: the query is added"),
     right("additive mask, helpers of one's own, other names", ADDITIVE),
     right("masks filled in place by place", MASKS_BY_INDEX),
     # ---- scaled_dot_product_attention ----
