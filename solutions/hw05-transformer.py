@@ -36,8 +36,8 @@
 #
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, masks, errors. Gradients flow back through all of the model: `detach()`,
-#   `.item()`, `float(...)` and `no_grad()` cut them. You may add cells, and functions and methods of
-#   your own.
+#   `.item()`, `float(...)` and `no_grad()` cut them. You may add cells, and functions and methods
+#   of your own.
 # - The blocks of the earlier homeworks are there to be imported, solved: see the next cell. Look
 #   into `course_lib/` for how they are called.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
