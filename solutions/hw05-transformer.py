@@ -288,6 +288,8 @@ assert_close(
     },
 )
 assert_raises(ValueError, Encoder, 0, 8, 2, 16, hint="num_layers is at least 1: raise ValueError")
+
+
 ### BEGIN HIDDEN TESTS
 def in_turn(encoder, x, mask):
     """Run two layers of an encoder one after the other, and its last norm."""
