@@ -1308,9 +1308,7 @@ def rms_norm(x, weight, *, eps=1e-6):
     mistake(
         "no way back through the layer",
         "LayerNorm",
-        "from course_lib.layers.normalization import LayerNorm as Right\n\n\n"
-        "class LayerNorm(Right):\n    def forward(self, x):\n"
-        "        return super().forward(x.detach())\n",
+        (("F.layer_norm(x,", "F.layer_norm(x.detach(),"),),
         lost="parameters",
         hint="gradient of x",
     ),
