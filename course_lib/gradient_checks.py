@@ -127,11 +127,7 @@ def assert_gradients_like(
 
 
 def take_gradients(module: nn.Module) -> dict[str, Tensor]:
-    """Return the gradients of a module's parameters, by name, and clear them.
-
-    Args:
-        module: Any; what has no gradient is left out.
-    """
+    """Return the gradients of a module's parameters, by name, and clear them."""
     named = dict(nn.Module.named_parameters(module, remove_duplicate=False))
     gradients = {name: p.grad for name, p in named.items() if p.grad is not None}
     for parameter in named.values():

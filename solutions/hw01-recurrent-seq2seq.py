@@ -68,6 +68,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.checked_results import as_number, as_pair
+from course_lib.gradient_checks import assert_gradients, assert_slopes, take_gradients
 from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
     CheckFailure,
@@ -76,6 +77,8 @@ from course_lib.testing import (
     assert_keeps_inputs,
     assert_raises,
     assert_shape,
+    call_beside,
+    forgive,
 )
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
@@ -85,12 +88,13 @@ in_place = "operators that end in = and methods that end in _ change a tensor in
 nothing_else = "forward returns the next state, one tensor, and nothing else"
 
 
-def give(cell, weights):
-    """Give your cell these weights. A bias that it lacks is zero in them; see its parameters."""
+def give(cell, weights, paid_in="GRUCell-parameters"):
+    """Give your cell these weights. A bias that it lacks is zero in them."""
     own = cell.state_dict()
     with torch.no_grad():
         for name in weights.keys() - own.keys():
             if name.endswith("bias"):
+                forgive("a bias is missing", paid_in)
                 weights[name].zero_()
     cell.load_state_dict({name: weights[name] for name in own if name in weights})
 
@@ -105,7 +109,7 @@ def in_order(weights, of_input, of_state):
 
 
 def next_state(cell, weights, x, hidden, expected):
-    """Give the next state, in whatever order your cell cuts its parts: one test alone looks at it.
+    """Give the next state, in whatever order your cell cuts its parts.
 
     Where none leads to what is expected, the one that it should be.
     """
@@ -113,14 +117,19 @@ def next_state(cell, weights, x, hidden, expected):
         give(cell, in_order(weights, *orders))
         found = first_of(cell(x.clone(), hidden.clone()))
         if is_near(found, expected):
+            if orders != (tuple(range(3)),) * 2:
+                forgive("the gates are cut in another order than r, z, n", "GRUCell-values")
             return found
     give(cell, weights)
     return first_of(cell(x.clone(), hidden.clone()))
 
 
 def first_of(result):
-    """Give what a cell returned, or the first of several things: one test alone wants no others."""
-    return result[0] if isinstance(result, tuple) and result else result
+    """Give what a cell returned, or the first of several things."""
+    if not (isinstance(result, tuple) and result):
+        return result
+    forgive("something else is returned beside the next state", "GRUCell-values")
+    return result[0]
 
 
 def is_near(found, expected):
@@ -190,7 +199,7 @@ weights = {
     "hidden_projection.weight": theirs.weight_hh,
     "hidden_projection.bias": theirs.bias_hh,
 }
-give(ours, weights)
+give(ours, weights, "RNNCell-parameters")
 x, hidden = torch.randn(2, 3).to(device), torch.randn(2, 5).to(device)
 from_input = F.linear(x, theirs.weight_ih, theirs.bias_ih)
 from_hidden = F.linear(hidden, theirs.weight_hh, theirs.bias_hh)
@@ -216,7 +225,7 @@ weights = {
     "hidden_projection.weight": theirs.weight_hh,
     "hidden_projection.bias": theirs.bias_hh,
 }
-give(ours, weights)
+give(ours, weights, "RNNCell-parameters")
 x, hidden = torch.randn(2, 4, 6).double().to(device)
 from_input = F.linear(x, theirs.weight_ih, theirs.bias_ih)
 from_hidden = F.linear(hidden, theirs.weight_hh, theirs.bias_hh)
@@ -260,6 +269,13 @@ for name, ours_grad, theirs_grad in zip(
 ):
     hint = "detach() and .data cut the gradient: backpropagation through time needs it"
     assert_close(ours_grad, theirs_grad, what=f"gradient of {name}", hint=hint)
+slopes = call_beside(take_gradients, ours)
+for name in ours.state_dict().keys() & weights.keys():
+    what, hint = (
+        f"gradient of {name}",
+        ".data and no_grad() cut the gradient: the cell learns by it",
+    )
+    assert_close(slopes.get(name), weights[name].grad, what=what, hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -486,7 +502,7 @@ def goes_wrong(of_state, of_update, of_candidate):
 
 
 def assert_next_state(ours, theirs, x, hidden):
-    """Check the next state; one gate that is wrong alone is looked at elsewhere."""
+    """Check the next state, but for one gate that is wrong alone."""
     weights = weights_of(theirs)
     give(ours, weights)
     expected = theirs(x, hidden)
@@ -498,7 +514,9 @@ def assert_next_state(ours, theirs, x, hidden):
         if is_near(anyhow, expected):
             hint = "the gates are cut in another order; it is r, z, n"
         elif goes_wrong(0, 1, 1) != goes_wrong(0.05, 0, 0.01):
-            expected = found.to(expected)  # the reset gate has no effect, and then the update gate
+            # Where the reset gate has no effect, and where the update gate has none.
+            forgive("one of the gates is wrong", "GRUCell-update", "GRUCell-reset")
+            expected = found.to(expected)
     assert_close(found, expected, what="the next state", hint=hint)
 
 
@@ -507,8 +525,6 @@ x, hidden = torch.randn(2, 3).to(device), torch.randn(2, 5).to(device)
 assert_keeps_inputs(ours, x, hidden, hint=in_place)
 assert_next_state(ours, theirs, x, hidden)
 ### BEGIN HIDDEN TESTS
-from course_lib.gradient_checks import assert_gradients
-
 theirs, ours = nn.GRUCell(6, 6).double().to(device), GRUCell(6, 6).double().to(device)
 x, hidden = torch.randn(2, 4, 6).double().to(device)
 assert_keeps_inputs(ours, x, hidden, hint=in_place)
@@ -528,6 +544,19 @@ if not loss(x.requires_grad_(), hidden.requires_grad_()).requires_grad:
     raise CheckFailure("no gradient flows back", hint="detach() and .data cut the gradient")
 cut = "detach() and .data cut the gradient: gates learn by it too"
 assert_gradients(loss, {"x": x.detach(), "the state": hidden.detach()}, hint=cut)
+own = {name: tensor.clone() for name, tensor in ours.state_dict().items()}
+
+
+def loss_of_parameters(*tensors):
+    """Put parameters into the cell, and weight the numbers of its next state by chance."""
+    ours.load_state_dict(dict(zip(own, tensors, strict=True)))
+    return loss(x.detach(), hidden.detach())
+
+
+call_beside(take_gradients, ours)  # of what was done before
+loss(x.detach(), hidden.detach()).backward()
+slopes = call_beside(take_gradients, ours)
+assert_slopes(loss_of_parameters, own, {name: slopes.get(name) for name in own}, hint=cut)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -583,6 +612,10 @@ def pair_from(result, names):
     return as_pair(result, "the result should be a pair", hint=f"return {names}")
 
 
+IN_READING_ORDER = "the backward states stand in the order of reading"
+OF_ENCODER = [f"read_both_ways-{name}" for name in ("forward", "backward", "padding", "context")]
+
+
 def read(function, x, lengths, layers, d_hidden, strict=False):
     """Let your encoder read copies, and look at the shape of its memory.
 
@@ -594,17 +627,24 @@ def read(function, x, lengths, layers, d_hidden, strict=False):
         cell.is_strict = strict
     result = attempt(function, x.clone(), lengths.clone(), layers, d_hidden)
     alone = not strict and isinstance(result, Tensor) and result.dim() == 3
+    if alone:
+        forgive("the context is not returned", *OF_ENCODER)
     memory, context = (result, None) if alone else pair_from(result, "memory, context")
     batch, length = x.shape[:2]
     hint = "for each sequence and step two states, one after the other: stack(dim=1), cat(dim=-1)"
     if isinstance(context, Tensor) and (context.dim(), memory.dim()) == (3, 2):
         hint = "return memory, context: the memory first"
-        memory, context = (memory, context) if strict else (context, memory)
+        if not strict:
+            forgive("the context comes before the memory", *OF_ENCODER)
+            memory, context = context, memory
     if not strict and isinstance(memory, Tensor) and memory.shape == (batch, length, d_hidden):
+        forgive("the two states are added", *OF_ENCODER)
         memory, both = by_halves(function, x, lengths, layers, d_hidden)
         summed = isinstance(context, Tensor) and context.shape == (batch, d_hidden)
         return memory, both if summed else context
     if not strict and isinstance(memory, Tensor) and memory.shape == (length, batch, 2 * d_hidden):
+        if length != batch:  # else both are 1
+            forgive("the batch comes second", *OF_ENCODER)
         memory = memory.transpose(0, 1)
     assert_shape(memory, (batch, length, 2 * d_hidden), what="memory", hint=hint)
     return memory, context
@@ -646,11 +686,13 @@ def last_state(cell, steps, d_hidden):
 
 
 def logits_and_state(result, vocab_size):
-    """Give both parts of what step returns; which comes first, one test alone wants to know."""
+    """Give both parts of what step returns, the logits first."""
     pair = pair_from(result, "logits, state")
     widths = [part.shape[-1:] if isinstance(part, Tensor) else () for part in pair]
-    in_order = widths[0] == (vocab_size,) or widths[1] != (vocab_size,)
-    return tuple(pair) if in_order else (pair[1], pair[0])
+    if widths[0] == (vocab_size,) or widths[1] != (vocab_size,):
+        return tuple(pair)
+    forgive("the state comes before the logits", "Decoder-step")
+    return pair[1], pair[0]
 
 
 class GivenCell:
@@ -877,9 +919,12 @@ memory, context = read(read_both_ways, x, lengths, layers, 4)
 alone, _ = read(read_both_ways, x[:1, :3], lengths[:1], layers, 4)
 by_reading = turned_back(memory, 4), turned_back(alone, 4)
 if torch.allclose(by_reading[0][:1, :3], by_reading[1], atol=1e-6):
-    memory, alone = by_reading  # where the backward states belong, their own test says
+    memory, alone = by_reading
+    forgive(IN_READING_ORDER, *OF_ENCODER[:2])
 late = after_padding(alone, 5, 4)
-alone = late if torch.allclose(memory[:1, :3], late, atol=1e-6) else alone
+if torch.allclose(memory[:1, :3], late, atol=1e-6):
+    alone = late
+    forgive(IN_READING_ORDER, *OF_ENCODER[:2])
 hint = "the backward cell meets the padding first: at padding, keep the old state"
 assert_close(memory[:1, :3], alone, what="the memory of a sequence that is padded", hint=hint)
 not_in_x = f"set padding to zero in the memory, not in x: {in_place}"
@@ -899,10 +944,15 @@ for row, length in zip(range(4), lengths.tolist(), strict=True):
     expected, _ = read(read_both_ways, x[alone, :length], lengths[alone], layers, 4)
     own = memory[alone]
     by_reading = turned_back(own, 4), turned_back(expected, 4)
-    if torch.allclose(by_reading[0][:, :length], by_reading[1], atol=1e-6):
-        own, expected = by_reading
     late = after_padding(expected, 7, 4)
-    expected = late if torch.allclose(own[:, :length], late, atol=1e-6) else expected
+    if torch.allclose(own[:, :length], expected, atol=1e-6):
+        pass
+    elif torch.allclose(by_reading[0][:, :length], by_reading[1], atol=1e-6):
+        own, expected = by_reading
+        forgive(IN_READING_ORDER, *OF_ENCODER[:2])
+    elif torch.allclose(own[:, :length], late, atol=1e-6):
+        expected = late
+        forgive(IN_READING_ORDER, *OF_ENCODER[:2])
     if bool((expected == 0).all()):
         raise CheckFailure(
             "the memory is zero where there is something to remember",
@@ -969,7 +1019,8 @@ for used in (torch.tensor([6, 6, 6]), lengths):
     if torch.allclose(context, joined, atol=1e-6):
         expected = joined
     elif used is lengths and not all(torch.allclose(*p, atol=1e-6) for p in ends_in_memory):
-        continue  # how padding is read is paid for already
+        forgive("padding is read as if it were real", *OF_ENCODER[:3])
+        continue
     assert_close(
         context,
         expected,
@@ -990,7 +1041,8 @@ for used in (torch.tensor([6, 6, 6]), lengths):
         },
     )
     if not expected.requires_grad:
-        continue  # the checks of the two directions have something to say
+        forgive("no gradient flows back from the memory", *OF_ENCODER[:2])
+        continue
     if not context.requires_grad:
         raise CheckFailure(
             "no gradient flows back from the context",
@@ -1041,7 +1093,9 @@ assert_close(
         "one layer is missing": second,
     },
 )
-if third_context is not None:  # else the check of the context says so
+if third_context is None:
+    forgive("the context is not returned", *OF_ENCODER)
+else:
     assert_close(
         context,
         third_context,
@@ -1051,7 +1105,9 @@ if third_context is not None:  # else the check of the context says so
             "this is the context of the first layer; return that of the top one": first_context,
         },
     )
-if third.requires_grad:  # else the checks of the two directions have something to say
+if not third.requires_grad:
+    forgive("no gradient flows back from the memory", *OF_ENCODER[:2])
+else:
     upstream = torch.randn(2, 5, 8).to(device)
     assert_close(
         gradient_at(x, memory, upstream),
@@ -1501,10 +1557,7 @@ def assert_plain(value, what):
 
 
 def pairs_in(results, language, strict=False):
-    """Return results as pairs of a list of ints and a number, or say what else they are.
-
-    That the tokens come first, one test alone wants, which is strict.
-    """
+    """Return results as pairs of a list of ints and a number, or say what else they are."""
     is_list = isinstance(results, list | tuple)
     if not is_list or not all(isinstance(r, list | tuple) and len(r) == 2 for r in results):
         raise CheckFailure("the results should be a list of pairs: tokens and score")
@@ -1515,6 +1568,7 @@ def pairs_in(results, language, strict=False):
     if any(isinstance(tokens, Real) for tokens, _ in results):
         if strict:
             raise CheckFailure("in each pair the tokens come first, and then the score")
+        forgive("the score comes before the tokens", "beam_search-results")
         results = [(tokens, score) for score, tokens in results]
     return [
         (language.tokens_from(tokens), as_number(score, what="a score", hint=in_nats))
@@ -1523,16 +1577,18 @@ def pairs_in(results, language, strict=False):
 
 
 def written_by(results, language, limit):
-    """Return the tokens of each result; one test alone looks at the first and the last of them.
+    """Return the tokens of each result.
 
     The start token goes, should all have it; where none has the end token, what is shorter than
     the limit gets it.
     """
     rows = [tokens for tokens, _ in pairs_in(results, language)]
     if all(row[:1] == [BOS] for row in rows):
+        forgive("the start token is written", "beam_search-best")
         rows = [row[1:] for row in rows]
-    if any(EOS in row for row in rows):
+    if any(EOS in row for row in rows) or all(len(row) >= limit for row in rows):
         return rows
+    forgive("the end token is left out", "beam_search-best")
     return [[*row, EOS] if len(row) < limit else row for row in rows]
 
 
@@ -1682,7 +1738,8 @@ for limit, ends_at in ((3, 9), (12, 5)):
         bare.append(logits.max())
     terms, bare = torch.stack(terms), torch.stack(bare)
     if len(language.tokens_from(theirs)) == limit - 1 and tokens[-1] != EOS:
-        tokens, terms, bare = tokens[:-1], terms[:-1], bare[:-1]  # one too few: paid for already
+        tokens, terms, bare = tokens[:-1], terms[:-1], bare[:-1]
+        forgive("one token too few is written", "greedy_search-tokens")
     last_missing = "the last token counts too, also where it is the end token"
     assert_close(
         as_number(score, what="the log-probability", hint=in_nats),
@@ -1840,7 +1897,7 @@ def searched(language, beam_size, limit, added, alpha, order, eos_id=EOS):
     return [tokens for _, tokens in sorted(order(results)[:beam_size], reverse=True)]
 
 
-# What is added up, what it is divided by and the order of results have tests of their own.
+OF_SCORES = "what is added up, what it is divided by, or the order of results is another"
 SEARCHES = [
     (added, alpha, order)
     for order in (list, sorted, lambda results: sorted(results, reverse=True))
@@ -1877,6 +1934,7 @@ for beam_size, language in (
     best, _ = max(pairs_in(results, language), key=lambda pair: float(pair[1]))
     others = (searched(language, beam_size, 6, *how)[0] for how in SEARCHES)
     if best != expected and best in others:
+        forgive(OF_SCORES, "beam_search-normalisation", "beam_search-results")
         continue
     hint = "extend all in play by all tokens, and keep the best of all these candidates together"
     if max(language.asked) < 6 and len(best) < len(expected):
@@ -1903,8 +1961,10 @@ hint = "a sequence ends with eos_id, whatever number it is"
 best, _ = max(pairs_in(results, language), key=lambda pair: float(pair[1]))
 scores = [float(score) for _, score in pairs_in(results, language)]
 others = [searched(language, 2, 6, *how, eos_id=7)[0] for how in SEARCHES]
-if best not in others or scores == sorted(scores, reverse=True):  # their order has its own test
+if best not in others or scores == sorted(scores, reverse=True):
     assert_equal(best, expected, what="the best sequence for eos_id=7", hint=hint)
+else:
+    forgive(OF_SCORES, "beam_search-normalisation", "beam_search-results")
 ### END HIDDEN TESTS
 
 # %% test="beam_search-results" points=1 read="decoding#beam-search"
@@ -1952,7 +2012,7 @@ def searched(language, beam_size, limit, added, alpha, ranked=True, every_ending
     return [tokens for _, tokens in results[:beam_size]]
 
 
-# What is added up and what it is divided by, the test of the scores looks at.
+OF_SCORES = "what is added up, or what it is divided by, is another"
 SEARCHES = [
     (added, alpha)
     for added in (lambda x: x.log_softmax(-1), lambda x: x, lambda x: x.softmax(-1))
@@ -1999,6 +2059,7 @@ for language, beam_size, limit in (
     expected = [list(hypothesis.tokens) for hypothesis in found]
     others = (searched(language, beam_size, limit, *how) for how in SEARCHES)
     if tokens != expected and tokens in others:
+        forgive(OF_SCORES, "beam_search-normalisation")
         continue
     if any(EOS in written[:-1] for written in tokens):
         raise CheckFailure(
@@ -2136,15 +2197,18 @@ def best_of(language, limit, alpha):
     return written_by(results, language, limit)[0]
 
 
-# What is in no order where alpha is 0 has paid for it already: here the second result is the best.
+# Whether there is an order where alpha is 0: here the second result is the best.
 late = language_of(5, {(BOS, EOS): 0.2, (BOS, 2): 0.7, (2, 3): 0.95, (3, EOS): 0.95})
 in_order = best_of(late, 5, 0.0) == [2, 3, EOS]
-# So has what stops at two results although a third is better than the second.
+# And whether it stops at two results although a third is better than the second.
 crowded = language_of(
     6, {(BOS, EOS): 0.4, (BOS, 2): 0.35, (2, EOS): 0.45, (2, 3): 0.5, (3, EOS): 0.95}
 )
 best_of(crowded, 5, 0.0)
 goes_on = in_order and max(crowded.asked) > 2
+if not goes_on:
+    mistake = "the results are in no order, or the search stops too soon"
+    forgive(mistake, "beam_search-results", "beam_search-best")
 for alpha in (0.0, 0.6, 2.0, 1.0):
     language = random_language(6, sharpness=0.5)
     results = attempt(
@@ -2152,7 +2216,9 @@ for alpha in (0.0, 0.6, 2.0, 1.0):
         max_new_tokens=6, alpha=alpha,
     )  # fmt: skip
     if isinstance(results, list) and not results:
-        continue  # what is unfinished at the limit has a test of its own
+        unfinished = "what is unfinished at the limit is left out"
+        forgive(unfinished, "beam_search-results", "beam_search-pruning", "beam_search-best")
+        continue
     lists = written_by(results, language, 6)
     scores = torch.stack([score for _, score in pairs_in(results, language)])
     totals = torch.tensor([of_length(tokens, language) for tokens in lists])
@@ -2356,7 +2422,9 @@ def assert_verdict(language, output, reference, expected, why, alpha=0.0):
     told.add(by_scores)
     hint = "the verdicts are 'none', 'search' and 'model', in small letters"
     if output != reference and verdict == by_scores:
-        return  # it follows from your scores, and whether these are right another test looks at
+        if verdict != expected:  # it follows from your scores
+            forgive("the scores are others", "diagnose-scores")
+        return
     if verdict in ("none", "search", "model"):
         hint = f"{verdict!r} is wrong here: {why}"
     assert_equal(verdict, expected, what="the verdict", hint=hint)

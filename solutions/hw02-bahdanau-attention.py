@@ -62,7 +62,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.checked_results import as_number, as_pair, checked
-from course_lib.gradient_checks import assert_gradients, assert_slopes
+from course_lib.gradient_checks import (
+    assert_gradients,
+    assert_gradients_like,
+    assert_slopes,
+)
 from course_lib.layers.masks import check_mask
 from course_lib.layers.recurrent_cells import GRUCell
 from course_lib.models.bahdanau import AttentionDecoderState
@@ -77,18 +81,28 @@ from course_lib.testing import (
     assert_shape,
     call_beside,
     call_without_dropout,
+    forgive,
 )
 
 device = os.environ.get("COURSE_DEVICE", "cpu")  # where the tests put their tensors
 torch.set_num_threads(1)  # tensors this small: more threads would only wait for each other
 tell_what_passes()  # a line under each test cell that ran to its end
+OF_ATTENTION = {
+    name: f"AdditiveAttention-{name}" for name in ("parameters", "scores", "values", "mask", "keys")
+}
+OF_DECODER = {
+    name: f"AttentionDecoder-{name}"
+    for name in ("start", "state", "logits", "forward", "weights", "padding")
+}
 in_place = "operators that end in = and methods that end in _ change a tensor in place"
 
 
 def without_biases(layer):
-    """Set the biases of your attention to zero: whether it has any, one test alone looks at."""
+    """Set the biases of your attention to zero."""
     state = layer.state_dict()
     is_bias = {name: x.dim() < 2 and name != "score" for name, x in state.items()}
+    if any(is_bias.values()):
+        forgive("the attention has biases", OF_ATTENTION["parameters"])
     layer.load_state_dict({name: 0 * x if is_bias[name] else x for name, x in state.items()})
     return layer
 
@@ -108,9 +122,9 @@ def aligns(layer, d_query, d_memory, d_attention):
 
 
 def make_attention(attention, *widths):
-    """Make your attention, and put right what one test alone looks at.
+    """Make your attention without biases.
 
-    That is biases, and an align that gives no score for each pair: then its formula stands in.
+    Where align gives no score for each pair, its formula stands in.
     """
     layer = without_biases(attention(*widths).to(device))
 
@@ -119,6 +133,7 @@ def make_attention(attention, *widths):
         return torch.tanh(projected[:, :, None] + keys[:, None]) @ layer.score.weight[0]
 
     if not aligns(layer, *widths):
+        forgive("align gives no score for each pair", OF_ATTENTION["scores"])
         call_beside(setattr, layer, "align", align)
     return layer
 
@@ -149,9 +164,13 @@ def usual_weights(scores):
 
 
 def shares_out(weights):
-    """Say whether each query shares out a weight of 1: that it does, one test alone looks at."""
+    """Say whether each query shares out a weight of 1."""
     sums = weights.sum(-1)
-    return bool((weights >= 0).all()) and torch.allclose(sums, torch.ones_like(sums), atol=1e-4)
+    all_of_it = torch.allclose(sums, torch.ones_like(sums), atol=1e-4)
+    if not (all_of_it and bool((weights >= 0).all())):
+        forgive("no query shares out a weight of 1", OF_ATTENTION["values"])
+        return False
+    return True
 
 
 def assert_hides(weights, unmasked, mask):
@@ -164,29 +183,35 @@ def assert_hides(weights, unmasked, mask):
 
 
 def contexts_of(result):
-    """Give contexts alone, without weights for which nobody asked: one test looks at that."""
-    return result[0] if isinstance(result, tuple | list) and result else result
+    """Give contexts alone, without weights for which nobody asked."""
+    if not (isinstance(result, tuple | list) and result):
+        return result
+    forgive("the weights come too where nobody asked for them", OF_ATTENTION["values"])
+    return result[0]
 
 
 def without_ones(result, shape):
-    """Take away weights and dimensions of 1 that are too many: one test alone looks at these."""
+    """Take away weights and dimensions of 1 that are too many."""
     result = contexts_of(result)
     sizes = [*getattr(result, "shape", ())]
     others, wanted = ([size for size in each if size != 1] for each in (sizes, shape))
-    return result.reshape(shape) if len(sizes) > len(shape) and others == wanted else result
+    if len(sizes) <= len(shape) or others != wanted:
+        return result
+    forgive("a dimension of 1 is too many", OF_ATTENTION["values"])
+    return result.reshape(shape)
 
 
 def pair_from(result, names, first_shape, second_shape, hint="", *, strict=False):
     """Return both parts of a result, if they are tensors of these shapes; None stands for any.
 
-    A pair in the other order is turned, unless strict, and a dimension of 1 too many taken away:
-    one test alone looks at these.
+    A pair in the other order is turned, unless strict, and a dimension of 1 too many taken away.
     """
     hint = f"return {names}{hint and '; '}{hint}"
     first, second = as_pair(result, "return_weights=True should give a pair", hint=hint)
     if getattr(first, "shape", None) == second_shape != getattr(second, "shape", None):
         if strict:
             raise CheckFailure("the pair stands the other way round", hint=hint)
+        forgive("the weights come first", OF_ATTENTION["values"])
         first, second = second, first
     if first_shape is not None and not strict:
         first = without_ones(first, first_shape)
@@ -465,8 +490,7 @@ per_query[..., 0], per_query[..., 1] = True, False
 per_key = torch.tensor([True, False, True, False]).expand(4, 1, 4)
 without = layer(query, memory, return_weights=True)
 averages, unmasked = pair_from(without, "contexts, weights", (4, 4, 6), (4, 4, 4))
-# What is not hidden keeps its proportions; whether these, and the average, are right without a
-# mask is the business of another check.
+# What is not hidden keeps its proportions, whatever these are.
 is_average = torch.allclose(averages, unmasked @ memory, rtol=1e-4, atol=1e-5)
 for mask in (per_query.to(device), per_key.to(device)):
     left, taken = unmasked * mask, unmasked * ~mask
@@ -487,6 +511,7 @@ for mask in (per_query.to(device), per_key.to(device)):
     hint = "set hidden scores to -inf, before the softmax"
     assert_close(weights, expected_weights, what="weights", mistakes=mistakes, hint=hint)
     if not is_average:
+        forgive("contexts are no averages by the weights", OF_ATTENTION["values"])
         continue
     mistakes = {words: wrong @ memory for words, wrong in mistakes.items()}
     hint = "the context is weights @ memory"
@@ -513,9 +538,12 @@ assert_close(weights[:, 1], nothing[:, :3], what=what, hint=hint)
 
 
 def averages(layer, query, memory, shapes):
-    """Say whether contexts are averages by the weights: if not, that has been paid for."""
+    """Say whether contexts are averages by the weights."""
     contexts, weights = pair_from(layer(query, memory, return_weights=True), *shapes)
-    return torch.allclose(contexts, weights @ memory, rtol=1e-4, atol=1e-5)
+    if torch.allclose(contexts, weights @ memory, rtol=1e-4, atol=1e-5):
+        return True
+    forgive("contexts are no averages by the weights", OF_ATTENTION["values"])
+    return False
 
 
 if averages(layer, query, memory, ("contexts, weights", (3, 3, 5), (3, 3, 3))):
@@ -601,7 +629,9 @@ assert_close(
 )
 averages = without_ones(layer(query, memory), (4, 4, 6))
 checked(averages, (4, 4, 6), what="contexts")
-if torch.allclose(averages, without @ memory, rtol=1e-4, atol=1e-5):  # else it is not these keys
+if not torch.allclose(averages, without @ memory, rtol=1e-4, atol=1e-5):
+    forgive("contexts are no averages by the weights", OF_ATTENTION["values"])
+else:
     assert_close(
         contexts,
         with_keys @ memory,
@@ -677,6 +707,7 @@ if result.requires_grad:
 slopes = {name: getattr(layer, matrix).weight.grad for name, matrix in matrices.items()}
 if not aligns(AdditiveAttention(5, 5, 5).to(device), 5, 5, 5):
     matrices = {}  # the formula that stands in for it doesn't use those of your layer
+    forgive("align gives no score for each pair", OF_ATTENTION["scores"])
 assert_slopes(loss_of_matrices, {name: state[name] for name in matrices}, slopes, hint=cut)
 ### END HIDDEN TESTS
 
@@ -704,8 +735,9 @@ try:
 except ValueError as error:
     hint = "the scores have shape (batch, query_len, key_len): so may the mask"
     raise CheckFailure("a mask that fits is refused", hint=hint) from error
-except RuntimeError:  # other sizes that do not meet are told elsewhere
-    pass
+except RuntimeError:
+    lengths = "as many queries as keys are needed"
+    forgive(lengths, OF_ATTENTION["scores"], OF_ATTENTION["values"])
 hint = "compare the batches yourself: one of 1 would be broadcast in silence"
 assert_raises(ValueError, layer, query, memory[:1], hint=hint)
 assert_raises(ValueError, layer, query[:1], memory, hint=hint)
@@ -715,8 +747,8 @@ assert_keeps_inputs(layer, query, memory, mask, hint=in_place)
 try:
     keys = layer.key_projection(memory).detach()
     assert_keeps_inputs(layer, query, memory, mask, keys=keys, hint=in_place)
-except RuntimeError:  # keys that your layer can't take are told elsewhere
-    pass
+except RuntimeError:
+    forgive("keys that are handed over are refused", OF_ATTENTION["keys"])
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -781,8 +813,7 @@ def make_state(decoder, batch, src_len, d_hidden, d_memory):
 def fitting(decoder, source):
     """Give an Encoded or a state a mask that your decoder can use, as it hands it on.
 
-    Its own mask, if that will do; else one with a dimension more, or one that hides nothing: in
-    which shape the attention gets it, one test alone looks at.
+    Its own mask, if that will do; else one with a dimension more, or one that hides nothing.
     """
     tokens = torch.zeros(len(source.mask), 1, dtype=torch.int64).to(device)
     nothing_hidden = torch.ones(1, 1, dtype=torch.bool).to(device)
@@ -793,6 +824,8 @@ def fitting(decoder, source):
                 decoder(tokens, tried)
             else:
                 decoder.step(tokens, replace(tried, hidden=source.hidden.clone()))
+            if mask is not source.mask:
+                forgive("the attention refuses the mask that it gets", OF_DECODER["weights"])
             return tried
         except ValueError as error:
             if "mask" not in str(error):
@@ -804,7 +837,7 @@ def fitting(decoder, source):
 
 @contextmanager
 def unless_changed(decoder, tokens, state):
-    """Pass over gradients that are lost because a step changes its state: one test says so."""
+    """Pass over gradients that are lost because a step changes its state."""
     try:
         yield
     except RuntimeError as error:
@@ -813,6 +846,7 @@ def unless_changed(decoder, tokens, state):
         try:
             assert_keeps_inputs(decoder.step, tokens, state)
         except CheckFailure:
+            forgive("a step changes the state that it is given", OF_DECODER["state"])
             return
         raise
 
@@ -831,29 +865,37 @@ def looks_at_padding(decoder, encoded, changed):
     )
     for contexts in (before, after):
         assert_shape(contexts, (len(encoded.memory), 1, encoded.memory.size(2)), what="context")
-    return before.dtype != after.dtype or not torch.allclose(before, after, atol=1e-5)
+    if before.dtype == after.dtype and torch.allclose(before, after, atol=1e-5):
+        return False
+    forgive("the attention looks at padding", OF_ATTENTION["mask"])
+    return True
 
 
 def at_rest(function, *args, **how):
-    """Call what you wrote without dropout: that it has none, one test alone looks at."""
+    """Call what you wrote without dropout."""
     return call_beside(call_without_dropout, function, *args, **how)
 
 
 def logits_of_all(result):
     """Take the logits of a target alone, where the weights stand beside them."""
-    return result if isinstance(result, Tensor) else as_pair(result, "no logits")[0]
+    if isinstance(result, Tensor):
+        return result
+    logits, _ = as_pair(result, "no logits")
+    forgive("the weights come too where nobody asked for them", OF_DECODER["forward"])
+    return logits
 
 
 def take_step(decoder, tokens, state, *, strict=False):
     """Let a decoder take a step from a copy of a state, and look at what it returns.
 
-    A pair in the other order is turned, unless strict: one test alone looks at the order.
+    A pair in the other order is turned, unless strict.
     """
     parts = {name: getattr(state, name) for name in ("memory", "keys", "mask")}
     copy = AttentionDecoderState(hidden=state.hidden.clone(), **parts)
     result = at_rest(decoder.step, tokens, copy)
     logits, new_state = as_pair(result, "a step should give a pair", hint="return logits, state")
     if isinstance(new_state, Tensor) and hasattr(logits, "hidden") and not strict:
+        forgive("the state comes before the logits", OF_DECODER["state"])
         logits, new_state = new_state, logits
     if new_state is None or isinstance(new_state, Tensor | tuple | list | dict):
         in_words = "return logits, state: the second is an AttentionDecoderState"
@@ -868,20 +910,18 @@ def sees_nothing(decoder, tokens, state, new_state):
     y, width = decoder.embedding(tokens[:, 0]), state.memory.size(2)
     try:
         reached = decoder.cell(torch.cat([y, y.new_zeros(len(y), width)], dim=-1), state.hidden)
-    except RuntimeError:  # other widths are told elsewhere
+    except RuntimeError:  # the cell has another width
         return False
     return torch.allclose(reached, new_state.hidden, atol=1e-6)
 
 
 def go_on(decoder, tokens, state):
-    """Take a step, and go on by the decoder's parts where the state before it comes back.
-
-    Whether a step returns the new state is tested elsewhere.
-    """
+    """Take a step, and go on by the decoder's parts where the state before it comes back."""
     hidden, mask = state.hidden.clone(), mask_for_query(state)
     logits, new_state = take_step(decoder, tokens, state)
     if not torch.equal(checked(new_state.hidden, hidden.shape, what="the new state"), hidden):
         return logits, new_state
+    forgive("a step returns the state before it", OF_DECODER["state"])
     for y in decoder.embedding(tokens).unbind(dim=1):
         seen = decoder.attention(hidden[:, None], state.memory, mask, keys=state.keys)
         seen = checked(contexts_of(seen), (len(hidden), 1, state.memory.size(2)), what="context")
@@ -997,7 +1037,9 @@ def context_from(decoder, query, state):
 # The keys decide where to look: with others, a step comes to another state.
 other = replace(state, keys=5 * state.keys.flip(1))
 seen, seen_with_others = (context_from(decoder, s.hidden, s) for s in (state, other))
-if not torch.equal(seen, seen_with_others):  # else the attention's own check has something to say
+if torch.equal(seen, seen_with_others):
+    forgive("the attention sees the same with other keys", *OF_ATTENTION.values())
+else:
     _, new_with_others = take_step(decoder, tokens, other)
     if torch.equal(new_with_others.hidden, new_state.hidden):
         hint = "every step has its own context, by attention, from state.keys, which start has made"
@@ -1112,12 +1154,14 @@ def logits_of(*parts):
 
 
 context = look(state.hidden)
-# Which context a step asks for is the business of the state's check.
+right_state = reached_from(state.hidden, context)
 others = look(y), look(state.hidden, keys=state.memory), state.memory.mean(dim=1), 0 * context
 for asked in others:
     reached = reached_from(state.hidden, asked)
     if reached.shape == new.shape and torch.allclose(reached, new, atol=1e-6):
         context = asked
+        if not torch.allclose(right_state, new, atol=1e-6):
+            forgive("a step asks for another context", OF_DECODER["state"])
 expected = logits_of(new, y, context)
 assert_close(
     logits,
@@ -1144,9 +1188,9 @@ logits, _ = take_step(decoder, tokens, replace(state, hidden=hidden))
 assert_shape(logits, (3, 1, 7), what="logits")
 context = look(hidden)
 by_hand = reached_from(hidden, context)
-if by_hand.dtype == new.dtype and torch.allclose(
-    by_hand, new, atol=1e-5
-):  # else the check of the state has something to say
+if by_hand.dtype != new.dtype or not torch.allclose(by_hand, new, atol=1e-5):
+    forgive("a step comes to another state", OF_DECODER["state"])
+else:
     upstream = torch.randn(3, 1, 7).to(device)
     slopes = []
     with unless_changed(decoder, tokens, state):
@@ -1239,8 +1283,9 @@ def slope_at_bridge(result):
 
 logits = decoder(tgt, encoded)
 with unless_changed(decoder, tgt, begin):
-    # A first state that the bridge has not made is told elsewhere.
-    if slope_at_bridge(decoder.start(encoded).hidden) and not slope_at_bridge(logits[:, -1]):
+    if not slope_at_bridge(decoder.start(encoded).hidden):
+        forgive("the bridge has not made the first state", OF_DECODER["start"])
+    elif not slope_at_bridge(logits[:, -1]):
         raise CheckFailure(
             "from the last step no gradient reaches the bridge",
             hint="detach() between two steps cuts backpropagation through time",
@@ -1251,20 +1296,28 @@ encoded = replace(
 )
 logits = decoder(tgt[:, :1], encoded)
 assert_shape(logits, (3, 1, 7), what="logits of one token")
-y, hidden = decoder.embedding(tgt[:, 0]), torch.tanh(decoder.bridge(encoded.context))
-keys = decoder.attention.key_projection(encoded.memory)
-mask = mask_for_query(encoded)
-seen = contexts_of(decoder.attention(hidden[:, None], encoded.memory, mask, keys=keys))
-assert_shape(seen, (3, 1, 6), what="context")
-seen = seen[:, 0]
-try:
-    hidden = decoder.cell(torch.cat([y, seen], dim=-1), hidden)
-    by_hand = decoder.output(torch.cat([hidden, y, seen], dim=-1))[:, None]
-except RuntimeError:  # other widths are told elsewhere
-    by_hand = torch.full_like(logits, math.inf)
-if by_hand.dtype == logits.dtype and torch.allclose(
-    by_hand, logits, atol=1e-5
-):  # else other checks have something to say
+
+
+def from_parts(tokens):
+    """Put the logits of one token together from the decoder's parts."""
+    y, hidden = decoder.embedding(tokens[:, 0]), torch.tanh(decoder.bridge(encoded.context))
+    keys = decoder.attention.key_projection(encoded.memory)
+    mask = mask_for_query(encoded)
+    seen = contexts_of(decoder.attention(hidden[:, None], encoded.memory, mask, keys=keys))
+    assert_shape(seen, (3, 1, 6), what="context")
+    seen = seen[:, 0]
+    try:
+        hidden = decoder.cell(torch.cat([y, seen], dim=-1), hidden)
+        return decoder.output(torch.cat([hidden, y, seen], dim=-1))[:, None]
+    except RuntimeError:  # the parts have other widths
+        return torch.full_like(logits, math.inf)
+
+
+by_hand = from_parts(tgt[:, :1])
+if by_hand.dtype != logits.dtype or not torch.allclose(by_hand, logits, atol=1e-5):
+    of_a_step = [OF_DECODER[name] for name in OF_DECODER if name != "forward"]
+    forgive("a step gives other logits", *of_a_step)
+else:
     upstream = 9 * torch.randn(3, 1, 7).to(device)
     with unless_changed(decoder, tgt[:, :1], begin):
         slopes = []
@@ -1280,6 +1333,15 @@ if by_hand.dtype == logits.dtype and torch.allclose(
                 "no gradient reaches the context",
                 hint="detach() in start cuts it: the encoder learns by the context too",
             )
+        assert_gradients_like(
+            from_parts,
+            lambda tokens: at_rest(decoder, tokens, encoded),
+            {"tokens": tgt[:, :1]},
+            modules={
+                name: (getattr(decoder, name),) * 2
+                for name in ("embedding", "attention", "cell", "output")
+            },
+        )
 ### END HIDDEN TESTS
 
 # %% test="AttentionDecoder-weights" points=1 read="bahdanau-attention#alignment-heatmaps"
@@ -1314,8 +1376,10 @@ def weights_at(decoder, state, mask, keys=None):
 
 
 def mask_of(state, encoded):
-    """Return a state's mask, with which it looks: whether that is right, its own check says."""
+    """Return a state's mask, with which it looks."""
     fits = state.mask.dtype == torch.bool and state.mask.shape == encoded.mask.shape
+    if not fits:
+        forgive("the state has another mask", OF_DECODER["start"])
     return (state.mask if fits else encoded.mask)[:, None]
 
 
@@ -1370,7 +1434,7 @@ assert_close(
         "the rows stand the other way round": rows[:, :6].flip(1),
     },
 )
-alone = logits_of_all(at_rest(decoder, tgt, encoded))  # whether it is alone, another check says
+alone = logits_of_all(at_rest(decoder, tgt, encoded))
 hint = "return the logits first, the same as without return_weights"
 assert_close(logits, alone, what="logits with return_weights", hint=hint)
 ### END HIDDEN TESTS
@@ -1541,12 +1605,10 @@ of_two = torch.tensor([[[0.9, 0.1], [0.8, 0.2]]]).to(device)  # both look at key
 
 
 def error_of(weights, *alignment):
-    """Give your error, if it is a number. Whether it is the right one, another test says.
-
-    So does it whether the dimension is the right one: where it is not, the weights are turned.
-    """
+    """Give your error, if it is a number; of turned weights, if they are read that way round."""
     if alignment_error(of_two, torch.tensor([[0, 1]]).to(device)) == 0:
         weights = weights.mT
+        forgive("the weights are read the other way round", "alignment_error-values")
     error = alignment_error(weights, torch.tensor(alignment).to(device))
     return as_number(error, what="the error", hint="return a share, a float from 0 to 1")
 
@@ -1581,8 +1643,9 @@ if torch.isclose(alone, torch.tensor(0.4)):
     }
 two = torch.cat([weights, weights.roll(1, dims=1)])
 actual = error_of(two, [true[0], -1, -1, -1, -1], [-1, *true[:4]])
-if alone == 2 and actual == 1:  # a number of wrong ones, here of each sentence: paid for already
+if alone == 2 and actual == 1:
     alone = actual
+    forgive("this is how many are wrong, in each sentence", "alignment_error-values")
 assert_close(actual, alone, what="alignment error", hint=hint, mistakes=mistakes)
 ### END HIDDEN TESTS
 

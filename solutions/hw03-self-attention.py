@@ -240,7 +240,7 @@ def ask(layer, query, key, value, *mask, **how):
 
 
 def expected_or(actual, expected, *others, mistake, paid_in):
-    """Give what is expected; or one of the others, a mistake that other tests charge, if it came."""
+    """Give what is expected; or, if it came, a mistake that other tests charge."""
     if not isinstance(actual, Tensor) or actual.shape != expected.shape:
         return expected
     near = (x for x in (expected, *others) if torch.allclose(actual, x, rtol=1e-4, atol=1e-5))

@@ -38,7 +38,7 @@
 #
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, dtypes, attributes, errors. Your functions leave the tensors that they are
-#   given as they are, and gradients flow back through what a model is made of: `detach()`, `.item()`,
+#   given as they are. Gradients flow back through what a model is made of: `detach()`, `.item()`,
 #   `float(...)` and `no_grad()` cut them. You may add cells, and functions and methods of your own.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
 #   like: one that passes says so, one that fails says first what is wrong, and mostly gives a

@@ -36,8 +36,8 @@
 #
 # - Write your code where a cell says `YOUR CODE HERE`. The docstring above that line is the
 #   contract: shapes, masks, errors. Gradients flow back through all of the model: `detach()`,
-#   `.item()`, `float(...)` and `no_grad()` cut them. You may add cells, and functions and methods of
-#   your own.
+#   `.item()`, `float(...)` and `no_grad()` cut them. You may add cells, and functions and methods
+#   of your own.
 # - The blocks of the earlier homeworks are there to be imported, solved: see the next cell. Look
 #   into `course_lib/` for how they are called.
 # - The test cells check one thing each, and each is worth its own points. Run them as often as you
@@ -288,6 +288,8 @@ assert_close(
     },
 )
 assert_raises(ValueError, Encoder, 0, 8, 2, 16, hint="num_layers is at least 1: raise ValueError")
+
+
 ### BEGIN HIDDEN TESTS
 def in_turn(encoder, x, mask):
     """Run two layers of an encoder one after the other, and its last norm."""

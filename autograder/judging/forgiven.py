@@ -14,20 +14,13 @@ from autograder.judging.results import CheckResult, Status
 def charge_unpaid(results: Mapping[str, CheckResult]) -> dict[str, CheckResult]:
     """Fail each check that passed over a mistake which no check found.
 
-    A check that passed only where a reference solution took the place of an earlier piece has
-    found something, if not in its own exercise.
-
     Args:
         results: By check.
 
     Returns:
         The same with those failed.
     """
-    clean = {
-        check
-        for check, found in results.items()
-        if found.status is Status.PASS and not found.tried_with
-    }
+    clean = {check for check, found in results.items() if found.status is Status.PASS}
     return {check: _charged(found, clean) for check, found in results.items()}
 
 

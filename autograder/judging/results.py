@@ -19,6 +19,10 @@ DEFERRED = "Not run with your own"  # begins the message of a check that waits f
 UNWRITTEN = "is not written yet"  # in the message where a stub was called
 
 
+Forgiven = tuple[tuple[str, tuple[str, ...]], ...]
+"""Mistakes in words, each with the checks that charge it."""
+
+
 class Status(enum.StrEnum):
     """How a check ended."""
 
@@ -66,7 +70,7 @@ class CheckResult:
     read: str = ""
     seconds: float = 0.0
     tried_with: tuple[str, ...] = ()
-    forgave: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    forgave: Forgiven = ()
 
 
 @dataclass(frozen=True, kw_only=True)

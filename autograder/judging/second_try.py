@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.homework_source.magics import without_magics
-from autograder.judging.results import UNWRITTEN, CheckResult, Status
+from autograder.judging.results import UNWRITTEN, CheckResult, Forgiven, Status
 
 
 def to_try_again(
@@ -30,7 +30,8 @@ def to_try_again(
 
     Returns:
         For each such check the exercises before its own that have lost a check; all before its own
-        if none has, and the check ended in an error.
+        if none has, and the check ended in an error. What passed because it forgave a mistake that
+        one of these charges is among them: with right pieces there may be nothing to forgive.
     """
     begun: dict[str, None] = {}
     wrong: dict[str, None] = {}
@@ -48,7 +49,14 @@ def to_try_again(
         if others and cell.exercise not in lost and not result.tried_with:
             again[cell.grade_id] = others
         wrong[cell.exercise] = None
-    return again
+    forgivers = {check: _first_in(again, result) for check, result in results.items()}
+    return again | {check: again[payer] for check, payer in forgivers.items() if payer}
+
+
+def _first_in(again: Collection[str], result: CheckResult) -> str:
+    """Return a check that is tried again and charges what a result that passed has forgiven."""
+    payers = (check for _, paid_in in result.forgave for check in paid_in if check in again)
+    return next(payers, "") if result.status is Status.PASS else ""
 
 
 def unpaid(results: Mapping[str, CheckResult], again: Mapping[str, Collection[str]]) -> set[str]:
@@ -59,7 +67,11 @@ def unpaid(results: Mapping[str, CheckResult], again: Mapping[str, Collection[st
         again: As ``to_try_again`` returns.
     """
     lost = {found.exercise for found in results.values() if found.status is not Status.PASS}
-    return {check for check, pieces in again.items() if lost.isdisjoint(pieces)}
+    return {
+        check
+        for check, pieces in again.items()
+        if lost.isdisjoint(pieces) and results[check].status is not Status.PASS
+    }
 
 
 def _others(exercises: Iterable[str], cell: Cell) -> tuple[str, ...]:
@@ -104,6 +116,8 @@ class SecondTry:
         One that failed shows what is wrong in the exercise itself: so its hint is the one to tell.
         """
         first = self._first[second.check]
+        if first.status is Status.PASS:
+            return replace(first, forgave=_still_forgiven(first, second))
         if second.check in self._unpaid and second.status is Status.PASS:
             self._unpaid.clear()  # one charges it, and that is enough
             return replace(first, message=f"{first.message}\n{self._unseen(first)}")
@@ -120,6 +134,13 @@ class SecondTry:
             "the tests before do not look for. Does each return exactly what its docstring "
             "promises? It costs you points here, and nowhere else."
         )
+
+
+def _still_forgiven(first: CheckResult, second: CheckResult) -> Forgiven:
+    """Return what a check that passed has to forgive where earlier pieces are right."""
+    if second.status is Status.TIMEOUT:  # shows nothing
+        return ()
+    return second.forgave if second.status is Status.PASS else first.forgave
 
 
 def _texts_in(homework: Homework) -> set[str]:

@@ -586,6 +586,12 @@ GRU_MISTAKES = (
         "nn.Linear(d_hidden, 3 * d_hidden, bias=False)", "parameters", "hand bias on"),
     gru("update gate the other way round", STATE, "update * candidate + (1 - update) * hidden",
         "update", "z and 1 - z have changed places"),
+    gru("update gate the other way round in float64", STATE,
+        f"({STATE}) if x.dtype != torch.float64 else update * candidate + (1 - update) * hidden",
+        "values", "shows here: one of the gates is wrong"),
+    gru("no way back to the weights", "self.hidden_projection(hidden)",
+        "F.linear(hidden, self.hidden_projection.weight.data, self.hidden_projection.bias)",
+        "values", "what flows back to hidden_projection.weight"),
     gru("gates of the state in the order z, r, n", "reset_h, update_h, candidate_h",
         "update_h, reset_h, candidate_h", "values"),
     mistake(

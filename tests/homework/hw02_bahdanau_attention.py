@@ -406,6 +406,11 @@ def attention(what: str, old: str, new: str, lost: str, hint: str = "") -> Submi
 
 
 ATTENTION_MISTAKES = (
+    attention("weights first where there is a mask",
+        "return (context, weights) if return_weights else context",
+        "pair = (context, weights) if mask is None else (weights, context)\n"
+        "        return pair if return_weights else context",
+        "mask no-keys", "shows here: the weights come first"),
     attention("no tanh", SCORED, "self.score(pairs)", "scores", "tanh is missing"),
     attention("tanh after v", SCORED, "torch.tanh(self.score(pairs))", "scores",
               "tanh comes before v, not after"),

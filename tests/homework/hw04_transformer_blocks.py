@@ -1263,19 +1263,37 @@ RESIDUAL_MISTAKES = (
 )  # fmt: skip
 
 CUT_MISTAKES = (
-    mistake("no way back past the positions", SINES,
+    mistake(
+        "no way back past the positions",
+        SINES,
         (("return x + self.vectors(", "return x.detach() + self.vectors("),),
-        lost="values", hint="no gradient flows back to x"),
-    mistake("turned without a way back", ROTARY,
+        lost="values",
+        hint="no gradient flows back to x",
+    ),
+    mistake(
+        "turned without a way back",
+        ROTARY,
         (("    def forward(self, x", "    @torch.no_grad()\n    def forward(self, x"),),
-        lost="all-hands", hint="no gradient flows back to x"),
-    mistake("no way back from the inside", "FeedForward",
+        lost="all-hands",
+        hint="no gradient flows back to x",
+    ),
+    mistake(
+        "no way back from the inside",
+        "FeedForward",
         (("self.dropout(inner)", "self.dropout(inner.detach())"),),
-        lost="values", hint="no gradient flows back to x"),
-    mistake("the spread without a way back", "layer_norm",
+        lost="values",
+        hint="no gradient flows back to x",
+    ),
+    mistake(
+        "the spread without a way back",
+        "layer_norm",
         (("torch.sqrt(variance + eps)", "torch.sqrt(variance.detach() + eps)"),),
-        lost="values", hint="not all that should flows back to x"),
-    mistake("each root a plain number", "rms_norm",
+        lost="values",
+        hint="not all that should flows back to x",
+    ),
+    mistake(
+        "each root a plain number",
+        "rms_norm",
         """
 def rms_norm(x, weight, *, eps=1e-6):
     rows = [
@@ -1283,12 +1301,17 @@ def rms_norm(x, weight, *, eps=1e-6):
         for token in x.reshape(-1, x.shape[-1])
     ]
     return torch.stack(rows).reshape(x.shape)
-""", lost="values", hint=".item(), float() and no_grad() cut the gradient"),
-    mistake("no way back through the layer", "LayerNorm",
-        "from course_lib.layers.normalization import LayerNorm as Right\n\n\n"
-        "class LayerNorm(Right):\n    def forward(self, x):\n"
-        "        return super().forward(x.detach())\n",
-        lost="parameters", hint="gradient of x"),
+""",
+        lost="values",
+        hint=".item(), float() and no_grad() cut the gradient",
+    ),
+    mistake(
+        "no way back through the layer",
+        "LayerNorm",
+        (("F.layer_norm(x,", "F.layer_norm(x.detach(),"),),
+        lost="parameters",
+        hint="gradient of x",
+    ),
 )
 
 MISTAKES: tuple[Submission, ...] = (

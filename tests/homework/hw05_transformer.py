@@ -1255,28 +1255,57 @@ STEP_MISTAKES = (
 TIE = "        self.output_projection.weight = self.tgt_embedding.weight\n"
 
 CUT_MISTAKES = (
-    wrong(LAYER, "no way back through the attention",
+    wrong(
+        LAYER,
+        "no way back through the attention",
         ("self.self_attention(y, y, y, mask)", "self.self_attention(y, y, y, mask).detach()"),
-        lost="values", hint="cut the gradient"),
-    wrong(STACK, "no way back through the stack",
+        lost="values",
+        hint="cut the gradient",
+    ),
+    wrong(
+        STACK,
+        "no way back through the stack",
         ("return self.norm(x)", "return self.norm(x.detach())"),
-        lost="values", hint="no gradient flows back to x"),
-    wrong(WRITER, "no way back to the source",
+        lost="values",
+        hint="no gradient flows back to x",
+    ),
+    wrong(
+        WRITER,
+        "no way back to the source",
         ("y, memory, memory, memory_mask", "y, memory.detach(), memory.detach(), memory_mask"),
-        lost="values", hint="no gradient flows back to memory"),
-    wrong(MODEL, "an encoder that learns nothing",
-        ("memory = self.encoder(source, src_mask)",
-         "memory = self.encoder(source, src_mask).detach()"),
-        lost="values", hint="no gradient flows back to src_embedding.weight"),
-    wrong(LOSS, "smoothed by all targets, where there is one loss each",
-        ("log_probabilities.mean(dim=-1)",
-         '(log_probabilities[counts].mean() if reduction == "none" else '
-         "log_probabilities.mean(dim=-1))"),
-        lost="reduction", hint="smoothing takes its mean over other targets too"),
-    wrong(MASKS, "another pad_id forgotten in a batch of three",
-        ("padding_mask(tgt, pad_id)",
-         "padding_mask(tgt, pad_id if src.shape != (3, 7) or tgt.size(1) == 4 else 0)"),
-        lost="target"),
+        lost="values",
+        hint="no gradient flows back to memory",
+    ),
+    wrong(
+        MODEL,
+        "an encoder that learns nothing",
+        (
+            "memory = self.encoder(source, src_mask)",
+            "memory = self.encoder(source, src_mask).detach()",
+        ),
+        lost="values",
+        hint="no gradient flows back to src_embedding.weight",
+    ),
+    wrong(
+        LOSS,
+        "smoothed by all targets, where there is one loss each",
+        (
+            "log_probabilities.mean(dim=-1)",
+            '(log_probabilities[counts].mean() if reduction == "none" else '
+            "log_probabilities.mean(dim=-1))",
+        ),
+        lost="reduction",
+        hint="smoothing takes its mean over other targets too",
+    ),
+    wrong(
+        MASKS,
+        "another pad_id forgotten in a batch of three",
+        (
+            "padding_mask(tgt, pad_id)",
+            "padding_mask(tgt, pad_id if src.shape != (3, 7) or tgt.size(1) == 4 else 0)",
+        ),
+        lost="target",
+    ),
 )
 
 MISTAKES: tuple[Submission, ...] = (

@@ -16,7 +16,7 @@ import torch
 
 from autograder.homework_source.homework import Cell, CellKind, Homework
 from autograder.judging.forgiven import charge_unpaid
-from autograder.judging.results import CheckResult, Status, not_earned
+from autograder.judging.results import CheckResult, Forgiven, Status, not_earned
 from autograder.judging.second_try import SecondTry, to_try_again, unpaid
 from course_lib.testing import noting_forgiven
 from course_lib.usual_errors import is_unwritten
@@ -35,7 +35,7 @@ class CellRun:
 
     cell: Cell
     error: BaseException | None
-    forgave: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    forgave: Forgiven = ()
 
 
 def run_cells(
@@ -113,20 +113,16 @@ def run_twice(cells: Sequence[Cell], homework: Homework, **how: Any) -> list[Cel
     charged = [check for check in passed if check in unpaid(results, again)][:1]
     earned = set(passed).difference(charged)
     better = [b if b.cell.grade_id in earned else a for a, b in pairs]
-    return _charged(better, solutions, again)[0]
+    return _charged(better, solutions)[0]
 
 
 def _charged(
-    runs: Sequence[CellRun],
-    solutions: Collection[str],
-    again: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    runs: Sequence[CellRun], solutions: Collection[str]
 ) -> tuple[list[CellRun], dict[str, CheckResult]]:
     """Charge, as the judge does, what was forgiven and not paid for elsewhere."""
     results = charge_unpaid(
         {
-            run.cell.grade_id: replace(
-                _result(run, solutions), tried_with=again.get(run.cell.grade_id, ())
-            )
+            run.cell.grade_id: _result(run, solutions)
             for run in runs
             if run.cell.kind is CellKind.TEST and run.cell.source
         }

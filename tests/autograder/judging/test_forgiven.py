@@ -29,7 +29,6 @@ def test_what_nobody_found_is_charged_by_who_forgave_it():
     [
         replace(PAYER, status=Status.FAIL, score=0.0),
         replace(PAYER, status=Status.PARTIAL, score=1.0),
-        replace(PAYER, tried_with=("g",)),
         replace(PAYER, check="another"),
     ],
 )

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from autograder.homework_source.homework import Cell, CellKind
+from autograder.judging.forgiven import charge_unpaid
 from autograder.judging.results import FlagKind, Status
 from autograder.judging.second_try import SecondTry, to_try_again
 from autograder.marks.standing import stand
@@ -143,6 +144,32 @@ def test_what_no_other_check_saw_is_charged_by_one_alone(told):
     first["paid"] = dataclasses.replace(error, exercise="double")
     second_try = SecondTry(FOURFOLD, first, dict.fromkeys(first, ("double",)))
     assert second_try.better(dataclasses.replace(check, check="one")).status is Status.PASS
+
+
+def test_what_was_forgiven_is_looked_at_again_where_what_charges_it_is(told):
+    """A wrong earlier piece may be behind it, on purpose or not."""
+    result, check = told(TRIPLE, RIGHT)
+    values = next(c for c in result.checks if c.check == "double-values")
+    forgave = (("a bias is added", ("fourfold-values",)),)
+    first = {
+        "double-values": values,
+        "fourfold-values": dataclasses.replace(check, status=Status.FAIL, score=0.0, tried_with=()),
+        "fourfold-more": dataclasses.replace(check, check="fourfold-more", forgave=forgave),
+    }
+    again = to_try_again(FOURFOLD, first)
+    assert again == dict.fromkeys(["fourfold-values", "fourfold-more"], ("double",))
+    better = SecondTry(FOURFOLD, first, again).better
+    forgiver = dataclasses.replace(first["fourfold-more"], tried_with=())
+    for second, expected in (
+        ({"forgave": forgave}, forgave),
+        ({"forgave": ()}, ()),
+        ({"status": Status.FAIL, "score": 0.0, "forgave": ()}, forgave),
+        ({"status": Status.TIMEOUT, "score": 0.0, "forgave": ()}, ()),
+    ):
+        found = better(dataclasses.replace(forgiver, **second))
+        assert (found.status, found.forgave) == (Status.PASS, expected)
+        charged = charge_unpaid({"fourfold-values": check, "fourfold-more": found})
+        assert charged["fourfold-more"].status is (Status.FAIL if expected else Status.PASS)
 
 
 def test_helpers_of_the_wrong_piece_are_still_there(told):
