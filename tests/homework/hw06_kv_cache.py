@@ -976,7 +976,86 @@ AS_STUDENTS_WRITE: tuple[Submission, ...] = (
 )  # fmt: skip
 
 
+ATTENDED = "return self.output_projection(self._join_heads(attended))"
+LOGITS = "self.output_projection(self.norm(x))"
+
+CUT_MISTAKES = (
+    *table(
+        "CachedAttention",
+        ("no way back through attention", ((ATTENDED, f"{ATTENDED}.detach()"),),
+         "uncached", "no gradient flows back to query"),
+        ("no way back to the values",
+         (("self.value_projection(value)", "self.value_projection(value).detach()"),),
+         "uncached", "no gradient flows back to value"),
+    ),
+    *table(
+        "TextModel",
+        ("no way back through the layers", ((LOGITS, "self.output_projection(self.norm(x.data))"),),
+         "uncached", "no gradient flows back to"),
+    ),
+)
+
+MOVED = (
+    ("        self.final = None\n", "        self.final = None\n        self.moved = False\n"),
+    ("        old = self._buffers\n", "        old = self._buffers\n        self.moved = True\n"),
+)
+
+# Each is shown to one check alone, and not to the one that looks for it.
+HIDDEN_MISTAKES = (
+    *table(
+        "GrowingCache",
+        ("the spare room returned too, once reordered",
+         ((RETURNED,
+           f"if self.moved:\n            return all_keys, all_values\n        {RETURNED}"),
+          *MOVED),
+         "reorder", "shows here: the spare room is returned too"),
+        ("values before keys, once reordered",
+         ((RETURNED,
+           "return (all_keys[:, :, :end], all_values[:, :, :end])[:: -1 if self.moved else 1]"),
+          *MOVED),
+         "reorder", "shows here: values come before the keys"),
+        ("length counts updates where there is much room",
+         (("        self.length = end\n",
+           "        self.length = end if self._capacity != 8 else self.length + 1\n"),),
+         "edges", "shows here: length is not the number of tokens"),
+    ),
+    *table(
+        "CachedAttention",
+        ("a text and a token alone without their dimensions",
+         ((ATTENDED, f"{ATTENDED}[(0,) * (2 * (query.shape[:2] == (1, 1)))]"),),
+         "work", "shows here: the output has not the shape of the query"),
+    ),
+    *table(
+        "TextModel",
+        ("caches that are None not thought of where texts are few",
+         (("0 if caches is None else caches[0].length",
+           "0 if caches is None and (len(self.layers), length) != (3, 5) else caches[0].length"),),
+         "chunks", "shows here: without caches there is an error"),
+    ),
+    *table(
+        "keep_top_k",
+        ("small, but not impossible, in a matrix",
+         (("-math.inf)", "-math.inf if logits.dim() != 2 else -1e4)"),),
+         "edges", "shows here: what is ruled out does not become minus infinity"),
+    ),
+    *table(
+        "keep_top_p",
+        ("small, but not impossible, in a matrix",
+         (("before >= p, -math.inf)", "before >= p, -math.inf if logits.dim() != 2 else -1e4)"),),
+         "edges", "shows here: what is ruled out does not become minus infinity"),
+    ),
+    *table(
+        "sample",
+        ("a token too few for many texts",
+         (("== max_new_tokens:", "== max_new_tokens - (len(prompt) > 9):"),),
+         "distribution", "shows here: too few tokens are written"),
+    ),
+)  # fmt: skip
+
+
 MISTAKES: tuple[Submission, ...] = (
+    *CUT_MISTAKES,
+    *HIDDEN_MISTAKES,
     mistake("zeros, whatever comes in", "CachedAttention",
         (
             ("return self.output_projection(self._join_heads(output)), weights",

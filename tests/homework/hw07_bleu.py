@@ -591,7 +591,46 @@ def returns(old: str, new: str) -> tuple[tuple[str, str], ...]:
     return ((f"return {old}", f"return {new}"),)
 
 
+# Each is shown to one check alone, and not to the one that looks for it.
+HIDDEN_MISTAKES = (
+    mistake("the total first where there are several references", "count_matches",
+        returns(f"matches, {TOTAL}",
+            f"(matches, {TOTAL})[:: 1 if len(references) == 1 else -1]"),
+        lost="references", hint="shows here: the total comes before the matches"),
+    mistake("everything counts unclipped where there are several references", "count_matches",
+        ((UNCLIPPED, f"{UNCLIPPED} if len(references) == 1 else found.total()"),),
+        lost="references", hint="shows here: with clip=False too much is counted"),
+    mistake("per cent with floor alone", "smoothed_precisions",
+        returns("tuple(precisions)",
+            "tuple(100 * p if smoothing == 'floor' else p for p in precisions)"),
+        lost="floor", hint="shows here: the precisions are per cent, not shares"),
+    mistake("an order without n-grams has a precision with exp alone", "smoothed_precisions",
+        (("            break\n",
+          "            precisions += [0.0] * (smoothing == 'exp')\n            break\n"),),
+        lost="exp", hint="shows here: an order without n-grams has a precision"),
+    mistake("the score alone where there is a penalty", "score_statistics",
+        (("    return BLEUScore(",
+          "    if penalty < 1:\n        return score\n    return BLEUScore("),),
+        lost="brevity", hint="shows here: the result is a number, no BLEUScore"),
+    mistake("rounded where there is a penalty", "score_statistics",
+        ((MEAN, f"round({MEAN}, 2 if penalty < 1 else 9)"),),
+        lost="brevity", hint="shows here: the score is rounded"),
+    mistake("a plain mean of long sentences", "score_statistics",
+        ((MEAN, f"{MEAN} if statistics.reference_length < 11 "
+          "else 100 * penalty * sum(averaged) / len(averaged)"),),
+        lost="brevity", hint="shows here: the score is not the mean of the precisions"),
+    mistake("a tuple where orders are left out", "score_statistics",
+        (("    return BLEUScore(",
+          "    whole = lambda **fields: (BLEUScore(**fields),) if effective_order "
+          "else BLEUScore(**fields)\n    return whole("),),
+        lost="effective-order", hint="shows here: the result is a tuple, no BLEUScore"),
+    mistake("words added to many", "reordered",
+        returns("swapped", "swapped + swapped * (len(candidate) == 15)"),
+        lost="matches", hint="shows here: there are more tokens than the candidate has"),
+)  # fmt: skip
+
 MISTAKES: tuple[Submission, ...] = (
+    *HIDDEN_MISTAKES,
     # ---- ngram_counts ----
     mistake("the last n-gram is forgotten", "ngram_counts",
         returns(COUNTER, f"Counter({RUNS}len(tokens) - n))"),

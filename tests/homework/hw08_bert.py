@@ -8,7 +8,7 @@ from dataclasses import replace
 from autograder.judging.results import Status
 
 from .hostile import ALWAYS_RIGHT, PATCHED_SHELL
-from .submissions import BLANK, Edit, Submission, mistake
+from .submissions import BLANK, Edit, Submission, mistake, right
 
 ANSWER = """\
 ### Why not always [MASK]?
@@ -584,15 +584,27 @@ MISTAKES: tuple[Submission, ...] = (
     split("no marks where a limit is given", ("pieces.append(mark + word[start:end])",
          "pieces.append((mark if max_characters == 100 else '') + word[start:end])"),
         lost="limits", hint="the pieces stand in no list, or lack their marks"),
+    right("a tuple of pieces", {"split_word": (("return pieces", "return tuple(pieces)"),)}),
     pairing("labels by a pattern in place of a coin",
         ("label = draw(2)", "label = len(pairs) // 2 % 2"),
         lost="balance", hint="labels that another seed gives too"),
+    pairing("labels that are no ints where documents are long",
+        ("label = draw(2)", "label = draw(2) if not 50 < len(document) < 300 else draw(2) == 1"),
+        lost="balance", hint="shows here: a label is no int"),
+    pairing("labels the other way round where documents are long",
+        ("label=label)", "label=label if len(document) < 300 else 1 - label)"),
+        lost="random", hint="shows here: a label does not say whether the second follows"),
     embedding("no way back to the tokens",
         ("tokens = self.tokens(token_ids)", "tokens = self.tokens(token_ids).detach()"),
         lost="values", hint="no gradient flows back to tokens.weight"),
     head("no way back to the body",
         ("self.projection(hidden)", "self.projection(hidden.detach())"),
         lost="values", hint="no gradient flows back to hidden"),
+    head("a bias that learns nothing",
+        (LOGITS,
+         "F.linear(transformed, self.output_projection.weight, "
+         "self.output_projection.bias.detach())"),
+        lost="sharing", hint="the output's bias is trained too"),
     classifier("a head that trains alone",
         ("self.pooler(hidden)", "self.pooler(hidden.detach())"),
         lost="values", hint="no gradient flows back to embeddings"),
@@ -601,6 +613,22 @@ MISTAKES: tuple[Submission, ...] = (
          "self.tokens_alone = nn.Embedding(config.vocab_size, config.d_model)\n"
          "        self.embeddings = lambda token_ids, _: self.tokens_alone(token_ids)"),
         lost="values", hint="they are BertEmbeddings(config)"),
+    classifier("a state beside which nothing counts",
+        ("    def forward(",
+         "    def state_dict(self, *args, **settings):\n"
+         "        state = super().state_dict(*args, **settings)\n"
+         "        return state | {'classifier.bias': state['classifier.bias'] + 1e9}\n\n"
+         "    def forward("),
+        ("self.embeddings(token_ids, segment_ids)", "self.embeddings(token_ids)"),
+        lost="values", hint="the segments are not handed on"),
+    Submission(student="fine-tune-positions-left", what="positions left as they are",
+        edits={
+            "BertEmbeddings": LOOPS["BertEmbeddings"],
+            "fine_tune": (
+                ("classifier.parameters()",
+                 "[p for name, p in classifier.named_parameters() if 'positions' not in name]"),)},
+        lost={"fine_tune": "learns"},
+        hint="shows here: embeddings.positions.weight is not trained"),
     # ---- split_word ----
     split("shortest piece first",
         ("range(len(word), start, -1)", "range(start + 1, len(word) + 1)"),

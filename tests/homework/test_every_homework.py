@@ -264,7 +264,7 @@ def test_the_hidden_part_alone_finds_the_same(homework, submission):
         dataclasses.replace(cell, source=visible_part_silenced(cell.source))
         if cell.grade_id in expected
         else cell
-        for cell in with_checks_of(cells, submission.lost)
+        for cell in with_checks_of(cells, {*submission.edits, *submission.lost})
     ]
     runs = run_twice(hidden, load_homework(homework), seed=1)
     assert lost_checks(runs) == expected, messages(runs)
