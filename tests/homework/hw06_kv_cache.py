@@ -982,16 +982,27 @@ LOGITS = "self.output_projection(self.norm(x))"
 CUT_MISTAKES = (
     *table(
         "CachedAttention",
-        ("no way back through attention", ((ATTENDED, f"{ATTENDED}.detach()"),),
-         "uncached", "no gradient flows back to query"),
-        ("no way back to the values",
-         (("self.value_projection(value)", "self.value_projection(value).detach()"),),
-         "uncached", "no gradient flows back to value"),
+        (
+            "no way back through attention",
+            ((ATTENDED, f"{ATTENDED}.detach()"),),
+            "uncached",
+            "no gradient flows back to query",
+        ),
+        (
+            "no way back to the values",
+            (("self.value_projection(value)", "self.value_projection(value).detach()"),),
+            "uncached",
+            "no gradient flows back to value",
+        ),
     ),
     *table(
         "TextModel",
-        ("no way back through the layers", ((LOGITS, "self.output_projection(self.norm(x.data))"),),
-         "uncached", "no gradient flows back to"),
+        (
+            "no way back through the layers",
+            ((LOGITS, "self.output_projection(self.norm(x.data))"),),
+            "uncached",
+            "no gradient flows back to",
+        ),
     ),
 )
 
