@@ -1286,7 +1286,8 @@ assert_raises(ValueError, keep_top_k, logits, 0, hint="k is at least 1: raise Va
 assert_keeps_inputs(keep_top_k, torch.randn(4, 8).to(device), 2, hint=left_alone)
 from course_lib.generation.sampling import keep_top_k as reference_top_k
 
-row = 1 + torch.randint(3, (8,)).double()  # many equals, and no zero
+falling = 1 + torch.randperm(9)[:4].sort(descending=True).values.double()  # and no zero
+row = falling.repeat_interleave(torch.tensor([1, 3, 2, 2]))  # equals, also where k ends
 # The same in each row, in other places: whose row is the threshold's, is asked in -values alone.
 logits = torch.stack([row[torch.randperm(8)] for _ in range(4)]).to(device)
 for k in (1, 2, 5, 8, 20):
