@@ -197,7 +197,7 @@ def training_record(
         "evaluations": history_data(history)["evaluations"],
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "wall_seconds": round(history.seconds, 1),
-        "cpu_seconds": round(history.cpu_seconds, 1),
+        "cpu_seconds": round(history.cpu_seconds, 2),
         "processes": world_size(),
         "seed": seed,
         "recipe": dataclasses.asdict(recipe),
@@ -219,7 +219,7 @@ def history_data(history: TrainingHistory) -> dict[str, Any]:
         "gradient_norms": [round(norm, 4) for norm in history.gradient_norms],
         "evaluations": [[step, round(value, 4)] for step, value in history.evaluations],
         "seconds": round(history.seconds, 1),
-        "cpu_seconds": round(history.cpu_seconds, 1),
+        "cpu_seconds": round(history.cpu_seconds, 2),
         "stopped_early": history.stopped_early,
     }
 
