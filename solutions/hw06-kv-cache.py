@@ -760,7 +760,11 @@ with torch.no_grad():
         hint="rotary turns queries and keys, once they are cut into heads; values stay as they are",
         mistakes={"rotary is not used": unturned(tokens, tokens, tokens)},
     )
-    expected = reference(tokens, tokens, tokens, causal_mask(5, device=device))
+    mask = causal_mask(5, device=device)
+    expected = reference(tokens, tokens, tokens, mask)
+    masked = checked(layer(tokens, tokens, tokens, mask), tokens.shape, what="output with a mask")
+    if not torch.allclose(masked, expected, atol=1e-5):
+        forgive("with a mask the output is another", "CachedAttention-uncached")
     for lengths in chunkings(5):
         last = [end - 1 for end in itertools.accumulate(lengths)]
         outputs = read_the_last(layer, tokens, lengths)
@@ -770,6 +774,10 @@ with torch.no_grad():
     hint = "rotary positions and a cache whose final is not None do not go together: ValueError"
     cache.update(*draw_pair(2, 3, 5, 4))
     assert_raises(ValueError, layer, tokens, tokens, tokens, cache=cache, hint=hint)
+try:
+    assert_gradients_like(reference, layer, dict.fromkeys(("query", "key", "value"), tokens))
+except CheckFailure as failure:
+    forgive(failure.summary, "CachedAttention-uncached")
 ### END HIDDEN TESTS
 
 # %% test="CachedAttention-work" points=1 read="kv-caching#cost-of-a-step"

@@ -983,6 +983,28 @@ CUT_MISTAKES = (
     *table(
         "CachedAttention",
         (
+            "the mask forgotten beside rotary positions",
+            (
+                (
+                    "                keys = self.rotary(keys",
+                    "                mask = None\n                keys = self.rotary(keys",
+                ),
+            ),
+            "rotary",
+            "with a mask the output is another",
+        ),
+        (
+            "no way back beside rotary positions",
+            (
+                (
+                    "keys = self.rotary(keys, offset=offset)",
+                    "keys = self.rotary(keys, offset=offset).detach()",
+                ),
+            ),
+            "rotary",
+            "flows back to key",
+        ),
+        (
             "no way back through attention",
             ((ATTENDED, f"{ATTENDED}.detach()"),),
             "uncached",
