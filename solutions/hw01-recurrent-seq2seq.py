@@ -709,6 +709,7 @@ class GivenCell:
             (self.d_hidden,),
             (self.d_input,),
         ]:
+            forgive("a cell is given its state before x", *OF_ENCODER)
             x, hidden = hidden, x
         for name, tensor, width in (("an x", x, self.d_input), ("a state", hidden, self.d_hidden)):
             is_tensor = isinstance(tensor, Tensor)
@@ -1481,9 +1482,10 @@ class TinyLanguage:
     def tokens_from(self, written):
         """Return tokens as a list of ints, or say what is wrong with them.
 
-        Tensors will do here: whether these are ints is the business of one check alone.
+        Tensors will do here.
         """
         if isinstance(written, Tensor):
+            forgive("tokens are tensors", "greedy_search-tokens", "beam_search-results")
             written = written.tolist()
         if not isinstance(written, list | tuple):
             raise CheckFailure("the tokens are no list", hint="a list of ints, in one dimension")
