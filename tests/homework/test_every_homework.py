@@ -179,6 +179,8 @@ def test_the_solved_notebook_passes_with_every_seed(homework, seeds):
         runs = run_cells(load_homework(homework).cells, seed=seed)
         failed = {run.cell.grade_id: run.error for run in runs if run.error}
         assert not failed, (seed, failed)
+        forgave = {run.cell.grade_id: run.forgave for run in runs if run.forgave}
+        assert not forgave, (seed, "there was nothing to forgive")
 
 
 WORDS = {"a few": 5, "five": 5, "six": 6, "eight": 8, "ten": 10, "twenty": 20}
