@@ -7,7 +7,7 @@ a file, which stays when a process gives back its pages; tables of BPF; and the 
 which moreover does what it is asked past this filter. (What is in /dev/shm and in /tmp is bounded
 by their size.) Asynchronous I/O, of which there is so much for the whole machine: a database may
 want it. Filters for packets and system calls, which are compiled into memory that the whole machine
-shares; rules of Landlock. A lease on a file, which lets everybody who opens it wait for most of a
+shares; rules of Landlock. More than the usual room for what is on its way in a socket. A lease on a file, which lets everybody who opens it wait for most of a
 minute. Tracing: who is traced can be held where no signal ends it. Namespaces of one's own, in
 which it would be root. Sockets that no network namespace holds: to a virtual machine's host, to
 Bluetooth, to the kernel's ciphers.
@@ -30,6 +30,7 @@ _F_SETLEASE = 1024
 _AF_PACKET = 17  # the first family that nobody needs: UNIX and Internet sockets have less
 _SOCKET, _ATTACH_FILTER, _ATTACH_BPF = 1, 26, 50  # SOL_SOCKET, SO_ATTACH_FILTER, SO_ATTACH_BPF
 _ATTACH_BY_PORT = 51, 52  # SO_ATTACH_REUSEPORT_CBPF and _EBPF
+_BUFFERS = 7, 8  # SO_SNDBUF and SO_RCVBUF
 _SHARED_WITHOUT_FILE = 0x21  # MAP_SHARED and MAP_ANONYMOUS
 _CLONE_NEW = 0x7E020000  # any of CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 
@@ -49,19 +50,24 @@ _REFUSED = {
     },
 }  # fmt: skip
 _CONDITIONAL = {
-    "x86_64": {"fcntl": 72, "clone": 56, "socket": 41, "prctl": 157, "setsockopt": 54, "mmap": 9},
+    "x86_64": {
+        "fcntl": 72, "clone": 56, "socket": 41, "socketpair": 53, "prctl": 157, "setsockopt": 54,
+        "mmap": 9,
+    },
     "aarch64": {
-        "fcntl": 25, "clone": 220, "socket": 198, "prctl": 167, "setsockopt": 208, "mmap": 222,
+        "fcntl": 25, "clone": 220, "socket": 198, "socketpair": 199, "prctl": 167,
+        "setsockopt": 208, "mmap": 222,
     },
 }  # fmt: skip
 _REFUSED_IF = [  # by these bits of their arguments: what they are, or from where on
     ("fcntl", [(_SECOND, _ALL, _EQUALS, _F_SETLEASE)]),
     ("clone", [(_FIRST, _CLONE_NEW, _AT_LEAST, 1)]),
     ("socket", [(_FIRST, _ALL, _AT_LEAST, _AF_PACKET)]),
+    ("socketpair", [(_FIRST, _ALL, _AT_LEAST, _AF_PACKET)]),
     ("prctl", [(_FIRST, _ALL, _EQUALS, _PR_SET_SECCOMP)]),
     *(
         ("setsockopt", [(_SECOND, _ALL, _EQUALS, _SOCKET), (_THIRD, _ALL, _EQUALS, option)])
-        for option in (_ATTACH_FILTER, _ATTACH_BPF, *_ATTACH_BY_PORT)
+        for option in (_ATTACH_FILTER, _ATTACH_BPF, *_ATTACH_BY_PORT, *_BUFFERS)
     ),
 ]
 _REFUSED_WITHOUT_GPU = ("mmap", [(_FOURTH, _SHARED_WITHOUT_FILE, _EQUALS, _SHARED_WITHOUT_FILE)])

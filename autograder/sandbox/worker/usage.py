@@ -1,6 +1,7 @@
 """What a worker takes of the machine: its processes' time, their memory, what too many want."""
 
 import contextlib
+import functools
 import os
 import re
 import resource
@@ -12,7 +13,11 @@ import psutil
 AT_ONCE = 8
 """So many of a worker's threads may be at work at once; more would take others' share."""
 
+FREE_DESCRIPTORS = 1024
+"""So many descriptors of a worker's processes together count for no memory."""
+
 _HELD = re.compile(r"^(?:RssAnon|RssShmem|VmSwap|HugetlbPages):\s+(\d+) kB", re.MULTILINE)
+_DESCRIPTORS = re.compile(r"^FDSize:\s+(\d+)", re.MULTILINE)
 
 
 class Usage:
@@ -24,7 +29,9 @@ class Usage:
 
     Memory is what its processes hold beyond the pages that this one, from which they are forked,
     shares with them; or the pages that they had a fault for, if these are more. What a process of
-    the student's shares with its own forks counts for each of them.
+    the student's shares with its own forks counts for each of them. What is on its way in a socket
+    no process holds: beyond ``FREE_DESCRIPTORS``, each place for a descriptor counts as a socket
+    that is full.
 
     Args:
         pid: The worker.
@@ -34,7 +41,7 @@ class Usage:
     def __init__(self, pid: int, *, most_bytes: int) -> None:
         self._pid = pid
         self._most_bytes = most_bytes
-        self._inherited, _ = _memory(os.getpid())
+        self._inherited, _, _ = _memory(os.getpid())
         self._crowd = 0.0  # seconds
         self._looked = time.monotonic()
 
@@ -64,10 +71,12 @@ class Usage:
 
     def is_greedy(self) -> bool:
         """Whether its processes hold more memory than they may."""
-        held = 0
+        held = descriptors = 0
         for process in _tree(self._pid):
-            anonymous, faulted = _memory(process.pid)
+            anonymous, faulted, places = _memory(process.pid)
             held += max(anonymous - self._inherited, min(anonymous, faulted))
+            descriptors += places
+        held += max(descriptors - FREE_DESCRIPTORS, 0) * _bytes_of_a_socket()
         return held > self._most_bytes
 
 
@@ -95,8 +104,19 @@ def _states(pid: int) -> list[bytes]:
     return states
 
 
-def _memory(pid: int) -> tuple[int, int]:
+@functools.cache
+def _bytes_of_a_socket() -> int:
+    """Return what may be on its way in one; who would like more is refused."""
+    try:
+        return int(Path("/proc/sys/net/core/wmem_default").read_text())
+    except OSError:
+        return 212_992  # as the kernel has it, unless somebody changes it
+
+
+def _memory(pid: int) -> tuple[int, int, int]:
     """Return the bytes of a process that no file backs, and those that it had faults for.
+
+    The third number is how many descriptors it has had a place for.
 
     What is swapped out counts: a process may ask for that. Where its first thread has ended, the
     others tell what it holds.
@@ -105,10 +125,12 @@ def _memory(pid: int) -> tuple[int, int]:
         stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         threads = list(Path(f"/proc/{pid}/task").iterdir())
     except OSError:  # ended since
-        return 0, 0
+        return 0, 0, 0
     faulted = int(stat[7]) * resource.getpagesize()
     for thread in threads:
         with contextlib.suppress(OSError):  # likewise
-            if held := _HELD.findall((thread / "status").read_text()):
-                return 1024 * sum(map(int, held)), faulted
-    return 0, faulted
+            status = (thread / "status").read_text()
+            if held := _HELD.findall(status):
+                places = sum(map(int, _DESCRIPTORS.findall(status)))
+                return 1024 * sum(map(int, held)), faulted, places
+    return 0, faulted, 0

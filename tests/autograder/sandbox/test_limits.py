@@ -1,5 +1,7 @@
 """Each limit can be set, ends one check, and the message says which it was."""
 
+import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -161,6 +163,42 @@ def double(x):
 
 
 @pytest.mark.sandbox
+def test_what_is_on_its_way_in_sockets_counts(library):
+    """It belongs to no process."""
+    source = """
+import os, socket, time
+def fill():
+    kept = []
+    try:
+        while True:
+            kept += socket.socketpair()
+            for one in kept[-2:]:
+                one.setblocking(False)
+                try:
+                    while True:
+                        one.send(bytes(1 << 16))
+                except BlockingIOError:
+                    pass
+    except OSError:
+        time.sleep(60)
+def double(x):
+    if x.dim() == 1 and x.requires_grad:
+        for _ in range(24):
+            if not os.fork():
+                fill()
+        time.sleep(60)
+    return 2 * x
+"""
+    with contextlib.closing(Sandbox(library, limits=replace(SMALL, open_files=256))) as sandbox:
+        limits = TimeLimits(check_seconds=30.0, submission_seconds=600.0)
+        judge = Judge(DOUBLE, sandbox, limits=limits)
+        values, gradient = judge.grade(notebook(("double", source)), "ada").checks[:2]
+    assert values.status is Status.PASS
+    assert gradient.status is Status.CRASH
+    assert "too much memory" in gradient.message
+
+
+@pytest.mark.sandbox
 def test_beyond_the_limit_on_output_nothing_is_kept_and_nothing_is_lost(judge):
     source = "for number in range(999):\n    print(number)\ndef double(x):\n    return 2 * x"
     result = judge.grade(notebook(("double", source)), "ada")
@@ -218,5 +256,5 @@ def test_what_is_swapped_out_counts(tmp_path, monkeypatch):
     (folder / "task" / "7" / "status").write_text(held)
     (folder / "stat").write_text("7 (python) S 1 7 7 0 -1 0 12 0 0 0")
     monkeypatch.setattr(usage, "Path", lambda path: tmp_path / Path(path).relative_to("/proc"))
-    held, _ = usage._memory(7)
+    held, *_ = usage._memory(7)
     assert held == 8 << 10

@@ -304,6 +304,7 @@ found = 1
         "syscall({'x86_64': 317, 'aarch64': 277}[os.uname().machine], 1, 0, FILTER)",  # seccomp
         "setsockopt(SOCKET.fileno(), 1, 26, FILTER, 16)",  # SO_ATTACH_FILTER
         "setsockopt(SOCKET.fileno(), 1, 51, FILTER, 16)",  # SO_ATTACH_REUSEPORT_CBPF
+        "setsockopt(SOCKET.fileno(), 1, 7, ctypes.byref(ctypes.c_int(1 << 24)), 4)",  # SO_SNDBUF
         "syscall(444, ctypes.create_string_buffer(b'\\x01', 8), 8, 0)",  # landlock_create_ruleset
     ],
 )
