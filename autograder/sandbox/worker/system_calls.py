@@ -7,10 +7,10 @@ a file, which stays when a process gives back its pages; tables of BPF; and the 
 which moreover does what it is asked past this filter. (What is in /dev/shm and in /tmp is bounded
 by their size.) Asynchronous I/O, of which there is so much for the whole machine: a database may
 want it. Filters for packets and system calls, which are compiled into memory that the whole machine
-shares; rules of Landlock. More than the usual room for what is on its way in a socket. A lease on a file, which lets everybody who opens it wait for most of a
-minute. Tracing: who is traced can be held where no signal ends it. Namespaces of one's own, in
-which it would be root. Sockets that no network namespace holds: to a virtual machine's host, to
-Bluetooth, to the kernel's ciphers.
+shares; rules of Landlock. More than the usual room for what is on its way in a socket. A lease on a
+file, which lets everybody who opens it wait for most of a minute. Tracing: who is traced can be
+held where no signal ends it. Namespaces of one's own, in which it would be root. Sockets that no
+network namespace holds: to a virtual machine's host, to Bluetooth, to the kernel's ciphers.
 """
 
 import ctypes
