@@ -301,7 +301,8 @@ def assert_raises(
     raise CheckFailure(f"the call should raise {error.__name__}, but returned", hint=hint)
 
 
-_forgiven: ContextVar[dict[str, tuple[str, ...]] | None] = ContextVar("forgiven", default=None)
+_forgiven: ContextVar[set[tuple[str, tuple[str, ...]]] | None]
+_forgiven = ContextVar("forgiven", default=None)
 
 
 def forgive(mistake: str, *paid_in: str) -> None:
@@ -316,13 +317,13 @@ def forgive(mistake: str, *paid_in: str) -> None:
     """
     noted = _forgiven.get()
     if noted is not None:
-        noted[mistake] = paid_in
+        noted.add((mistake, paid_in))
 
 
 @contextlib.contextmanager
-def noting_forgiven() -> Iterator[dict[str, tuple[str, ...]]]:
+def noting_forgiven() -> Iterator[set[tuple[str, tuple[str, ...]]]]:
     """Note what ``forgive`` passes over: each mistake, and the checks that charge it."""
-    noted: dict[str, tuple[str, ...]] = {}
+    noted: set[tuple[str, tuple[str, ...]]] = set()
     token = _forgiven.set(noted)
     try:
         yield noted

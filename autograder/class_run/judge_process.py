@@ -201,7 +201,7 @@ class JudgeProcess:
         known = results.get(check)
         if known and not known.tried_with:  # it was tried a second time
             again = to_try_again(self._homework, results)
-            return replace(known, tried_with=again[check])
+            return replace(known, tried_with=again.get(check, ()))
         cell = next(cell for cell in self._homework.checks if cell.grade_id == check)
         message = (
             f"{UNUSABLE}: that would have taken too much time or memory. How large are the "

@@ -110,7 +110,7 @@ def run_check(
         ):
             partial = _execute(cell.source, file, namespace)
         score = cell.points if partial is None else min(max(partial, 0.0), cell.points)
-        found = {**_describe_score(score, cell.points), "forgave": tuple(forgiven.items())}
+        found = {**_describe_score(score, cell.points), "forgave": tuple(sorted(forgiven))}
     except ProcessEnded as ended:
         found = {"status": ended.status, "message": ended.message}
     except SandboxError:  # no fault of the student's

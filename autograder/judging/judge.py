@@ -108,12 +108,13 @@ class Judge:
             run.on_cell, run.on_check, run.on_progress = on_cell, on_check, on_progress
             for step in submission.steps:
                 run.do(step)
+            run.results = charge_unpaid(run.results)
             return run
 
         with self._process() as process:
             reading = read_code(process, submission, self._homework)
             first = run_all(process, reading, known=known or Progress())
-        results, flags, lost = charge_unpaid(first.results), first.flags, first.lost
+        results, flags, lost = first.results, first.flags, first.lost
         limits.can_defer = False
 
         def left() -> float:
@@ -128,11 +129,11 @@ class Judge:
         again = to_try_again(self._homework, results, lost)
         if again and left() > 0:
             second = run_again(again, SecondTry(self._homework, results, again))
-            results, flags, lost = charge_unpaid(second.results), second.flags, second.lost
+            results, flags, lost = second.results, second.flags, second.lost
         deferred = {c: found for c, found in results.items() if found.message.startswith(DEFERRED)}
         if deferred and left() > 0:  # with a right piece in place it did not pass either
             own = run_again(deferred)
-            results, flags = charge_unpaid(own.results), own.flags
+            results, flags = own.results, own.flags
             for check, found in deferred.items():
                 results[check] = replace(results[check], tried_with=found.tried_with)
         return SubmissionResult(
@@ -140,9 +141,7 @@ class Judge:
             homework=self._homework.id,
             title=self._homework.title,
             checks=tuple(
-                replace(results[c.grade_id], forgave=())
-                if c.grade_id in results
-                else _by_hand(c, is_blank=c.grade_id in unanswered)
+                results.get(c.grade_id) or _by_hand(c, is_blank=c.grade_id in unanswered)
                 for c in self._homework.checks
             ),
             cell_failures=_first_of(tuple(first.failures.values())),

@@ -55,7 +55,7 @@ class CheckResult:
         tried_with: Earlier exercises whose reference took the place of the student's when the
             check was run a second time, see ``second_try``; empty if it was not.
         forgave: Mistakes that it passed over, each with the checks that charge it, see
-            ``forgiven``; empty once they have been looked at.
+            ``forgiven``; in no file.
     """
 
     check: str
@@ -230,7 +230,10 @@ class SubmissionResult:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data that ``from_json`` restores."""
-        return asdict(self)
+        data = asdict(self)
+        for check in data["checks"]:
+            del check["forgave"]
+        return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "SubmissionResult":
@@ -241,7 +244,6 @@ class SubmissionResult:
                     **check,
                     "status": Status(check["status"]),
                     "tried_with": tuple(check.get("tried_with", ())),
-                    "forgave": (),
                 }
             )
             for check in data["checks"]

@@ -113,6 +113,32 @@ def mistake(
     )
 
 
+WRAP = """
+def _wrap(target, wrapped):
+    import functools, inspect
+
+    if not isinstance(target, type):
+        return functools.wraps(target)(wrapped(target))
+    for name, method in list(vars(target).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(target, name, functools.wraps(method)(wrapped(method)))
+    return target
+"""
+
+
+def wrapped_cell(cell: Cell, wrapper: str, how: str) -> Cell:
+    """Let a solution, or each public method of it, run inside something else.
+
+    Args:
+        cell: The solution cell.
+        wrapper: Defines ``_wrapped(function, how)``, which returns what runs in its place.
+        how: Handed to it.
+    """
+    name = cell.grade_id
+    call = f"{name} = _wrap({name}, lambda function: _wrapped(function, {how!r}))"
+    return replace(cell, source=f"{cell.source}\n{WRAP}\n{wrapper}\n{call}")
+
+
 def nothing_written(homework: Homework) -> Submission:
     """Name the notebook as students get it."""
     solutions = [cell.grade_id for cell in homework.cells if cell.kind is CellKind.SOLUTION]

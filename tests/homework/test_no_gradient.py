@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.daily import with_proofs
 from tests.homework.own_kernel import lost_checks, run_cells, with_checks_of
-from tests.homework.submissions import solved_sources
+from tests.homework.submissions import solved_sources, wrapped_cell
 from tests.homework.tables import load_homework, tabled_homeworks
 
 NO_LAYERS = {  # what they return is no part of what a model computes from its parameters
@@ -30,11 +31,12 @@ NOTHING_TO_CUT = {
     },
 }  # fmt: skip
 UNTRAINED = ("hw07-bleu",)  # numbers without tensors
+CUTS = ["no_grad", "inputs", "results", "parameters"]
 SLOW = {"training_step-learns", "fine_tune-learns"}
 
 CUT = """
-def _cut(target, how):
-    import dataclasses, functools, inspect
+def _wrapped(function, how):
+    import dataclasses
 
     def detached(x):
         if dataclasses.is_dataclass(x):
@@ -43,40 +45,38 @@ def _cut(target, how):
             return x.detach()
         return type(x)(map(detached, x)) if type(x) in (list, tuple) else x
 
-    def wrapped(function):
-        @functools.wraps(function)
-        def call(*args, **named):
-            if how == "no_grad":
-                with torch.no_grad():
-                    return function(*args, **named)
-            args = list(args)
-            if how == "inputs":
-                args = [detached(x) for x in args]
-                named = {name: detached(x) for name, x in named.items()}
-            held = [x for x in args if isinstance(x, torch.nn.Module)][:1]
-            frozen = [p for module in held for p in module.parameters() if p.requires_grad]
-            frozen = frozen if how == "parameters" else []
-            for p in frozen:
-                p.requires_grad_(False)
-            try:
-                result = function(*args, **named)
-            finally:
-                for p in frozen:
-                    p.requires_grad_()
-            return detached(result) if how == "results" else result
-        return call
+    def without(*args, **named):
+        with torch.no_grad():
+            return function(*args, **named)
 
-    if not isinstance(target, type):
-        return wrapped(target)
-    for name, method in list(vars(target).items()):
-        if inspect.isfunction(method) and not name.startswith("_"):
-            setattr(target, name, wrapped(method))
-    return target
+    def of_inputs(*args, **named):
+        named = {name: detached(x) for name, x in named.items()}
+        return function(*map(detached, args), **named)
+
+    def of_parameters(*args, **named):
+        modules = [x for x in args[:1] if isinstance(x, torch.nn.Module)]
+        frozen = [p for module in modules for p in module.parameters() if p.requires_grad]
+        for p in frozen:
+            p.requires_grad_(False)
+        try:
+            return function(*args, **named)
+        finally:
+            for p in frozen:
+                p.requires_grad_()
+
+    def of_results(*args, **named):
+        return detached(function(*args, **named))
+
+    return {
+        "no_grad": without,
+        "inputs": of_inputs,
+        "parameters": of_parameters,
+        "results": of_results,
+    }[how]
 """
 
 
-@pytest.mark.proof
-@pytest.mark.parametrize("how", ["no_grad", "inputs", "results", "parameters"])
+@pytest.mark.parametrize("how", with_proofs(CUTS, CUTS[1:]))
 @pytest.mark.parametrize("homework", [h for h in tabled_homeworks() if h not in UNTRAINED])
 def test_who_cuts_the_gradients_loses_a_point(homework, how):
     solved = load_homework(homework)
@@ -84,13 +84,10 @@ def test_who_cuts_the_gradients_loses_a_point(homework, how):
     cells = [replace(cell, source=sources.get(cell.grade_id, cell.source)) for cell in solved.cells]
     free = set()
     for exercise in sources:
-        cut = [_cut(cell, how) if cell.grade_id == exercise else cell for cell in cells]
+        cut = [
+            wrapped_cell(cell, CUT, how) if cell.grade_id == exercise else cell for cell in cells
+        ]
         if not lost_checks(run_cells(with_checks_of(cut, [exercise], SLOW))):
             free.add(exercise)
     expected = NO_LAYERS | NOTHING_TO_CUT.get(how, set())
     assert free == expected & sources.keys()
-
-
-def _cut(cell, how):
-    name = cell.grade_id
-    return replace(cell, source=f"{cell.source}\n{CUT}\n{name} = _cut({name}, {how!r})")

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.homework_source.homework import CellKind
 from tests.homework.own_kernel import lost_checks, run_cells, with_checks_of
-from tests.homework.submissions import solved_sources
+from tests.homework.submissions import solved_sources, wrapped_cell
 from tests.homework.tables import load_homework, tabled_homeworks
 
 EARNED = {  # by what is right all the same
@@ -26,8 +26,8 @@ EARNED = {  # by what is right all the same
 SLOW = {"training_step-learns", "fine_tune-learns"}
 
 HOLLOW = """
-def _hollow(target, how):
-    import dataclasses, functools, inspect
+def _wrapped(function, how):
+    import dataclasses
 
     def emptied(x, given):
         if isinstance(x, torch.nn.Parameter | torch.nn.Module):
@@ -49,19 +49,11 @@ def _hollow(target, how):
             return dataclasses.replace(x, **{k: emptied(y, given) for k, y in vars(x).items()})
         return x
 
-    def wrapped(function):
-        @functools.wraps(function)
-        def call(*args, **named):
-            tensors = [x for x in (*args, *named.values()) if isinstance(x, torch.Tensor)]
-            return emptied(function(*args, **named), tensors)
-        return call
+    def call(*args, **named):
+        tensors = [x for x in (*args, *named.values()) if isinstance(x, torch.Tensor)]
+        return emptied(function(*args, **named), tensors)
 
-    if not isinstance(target, type):
-        return wrapped(target)
-    for name, method in list(vars(target).items()):
-        if inspect.isfunction(method) and not name.startswith("_"):
-            setattr(target, name, wrapped(method))
-    return target
+    return call
 """
 
 
@@ -73,12 +65,9 @@ def test_what_computes_nothing_earns_what_asks_for_no_computing(homework, how):
     sources = solved_sources(solved)
     cells = [replace(cell, source=sources.get(cell.grade_id, cell.source)) for cell in solved.cells]
     for hollow in (*([exercise] for exercise in sources), list(sources)):
-        kept = [_hollowed(cell, how) if cell.grade_id in hollow else cell for cell in cells]
+        kept = [
+            wrapped_cell(cell, HOLLOW, how) if cell.grade_id in hollow else cell for cell in cells
+        ]
         kept = with_checks_of(kept, hollow, SLOW)
         tests = {cell.grade_id for cell in kept if cell.kind is CellKind.TEST and cell.source}
         assert tests - lost_checks(run_cells(kept)) <= EARNED, hollow
-
-
-def _hollowed(cell, how):
-    name = cell.grade_id
-    return replace(cell, source=f"{cell.source}\n{HOLLOW}\n{name} = _hollow({name}, {how!r})")

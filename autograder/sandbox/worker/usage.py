@@ -7,6 +7,7 @@ import re
 import resource
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -41,7 +42,7 @@ class Usage:
     def __init__(self, pid: int, *, most_bytes: int) -> None:
         self._pid = pid
         self._most_bytes = most_bytes
-        self._inherited, _, _ = _memory(os.getpid())
+        self._inherited = _holdings(os.getpid()).anonymous
         self._crowd = 0.0  # seconds
         self._looked = time.monotonic()
 
@@ -73,9 +74,9 @@ class Usage:
         """Whether its processes hold more memory than they may."""
         held = descriptors = 0
         for process in _tree(self._pid):
-            anonymous, faulted, places = _memory(process.pid)
-            held += max(anonymous - self._inherited, min(anonymous, faulted))
-            descriptors += places
+            own = _holdings(process.pid)
+            held += max(own.anonymous - self._inherited, min(own.anonymous, own.faulted))
+            descriptors += own.descriptors
         held += max(descriptors - FREE_DESCRIPTORS, 0) * _bytes_of_a_socket()
         return held > self._most_bytes
 
@@ -113,10 +114,19 @@ def _bytes_of_a_socket() -> int:
         return 212_992  # as the kernel has it, unless somebody changes it
 
 
-def _memory(pid: int) -> tuple[int, int, int]:
-    """Return the bytes of a process that no file backs, and those that it had faults for.
+class _Holdings(NamedTuple):
+    """What a process holds: bytes that no file backs, those that it had faults for, descriptors.
 
-    The third number is how many descriptors it has had a place for.
+    Of the last, as many as it has had a place for.
+    """
+
+    anonymous: int = 0
+    faulted: int = 0
+    descriptors: int = 0
+
+
+def _holdings(pid: int) -> _Holdings:
+    """Look up what a process holds.
 
     What is swapped out counts: a process may ask for that. Where its first thread has ended, the
     others tell what it holds.
@@ -125,12 +135,12 @@ def _memory(pid: int) -> tuple[int, int, int]:
         stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         threads = list(Path(f"/proc/{pid}/task").iterdir())
     except OSError:  # ended since
-        return 0, 0, 0
+        return _Holdings()
     faulted = int(stat[7]) * resource.getpagesize()
     for thread in threads:
         with contextlib.suppress(OSError):  # likewise
             status = (thread / "status").read_text()
             if held := _HELD.findall(status):
                 places = sum(map(int, _DESCRIPTORS.findall(status)))
-                return 1024 * sum(map(int, held)), faulted, places
-    return 0, faulted, 0
+                return _Holdings(1024 * sum(map(int, held)), faulted, places)
+    return _Holdings(faulted=faulted)

@@ -51,5 +51,6 @@ def test_what_is_forgiven_is_noted_only_while_somebody_asks():
     forgive("before", "f-sum")
     with noting_forgiven() as noted:
         forgive("a bias is added", "f-sum", "f-mean")
+        forgive("a bias is added", "g-sum")
     forgive("after", "f-sum")
-    assert noted == {"a bias is added": ("f-sum", "f-mean")}
+    assert noted == {("a bias is added", ("f-sum", "f-mean")), ("a bias is added", ("g-sum",))}
