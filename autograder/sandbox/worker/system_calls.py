@@ -7,10 +7,12 @@ a file, which stays when a process gives back its pages; tables of BPF; and the 
 which moreover does what it is asked past this filter. (What is in /dev/shm and in /tmp is bounded
 by their size.) Asynchronous I/O, of which there is so much for the whole machine: a database may
 want it. Filters for packets and system calls, which are compiled into memory that the whole machine
-shares; rules of Landlock. More than the usual room for what is on its way in a socket. A lease on a
-file, which lets everybody who opens it wait for most of a minute. Tracing: who is traced can be
-held where no signal ends it. Namespaces of one's own, in which it would be root. Sockets that no
-network namespace holds: to a virtual machine's host, to Bluetooth, to the kernel's ciphers.
+shares; rules of Landlock. More than the usual room for what is on its way in a socket. Locks on
+parts of a file, of which there may be any number (a whole file's, by ``flock``, are as many as
+descriptors). A lease on a file, which lets everybody who opens it wait for most of a minute.
+Tracing: who is traced can be held where no signal ends it. Namespaces of one's own, in which it
+would be root. Sockets that no network namespace holds: to a virtual machine's host, to Bluetooth,
+to the kernel's ciphers.
 """
 
 import ctypes
@@ -27,6 +29,7 @@ _FIRST, _SECOND, _THIRD, _FOURTH = 16, 24, 32, 40  # and where arguments do
 _ALL = 0xFFFFFFFF
 _OTHER_ABI = 0x40000000  # x32's calls, on x86_64
 _F_SETLEASE = 1024
+_LOCK_PARTS = 6, 7, 37, 38  # F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW
 _AF_PACKET = 17  # the first family that nobody needs: UNIX and Internet sockets have less
 _SOCKET, _ATTACH_FILTER, _ATTACH_BPF = 1, 26, 50  # SOL_SOCKET, SO_ATTACH_FILTER, SO_ATTACH_BPF
 _ATTACH_BY_PORT = 51, 52  # SO_ATTACH_REUSEPORT_CBPF and _EBPF
@@ -60,7 +63,7 @@ _CONDITIONAL = {
     },
 }  # fmt: skip
 _REFUSED_IF = [  # by these bits of their arguments: what they are, or from where on
-    ("fcntl", [(_SECOND, _ALL, _EQUALS, _F_SETLEASE)]),
+    *(("fcntl", [(_SECOND, _ALL, _EQUALS, command)]) for command in (_F_SETLEASE, *_LOCK_PARTS)),
     ("clone", [(_FIRST, _CLONE_NEW, _AT_LEAST, 1)]),
     ("socket", [(_FIRST, _ALL, _AT_LEAST, _AF_PACKET)]),
     ("socketpair", [(_FIRST, _ALL, _AT_LEAST, _AF_PACKET)]),

@@ -306,6 +306,8 @@ found = 1
         "setsockopt(SOCKET.fileno(), 1, 51, FILTER, 16)",  # SO_ATTACH_REUSEPORT_CBPF
         "setsockopt(SOCKET.fileno(), 1, 7, ctypes.byref(ctypes.c_int(1 << 24)), 4)",  # SO_SNDBUF
         "syscall(444, ctypes.create_string_buffer(b'\\x01', 8), 8, 0)",  # landlock_create_ruleset
+        "fcntl(FILE, 6, ctypes.byref(LOCK))",  # F_SETLK
+        "fcntl(FILE, 37, ctypes.byref(LOCK))",  # F_OFD_SETLK
     ],
 )
 def test_memory_that_no_process_holds_cant_be_had(worker, call):
@@ -318,6 +320,8 @@ FILTER = ctypes.create_string_buffer(struct.pack("@HP", 1, ctypes.addressof(ALLO
 SOCKET = socket.socket()
 SOCKET.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 socket.socket(socket.AF_INET6).setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+FILE = os.open("/tmp/locked", os.O_RDWR | os.O_CREAT)
+LOCK = (ctypes.c_long * 4)(1, 0, 1)  # F_WRLCK, from the start, one byte
 """
     assert run(peer, f"{source}found = ctypes.CDLL(None).{call}") == -1
 
