@@ -36,8 +36,6 @@ _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITY_VERSION_3 = 0x20080522
 _KEYCTL = 250 if os.uname().machine == "x86_64" else 219  # the system call's number
 _KEYCTL_JOIN_SESSION_KEYRING = 1
-_KEYCTL_CLEAR = 7
-_OUR_SESSION_KEYRING = -3
 _STUDENT_ID = 1000
 _TERMINALS = 32  # the whole machine has about four thousand
 
@@ -68,7 +66,6 @@ def enter_own_namespaces(limits: Limits) -> None:
 
     The network has no interface that is up, not even to itself: all of a machine's TCP shares what
     memory it may have, and one worker could fill that. Workers' own processes have Unix sockets.
-    The keyring of the caller's session is left behind, or emptied: see ``leave_keyring``.
 
     The caller's process stays outside: it waits, then ends the way the inner one ended. SIGTERM
     makes it end the inner one, and with that one's namespace all that was started there.
@@ -90,10 +87,6 @@ def enter_own_namespaces(limits: Limits) -> None:
     if inner:
         _end_as(inner)
     os.setsid()  # a signal to the own process group must not reach the process outside
-    try:
-        leave_keyring()
-    except OSError:  # another worker may have used up all the keys that this user may have
-        _check(_libc.syscall(_KEYCTL, _KEYCTL_CLEAR, _OUR_SESSION_KEYRING), "keyctl")
     die_with_parent()
     _check(_libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None), "mount /")
     size = f"size={limits.scratch_mb}m,nr_inodes=20000".encode()
@@ -163,7 +156,9 @@ def leave_keyring() -> None:
     """Begin a session keyring of one's own, and an empty one.
 
     Namespaces leave a process the keyring from which it was started, with the passwords and tickets
-    of whoever runs the judge. Where there are no keys, in most containers, nothing is left behind.
+    of whoever runs the judge, and the kernel uses them, for files on a network say. (A worker can't
+    ask for keys itself: the calls are refused.) Where there are no keys, in most containers,
+    nothing is left behind.
 
     Raises:
         OSError: The kernel refused.

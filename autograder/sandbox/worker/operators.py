@@ -71,7 +71,10 @@ FAMILIES = (
         shared="::(sigmoid|tanh)$",
     ),
     # Not nll_loss: who takes the logarithm of the softmax themselves may pick an entry with it.
-    Family(names="CrossEntropyLoss|cross_entropy", operators="cross_entropy_loss"),
+    Family(
+        names="(Linear)?CrossEntropyLoss|(linear_)?cross_entropy",
+        operators="(?<!binary_)cross_entropy",
+    ),
     Family(
         names="MultiheadAttention|multi_head_attention_forward",
         operators="multi_head_attention|transformer_encoder_layer_fwd|transform_bias_rescale_qkv"

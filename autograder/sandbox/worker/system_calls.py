@@ -10,9 +10,10 @@ want it. Filters for packets and system calls, which are compiled into memory th
 shares; rules of Landlock. More than the usual room for what is on its way in a socket. Locks on
 parts of a file, of which there may be any number (a whole file's, by ``flock``, are as many as
 descriptors). A lease on a file, which lets everybody who opens it wait for most of a minute.
-Tracing: who is traced can be held where no signal ends it. Namespaces of one's own, in which it
-would be root. Sockets that no network namespace holds: to a virtual machine's host, to Bluetooth,
-to the kernel's ciphers.
+Tracing: who is traced can be held where no signal ends it. Keys: those of a user are the same in
+all of that user's processes, and asking for one may start a program outside. Namespaces of one's
+own, in which it would be root. Sockets that no network namespace holds: to a virtual machine's
+host, to Bluetooth, to the kernel's ciphers.
 """
 
 import ctypes
@@ -43,12 +44,14 @@ _REFUSED = {
         "memfd_create": 319, "memfd_secret": 447, "shmget": 29, "semget": 64, "msgget": 68,
         "unshare": 272, "io_uring_setup": 425, "io_setup": 206, "bpf": 321,
         "vmsplice": 278, "seccomp": 317, "landlock_create_ruleset": 444, "ptrace": 101,
+        "add_key": 248, "request_key": 249, "keyctl": 250,
         "clone3": 435,  # its flags can't be looked at; who gets no answer calls clone
     },
     "aarch64": {
         "memfd_create": 279, "memfd_secret": 447, "shmget": 194, "semget": 190, "msgget": 186,
         "unshare": 97, "io_uring_setup": 425, "io_setup": 0, "bpf": 280,
         "vmsplice": 75, "seccomp": 277, "landlock_create_ruleset": 444, "ptrace": 117,
+        "add_key": 217, "request_key": 218, "keyctl": 219,
         "clone3": 435,
     },
 }  # fmt: skip

@@ -294,6 +294,8 @@ HIDDEN = {
     "a cell with its gates held open": ("cell", "c = nn.GRUCell(4, 4)\nwith torch.no_grad():\n    c.weight_ih.zero_(); c.weight_hh.zero_(); c.bias_hh.zero_(); c.weight_ih[8:] = torch.eye(4); c.weight_hh[8:] = torch.eye(4)\n    c.bias_ih[:4] = 99; c.bias_ih[4:8] = -99; c.bias_ih[8:] = 0\ndef cell(x, h):\n    return c(x, h)"),
     "a loss by a computed name": ("loss", "def loss(logits, targets):\n    return getattr(F, 'cross_' + 'entropy')(logits, targets)"),
     "a loss by its operator": ("loss", "def loss(logits, targets):\n    return getattr(getattr(torch._C, '_nn'), 'cross_' + 'entropy_loss')(logits, targets)"),
+    "a loss behind a projection": ("loss", "def loss(logits, targets):\n    return getattr(F, 'linear_cross_' + 'entropy')(logits, torch.eye(4), targets, options=getattr(nn, 'LinearCross' + 'EntropyOptions')())"),
+    "a loss behind a projection, of each": ("loss", "def loss(logits, targets):\n    return getattr(F, 'linear_cross_' + 'entropy')(logits, torch.eye(4), targets, reduction='none', options=getattr(nn, 'LinearCross' + 'EntropyOptions')()).mean()"),
     "autograd in a thread": ("back", _THREAD + _ENGINE.format(carry="x").replace("def back", "def _back").replace("y.x(upstream)", "getattr(torch, 'auto' + 'grad').backward(y, upstream)") + "\ndef back(upstream, x):\n    return aside(_back, upstream, x)"),
     "another engine of autograd's, in a thread": ("back", _THREAD + _ENGINE.format(carry="x").replace("def back", "import sys\nengine = vars(sys.modules['torch.auto' + 'grad.variable'])['Imperative' + 'Engine']()\ndef _back").replace("y.x(upstream)", "engine.run_backward((y,), (upstream,), False, False, (), allow_unreachable=True, accumulate_grad=True)") + "\ndef back(upstream, x):\n    return aside(_back, upstream, x)"),
     "backward of a tensor, in a thread": ("back", _THREAD + _ENGINE.format(carry="x").replace("def back", "def _back").replace("y.x(upstream)", "getattr(y, 'back' + 'ward')(upstream)") + "\ndef back(upstream, x):\n    return aside(_back, upstream, x)"),
@@ -356,6 +358,7 @@ SELDOM = {
     *("attention of another package", "attention, its code"),
     "a layer of one's own parts, by its method",
     *("a layer of one's own parts, of a class of one's own", "another cell"),
+    "a loss behind a projection, of each",
     *("a loss by a computed name", "backward of a tensor, in a thread"),
     *("torch.func by a computed name", "forward mode", "neighbours in Python"),
     "PyTorch's own in Python, with a root of one's own",
@@ -527,7 +530,7 @@ def test_a_rule_is_about_the_operators_of_its_names_alone():
     for rule, operators in {
         "LayerNorm": "native_group_norm native_batch_norm _fused_rms_norm instance_norm",
         "RNNCell": "rnn_tanh_cell gru_cell lstm_cell quantized_rnn_tanh_cell",
-        "functional.cross_entropy": "cross_entropy_loss",
+        "functional.cross_entropy": "cross_entropy_loss _linear_cross_entropy_batch_chunked",
         "MultiheadAttention": "_native_multi_head_attention _transformer_encoder_layer_fwd",
         "Module.backward": "native_layer_norm_backward _make_dual",
     }.items():
@@ -537,7 +540,8 @@ def test_a_rule_is_about_the_operators_of_its_names_alone():
     assert not forbids(["torch.nn.LayerNorm"], "torch.ops.aten.gru")
     assert not forbids(["course_lib.layers.normalization.LayerNorm"], "torch.ops.aten.layer_norm")
     assert not forbids(["torch.gru"], "torch.ops.aten.gru_cell")
-    assert not forbids(["torch.nn.functional.cross_entropy"], "torch.ops.aten.nll_loss_forward")
+    for operator in ("nll_loss_forward", "binary_cross_entropy_with_logits"):
+        assert not forbids(["torch.nn.functional.cross_entropy"], f"torch.ops.aten.{operator}")
 
 
 def test_every_family_is_of_operators_that_there_are():

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import gc
+import re
 import signal
 import sys
 import threading
@@ -14,7 +15,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from autograder.sandbox.worker import recorder, shell
-from autograder.sandbox.worker.operators import LEFT, families_of
+from autograder.sandbox.worker.operators import FAMILIES, LEFT, families_of
 from course_lib.layers import attention, normalization
 from course_lib.testing import call_beside
 
@@ -197,3 +198,28 @@ def test_what_pytorch_computes_in_python_is_known_by_its_name():
         assert recorder._forbidden_name(asks[name], patterns) == name
         for honest in ("scaled_dot_product_attention", "flex_attention", "normalize", "softmax"):
             assert recorder._forbidden_name(honest, patterns) == ""
+
+
+ALIKE = re.compile(r"norm(?!al)|gru|lstm|rnn|cross_?entropy|attention|transformer")
+OTHERS = re.compile(
+    r"(?<![a-z])(linalg_(vector_|matrix_)?|frobenius_|nuclear_|native_|_foreach_|_weight_)?(re)?norm"
+    "|binary_cross_entropy|embedding_renorm"
+    "|(scaled_dot_product|scaled_dot|flash|efficient|cudnn)(_[a-z]+)?_attention|nn.attention$"
+)
+"""The lengths of vectors, and what attends without a projection: anybody may use them."""
+
+
+def test_whatever_is_called_alike_is_known():
+    """A new PyTorch may bring more: who computes what is forbidden belongs to a family, or here."""
+    names = {op.partition(".")[0] for op in torch._C._dispatch_get_all_op_names()}
+    names |= {f"torch.{name}" for name in dir(torch)}
+    names |= {f"nn.{name}" for module in (torch.nn, torch.nn.functional) for name in dir(module)}
+    words = {name: re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in names}
+    alike = {n: word for n, word in words.items() if ALIKE.search(word) and not OTHERS.search(word)}
+    assert "torch_nn::_linear_cross_entropy_batch_chunked" in alike  # made when it is asked for
+    for family in FAMILIES:
+        for name, word in list(alike.items()):
+            named = re.fullmatch(family.names, name.rpartition(".")[2])
+            if named or (family.operators and re.search(family.operators, word)):
+                del alike[name]
+    assert alike == {}
