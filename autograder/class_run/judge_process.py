@@ -7,6 +7,7 @@ what is certain by then stays, and the rest is lost.
 
 import contextlib
 import secrets
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -106,10 +107,12 @@ class JudgeProcess:
         """
         seed = secrets.randbits(62) if seed is None else seed
         self._known = Progress()
+        began = time.monotonic()
         ends: Counter[str] = Counter()
         while True:
             try:
-                return self._ask(notebook, student, seed, is_first=not ends)
+                taken = time.monotonic() - began
+                return self._ask(notebook, student, seed, taken, is_first=not ends)
             except _JudgeEnded as ended:
                 self.close()
                 ends[ended.check or ended.cell] += 1
@@ -134,6 +137,7 @@ class JudgeProcess:
         notebook: bytes,
         student: str,
         seed: int,
+        taken: float,
         *,
         is_first: bool,
     ) -> SubmissionResult:
@@ -141,7 +145,7 @@ class JudgeProcess:
         check = cell = ""
         try:
             judge = self._alive()
-            judge.connection.send((notebook, student, seed, self._known))
+            judge.connection.send((notebook, student, seed, self._known, taken))
             began = _used(judge.process)
             while True:
                 if not judge.connection.poll(_LOOK_SECONDS):

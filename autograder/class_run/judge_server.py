@@ -138,10 +138,10 @@ def _judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: int) -> N
         homework, zygote, limits=options.limits, isolated=options.isolated, device=options.device
     )  # fmt: skip
     while True:
-        notebook, student, seed, known = connection.recv()
+        notebook, student, seed, known, taken = connection.recv()
         try:
             result = judge.grade(
-                notebook, student, seed=seed, known=known,
+                notebook, student, seed=seed, known=known, taken=taken,
                 on_cell=lambda label: connection.send(("cell", label)),
                 on_check=lambda check: connection.send(("check", check)),
                 on_progress=lambda progress: connection.send(("progress", progress)),

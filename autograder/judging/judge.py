@@ -76,6 +76,7 @@ class Judge:
         *,
         seed: int | None = None,
         known: Progress | None = None,
+        taken: float = 0.0,
         on_cell: Callable[[str], None] = lambda label: None,
         on_check: Callable[[str], None] = lambda check: None,
         on_progress: Callable[[Progress], None] = lambda progress: None,
@@ -87,6 +88,7 @@ class Judge:
             student: The student's id.
             seed: Draws the hidden inputs; a fresh one if None.
             known: What is certain already: of a judge that was ended in its work.
+            taken: Seconds that it has had, which count as this one's.
             on_cell: As ``NotebookRun``.
             on_check: Likewise.
             on_progress: Likewise.
@@ -95,7 +97,7 @@ class Judge:
             One outcome for each check, whatever the notebook holds.
         """
         seed = secrets.randbits(62) if seed is None else seed
-        started = time.monotonic()
+        started = time.monotonic() - taken
         try:
             submission = read_submission(notebook, self._homework)
         except SubmissionError as error:
@@ -111,7 +113,7 @@ class Judge:
             run.results = charge_unpaid(run.results)
             return run
 
-        with self._process() as process:
+        with self._process(started) as process:
             reading = read_code(process, submission, self._homework)
             first = run_all(process, reading, known=known or Progress())
         results, flags, lost = first.results, first.flags, first.lost
@@ -123,7 +125,7 @@ class Judge:
         def run_again(checks: Container[str], second_try: SecondTry | None = None) -> NotebookRun:
             kept = {check: found for check, found in results.items() if check not in checks}
             known = Progress(results=kept, lost=lost, flags=flags)
-            with self._process(left()) as process:
+            with self._process(started) as process:
                 return run_all(process, reading, known=known, second_try=second_try)
 
         again = to_try_again(self._homework, results, lost)
@@ -153,11 +155,12 @@ class Judge:
         )
 
     @contextlib.contextmanager
-    def _process(self, seconds: float | None = None) -> Iterator[StudentProcess]:
+    def _process(self, began: float | None = None) -> Iterator[StudentProcess]:
         process = StudentProcess(
             self._sandbox,
             seconds=self._limits.check_seconds,
-            submission_seconds=self._limits.submission_seconds if seconds is None else seconds,
+            submission_seconds=self._limits.submission_seconds,
+            began=began,
             watched=self._watched,
             exercises=self._exercises,
         )

@@ -41,6 +41,7 @@ class StudentProcess:
         sandbox: Where its processes come from.
         seconds: Time limit of each cell, see ``TimeLimit``.
         submission_seconds: Time limit of everything together, by the clock.
+        began: When that time began, see ``time.monotonic``; now, if None.
         watched: Full names of functions whose calls are noted, see ``recorded``.
         exercises: Labels of the cells for which they are.
 
@@ -55,6 +56,7 @@ class StudentProcess:
         *,
         seconds: float,
         submission_seconds: float,
+        began: float | None = None,
         watched: Sequence[str] = (),
         exercises: Sequence[str] = (),
     ) -> None:
@@ -62,7 +64,7 @@ class StudentProcess:
         self._watched = tuple(watched)
         self._exercises = tuple(exercises)
         self._seconds = seconds
-        self._end = time.monotonic() + submission_seconds
+        self._end = (time.monotonic() if began is None else began) + submission_seconds
         self._submission_seconds = submission_seconds
         self._cells: list[tuple[str, str]] = []
         self._worker: Worker | None = None

@@ -37,6 +37,7 @@ _CAPABILITY_VERSION_3 = 0x20080522
 _KEYCTL = 250 if os.uname().machine == "x86_64" else 219  # the system call's number
 _KEYCTL_JOIN_SESSION_KEYRING = 1
 _STUDENT_ID = 1000
+NO_CORE = 1  # byte; where a machine pipes cores to a program, 0 starts it all the same, as root
 _TERMINALS = 32  # the whole machine has about four thousand
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -129,7 +130,7 @@ def drop_privileges(limits: Limits, mapped: int) -> None:
     memory = mapped + (limits.memory_mb << 20)
     for kind, value in (
         (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CORE, NO_CORE),
         (resource.RLIMIT_FSIZE, limits.scratch_mb << 20),
         (resource.RLIMIT_NOFILE, limits.open_files),
         (resource.RLIMIT_NPROC, limits.processes),
@@ -186,7 +187,7 @@ def _end_as(inner: int) -> None:
         number = os.WTERMSIG(status)
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CORE, (NO_CORE, NO_CORE))
         os.kill(os.getpid(), number)
     os._exit(os.waitstatus_to_exitcode(status))
 

@@ -13,12 +13,13 @@ descriptors). A lease on a file, which lets everybody who opens it wait for most
 Tracing: who is traced can be held where no signal ends it. Keys: those of a user are the same in
 all of that user's processes, and asking for one may start a program outside. Namespaces of one's
 own, in which it would be root. Sockets that no network namespace holds: to a virtual machine's
-host, to Bluetooth, to the kernel's ciphers.
+host, to Bluetooth, to the kernel's ciphers. Another limit on cores than ``isolation.NO_CORE``.
 """
 
 import ctypes
 import errno
 import os
+import resource
 import struct
 
 _PR_SET_SECCOMP = 22
@@ -58,11 +59,11 @@ _REFUSED = {
 _CONDITIONAL = {
     "x86_64": {
         "fcntl": 72, "clone": 56, "socket": 41, "socketpair": 53, "prctl": 157, "setsockopt": 54,
-        "mmap": 9,
+        "mmap": 9, "setrlimit": 160, "prlimit64": 302,
     },
     "aarch64": {
         "fcntl": 25, "clone": 220, "socket": 198, "socketpair": 199, "prctl": 167,
-        "setsockopt": 208, "mmap": 222,
+        "setsockopt": 208, "mmap": 222, "setrlimit": 164, "prlimit64": 261,
     },
 }  # fmt: skip
 _REFUSED_IF = [  # by these bits of their arguments: what they are, or from where on
@@ -71,6 +72,8 @@ _REFUSED_IF = [  # by these bits of their arguments: what they are, or from wher
     ("socket", [(_FIRST, _ALL, _AT_LEAST, _AF_PACKET)]),
     ("socketpair", [(_FIRST, _ALL, _AT_LEAST, _AF_PACKET)]),
     ("prctl", [(_FIRST, _ALL, _EQUALS, _PR_SET_SECCOMP)]),
+    ("setrlimit", [(_FIRST, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
+    ("prlimit64", [(_SECOND, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
     *(
         ("setsockopt", [(_SECOND, _ALL, _EQUALS, _SOCKET), (_THIRD, _ALL, _EQUALS, option)])
         for option in (_ATTACH_FILTER, _ATTACH_BPF, *_ATTACH_BY_PORT, *_BUFFERS)

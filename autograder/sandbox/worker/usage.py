@@ -29,8 +29,10 @@ class Usage:
     more than a single one.
 
     Memory is what its processes hold beyond the pages that this one, from which they are forked,
-    shares with them; or the pages that they had a fault for, if these are more. What a process of
-    the student's shares with its own forks counts for each of them. What is on its way in a socket
+    shares with them; or the pages that they had a fault for, if these are more. Who runs another
+    program shares nothing, and huge pages have few faults: so no more is believed to be shared than
+    the limit once again. What a process of the student's shares with its own forks counts for each
+    of them. What is on its way in a socket
     no process holds: beyond ``FREE_DESCRIPTORS``, each place for a descriptor counts as a socket
     that is full.
 
@@ -72,13 +74,11 @@ class Usage:
 
     def is_greedy(self) -> bool:
         """Whether its processes hold more memory than they may."""
-        held = descriptors = 0
-        for process in _tree(self._pid):
-            own = _holdings(process.pid)
-            held += max(own.anonymous - self._inherited, min(own.anonymous, own.faulted))
-            descriptors += own.descriptors
-        held += max(descriptors - FREE_DESCRIPTORS, 0) * _bytes_of_a_socket()
-        return held > self._most_bytes
+        holdings = [_holdings(process.pid) for process in _tree(self._pid)]
+        shared = sum(min(self._inherited, max(own.anonymous - own.faulted, 0)) for own in holdings)
+        descriptors = sum(own.descriptors for own in holdings) - FREE_DESCRIPTORS
+        held = sum(own.anonymous for own in holdings) - min(shared, self._most_bytes)
+        return held + max(descriptors, 0) * _bytes_of_a_socket() > self._most_bytes
 
 
 def kill_all(pid: int) -> None:

@@ -17,6 +17,7 @@ from autograder.class_run.judge_process import JudgeProcess, Started
 from autograder.class_run.judges import JudgePool, needed_modules
 from autograder.class_run.options import GradingOptions
 from autograder.homework_source.homework import Cell, CellKind
+from autograder.judging.check_limits import TimeLimits
 from autograder.judging.results import FlagKind, Status
 from autograder.sandbox.worker.isolation import Limits
 from autograder.sandbox.zygote import SandboxError
@@ -131,6 +132,19 @@ def test_a_check_that_costs_too_much_is_lost_alone(judges, monkeypatch, source):
     assert (before.status, lost.status, after.status) == (Status.PASS, Status.FAIL, Status.PASS)
     assert lost.message.startswith("What your code returned could not be used by the check")
     assert judge.grade(RIGHT, "bo").checks[2].status is Status.PASS
+
+
+def test_who_has_judge_after_judge_ended_has_no_more_time_than_others(judges, monkeypatch):
+    monkeypatch.setattr(judge_process, "_MOST_SECONDS", 0.7)
+    monkeypatch.setattr(judge_process, "_LATER_SECONDS", 0.7)
+    limits = TimeLimits(check_seconds=30.0, submission_seconds=4.0)
+    endless = f"if double(1) == 3:\n    {DEADLY['never ends in one call']}"
+    source = "import time\ntime.sleep(2)\ndef double(x):\n    return 3 * x"
+    judge = judges.open(course_with(*[endless] * 4), GradingOptions(limits=limits))
+    results = judge.grade(notebook(("double", source)), "ada").checks
+    assert results[0].status is Status.FAIL
+    assert results[-1].status is Status.TIMEOUT
+    assert "the whole notebook may take 4 s" in results[-1].message
 
 
 FORBIDDEN = "getattr(torch.nn, 'Iden' + 'tity')()"

@@ -4,6 +4,7 @@ import contextlib
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from autograder.gradebook.preprocessor import configured_judge
@@ -110,7 +111,7 @@ def double(x):
     for _ in range(30):
         if not os.fork():
             os.setsid()  # Linux gives each session the same share
-            while True: pass
+            os.execv("/bin/sh", ["sh", "-c", "while :; do :; done"])
     while True: pass
 """
     check = judge.grade(notebook(("double", source)), "ada").checks[0]
@@ -244,6 +245,15 @@ def test_limits_are_configured_where_nbgrader_is(tmp_path):
     configured = configured_judge(tmp_path)
     assert configured.worker_limits == SMALL
     assert configured.time_limits == TimeLimits(check_seconds=7.0, submission_seconds=70.0)
+
+
+@pytest.mark.parametrize(("processes", "is_greedy"), [(13, False), (15, True)])
+def test_what_many_processes_seem_to_share_counts(monkeypatch, processes, is_greedy):
+    """Who runs another program shares nothing with the forking process."""
+    seems = usage._Holdings(anonymous=150 << 20, faulted=1 << 20)
+    monkeypatch.setattr(usage, "_tree", lambda pid: [psutil.Process()] * processes)  # 150 MB each
+    monkeypatch.setattr(usage, "_holdings", lambda pid: seems)
+    assert usage.Usage(7, most_bytes=1 << 30).is_greedy() is is_greedy
 
 
 def test_what_is_swapped_out_counts(tmp_path, monkeypatch):

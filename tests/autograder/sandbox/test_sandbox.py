@@ -328,6 +328,22 @@ LOCK = (ctypes.c_long * 4)(1, 0, 1)  # F_WRLCK, from the start, one byte
     assert run(peer, f"{source}found = ctypes.CDLL(None).{call}") == -1
 
 
+def test_no_crash_starts_a_program_outside(worker):
+    """As root, where the machine pipes cores to one: it does so by a limit of 0 too."""
+    peer, _ = worker()
+    source = """
+import ctypes, os, resource
+limits = (ctypes.c_ulong * 2)()
+ctypes.CDLL(None).syscall({'x86_64': 97, 'aarch64': 163}[os.uname().machine], 4, limits)
+found = list(limits)
+try:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+except OSError:
+    found.append("refused")
+"""
+    assert run(peer, source) == [1, 1, "refused"]
+
+
 def test_nobody_traces(worker):
     """Who is traced can be held where no signal ends it, and whoever waits for its end with it."""
     peer, _ = worker()
