@@ -138,6 +138,7 @@ def _judge(connection: "Connection[Any, Any]", zygote: Zygote, memory: int) -> N
         homework, zygote, limits=options.limits, isolated=options.isolated, device=options.device
     )  # fmt: skip
     while True:
+        gc.collect()  # while nobody waits: the next submission has the memory to itself
         notebook, student, seed, known, taken = connection.recv()
         try:
             result = judge.grade(

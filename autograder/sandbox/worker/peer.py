@@ -235,7 +235,8 @@ class Peer:
             message, tensors = self._await_reply(number)
             return self._read_reply(message, tensors, inputs)
         except (WireError, WireClosed, TimeoutError) as error:
-            self.failure = error
+            # Without its frames: they hold this, and all that the check has computed so far.
+            self.failure = type(error)(*error.args)
             raise
         finally:
             self._awaited -= 1
@@ -400,6 +401,7 @@ class _ReceivedTensors:
             anchor = torch.zeros((), requires_grad=True)  # parameters over there need a node too
             apply: Callable[..., tuple[Tensor, ...]] = _RemoteGradient.apply
             attached = apply(backward, outputs, anchor, *inputs)
+            attached = tuple(tensor.clone() for tensor in attached)  # may be changed in place
         except (TypeError, IndexError, RuntimeError) as error:
             raise WireError("the outputs of a call are malformed") from error
         self._made.update(zip(indices, attached, strict=True))

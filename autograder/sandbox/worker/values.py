@@ -1,7 +1,8 @@
 """How Python values cross the wire: plain data by value, other objects as references.
 
 Types are kept exactly. An object of any class that is not listed here, a tensor subclass say, is
-never copied: the other side gets a reference to it, and so can't be fooled by its methods.
+never copied: the other side gets a reference to it, and so can't be fooled by its methods. With a
+named tuple its items come too, so that it is a tuple over there, and gradients flow through it.
 
 One kind goes one way only. A frozen dataclass of course_lib, made by a test, is made again from its
 fields in the student's process; one that comes from there stays a reference.
@@ -44,6 +45,31 @@ class TensorTable:
             self._index[id(tensor)] = len(self.tensors)
             self.tensors.append(tensor)
         return self._index[id(tensor)]
+
+
+class Named(tuple[Any, ...]):
+    """A named tuple of the other side's: its items, their names, and what stands for it there.
+
+    Args:
+        items: What it holds.
+        names: What each of them is called.
+        origin: Answers for all else, such as methods.
+    """
+
+    names: list[str]
+    origin: Any
+
+    def __new__(cls, items: list[Any], names: list[str], origin: Any) -> "Named":
+        """Make one; see the class."""
+        made = super().__new__(cls, items)
+        made.names, made.origin = names, origin
+        return made
+
+    def __reduce__(self) -> Any:
+        return tuple, (tuple(self),)  # a copy has nobody who answers for it
+
+    def __getattr__(self, name: str) -> Any:
+        return self[self.names.index(name)] if name in self.names else getattr(self.origin, name)
 
 
 class EntryCount:
@@ -108,6 +134,11 @@ def encode(
         return inner(value)
     if kind in (Tensor, nn.Parameter):
         return _encode_tensor(value, table)
+    if kind is Named:
+        return refer(value.origin)
+    fields = getattr(kind, "_fields", None)
+    if isinstance(value, tuple) and type(fields) is tuple:
+        return {"named": inner(fields), "items": inner(tuple.__iter__(value)), **refer(value)}
     if kind in (tuple, set, frozenset, torch.Size):
         return {kind.__name__: inner(value)}
     if kind in (dict, OrderedDict):
@@ -218,6 +249,8 @@ def _decode(data: Any, tensor_at: Any, resolve: Any) -> Any:
             keys = inner(data[collection.__name__])
             _check_keys(keys)
             return collection(keys)
+    if "named" in data:
+        return Named(inner(data["items"]), inner(data["named"]), resolve(data))
     if "dtype" in data:
         return _DTYPES[data["dtype"]]
     if "device" in data:

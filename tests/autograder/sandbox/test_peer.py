@@ -124,14 +124,41 @@ def test_iterators_arrive_as_lists(remote):
 
 
 def test_objects_stay_where_they_are(remote):
-    Pair = namedtuple("Pair", "left right")
-    pair = remote(lambda: Pair(torch.ones(2), {"x": 3}))()
+    class Pair:
+        left, right = torch.ones(2), {"x": 3}
+
+        def __iter__(self):
+            return iter((self.left, self.right))
+
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            return (self.left, self.right)[index]
+
+    pair = remote(Pair)()
     assert type(pair) is Proxy
     assert torch.equal(pair.left, torch.ones(2))
     assert pair.right == {"x": 3}
     assert pair[1] == {"x": 3}
     assert len(pair) == 2
     assert [type(item) for item in pair] == [torch.Tensor, dict]
+
+
+def test_a_named_tuple_is_a_tuple_through_which_gradients_flow(remote):
+    class Pair(namedtuple("Pair", "double both")):
+        def total(self):
+            return sum(self)
+
+    x = torch.ones(2, requires_grad=True)
+    pair = remote(lambda x: Pair(2 * x, {"x": x}))(x)
+    assert isinstance(pair, tuple)
+    assert [type(item) for item in pair] == [torch.Tensor, dict]
+    assert pair.double is pair[0]
+    pair.double.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    assert remote(lambda pair: (type(pair) is Pair, pair[0].requires_grad))(pair) == (True, True)
+    assert remote(lambda: Pair(1, 2))().total() == 3
 
 
 def test_a_record_of_the_course_is_made_again_over_there(remote):
@@ -343,6 +370,20 @@ def test_gradients_flow_through_callbacks(remote):
     torch.testing.assert_close(x.grad, 1 + 3 * x.detach() ** 2)
 
 
+def test_what_a_call_gave_may_be_changed_in_place(remote):
+    def add(f, x):
+        both = f(x), f(x)
+        for one in both:
+            one += x
+            one[0] = 0
+        return both
+
+    x = torch.ones(2, requires_grad=True)
+    first, second = remote(add)(lambda x: 2 * x, x)
+    (first + second).sum().backward()
+    assert x.grad.tolist() == [0, 6]
+
+
 def test_parameters_collect_their_gradients_over_there(remote):
     layer = remote(nn.Linear)(3, 2)
     reference = nn.Linear(3, 2)
@@ -448,6 +489,7 @@ def test_a_forged_reply_is_refused(reply):
     with pytest.raises(WireError):
         peer.call("builtins:len", ([],))
     assert isinstance(peer.failure, WireError)
+    assert peer.failure.__traceback__ is None  # else all that a check has computed stays with it
 
 
 def test_what_is_said_of_an_error_is_cut():
