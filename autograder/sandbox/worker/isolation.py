@@ -65,8 +65,8 @@ class Limits:
 def enter_own_namespaces(limits: Limits) -> None:
     """Move into new user, PID, mount, IPC and network namespaces; returns in their first process.
 
-    The network has no interface that is up, not even to itself: all of a machine's TCP shares what
-    memory it may have, and one worker could fill that. Workers' own processes have Unix sockets.
+    The network has no interface that is up, not even to itself. Workers' own processes have Unix
+    sockets.
 
     The caller's process stays outside: it waits, then ends the way the inner one ended. SIGTERM
     makes it end the inner one, and with that one's namespace all that was started there.

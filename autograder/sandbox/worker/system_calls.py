@@ -12,8 +12,10 @@ parts of a file, of which there may be any number (a whole file's, by ``flock``,
 descriptors). A lease on a file, which lets everybody who opens it wait for most of a minute.
 Tracing: who is traced can be held where no signal ends it. Keys: those of a user are the same in
 all of that user's processes, and asking for one may start a program outside. Namespaces of one's
-own, in which it would be root. Sockets that no network namespace holds: to a virtual machine's
-host, to Bluetooth, to the kernel's ciphers. Another limit on cores than ``isolation.NO_CORE``.
+own, in which it would be root. All sockets but Unix ones: some no network namespace holds, such as
+those to a virtual machine's host, of some the machine's memory is one for all, and for each kind
+that it does not know the kernel starts a program outside. Another limit on cores than
+``isolation.NO_CORE``.
 """
 
 import ctypes
@@ -32,9 +34,8 @@ _ALL = 0xFFFFFFFF
 _OTHER_ABI = 0x40000000  # x32's calls, on x86_64
 _F_SETLEASE = 1024
 _LOCK_PARTS = 6, 7, 37, 38  # F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW
-_AF_PACKET = 17  # the first family that nobody needs: UNIX and Internet sockets have less
+_AF_INET = 2  # the first family that nobody needs: Unix sockets have less
 _SOCKET, _ATTACH_FILTER, _ATTACH_BPF = 1, 26, 50  # SOL_SOCKET, SO_ATTACH_FILTER, SO_ATTACH_BPF
-_ATTACH_BY_PORT = 51, 52  # SO_ATTACH_REUSEPORT_CBPF and _EBPF
 _BUFFERS = 7, 8  # SO_SNDBUF and SO_RCVBUF
 _SHARED_WITHOUT_FILE = 0x21  # MAP_SHARED and MAP_ANONYMOUS
 _CLONE_NEW = 0x7E020000  # any of CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
@@ -69,14 +70,14 @@ _CONDITIONAL = {
 _REFUSED_IF = [  # by these bits of their arguments: what they are, or from where on
     *(("fcntl", [(_SECOND, _ALL, _EQUALS, command)]) for command in (_F_SETLEASE, *_LOCK_PARTS)),
     ("clone", [(_FIRST, _CLONE_NEW, _AT_LEAST, 1)]),
-    ("socket", [(_FIRST, _ALL, _AT_LEAST, _AF_PACKET)]),
-    ("socketpair", [(_FIRST, _ALL, _AT_LEAST, _AF_PACKET)]),
+    ("socket", [(_FIRST, _ALL, _AT_LEAST, _AF_INET)]),
+    ("socketpair", [(_FIRST, _ALL, _AT_LEAST, _AF_INET)]),
     ("prctl", [(_FIRST, _ALL, _EQUALS, _PR_SET_SECCOMP)]),
     ("setrlimit", [(_FIRST, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
     ("prlimit64", [(_SECOND, _ALL, _EQUALS, resource.RLIMIT_CORE)]),
     *(
         ("setsockopt", [(_SECOND, _ALL, _EQUALS, _SOCKET), (_THIRD, _ALL, _EQUALS, option)])
-        for option in (_ATTACH_FILTER, _ATTACH_BPF, *_ATTACH_BY_PORT, *_BUFFERS)
+        for option in (_ATTACH_FILTER, _ATTACH_BPF, *_BUFFERS)
     ),
 ]
 _REFUSED_WITHOUT_GPU = ("mmap", [(_FOURTH, _SHARED_WITHOUT_FILE, _EQUALS, _SHARED_WITHOUT_FILE)])
