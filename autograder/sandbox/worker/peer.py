@@ -76,17 +76,25 @@ class Proxy:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # Python and torch probe for protocols: none cross the wire
             raise AttributeError(name)
-        return self._peer.call("builtins:getattr", (self, name))
+        return self._look("builtins:getattr", AttributeError, name)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._peer.call("operator:getitem", (self, index))
+        return self._look("operator:getitem", TypeError, index)
 
     def __iter__(self) -> Any:
         # A bounded slice: an object that never stops must not fill the memory over there.
-        return iter(self._peer.call("itertools:islice", (self, MAX_ITEMS + 1)))
+        return iter(self._look("itertools:islice", TypeError, MAX_ITEMS + 1))
 
     def __len__(self) -> int:
-        return int(self._peer.call("builtins:len", (self,)))
+        return int(self._look("builtins:len", TypeError))
+
+    def _look(self, function: str, refusal: type[Exception], *args: Any) -> Any:
+        if self._peer.is_asked_by_name:  # then it can't ask so itself
+            raise refusal(
+                "what a test hands to your code can be called, and nothing else: it has no "
+                "attributes, length or items"
+            )
+        return self._peer.call(function, (self, *args))
 
     def __bool__(self) -> bool:
         return True
@@ -185,7 +193,8 @@ class Peer:
         """What ended the conversation, once something did."""
         self._contains = contains
         self._describe_error = describe_error
-        self._allow_named = allow_named
+        self.is_asked_by_name = allow_named
+        """Whether the other side may; of two only one, so this one may not then."""
         self._exports: dict[int, Any] = {}
         self._next_export = 0
         self._next_call = 0
@@ -260,7 +269,7 @@ class Peer:
     def _await_reply(self, number: int) -> tuple[dict[str, Any], list[Tensor]]:
         while True:
             message, tensors = self.wire.receive()
-            if self.wire.received > self._most_received and not self._allow_named:
+            if self.wire.received > self._most_received and not self.is_asked_by_name:
                 raise WireError(f"one call brought over {MAX_SAID:,} bytes of messages")
             for tensor in tensors:
                 self._carried(tensor)
@@ -283,7 +292,7 @@ class Peer:
 
     def _encode(self, value: Any, table: TensorTable) -> Any:
         # Who may be called by name is never asked to build anything for the other side.
-        return encode(value, table, self._refer, records=not self._allow_named)
+        return encode(value, table, self._refer, records=not self.is_asked_by_name)
 
     def _refer(self, value: Any) -> dict[str, Any]:
         if type(value) is Proxy and value._peer is self:
@@ -332,10 +341,10 @@ class Peer:
 
     def _entries(self, most: int) -> EntryCount:
         # Who may be called by name is held to limits from outside; the judge is held to none.
-        return EntryCount(None if self._allow_named else most)
+        return EntryCount(None if self.is_asked_by_name else most)
 
     def _target(self, target: Any) -> Callable[..., Any]:
-        if isinstance(target, str) and self._allow_named:
+        if isinstance(target, str) and self.is_asked_by_name:
             module, _, path = target.partition(":")
             found: Any = importlib.import_module(module)
             for name in path.split("."):

@@ -236,6 +236,13 @@ def test_only_what_was_handed_over_can_be_called(remote):
         over(thing._peer, attack)(lambda: None)
 
 
+@pytest.mark.parametrize("look", ["x.size", "x[0]", "len(x)", "list(x)"])
+def test_who_looks_into_what_was_handed_over_is_told_what_can_be_done_with_it(remote, look):
+    with pytest.raises(RemoteError, match="can be called, and nothing else"):
+        remote(lambda x: eval(look))(torch.nn.Linear(1, 1))
+    assert remote(lambda x: hasattr(x, "size"))(torch.nn.Linear(1, 1)) is False
+
+
 def test_calls_can_bring_only_so_much(remote):
     brought = []
 
