@@ -15,7 +15,8 @@ all of that user's processes, and asking for one may start a program outside. Na
 own, in which it would be root. All sockets but Unix ones: some no network namespace holds, such as
 those to a virtual machine's host, of some the machine's memory is one for all, and for each kind
 that it does not know the kernel starts a program outside. Another limit on cores than
-``isolation.NO_CORE``.
+``isolation.NO_CORE``. What looks at the machine: its log, its counters, who opens which file. Pages
+for which whoever reads them waits, the kernel too.
 """
 
 import ctypes
@@ -47,6 +48,7 @@ _REFUSED = {
         "unshare": 272, "io_uring_setup": 425, "io_setup": 206, "bpf": 321,
         "vmsplice": 278, "seccomp": 317, "landlock_create_ruleset": 444, "ptrace": 101,
         "add_key": 248, "request_key": 249, "keyctl": 250,
+        "syslog": 103, "perf_event_open": 298, "fanotify_init": 300, "userfaultfd": 323,
         "clone3": 435,  # its flags can't be looked at; who gets no answer calls clone
     },
     "aarch64": {
@@ -54,6 +56,7 @@ _REFUSED = {
         "unshare": 97, "io_uring_setup": 425, "io_setup": 0, "bpf": 280,
         "vmsplice": 75, "seccomp": 277, "landlock_create_ruleset": 444, "ptrace": 117,
         "add_key": 217, "request_key": 218, "keyctl": 219,
+        "syslog": 116, "perf_event_open": 241, "fanotify_init": 262, "userfaultfd": 282,
         "clone3": 435,
     },
 }  # fmt: skip

@@ -328,6 +328,27 @@ except OSError:
     assert run(peer, source) == [1, 1, "refused"]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "syscall({'x86_64': 103, 'aarch64': 116}[machine], 10, 0, 0)",  # syslog: its size
+        "syscall({'x86_64': 298, 'aarch64': 241}[machine], EVENT, 0, -1, -1, 0)",  # perf_event_open
+        "syscall({'x86_64': 300, 'aarch64': 262}[machine], 0x200, 0)",  # fanotify_init
+        "syscall({'x86_64': 323, 'aarch64': 282}[machine], 1)",  # userfaultfd: of its own faults
+    ],
+)
+def test_nobody_looks_at_the_machine(worker, call):
+    peer, _ = worker()
+    source = f"""
+import ctypes, errno, os
+machine = os.uname().machine
+EVENT = (ctypes.c_ulong * 16)(1 | 112 << 32)  # PERF_TYPE_SOFTWARE
+libc = ctypes.CDLL(None, use_errno=True)
+found = libc.{call}, errno.errorcode[ctypes.get_errno()]
+"""
+    assert run(peer, source) == (-1, "ENOSYS")
+
+
 def test_nobody_traces(worker):
     """Who is traced can be held where no signal ends it, and whoever waits for its end with it."""
     peer, _ = worker()
