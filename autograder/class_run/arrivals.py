@@ -3,9 +3,8 @@
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Container
 from pathlib import Path
-from threading import Event
 
 from autograder.class_run.submissions import (
     SubmissionsError,
@@ -16,14 +15,11 @@ from autograder.class_run.submissions import (
 from autograder.homework_source.homework import Homework
 from autograder.judging.submission import SubmissionError, read_submission
 
-_LOOK_SECONDS = 0.5  # between two looks at the folder
 _PATIENCE_SECONDS = 5.0  # after its last change, what is no notebook will not become one
 
 
-def watch_submissions(
-    submissions: Path, homework: Homework, ended: Event
-) -> Iterator[dict[str, Path]]:
-    """Look at a folder again and again.
+class Arrivals:
+    """What comes into a folder, and what changes there.
 
     A notebook that is still being written is no whole JSON: it waits until it is, or until nothing
     has changed for a while. Then it is what was handed in, and so is a notebook that is missing.
@@ -31,24 +27,30 @@ def watch_submissions(
     Args:
         submissions: Folder laid out as nbgrader's; there may be no student in it yet.
         homework: The homework.
-        ended: Set when nobody watches any more.
-
-    Yields:
-        Student id to notebook, of those that are new or other than when they were last told; at
-        first of all that are there. While there is nothing to tell it waits.
     """
-    told: dict[str, _Stamp] = {}
-    while not ended.is_set():
+
+    def __init__(self, submissions: Path, homework: Homework) -> None:
+        self._submissions, self._homework = submissions, homework
+        self._told: dict[str, _Stamp] = {}
+
+    def look(self, *, but: Container[str] = ()) -> dict[str, Path]:
+        """Return the notebooks that are new, or other than when they were last told.
+
+        Args:
+            but: Students who are passed over for now.
+
+        Returns:
+            Student id to notebook; at first of all that are there.
+        """
         arrived = {}
-        for student, path in present_submissions(submissions, homework.id).items():
+        for student, path in present_submissions(self._submissions, self._homework.id).items():
             stamp = _stamp(path)  # before it is read: what changes later differs from this
-            if stamp != told.get(student) and (_is_whole(path, homework) or _has_settled(path)):
-                told[student] = stamp
+            if student in but or stamp == self._told.get(student):
+                continue
+            if _is_whole(path, self._homework) or _has_settled(path):
+                self._told[student] = stamp
                 arrived[student] = path
-        if arrived:
-            yield arrived
-        else:
-            ended.wait(_LOOK_SECONDS)
+        return arrived
 
 
 def present_submissions(submissions: Path, homework_id: str) -> dict[str, Path]:

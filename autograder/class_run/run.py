@@ -11,7 +11,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sized
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -38,6 +38,7 @@ from autograder.sandbox.zygote import SandboxError
 _TRIES = 3
 _PAUSE_SECONDS = 0.5
 _REJOIN_SECONDS = 15.0  # in which a worker that died may be started again
+_ASK_SECONDS = 0.5  # between two questions whether there are further notebooks
 _RECOUNT_SECONDS = 1.0  # between two looks at how many workers there are
 
 _turn = threading.Lock()  # a worker has one judge, whatever number of threads Dask gives it
@@ -104,6 +105,7 @@ def grade_notebooks(
     judges: JudgePool,
     store: ResultStore | None = None,
     teams: Mapping[str, str] = MappingProxyType({}),
+    more: Callable[[], Mapping[str, Path]] | None = None,
 ) -> Iterator[SubmissionResult]:
     """Grade notebooks, those that are not graded yet.
 
@@ -117,6 +119,8 @@ def grade_notebooks(
         judges: Give out those that grade on this machine.
         store: Keeps each result as it comes, and gives back those of an earlier run.
         teams: Student to team, for those who hand in together.
+        more: Asked for further notebooks again and again, while some are graded on this machine;
+            not for those of students whose results have not come yet.
 
     Yields:
         One result for each student, as it comes.
@@ -124,35 +128,91 @@ def grade_notebooks(
     Raises:
         SandboxError, ClusterError, OSError: As ``grade_class``.
     """
-    missing: dict[str, tuple[Path, int | None]] = {}
-    first: dict[tuple[str, str], str] = {}  # of those who handed in the same notebook, as a team
-    together: dict[str, list[str]] = defaultdict(list)
-    for student, path in notebooks.items():
-        try:
-            made_from = fingerprint(course, read_notebook(path))
-        except UnreadableError as error:
-            yield ungraded(course.homework, student, str(error))
-            continue
-        known, seed = None, options.seed
-        if store and not options.force:
-            known = _find_kept(store, student, made_from, options.isolated)
-            seed = store.find_seed(student, made_from) if seed is None else seed
-        if known:
-            dated = _dated(known, path)
-            if store and dated != known:
-                store.amend(dated)
-            yield dated
-            continue
-        same = (teams[student], made_from) if student in teams else (student, "")
-        leader = first.setdefault(same, student)
-        together[leader].append(student)
-        if leader == student:
-            missing[student] = (path, seed)
-    for found, made_from in _grade_in_parallel(course, missing, options, judges):
-        for student in together[found.student]:
-            result = _dated(dataclasses.replace(found, student=student), notebooks[student])
-            if store and made_from:
-                store.keep(result, made_from)
+    due = _Due(course, options, store, teams)
+    yield from due.take(notebooks)
+    known: list[SubmissionResult] = []
+
+    def further() -> dict[str, _Given]:
+        known.extend(due.take(more() if more else {}))
+        return due.missing()
+
+    for graded in _grade_in_parallel(
+        course, due.missing(), options, judges, further if more else None
+    ):
+        yield from known
+        known.clear()
+        for result, made_from in graded:
+            yield from due.give(result, made_from)
+
+
+_Given = tuple[Path, int | None]
+"""A notebook, and what its inputs are drawn with, if that is settled."""
+
+_Graded = list[tuple[SubmissionResult, str]]
+"""Results that have come, each with its fingerprint; empty for one that must be redone."""
+
+
+class _Due:
+    """Which notebooks have to be graded, and who waits for each of them.
+
+    Args:
+        course: As for ``grade_notebooks``, like the others.
+    """
+
+    def __init__(
+        self,
+        course: Course,
+        options: GradingOptions,
+        store: ResultStore | None,
+        teams: Mapping[str, str],
+    ) -> None:
+        self._course, self._options, self._store, self._teams = course, options, store, teams
+        self._first: dict[tuple[str, str], str] = {}  # of a team that handed in the same notebook
+        self._same: dict[str, tuple[str, str]] = {}  # the other way round
+        self._together: dict[str, list[str]] = defaultdict(list)
+        self._places: dict[str, Path] = {}
+        self._missing: dict[str, _Given] = {}
+
+    def take(self, notebooks: Mapping[str, Path]) -> Iterator[SubmissionResult]:
+        """Yield the results of those that need no grading, and note the others."""
+        store, options = self._store, self._options
+        for student, path in notebooks.items():
+            try:
+                made_from = fingerprint(self._course, read_notebook(path))
+            except UnreadableError as error:
+                yield ungraded(self._course.homework, student, str(error))
+                continue
+            known, seed = None, options.seed
+            if store and not options.force:
+                known = _find_kept(store, student, made_from, options.isolated)
+                seed = store.find_seed(student, made_from) if seed is None else seed
+            if known:
+                dated = _dated(known, path)
+                if store and dated != known:
+                    store.amend(dated)
+                yield dated
+                continue
+            same = (self._teams[student], made_from) if student in self._teams else (student, "")
+            leader = self._first.setdefault(same, student)
+            self._together[leader].append(student)
+            self._places[student] = path
+            if leader == student:
+                self._same[leader] = same
+                self._missing[student] = (path, seed)
+
+    def missing(self) -> dict[str, _Given]:
+        """Return what has to be graded and was not returned before."""
+        missing, self._missing = self._missing, {}
+        return missing
+
+    def give(self, found: SubmissionResult, made_from: str) -> Iterator[SubmissionResult]:
+        """Keep and yield a result for each who has waited for it."""
+        waiting = self._together.pop(found.student)
+        del self._first[self._same.pop(found.student)]
+        for student in waiting:
+            result = _dated(dataclasses.replace(found, student=student), self._places[student])
+            if self._store and made_from:
+                self._store.keep(result, made_from)
             yield result
 
 
@@ -176,27 +236,31 @@ def _find_kept(
 
 def _grade_in_parallel(
     course: Course,
-    notebooks: dict[str, tuple[Path, int | None]],
+    notebooks: dict[str, _Given],
     options: GradingOptions,
     judges: JudgePool,
-) -> Iterator[tuple[SubmissionResult, str]]:
-    """Yield results as they come, each with its fingerprint; empty for one that must be redone."""
+    further: Callable[[], dict[str, _Given]] | None,
+) -> Iterator[_Graded]:
+    """Yield results as they come; nothing now and then, where there may be further notebooks."""
     if not notebooks:
         return iter(())
     if options.cluster.scheduler:
-        return _grade_on_cluster(course, notebooks, options)
-    return _grade_here(course, notebooks, options, judges)
+        return ([graded] for graded in _grade_on_cluster(course, notebooks, options))
+    return _grade_here(course, notebooks, options, judges, further)
 
 
 def _grade_here(
     course: Course,
-    notebooks: dict[str, tuple[Path, int | None]],
+    notebooks: dict[str, _Given],
     options: GradingOptions,
     judges: JudgePool,
-) -> Iterator[tuple[SubmissionResult, str]]:
+    further: Callable[[], dict[str, _Given]] | None,
+) -> Iterator[_Graded]:
     """Grade on this machine: each thread here waits for a judge in a process of its own."""
-    count = min(options.cluster.workers or usual_workers(options.device), len(notebooks))
-    idle: queue.SimpleQueue[JudgeProcess] = queue.SimpleQueue()
+    count = judges_here(options)
+    if not further:
+        count = min(count, len(notebooks))
+    idle: queue.LifoQueue[JudgeProcess] = queue.LifoQueue()  # who has worked knows the homework
     for judge in judges.acquire(count, course, options, others=count - 1):
         idle.put(judge)
 
@@ -215,13 +279,22 @@ def _grade_here(
 
     with ThreadPoolExecutor(count) as threads:
         try:
-            futures = [threads.submit(grade, name, *given) for name, given in notebooks.items()]
-            for future in as_completed(futures):
-                yield future.result()
+            waiting = {threads.submit(grade, name, *given) for name, given in notebooks.items()}
+            while waiting:
+                seconds = _ASK_SECONDS if further else None
+                done, waiting = wait(waiting, seconds, return_when=FIRST_COMPLETED)
+                yield [future.result() for future in done]
+                for name, given in further().items() if further else ():
+                    waiting.add(threads.submit(grade, name, *given))
         except BaseException:  # nobody has patience for the rest
             threads.shutdown(wait=False, cancel_futures=True)
             judges.close()
             raise
+
+
+def judges_here(options: GradingOptions) -> int:
+    """Return how many judges grade at the same time on this machine, if there is work for them."""
+    return options.cluster.workers or usual_workers(options.device)
 
 
 def _grade_on_cluster(

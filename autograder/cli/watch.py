@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Event
@@ -22,7 +23,11 @@ from autograder.judging.results import SubmissionResult
 from autograder.marks.standing import stand
 from autograder.sandbox.zygote import SandboxError
 
+_LOOK_SECONDS = 0.5  # between two looks at the folder
+_REST = 10  # times as long as it took to write pages, before they are written again in a round
+
 if TYPE_CHECKING:
+    from autograder.class_run.arrivals import Arrivals
     from autograder.class_run.judges import JudgePool
     from autograder.class_run.options import GradingOptions
 
@@ -32,8 +37,9 @@ def watch_and_record(
 ) -> tuple[list[SubmissionResult], str]:
     """Grade what is there, and what comes or changes, until SIGINT (Ctrl-C) or SIGTERM ends it.
 
-    After each round everything is written, but for what compares the whole class: that is done at
-    the end. A run that is killed leaves it to the next.
+    Whatever arrives while others are graded is graded beside them. Everything is written as results
+    come, but for what compares the whole class: that is done at the end. A run that is killed
+    leaves it to the next.
 
     Args:
         plan: What to grade, and where to write.
@@ -46,7 +52,7 @@ def watch_and_record(
     Raises:
         Exit: With code 2, if grading can't begin or go on; with code 0, if nothing came.
     """
-    from autograder.class_run.arrivals import watch_submissions
+    from autograder.class_run.arrivals import Arrivals
 
     with told_in_one_line(HomeworkError, SandboxError, OSError):
         watch = _Watch(plan, options, judges)
@@ -59,8 +65,12 @@ def watch_and_record(
         signal.signal(signal.SIGINT, end)
         signal.signal(signal.SIGTERM, end)
         with contextlib.suppress(KeyboardInterrupt):
-            for arrived in watch_submissions(plan.submissions, plan.homework, ended):
-                watch.grade(arrived)
+            arrivals = Arrivals(plan.submissions, plan.homework)
+            while not ended.is_set():
+                if arrived := arrivals.look():
+                    watch.grade(arrived, arrivals)
+                else:
+                    ended.wait(_LOOK_SECONDS)
         results = watch.results()
         if not results:
             raise typer.Exit
@@ -72,6 +82,7 @@ class _Watch:
 
     def __init__(self, plan: Plan, options: "GradingOptions", judges: "JudgePool") -> None:
         from autograder.class_run.course import Course
+        from autograder.class_run.run import judges_here
         from autograder.sandbox.sandbox import check_sandbox
 
         if not plan.submissions.is_dir():
@@ -83,38 +94,63 @@ class _Watch:
         self._course = Course.load(plan.homework, ROOT)
         self._latest = {result.student: result for result in plan.store.read_all()}
         self.refused = ""
-        judges.acquire(1, self._course, options, others=0)  # as they will be asked for
+        self._fresh: list[SubmissionResult] = []  # whose pages are not written yet
+        self._write_at = 0.0
+        count = judges_here(options)
+        judges.acquire(count, self._course, options, others=count - 1)  # as they will be asked for
         output().print(f"Watching {plan.submissions}; Ctrl-C ends it", soft_wrap=True)
 
-    def grade(self, arrived: Mapping[str, Path]) -> None:
-        """Grade notebooks, tell their marks, and write what comes of them."""
+    def grade(self, arrived: Mapping[str, Path], arrivals: "Arrivals") -> None:
+        """Grade notebooks, tell their marks, and write what comes of them.
+
+        Args:
+            arrived: Student id to notebook.
+            arrivals: Tells which others have come in the meantime.
+        """
         from autograder.class_run.run import grade_notebooks
         from autograder.class_run.submissions import read_teams
         from autograder.gradebook.course_config import write_course_config
         from autograder.gradebook.gradebook import GradebookError
 
-        graded = grade_notebooks(
-            self._course, arrived, self._options, judges=self._judges, store=self._plan.store,
-            teams=read_teams(self._plan.submissions),
-        )  # fmt: skip
+        graded_now = set(arrived)
+        teams = read_teams(self._plan.submissions)
+
+        def more() -> Mapping[str, Path]:
+            if time.monotonic() > self._write_at:
+                self._write()
+            came = arrivals.look(but=graded_now)
+            graded_now.update(came)
+            teams.update(read_teams(self._plan.submissions) if came else {})
+            return came
+
         late = lateness_in(self._plan.out, self._plan.dates)
-        fresh = []
         try:
             with make_recorder(self._plan) as recorder:
                 write_course_config(
                     self._plan.out / NBGRADER, ROOT, self._plan.db_url, self._plan.dates_file
                 )
-                for result in graded:
+                for result in grade_notebooks(
+                    self._course, arrived, self._options, judges=self._judges,
+                    store=self._plan.store, teams=teams, more=more,
+                ):  # fmt: skip
+                    graded_now.discard(result.student)
                     if result != self._latest.get(result.student):
                         print_marks(stand(result, None, late(result)), output())
                     self._latest[result.student] = result
-                    fresh.append(result)
+                    self._fresh.append(result)
                     recorder.record(result)
         except GradebookError as error:
             self.refused = what_was_refused(error)
             typer.echo(f"Error: nbgrader's gradebook is not complete: {self.refused}", err=True)
-        if results := self.results():
-            write_everything(self._plan, results, pages_of=fresh)
+        self._write()
+
+    def _write(self) -> None:
+        """Write everything, with the pages of those whose results have come since the last time."""
+        began = time.monotonic()
+        if self._fresh and (results := self.results()):
+            write_everything(self._plan, results, pages_of=self._fresh)
+            self._fresh = []
+        self._write_at = began + (1 + _REST) * (time.monotonic() - began)
 
     def results(self) -> list[SubmissionResult]:
         """Return one result for each student who is there and was graded."""

@@ -2,12 +2,11 @@
 
 import os
 from pathlib import Path
-from threading import Event
 
 import pytest
 
 from autograder.class_run import arrivals
-from autograder.class_run.arrivals import watch_submissions
+from autograder.class_run.arrivals import Arrivals
 from tests.autograder.conftest import DOUBLE, notebook
 
 RIGHT = notebook(("double", "def double(x):\n    return x + x"))
@@ -22,18 +21,12 @@ class Folder:
 
     def told(self, *happens) -> list[list[str]]:
         """Who is told to have arrived: a list for each time before, between and after."""
-        left, told, ended = list(happens), [[]], Event()
-
-        def wait(seconds):
-            if not left:
-                ended.set()
-                return
-            left.pop(0)()
-            told.append([])
-
-        ended.wait = wait
-        for arrived in watch_submissions(self.path, DOUBLE, ended):
-            told[-1] += arrived
+        arrivals = Arrivals(self.path, DOUBLE)
+        told = [list(arrivals.look())]
+        for happen in happens:
+            happen()
+            told.append(list(arrivals.look()))
+        assert not arrivals.look()
         return told
 
     def notebook(self, student: str) -> Path:
@@ -65,6 +58,12 @@ def test_what_changes_is_told_again(folder):
         lambda: folder.hand_in("ada", WRONG), lambda: renamed.replace(folder.notebook("bo"))
     )
     assert told == [["ada", "bo"], ["ada"], ["bo"]]
+
+
+def test_who_is_passed_over_is_told_later(folder):
+    folder.hand_in("ada", RIGHT)
+    arrivals = Arrivals(folder.path, DOUBLE)
+    assert [list(arrivals.look(but={"ada"})), list(arrivals.look())] == [[], ["ada"]]
 
 
 def test_a_file_with_its_old_time_and_size_is_told_again(folder):

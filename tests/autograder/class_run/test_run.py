@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import importlib.resources
 import os
+import threading
 import time
 import types
 from pathlib import Path
@@ -165,7 +166,7 @@ def test_the_one_notebook_of_a_team_is_graded_once(tmp_path, monkeypatch):
         for student, (path, _) in missing.items():
             asked.append(student)
             result = ungraded(DOUBLE, student, "", seed=len(asked))
-            yield result, fingerprint(course, path.read_bytes())
+            yield [(result, fingerprint(course, path.read_bytes()))]
 
     monkeypatch.setattr(class_run, "_grade_in_parallel", grade)
     store = ResultStore(tmp_path / "results")
@@ -183,6 +184,27 @@ def test_the_one_notebook_of_a_team_is_graded_once(tmp_path, monkeypatch):
     assert sorted(store.read_all(), key=lambda r: r.student) == sorted(
         results, key=lambda r: r.student
     )
+
+
+def test_who_comes_later_is_graded_beside_who_takes_long(tmp_path):
+    course = Course(homework=DOUBLE, library={}, digest="one")
+    places = {name: hand_in(tmp_path / "class", name, RIGHT) for name in ("eve", "bo", "cy")}
+    come = [{"bo": places["bo"]}, {"cy": places["cy"]}]
+    over = threading.Event()
+
+    def grade(notebook, student, seed):
+        assert student != "eve" or over.wait(60)
+        return ungraded(DOUBLE, student, "")
+
+    judge = types.SimpleNamespace(grade=grade)
+    judges = types.SimpleNamespace(acquire=lambda *a, **k: [judge] * 2, close=lambda: None)
+    graded = class_run.grade_notebooks(
+        course, {"eve": places["eve"]}, GradingOptions(cluster=Cluster(workers=2)), judges=judges,
+        more=lambda: come.pop(0) if come else {},
+    )  # fmt: skip
+    assert [next(graded).student, next(graded).student] == ["bo", "cy"]
+    over.set()
+    assert [result.student for result in graded] == ["eve"]
 
 
 def test_a_changed_hidden_test_makes_results_stale(tmp_path):

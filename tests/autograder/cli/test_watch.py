@@ -33,7 +33,7 @@ app()
 """
 RIGHT = "def double(x):\n    return x + x"
 WRONG = "def double(x):\n    return 3 * x"
-ENDLESS = "def double(x):\n    while True:\n        pass"
+SLOW = "import time\ntime.sleep(600)"
 DEADLY = "def double(x):\n    return 13 * x"
 CHECK = "assert_close(double(torch.ones(2)), torch.full((2,), 2.0))\n"
 DIES = "if double(torch.ones(())) == 13:\n    import os\n    os.kill(os.getpid(), 9)\n"
@@ -49,7 +49,7 @@ class Watch:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         command = [sys.executable, "-c", COMMAND, folder / "course", "grade", HOMEWORK, "--watch"]
-        command += ["--submissions", folder / "class", "--out", folder / "out"]
+        command += ["--submissions", folder / "class", "--out", folder / "out", "--workers", "2"]
         self.process = subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -146,10 +146,15 @@ def test_each_arrival_is_graded_whatever_else_arrives(folder, start):
     assert "5" in (pages / f"{HOMEWORK}.html").read_text()
     assert "5 of 6" in " ".join(re.sub("<[^>]+>", " ", (pages / "index.html").read_text()).split())
 
-    hand_in(folder, "eve", ENDLESS)
+    hand_in(folder, "eve", SLOW)
     time.sleep(1)  # her grading goes on, and is not waited for
+    hand_in(folder, "bo", RIGHT)
+    watch.tells("bo 5 of 6")
+    hand_in(folder, "bo", WRONG)
+    watch.tells("bo 0 of 6")
+    watch.wait_for(lambda: points(folder) == {"ada": 5.0, "bo": 0.0})
     assert watch.end(signal.SIGINT) == 0
-    assert points(folder)["ada"] == 5.0
+    assert points(folder) == {"ada": 5.0, "bo": 0.0}
     assert f"{folder / 'out' / 'report.html'}" in "".join(watch.lines)
     assert not (folder / "out" / ".lock").exists()
 
