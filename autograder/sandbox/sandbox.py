@@ -7,6 +7,7 @@ install.
 """
 
 import atexit
+import importlib.util
 import os
 import shutil
 import signal
@@ -25,6 +26,10 @@ from autograder.sandbox.zygote import SandboxError, Worker, Zygote
 _WORKER_PACKAGE = Path(__file__).parent / "worker"
 _COURSE_PACKAGES = ("course_lib", "autograder")
 _NO_SHARED_ZEROS = ["--dev-bind", "/dev/null", "/dev/zero"]  # mapped, it is memory without a file
+_FOR_PYTORCH = (  # below torch/testing/_internal
+    *("__init__.py", "logging_tensor.py", "common_dtype.py"),
+    *("distributed/__init__.py", "distributed/fake_pg.py"),
+)
 _START_SECONDS = 120.0
 _NOBODY = 65534
 _INSTALL = "sudo apt-get install bubblewrap"
@@ -160,7 +165,7 @@ class Sandbox(Zygote):
             *begin, "--new-session",
             *_system_mounts(), *_python_mounts(),
             *(_gpu_mounts() if self._device == "cuda" else _NO_SHARED_ZEROS),
-            *_course_covers(), *show_packages(tuple(_package_folders())),
+            *_course_covers(), *show_packages(tuple(_package_folders())), *_reference_covers(),
             *_readable_mount(str(_WORKER_PACKAGE), "/grading/worker"),
             *_readable_mount(str((self._library / "course_lib").resolve()), "/grading/course_lib"),
             "--chdir", "/tmp", *sealed, "--", *become, *python,  # noqa: S108
@@ -320,6 +325,22 @@ def _course_covers() -> list[str]:
             mounts += _readable_mount(str(python), str(python))
         mounts += ["--remount-ro", str(folder)]
     return mounts
+
+
+def _reference_covers() -> list[str]:
+    """Cover what PyTorch has for its own tests: layers written once more, in NumPy too.
+
+    But for the modules that it imports itself.
+    """
+    torch = importlib.util.find_spec("torch")
+    if torch is None or torch.origin is None:
+        return []
+    folder = Path(torch.origin).resolve().parent / "testing" / "_internal"
+    mounts = ["--perms", "0755", "--tmpfs", str(folder)]
+    mounts += ["--perms", "0755", "--dir", str(folder / "distributed")]
+    for name in _FOR_PYTORCH:
+        mounts += ["--ro-bind-try", str(folder / name), str(folder / name)]
+    return [*mounts, "--remount-ro", str(folder)]
 
 
 def _course_folders() -> set[Path]:

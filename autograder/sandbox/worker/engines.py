@@ -14,6 +14,8 @@ _UNDISPATCHED = (  # what lets a script compute so
     *("_jit_override_can_fuse_on_cpu_legacy", "_jit_pass_fuse", "_jit_pass_fuse_tensorexprs"),
     *("_fuse_to_static_module", "_jit_to_static_module"),  # the static runtime
     "_jit_set_llga_enabled",  # oneDNN Graph
+    *("_jit_pass_optimize_for_inference", "_jit_pass_convert_frozen_ops_to_mkldnn"),  # MKL-DNN's
+    *("parse_ir", "_create_function_from_graph", "_jit_interpret_graph"),  # a graph from a text
 )
 _OTHER_ENGINES = (  # of autograd, for several machines
     *("torch._C._distributed_autograd.backward", "torch.distributed.autograd.backward"),

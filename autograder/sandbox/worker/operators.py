@@ -55,7 +55,7 @@ FAMILIES = (
     Family(
         names="LayerNorm|RMSNorm|layer_norm|rms_norm",
         operators="(layer|rms|group|instance|batch|local_response)_norm|(?<!\\w)_normalize"
-        "|CrossMapLRN",
+        "|cross_map_lrn",
         shared=r"::(rsqrt|sqrt|var\.correction|var_mean\.correction|pow\.Tensor_Scalar(_out)?"
         "|avg_pool[23]d)$",
     ),
@@ -72,8 +72,9 @@ FAMILIES = (
     ),
     # Not nll_loss: who takes the logarithm of the softmax themselves may pick an entry with it.
     Family(
-        names="(Linear)?CrossEntropyLoss|(linear_)?cross_entropy",
-        operators="(?<!binary_)cross_entropy",
+        names="(Linear)?CrossEntropyLoss|(linear_)?cross_entropy|AdaptiveLogSoftmaxWithLoss",
+        operators="(?<!binary_)cross_entropy|adaptive_log_softmax",
+        shared="::_log_softmax$",
     ),
     Family(
         names="MultiheadAttention|multi_head_attention_forward",
@@ -123,6 +124,11 @@ def forbids(names: Iterable[str], noted: str) -> bool:
         return False
     operator = noted.removeprefix(_OPERATORS).replace(".", "::", 1)
     return any(f.operators and re.search(f.operators, operator) for _, f in families_of(names))
+
+
+def spelt_as_operators(name: str) -> str:
+    """Spell a class's name as operators are: ``rms_norm_python`` for ``RMSNormPython``."""
+    return re.sub("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def full_name(operator: str) -> str:

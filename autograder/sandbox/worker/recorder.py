@@ -40,6 +40,7 @@ from .operators import (
     PRYING,
     families_of,
     full_name,
+    spelt_as_operators,
 )
 from .peer import Backward, Peer
 
@@ -134,7 +135,9 @@ def seen() -> list[Note]:
 
 
 def _watch_engine() -> None:
-    """Note that autograd's engine runs, whichever way its class is found."""
+    """Note that autograd's engine runs, whichever way its class is found, or does without it."""
+    for place, member in _functions(None, "", sys.modules["torch.autograd.gradcheck"]):
+        setattr(place, member, _noting("torch.autograd.gradcheck", "grad", getattr(place, member)))
     engine = type(torch.autograd.Variable._execution_engine)
     (methods,) = gc.get_referents(vars(engine))  # it is one of C's, to which nobody can assign
     methods["run_backward"] = _noting("torch.autograd.backward", "backward", engine.run_backward)
@@ -310,8 +313,7 @@ def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
         if in_cell and file.startswith(_AUTOGRAD):
             return  # it asked for the derivative of what the student's code computes
         if file.startswith(_TORCH):
-            name = _forbidden_name(frame.f_code.co_qualname, patterns)
-            if name:
+            for name in _forbidden_names(frame.f_code.co_qualname, patterns):
                 _note(name)
         in_cell = in_cell or shell.cell_of(file) is not None
         if not in_cell and file.startswith(_GRAPHS):
@@ -319,12 +321,13 @@ def _note_askers(patterns: tuple[tuple[str, str], ...]) -> None:
 
 
 @functools.cache
-def _forbidden_name(asker: str, patterns: tuple[tuple[str, str], ...]) -> str:
-    """Return which forbidden name a function or method of PyTorch's stands for, if any."""
+def _forbidden_names(asker: str, patterns: tuple[tuple[str, str], ...]) -> list[str]:
+    """Return which forbidden names a function or method of PyTorch's stands for: its own first."""
     asker = asker.partition(".")[0]
-    called_so = (name for name, _ in patterns if asker == name.rpartition(".")[2])
-    like_it = (name for name, pattern in patterns if pattern and re.search(pattern, asker))
-    return next(called_so, next(like_it, ""))
+    spelt = spelt_as_operators(asker)
+    called_so = [name for name, _ in patterns if asker == name.rpartition(".")[2]]
+    like_it = [name for name, pattern in patterns if pattern and re.search(pattern, spelt)]
+    return list(dict.fromkeys([*called_so, *like_it]))
 
 
 def _frames() -> Iterator[tuple[FrameType, bool]]:

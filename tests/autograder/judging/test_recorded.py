@@ -294,8 +294,10 @@ HIDDEN = {
     "a cell with its gates held open": ("cell", "c = nn.GRUCell(4, 4)\nwith torch.no_grad():\n    c.weight_ih.zero_(); c.weight_hh.zero_(); c.bias_hh.zero_(); c.weight_ih[8:] = torch.eye(4); c.weight_hh[8:] = torch.eye(4)\n    c.bias_ih[:4] = 99; c.bias_ih[4:8] = -99; c.bias_ih[8:] = 0\ndef cell(x, h):\n    return c(x, h)"),
     "a loss by a computed name": ("loss", "def loss(logits, targets):\n    return getattr(F, 'cross_' + 'entropy')(logits, targets)"),
     "a loss by its operator": ("loss", "def loss(logits, targets):\n    return getattr(getattr(torch._C, '_nn'), 'cross_' + 'entropy_loss')(logits, targets)"),
+    "a loss of rare classes": ("loss", "layer = getattr(nn, 'AdaptiveLog' + 'SoftmaxWithLoss')(4, 4, cutoffs=[3], div_value=1.0)\nwith torch.no_grad():\n    layer.head.weight.copy_(torch.eye(4))\ndef loss(logits, targets):\n    return layer(logits, targets).loss"),
     "a loss behind a projection": ("loss", "def loss(logits, targets):\n    return getattr(F, 'linear_cross_' + 'entropy')(logits, torch.eye(4), targets, options=getattr(nn, 'LinearCross' + 'EntropyOptions')())"),
     "a loss behind a projection, of each": ("loss", "def loss(logits, targets):\n    return getattr(F, 'linear_cross_' + 'entropy')(logits, torch.eye(4), targets, reduction='none', options=getattr(nn, 'LinearCross' + 'EntropyOptions')()).mean()"),
+    "a derivative by PyTorch's differences": ("back", "import importlib\nslopes = getattr(importlib.import_module('torch.auto' + 'grad.gradcheck'), '_get_numerical_' + 'jacobian')\ndef back(upstream, x):\n    y = getattr(x.double().clone(), 'requires_' + 'grad_')()\n    f = lambda a: (upstream * (a - a.mean(-1, keepdim=True)) / (a.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()).sum()\n    return slopes(f, [y], eps=1e-6)[0][0].reshape(x.shape).float()"),
     "autograd in a thread": ("back", _THREAD + _ENGINE.format(carry="x").replace("def back", "def _back").replace("y.x(upstream)", "getattr(torch, 'auto' + 'grad').backward(y, upstream)") + "\ndef back(upstream, x):\n    return aside(_back, upstream, x)"),
     "another engine of autograd's, in a thread": ("back", _THREAD + _ENGINE.format(carry="x").replace("def back", "import sys\nengine = vars(sys.modules['torch.auto' + 'grad.variable'])['Imperative' + 'Engine']()\ndef _back").replace("y.x(upstream)", "engine.run_backward((y,), (upstream,), False, False, (), allow_unreachable=True, accumulate_grad=True)") + "\ndef back(upstream, x):\n    return aside(_back, upstream, x)"),
     "backward of a tensor, in a thread": ("back", _THREAD + _ENGINE.format(carry="x").replace("def back", "def _back").replace("y.x(upstream)", "getattr(y, 'back' + 'ward')(upstream)") + "\ndef back(upstream, x):\n    return aside(_back, upstream, x)"),
@@ -308,6 +310,7 @@ HIDDEN = {
     "a module that says it is the library's": ("norm", _FORGED),
     "attention with a kernel of one's own": ("attend", f"vars(F)['scaled_dot_product_attention'] = lambda q, k, v, *others: torch.softmax(q @ k.mT, -1) @ v\nlayer = {_ENCODER}.self_attn\ndef attend(x):\n    return layer(x, x, x, need_weights=False)[0]"),
     "a cell in Python, with a tanh of one's own": ("cell", _INTERPOSED.format("tanh", "2 * torch.sigmoid(2 * args[0]) - 1") + "import importlib\nd = importlib.import_module('torch._decomp.decompositions')\ndef cell(x, h):\n    with Interposed():\n        return getattr(d, 'rnn_' + 'tanh_input')(x[None], h[None], [torch.eye(4), torch.eye(4)], False, 1, 0.0, False, False, False)[1][0]"),
+    "what another LSTM keeps with its gates held open": ("cell", "import importlib\nclass Gate(nn.Module):\n    def __init__(self, value):\n        super().__init__()\n        self.value = value\n    def forward(self, x): return torch.full_like(x, self.value)\nc = importlib.import_module('torch.ao.nn.quantizable').LSTMCell(4, 4, split_gates=True)\nfor gates in (c.igates, c.hgates):\n    gates['cell'] = nn.Identity()\n    for name, value in (('input', 50.0), ('forget', -50.0), ('output', 0.0)):\n        gates[name] = Gate(value)\ndef cell(x, h):\n    return c(x, (h, torch.zeros_like(h)))[1]"),
     "what an LSTM keeps with its gates held open": ("cell", "c = nn.LSTMCell(4, 4)\nwith torch.no_grad():\n    [p.zero_() for p in c.parameters()]\n    c.weight_ih[8:12] = c.weight_hh[8:12] = torch.eye(4)\n    c.bias_ih[:4], c.bias_ih[4:8] = 99, -99\ndef cell(x, h):\n    return c(x, (h, torch.zeros_like(h)))[1]"),
 }  # fmt: skip
 
@@ -358,7 +361,7 @@ SELDOM = {
     *("attention of another package", "attention, its code"),
     "a layer of one's own parts, by its method",
     *("a layer of one's own parts, of a class of one's own", "another cell"),
-    "a loss behind a projection, of each",
+    "a loss behind a projection, of each", "what another LSTM keeps with its gates held open",
     *("a loss by a computed name", "backward of a tensor, in a thread"),
     *("torch.func by a computed name", "forward mode", "neighbours in Python"),
     "PyTorch's own in Python, with a root of one's own",
@@ -430,6 +433,8 @@ ENGINES = {
     "the static runtime": _STATIC + "run = getattr(torch, '_' + 'C')._jit_to_static_module(script._c)",
     "oneDNN Graph": _STATIC + "torch.jit.enable_onednn_fusion(True)\nrun = script",
     "an operator of scripts": "run = lambda x: getattr(torch.ops.prim, 'MKLDNNLayer' + 'Norm')(x.detach().to_mkldnn(), [4], torch.ones(4), torch.zeros(4)).to_dense()\nrun(torch.ones(2, 4))",
+    "MKL-DNN's": _STATIC + "run = torch.jit.optimize_for_inference(script)",
+    "a graph from a text": "C = getattr(torch, '_' + 'C')\nrun = C._create_function_from_graph('f', C.parse_ir('graph(%x : Tensor):\\n  return (%x)'))",
     "NNC": _STATIC + "run = getattr(torch, '_' + 'C')._te.TensorExprKernel(script.graph)",
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from autograder.sandbox.worker import recorder, shell
-from autograder.sandbox.worker.operators import FAMILIES, LEFT, families_of
+from autograder.sandbox.worker.operators import FAMILIES, LEFT, families_of, spelt_as_operators
 from course_lib.layers import attention, normalization
 from course_lib.testing import call_beside
 
@@ -195,9 +195,19 @@ def test_what_pytorch_computes_in_python_is_known_by_its_name():
     asks = {"torch.nn.MultiheadAttention": "attention_23", "torch.nn.LayerNorm": "_normalize"}
     for name, family in families_of(asks):
         patterns = ((name, family.operators),)
-        assert recorder._forbidden_name(asks[name], patterns) == name
+        assert recorder._forbidden_names(asks[name], patterns) == [name]
         for honest in ("scaled_dot_product_attention", "flex_attention", "normalize", "softmax"):
-            assert recorder._forbidden_name(honest, patterns) == ""
+            assert recorder._forbidden_names(honest, patterns) == []
+
+
+def test_what_stands_for_several_forbidden_names_is_noted_for_each():
+    """An LSTM's cell with its gates held open is an RNN's, and may be a GRU's."""
+    rules = ("torch.nn.GRUCell", "torch.nn.RNNCell", "torch.nn.LayerNorm")
+    patterns = tuple((name, family.operators) for name, family in families_of(rules))
+    names = recorder._forbidden_names("LSTMCell.forward", patterns)
+    assert names == ["torch.nn.GRUCell", "torch.nn.RNNCell"]
+    names = recorder._forbidden_names("RNNCell.forward", patterns)
+    assert names == ["torch.nn.RNNCell", "torch.nn.GRUCell"]
 
 
 ALIKE = re.compile(r"norm(?!al)|gru|lstm|rnn|cross_?entropy|attention|transformer")
@@ -214,7 +224,7 @@ def test_whatever_is_called_alike_is_known():
     names = {op.partition(".")[0] for op in torch._C._dispatch_get_all_op_names()}
     names |= {f"torch.{name}" for name in dir(torch)}
     names |= {f"nn.{name}" for module in (torch.nn, torch.nn.functional) for name in dir(module)}
-    words = {name: re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in names}
+    words = {name: spelt_as_operators(name) for name in names}
     alike = {n: word for n, word in words.items() if ALIKE.search(word) and not OTHERS.search(word)}
     assert "torch_nn::_linear_cross_entropy_batch_chunked" in alike  # made when it is asked for
     for family in FAMILIES:
