@@ -17,6 +17,8 @@ from autograder.sandbox.worker.operators import (
     MOST_NOTES,
     PROCESS,
     PRYING,
+    RELOADED,
+    TRACED,
     forbids,
 )
 
@@ -25,6 +27,8 @@ MAX_NAME = 80  # characters of a name in a flag
 _MAX_LINE = 10_000  # of a cell: larger ones are no lines
 _HOSTILE = {
     PRYING: "pries into the code of functions, the collector's objects or Python's own events",
+    TRACED: "makes a graph of what exercises forbid",
+    RELOADED: "loads PyTorch's modules once more",
     LEFT: "begins while an earlier cell's thread, timer or trace function is at work",
 }
 _FULL_FLAG = "more that is forbidden ran in a check of {0} than can be noted: its checks are lost"

@@ -41,6 +41,12 @@ PRYING = "what is no business of a solution's"
 LEFT = "what runs beside cells"
 """What is noted where something that an earlier cell has left could act while a cell is read."""
 
+TRACED = "a graph of what is forbidden"
+"""What is noted where a cell has the forbidden run while a graph is made of it."""
+
+RELOADED = "PyTorch anew"
+"""What is noted where PyTorch's modules are run once more: nothing is noted of what they make."""
+
 MOST_NOTES = 500
 """That a process makes in one check: one for each thing that ran, and each way to it."""
 

@@ -38,6 +38,8 @@ from .operators import (
     MOST_NOTES,
     PROCESS,
     PRYING,
+    RELOADED,
+    TRACED,
     families_of,
     full_name,
     spelt_as_operators,
@@ -88,6 +90,7 @@ _OUTER = "Autograd(CPU|CUDA|NestedTensor|Other)|FuncTorchBatched"
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 _seen: dict[tuple[str, str, tuple[str, ...]], tuple[str, int]] = {}
 _exercises: set[str] = set()
+_loaded: set[str] = set()  # PyTorch's files, as they were before any of the student's code ran
 _main_thread: list[int] = []  # as it was before any of the student's code ran
 
 
@@ -99,6 +102,8 @@ def watch(names: list[str], exercises: list[str]) -> None:
         exercises: The labels of the cells that stand for something.
     """
     _exercises.update(exercises)
+    files = (getattr(module, "__file__", None) or "" for module in list(sys.modules.values()))
+    _loaded.update(file for file in files if file.startswith(_TORCH))
     _main_thread[:] = [_this_thread()]
     _library_files()
     _installed()
@@ -169,11 +174,13 @@ def _functions(owner: Any, name: str, found: Any) -> Iterator[tuple[Any, str]]:
                     if home.startswith(f"{found.__name__}."):
                         yield from _functions(module, inner, value)
     elif isinstance(found, type):
+        is_layer = hasattr(found, "forward")
+        kinds = (FunctionType,) if is_layer else (FunctionType, staticmethod)
         for method, value in vars(found).items():
-            # Who makes a layer has not used it yet.
+            # Who makes a layer has not used it yet, and what needs none makes masks, say.
             made = method.startswith("__") or method == "_reset_parameters"
-            is_used = not made or (method == "__init__" and not hasattr(found, "forward"))
-            if is_used and isinstance(value, FunctionType | staticmethod):
+            is_used = not made or (method == "__init__" and not is_layer)
+            if is_used and isinstance(value, kinds):
                 yield found, method
     elif callable(found):
         yield owner, name
@@ -238,6 +245,9 @@ def _note_events(event: str, arguments: tuple[Any, ...]) -> None:
     """Note what starts another process, in which nothing is seen; who pries; what cells leave."""
     if event in _STARTS_PROCESS:
         _note(PROCESS)
+    elif event == "exec" and arguments[0].co_filename in _loaded:
+        if arguments[0].co_name == "<module>":
+            _keep((RELOADED, "", ()), ("", 0))
     elif event == shell.BEGINS_CELL:
         if _is_anything_left():
             _keep((LEFT, "", ()), (arguments[0], 1))
@@ -265,9 +275,10 @@ def _note(what: str, words: str = "$^") -> None:
     inside: set[str] = set()
     owner = ""
     answers: FrameType | None = None
-    in_cell = foreign = between = False
+    in_cell = foreign = between = traced = False
     for frame, is_main in _frames():
         code = frame.f_code
+        traced = traced or code.co_filename.startswith(_GRAPHS)
         in_cell = in_cell or (is_main and code is _RUNS_CELLS)  # who calls it elsewhere runs none
         if code is _ANSWERS_JUDGE:  # the outermost is the judge's, others may be the student's
             answers, between = frame, foreign
@@ -284,6 +295,8 @@ def _note(what: str, words: str = "$^") -> None:
             handed = handed or code.co_filename.startswith(_MODULES)
             # The judge's own; or the library's, if the judge asked it and not the student's code.
             excused = _is_judges(frame) or (not handed and code in _library_code(words))
+    if in_cell and traced:
+        _keep((TRACED, "", ()), place or ("", 0))
     if in_cell or (excused and place is None and not between and not _asks_exercise(answers)):
         return
     if not answers:  # between two questions: perhaps for the next one, and perhaps for none

@@ -495,6 +495,8 @@ UNSEEN = {
     "a hook of Python's own": ("norm", NORM + "\nimport sys\ngetattr(sys, 'add' + 'audithook')(lambda *event: None)", "Python's own events"),
     "a graph of a layer": ("attend", f"layer = torch.jit.trace({_ENCODER}, torch.ones(2, 3, 4), check_trace=False)\ndef attend(x):\n    return layer(x)", "a compiled graph"),
     "nodes of a graph": ("back", _THREAD + "def _back(upstream, x):\n    node = getattr(F, 'layer' + '_norm')(x.clone().requires_grad_(), (4,)).grad_fn\n    return upstream\ndef back(upstream, x):\n    aside(_back, upstream, x)\n    return _solved(upstream, x)\n" + BACK.replace("def back", "def _solved"), "hides behind grad_fn"),
+    "a graph made in an earlier cell, run step by step": ("back", "import importlib\nmake = importlib.import_module('torch.' + 'fx.experimental.proxy_tensor').make_fx\ndef slope(upstream, x):\n    y = getattr(x.detach().clone(), 'requires_' + 'grad_')()\n    return getattr(torch, 'auto' + 'grad').grad(F.normalize(y), [y], upstream)\nsteps = list(make(slope)(torch.ones(2, 4), torch.ones(2, 4)).graph.nodes)\n" + BACK, "makes a graph of what exercises forbid"),
+    "PyTorch loaded once more": ("encode", "import importlib\nimportlib.reload(importlib.import_module('torch.nn.modules.trans' + 'former'))\n" + ENCODE, "loads PyTorch's modules once more"),
 }  # fmt: skip
 
 

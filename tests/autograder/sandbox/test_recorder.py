@@ -189,6 +189,8 @@ def test_all_that_a_forbidden_module_or_class_consists_of_is_watched():
     layer = torch.nn.TransformerEncoderLayer
     used = {"forward", "_sa_block", "_ff_block"}  # and not who makes one and never calls it
     assert set(recorder._functions(None, "", layer)) == {(layer, name) for name in used}
+    model = torch.nn.Transformer  # a mask, which a static method of it makes, is no Transformer
+    assert set(recorder._functions(None, "", model)) == {(model, "forward")}
 
 
 def test_what_pytorch_computes_in_python_is_known_by_its_name():
