@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .values import MAX_ITEMS, EntryCount, TensorTable, decode, encode
+from .values import MAX_ITEMS, EntryCount, NamedItems, TensorTable, decode, encode
 from .wire import Wire, WireClosed, WireError
 
 MAX_RETURNED = 1 << 20
@@ -76,6 +76,9 @@ class Proxy:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # Python and torch probe for protocols: none cross the wire
             raise AttributeError(name)
+        if self._peer._allow_named:  # of two sides one may ask for functions by name
+            given = "what a test hands to your code can be called, and nothing else"
+            raise AttributeError(f"{given}: it was asked for its attribute {name!r}")
         return self._peer.call("builtins:getattr", (self, name))
 
     def __getitem__(self, index: Any) -> Any:
@@ -233,7 +236,10 @@ class Peer:
         try:
             self._send(request, table)
             message, tensors = self._await_reply(number)
-            return self._read_reply(message, tensors, inputs)
+            try:
+                return self._read_reply(message, tensors, inputs)
+            finally:  # only now: what comes home may be held by nobody there
+                self._drop(message.get("released", []))
         except (WireError, WireClosed, TimeoutError) as error:
             self.failure = error
             raise
@@ -263,9 +269,9 @@ class Peer:
                 raise WireError(f"one call brought over {MAX_SAID:,} bytes of messages")
             for tensor in tensors:
                 self._carried(tensor)
-            self._drop(message.get("released", []))
             if message.get("reply") == number:
                 return message, tensors
+            self._drop(message.get("released", []))
             if "call" not in message:
                 raise WireError("an answer came that nobody asked for")
             self._answer(message, tensors)
@@ -293,9 +299,16 @@ class Peer:
 
     def _resolve(self, data: dict[str, Any]) -> Any:
         if "yours" in data:
-            return self._exports[data["yours"]]
+            original = self._exports[data["yours"]]
+            if "named" not in data or not self._allow_named:
+                return original
+            kind = type(original)
+            return getattr(kind, "_make", kind)(data["named"])
         if isinstance(data.get("reference"), int) and isinstance(data.get("type"), str):
-            return Proxy(self, data["reference"], data["type"][: _LONGEST["type_name"]])
+            proxy = Proxy(self, data["reference"], data["type"][: _LONGEST["type_name"]])
+            if "named" not in data:
+                return proxy
+            return NamedItems.of(data["named"], data.get("names"), proxy)
         if isinstance(data.get("record"), str):
             return self._target(data["record"])
         raise WireError("a value is malformed")
@@ -399,7 +412,8 @@ class _ReceivedTensors:
                 self._count(output)
             anchor = torch.zeros((), requires_grad=True)  # parameters over there need a node too
             apply: Callable[..., tuple[Tensor, ...]] = _RemoteGradient.apply
-            attached = apply(backward, outputs, anchor, *inputs)
+            # Who gets them may change them in place, as what any function returned.
+            attached = [output.clone() for output in apply(backward, outputs, anchor, *inputs)]
         except (TypeError, IndexError, RuntimeError) as error:
             raise WireError("the outputs of a call are malformed") from error
         self._made.update(zip(indices, attached, strict=True))

@@ -3,6 +3,9 @@
 Types are kept exactly. An object of any class that is not listed here, a tensor subclass say, is
 never copied: the other side gets a reference to it, and so can't be fooled by its methods.
 
+A named tuple, or another tuple of a class of its own, crosses as both: its items by value, so that
+it is a tuple there too and gradients flow through it, and a reference, by which it comes home.
+
 One kind goes one way only. A frozen dataclass of course_lib, made by a test, is made again from its
 fields in the student's process; one that comes from there stays a reference.
 """
@@ -44,6 +47,44 @@ class TensorTable:
             self._index[id(tensor)] = len(self.tensors)
             self.tensors.append(tensor)
         return self._index[id(tensor)]
+
+
+class NamedItems(tuple[Any, ...]):
+    """A tuple whose class is known on the other side alone; its names can be asked for here too."""
+
+    origin: Any
+    names: dict[str, int]
+
+    @classmethod
+    def of(cls, items: list[Any], names: Any, origin: Any) -> "NamedItems":
+        """Make one.
+
+        Args:
+            items: What it holds.
+            names: Those of the first items; a list, whatever else a hostile peer claims.
+            origin: Stands for the original.
+
+        Raises:
+            WireError: ``names`` are no texts.
+        """
+        if not isinstance(names, list) or not all(type(name) is str for name in names):
+            raise WireError("the names of a tuple are malformed")
+        made = cls(items)
+        made.origin = origin
+        made.names = {name: index for index, name in enumerate(names[: len(items)])}
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("origin", "names"):
+            raise AttributeError(name)
+        return self[self.names[name]] if name in self.names else getattr(self.origin, name)
+
+    @property
+    def __remote_type__(self) -> str:
+        return str(self.origin.__remote_type__)
+
+    def __call_beside__(self, function: Any, args: Any, kwargs: Any) -> Any:
+        return self.origin.__call_beside__(function, args, kwargs)
 
 
 class EntryCount:
@@ -110,6 +151,11 @@ def encode(
         return _encode_tensor(value, table)
     if kind in (tuple, set, frozenset, torch.Size):
         return {kind.__name__: inner(value)}
+    if kind is NamedItems:  # goes home; who made it makes it again, of the items that come
+        return {**refer(value.origin), "named": inner(value)}
+    if issubclass(kind, tuple):
+        names = list(getattr(kind, "_fields", ()))
+        return {**refer(value), "named": inner(tuple.__iter__(value)), "names": names}
     if kind in (dict, OrderedDict):
         return {"dict": [inner(pair) for pair in value.items()]}
     if kind in _ITERATORS:
@@ -226,6 +272,8 @@ def _decode(data: Any, tensor_at: Any, resolve: Any) -> Any:
         return slice(*inner(data["slice"]))
     if "ellipsis" in data:
         return Ellipsis
+    if "named" in data:
+        return resolve({**data, "named": inner(data["named"])})
     if "record" in data:
         return resolve(data)(**dict(inner(pair) for pair in data["fields"]))
     return resolve(data)
