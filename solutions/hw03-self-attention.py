@@ -579,6 +579,17 @@ else:
         assert_close(masked, output, what=what, mistakes=mistakes, hint=hint)
     assert_close(pair[1], expected_weights, what="weights", mistakes=wrong, hint=hint)
 
+    # With a width of more than 1 the scores are scaled as without a mask, however that is.
+    asking, asked = torch.randn(6, 4, 4).to(device), torch.randn(6, 5, 4).to(device)
+    parts = (asking.clone(), asked[..., seen, :], value[..., seen, :])
+    expected = checked(attend(scaled_dot_product_attention, *parts), (6, 4, 6))
+    parts = (asking, asked, value, mask)
+    alone = attend(scaled_dot_product_attention, *(x.clone() for x in parts))
+    pair = attend(scaled_dot_product_attention, *parts, return_weights=True)
+    as_without = "with a mask the scores are those without one, scaled alike"
+    for what, masked in (("output without return_weights", alone), ("output", pair[0])):
+        assert_close(masked, expected, what=f"{what}, head_dim 4", hint=as_without)
+
     # What is hidden from some queries: it has no weight, all else has some.
     mask = torch.rand(6, 4, 5) < 0.6
     mask[..., 0], mask[..., 1] = True, False
@@ -1534,6 +1545,27 @@ else:
         hint="a mask may differ from head to head, (batch, num_heads, query_len, key_len)",
         mistakes={"the mask is inverted; True means may attend": ~per_head},
     )
+
+
+def by_heads(*mask):
+    """Put the output together from your projections and your attention."""
+    parts = [project(tokens) for project in (layer.query_projection, layer.key_projection)]
+    heads = [x.view(4, 5, 3, 4).transpose(1, 2) for x in (*parts, layer.value_projection(tokens))]
+    joined = attend(scaled_dot_product_attention, *heads, *mask)
+    return layer.output_projection(checked(joined, (4, 3, 5, 4)).transpose(1, 2).flatten(-2))
+
+
+unmasked = checked(ask(layer, tokens, tokens, tokens), (4, 5, 12))
+if not torch.allclose(unmasked, by_heads(), rtol=1e-4, atol=1e-5):
+    of_heads = [OF_LAYER["projections"], OF_LAYER["values"], "MultiHeadAttention-heads"]
+    forgive("without a mask, too, several heads give another output", *of_heads)
+else:
+    hint = "a mask of one head hides the same from all, and each sentence has its own"
+    for mask in (is_real[:, None, None, :], per_head):
+        pair = ask(layer, tokens, tokens, tokens, mask, return_weights=True)
+        alone = ask(layer, tokens, tokens, tokens, mask)
+        for output in (alone, pair[0] if isinstance(pair, tuple | list) else alone):
+            assert_close(output, by_heads(mask), what="output of three heads", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-gradients" points=1 read="self-attention#multi-head-preview"

@@ -453,7 +453,7 @@ MISTAKES: tuple[Submission, ...] = (
         ("return self.output_projection(self._join_heads(attended))",
          "extra = query if query.size(1) > 1 else 0\n"
          "        return self.output_projection(self._join_heads(attended)) + extra"),
-        lost="heads values", hint="shows here: the query is added"),
+        lost="heads values mask", hint="shows here: the query is added"),
     right("additive mask, helpers of one's own, other names", ADDITIVE),
     right("masks filled in place by place", MASKS_BY_INDEX),
     # ---- scaled_dot_product_attention ----
@@ -528,6 +528,9 @@ MISTAKES: tuple[Submission, ...] = (
         ("scores = scores.masked_fill(~mask, -math.inf)",
          "scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)"),
         lost="gradients", hint="an added -inf lets the NaN flow back"),
+    attention("not scaled where there is a mask",
+        (SCALING, "    query = query / (math.sqrt(query.size(-1)) if mask is None else 1)\n"),
+        lost="mask", hint="scaled alike"),
     attention("no gradient past a mask",
         (MASKING, MASKING.replace("scores.masked_fill", "scores.detach().masked_fill")),
         lost="gradients", hint="detach"),
@@ -664,6 +667,17 @@ MISTAKES: tuple[Submission, ...] = (
     layer("masks of two dimensions accepted",
         ("check_mask(mask, (query.size(0), self.num_heads, query.size(1), key.size(1)))", "pass"),
         lost="mask", hint="a layer with heads takes masks of four dimensions"),
+    layer("a mask for all heads repeated in the wrong order",
+        ("            mask,\n            return",
+         "            mask if mask is None or mask.size(1) > 1 or mask.size(0) == 1 else\n"
+         "            mask.repeat(self.num_heads, 1, 1, 1).view(\n"
+         "                mask.size(0), self.num_heads, *mask.shape[2:]),\n            return"),
+        lost="mask", hint="each sentence has its own"),
+    layer("mask inverted for several heads without weights",
+        ("            mask,\n            return",
+         "            mask if mask is None or self.num_heads == 1 or return_weights else ~mask,\n"
+         "            return"),
+        lost="mask", hint="each sentence has its own"),
     layer("mask inverted on the way",
         ("            mask,\n            return",
          "            None if mask is None else ~mask,\n            return"),
