@@ -1925,7 +1925,9 @@ def searched(language, beam_size, limit, added, alpha, order, eos_id=EOS):
     """Go the three steps with something else added up, or with results in another order."""
     in_play, results = [(0.0, [])], []
     for length in range(1, limit + 1):
-        logits = language.logits_after(torch.tensor([[language.bos, *x] for _, x in in_play]).to(device))
+        logits = language.logits_after(
+            torch.tensor([[language.bos, *x] for _, x in in_play]).to(device)
+        )
         candidates = [
             (total + term, [*tokens, token])
             for (total, tokens), row in zip(in_play, added(logits).tolist(), strict=True)

@@ -128,11 +128,11 @@ Pair = namedtuple("Pair", "left right")
 
 def test_objects_stay_where_they_are(remote):
     class Thing(list):
-        left = {"x": 3}
+        left = (3, 4)
 
     thing = remote(lambda: Thing([torch.ones(2), 4]))()
     assert type(thing) is Proxy
-    assert thing.left == {"x": 3}
+    assert thing.left == (3, 4)
     assert thing[1] == 4
     assert len(thing) == 2
     assert [type(item) for item in thing] == [torch.Tensor, int]
@@ -166,7 +166,7 @@ def test_gradients_flow_through_a_named_tuple_there_and_back(remote):
 
 
 def test_of_what_was_handed_over_no_attribute_is_read(remote):
-    with pytest.raises(RemoteError, match="can be called, and nothing else.*'width'") as caught:
+    with pytest.raises(RemoteError, match=r"can be called, and nothing else.*'width'") as caught:
         remote(lambda f: f.width)(lambda: 1)
     assert isinstance(caught.value, AttributeError)
     assert remote(lambda f: (hasattr(f, "width"), f()))(lambda: 1) == (False, 1)
