@@ -68,7 +68,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.checked_results import as_number, as_pair
-from course_lib.gradient_checks import assert_gradients, assert_slopes, take_gradients
+from course_lib.gradient_checks import (
+    assert_gradients,
+    assert_gradients_like,
+    assert_slopes,
+    take_gradients,
+)
 from course_lib.notebook_tests import tell_what_passes
 from course_lib.testing import (
     CheckFailure,
@@ -276,6 +281,8 @@ for name in ours.state_dict().keys() & weights.keys():
         ".data and no_grad() cut the gradient: the cell learns by it",
     )
     assert_close(slopes.get(name), weights[name].grad, what=what, hint=hint)
+unbiased = RNNCell(6, 6, bias=False).double().to(device)
+assert_shape(unbiased(x, hidden), (4, 6), what="the next state of a cell without biases")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -557,6 +564,8 @@ call_beside(take_gradients, ours)  # of what was done before
 loss(x.detach(), hidden.detach()).backward()
 slopes = call_beside(take_gradients, ours)
 assert_slopes(loss_of_parameters, own, {name: slopes.get(name) for name in own}, hint=cut)
+unbiased = GRUCell(6, 6, bias=False).double().to(device)
+assert_shape(unbiased(x, hidden), (4, 6), what="the next state of a cell without biases")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -700,18 +709,18 @@ class GivenCell:
 
     def __init__(self, cell, d_input, d_hidden):
         self.cell = cell.to(device)
-        self.d_input, self.d_hidden = d_input, d_hidden
+        self.x_width, self.width = d_input, d_hidden
         self.is_strict = False
 
     def __call__(self, x, hidden):
         """Take one step."""
         if not self.is_strict and [t.shape[-1:] for t in (x, hidden)] == [
-            (self.d_hidden,),
-            (self.d_input,),
+            (self.width,),
+            (self.x_width,),
         ]:
             forgive("a cell is given its state before x", *OF_ENCODER)
             x, hidden = hidden, x
-        for name, tensor, width in (("an x", x, self.d_input), ("a state", hidden, self.d_hidden)):
+        for name, tensor, width in (("an x", x, self.x_width), ("a state", hidden, self.width)):
             is_tensor = isinstance(tensor, Tensor)
             require(is_tensor, f"a cell was called with a {type(tensor).__name__} for {name}")
             fits = tensor.dim() == 2 and tensor.size(1) == width
@@ -755,8 +764,8 @@ def read_both_ways(
         lengths: ``(batch,)``, int64, from 1 to len: how many steps of each sequence are real.
         layers: For each layer a pair of cells: one for reading forwards, one for backwards. A cell
             is called as ``cell(x_t, hidden)``, with ``(batch, width)`` and ``(batch, d_hidden)``,
-            and returns the next state, ``(batch, d_hidden)``. The first layer reads ``x``, each
-            other one the memory of the layer below.
+            and returns the next state, ``(batch, d_hidden)``; nothing else is known of it. The
+            first layer reads ``x``, each other one the memory of the layer below.
         d_hidden: Width of each cell's state.
 
     Returns:
@@ -799,7 +808,7 @@ assert_close(memory[:, 1, :4], second, what="the forward state at the second ste
 ### BEGIN HIDDEN TESTS
 def states_of(cell, steps, new_state=lambda old, new: new):
     """Run a cell over vectors, from zeros, and return its states."""
-    states, hidden = [], torch.zeros(len(steps[0]), cell.d_hidden).to(steps[0])
+    states, hidden = [], torch.zeros(len(steps[0]), cell.width).to(steps[0])
     for step in steps:
         states.append(cell(step, hidden))
         hidden = new_state(hidden, states[-1])
@@ -869,7 +878,7 @@ assert_close(memory[:, 0, 4:], states[4], what="the backward state at the first 
 ### BEGIN HIDDEN TESTS
 def states_of(cell, steps, new_state=lambda old, new: new):
     """Run a cell over vectors, from zeros, and return its states."""
-    states, hidden = [], torch.zeros(len(steps[0]), cell.d_hidden).to(steps[0])
+    states, hidden = [], torch.zeros(len(steps[0]), cell.width).to(steps[0])
     for step in steps:
         states.append(cell(step, hidden))
         hidden = new_state(hidden, states[-1])
@@ -935,7 +944,7 @@ hint = "set the memory to zero where there is padding"
 assert_close(memory[:1, 3:], nothing, what="the memory at padding", hint=hint)
 ### BEGIN HIDDEN TESTS
 layers = make_layers(1, d_input=8, d_hidden=4)
-lengths = torch.tensor([5, 1, 7, 4])[torch.randperm(4)]
+lengths = torch.tensor([5, 1, 6, 4])[torch.randperm(4)]  # there is padding after each of them
 x = torch.randn(4, 7, 8).to(device)
 lengths = lengths.to(device)
 attempt(assert_keeps_inputs, read_both_ways, x, lengths, layers, 4, hint=not_in_x)
@@ -1116,6 +1125,17 @@ else:
         what="gradient that the top layer sends to x",
         hint="detach() between two layers cuts the gradient: the layers below learn nothing",
     )
+lengths = torch.tensor([5, 3]).to(device)
+first, _ = read(read_both_ways, x, lengths, layers[:1], 4)
+alone, _ = read(read_both_ways, x[1:, :3], lengths[1:], layers[:1], 4)
+if not torch.allclose(first[1:, :3], alone, atol=1e-6):
+    forgive("in a single layer, padding is read as if it were real", *OF_ENCODER[:3])
+else:
+    second, _ = read(read_both_ways, first, lengths, layers[1:2], 4)
+    third, _ = read(read_both_ways, second, lengths, layers[2:], 4)
+    memory, _ = read(read_both_ways, x, lengths, layers, 4)
+    hint = "at padding, keep the old state in every layer"
+    assert_close(memory, third, what="memory of three layers, with padding", hint=hint)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1340,13 +1360,29 @@ assert_close(
         "these are log-probabilities; return logits": torch.log_softmax(expected, dim=-1),
     },
 )
-upstream = torch.randn(4, 12).to(device)
-assert_close(
-    gradient_at(context, torch.cat([new_state, logits], dim=-1), upstream),
-    gradient_at(context, torch.cat([expected_state, expected], dim=-1), upstream),
-    what="gradient of the context",
-    hint="detach() and .data cut the gradient: the encoder learns from every step, by the context",
+assert_keeps_inputs(decoder.step, tokens, state, context.detach(), hint=in_place)
+
+
+def by_hand(tokens, context):
+    """Put the logits and the new state together from the decoder's parts."""
+    y = decoder.embedding(tokens)
+    new = decoder.cell(torch.cat([y, context], dim=-1), state.clone())
+    return torch.cat([decoder.output(torch.cat([new, y, context], dim=-1)), new], dim=-1)
+
+
+assert_gradients_like(
+    by_hand,
+    lambda tokens, context: torch.cat(
+        pair_from(decoder.step(tokens, state.clone(), context), in_order), dim=-1
+    ),
+    {"tokens": tokens, "context": context},
+    modules={name: (getattr(decoder, name),) * 2 for name in ("embedding", "cell", "output")},
+    hint="detach() and .data cut the gradient: all parts learn from every step, and the encoder "
+    "learns from every step, by the context",
 )
+one = (each[:1].clone() for each in (tokens, state, context))
+for part, width in zip(pair_from(decoder.step(*one), in_order), (7, 5), strict=True):
+    assert_shape(part, (1, width), what="what comes of a batch of one", hint="squeeze() takes all")
 ### END HIDDEN TESTS
 
 # %% test="Decoder-forward" points=1 read="sequence-to-sequence#teacher-forcing"
@@ -1372,7 +1408,7 @@ assert_keeps_inputs(decoder, tgt, context, hint=in_place)
 context.requires_grad_()
 
 
-def by_steps(next_tokens, next_state=lambda old, new: new, state=None):
+def by_steps(next_tokens, next_state=lambda old, new: new, state=None, context=context):
     """Return the logits of one step after another."""
     tokens, state = tgt[:, 0], decoder.start(context) if state is None else state
     logits = []
@@ -1424,11 +1460,13 @@ if slope is None or not bool(slope.abs().sum() > 0):
         "from the last step no gradient reaches the bridge",
         hint="detach() between two steps cuts backpropagation through time",
     )
-upstream = torch.randn(4, 6, 7).to(device)
-assert_close(
-    gradient_at(context, logits, upstream),
-    gradient_at(context, expected, upstream),
-    what="gradient of the context",
+assert_gradients_like(
+    lambda tgt, context: by_steps(the_true_one, context=context),
+    decoder,
+    {"tgt": tgt, "context": context},
+    modules={
+        name: (getattr(decoder, name),) * 2 for name in ("bridge", "embedding", "cell", "output")
+    },
     hint="hand on the context as it is: detach() hides from the encoder what went wrong",
 )
 ### END HIDDEN TESTS
@@ -1458,9 +1496,10 @@ of_a_row = "a token is its place in a row of logits, from 0 to vocab_size - 1"
 class TinyLanguage:
     """A language whose next token depends on the tokens so far, by a rule."""
 
-    def __init__(self, vocab_size, logits_after):
-        self.vocab_size = vocab_size
+    def __init__(self, vocab_size, logits_after, bos=BOS):
+        self.num_words = vocab_size
         self.logits_after = logits_after
+        self.bos = bos
         self.asked = {}  # for each length, the beginnings that it was asked about
 
     def __call__(self, tokens):
@@ -1469,9 +1508,9 @@ class TinyLanguage:
         is_table = tokens.dim() == 2 and tokens.dtype == torch.int64 and tokens.numel() > 0
         given = f"{tokens.dtype} of shape {tuple(tokens.shape)}"
         require(is_table, f"the model was given {given}, not int64 of shape (n, len)")
-        starts = bool((tokens[:, 0] == BOS).all())
+        starts = bool((tokens[:, 0] == self.bos).all())
         require(starts, "the model was given a beginning that does not begin with bos_id")
-        known = bool(((tokens >= 0) & (tokens < self.vocab_size)).all())
+        known = bool(((tokens >= 0) & (tokens < self.num_words)).all())
         require(known, f"the model was given a token that is not in the vocabulary; {of_a_row}")
         require(tokens.size(1) < 100, "your search does not stop; see max_new_tokens")
         rows = len(tokens)
@@ -1492,7 +1531,7 @@ class TinyLanguage:
         tokens = [t.item() if isinstance(t, Tensor) and t.numel() == 1 else t for t in written]
         if not all(isinstance(token, Integral) for token in tokens):
             raise CheckFailure("a token is no int", hint="argmax and max give places as ints")
-        if not all(0 <= token < self.vocab_size for token in tokens):
+        if not all(0 <= token < self.num_words for token in tokens):
             raise CheckFailure("a token is not in the vocabulary", hint=of_a_row)
         return tokens
 
@@ -1502,13 +1541,13 @@ class TinyLanguage:
         return max(map(len, self.asked.values()), default=0)
 
 
-def language_of(vocab_size, probable, boastful=()):
+def language_of(vocab_size, probable, boastful=(), bos=BOS):
     """Make a language from its most probable pairs of tokens; the others share what is left.
 
     Logits need not be normalised: after boastful tokens all of them are large.
     """
     after = torch.arange(9.0, 9.0 + vocab_size).repeat(vocab_size, 1)  # uneven shares
-    after[:, BOS] = 1e-6  # nobody says <start> in the middle of a sentence
+    after[:, bos] = 1e-6  # nobody says <start> in the middle of a sentence
     given = torch.zeros(vocab_size, vocab_size)
     for (before, token), probability in probable.items():
         given[before, token], after[before, token] = probability, 0.0
@@ -1516,17 +1555,17 @@ def language_of(vocab_size, probable, boastful=()):
     logits = (after + given).log()
     logits[list(boastful)] += 9.0
     logits = logits.to(device)
-    return TinyLanguage(vocab_size, lambda tokens: logits[tokens[:, -1]])
+    return TinyLanguage(vocab_size, lambda tokens: logits[tokens[:, -1]], bos)
 
 
-def random_language(vocab_size, sharpness=1.5, ends_at=None, lead=50.0):
+def random_language(vocab_size, sharpness=1.5, ends_at=None, lead=50.0, bos=BOS):
     """Make a language at random, in which every token matters, however long ago it was.
 
     If ``ends_at`` is given, the end token never comes before the token of that number, and then
     leads all others.
     """
     table = sharpness * torch.randn(97, vocab_size) + 2 * torch.randn(97, 1)
-    table[:, BOS] -= 20
+    table[:, bos] -= 20
     table = table.to(device)
 
     def logits_after(tokens):
@@ -1537,7 +1576,7 @@ def random_language(vocab_size, sharpness=1.5, ends_at=None, lead=50.0):
             logits[:, EOS] = highest + lead if tokens.size(1) >= ends_at else highest - 50.0
         return logits
 
-    return TinyLanguage(vocab_size, logits_after)
+    return TinyLanguage(vocab_size, logits_after, bos)
 
 
 def stubborn_language(second, third):
@@ -1638,7 +1677,8 @@ def greedy_search(next_logits, *, bos_id: int, eos_id: int, max_new_tokens: int)
 # The most probable token is written at each step, up to the end token or the limit
 def tokens_of(language, eos_id=EOS, limit=6):
     """Return what your search gives for tokens, and the same as a list of ints."""
-    result = attempt(greedy_search, language, bos_id=BOS, eos_id=eos_id, max_new_tokens=limit)
+    how = {"bos_id": language.bos, "eos_id": eos_id, "max_new_tokens": limit}
+    result = attempt(greedy_search, language, **how)
     tokens, _ = pair_from(result, "tokens, log-probability")
     return tokens, language.tokens_from(tokens)
 
@@ -1663,10 +1703,10 @@ from course_lib.generation.greedy_search import greedy as reference_search
 from course_lib.generation.recomputing import RecomputingModel
 
 
-def reference_of(logits_after, limit, eos_id=EOS):
+def reference_of(logits_after, limit, eos_id=EOS, bos_id=BOS):
     """Return the reference's tokens for a language."""
     model = RecomputingModel(lambda tokens: logits_after(tokens)[:, None])
-    prompt = torch.tensor([[BOS]]).to(device)
+    prompt = torch.tensor([[bos_id]]).to(device)
     return list(reference_search(model, prompt, eos_id=eos_id, max_new_tokens=limit)[0].tokens)
 
 
@@ -1697,9 +1737,9 @@ hint = "with max_new_tokens=0, raise ValueError"
 assert_raises(
     ValueError, greedy_search, telegrams, bos_id=BOS, eos_id=EOS, max_new_tokens=0, hint=hint
 )
-# The end token may be any; here it is the most probable one after some steps.
-language = random_language(6, ends_at=99)
-expected = reference_of(language.logits_after, 5, eos_id=None)
+# The start token may be any; so may the end token, here the most probable one after some steps.
+language = random_language(6, ends_at=99, bos=3)
+expected = reference_of(language.logits_after, 5, eos_id=None, bos_id=3)
 last = expected[-1]
 expected = expected[: expected.index(last) + 1]
 _, ints = tokens_of(language, eos_id=last, limit=9)
@@ -1872,7 +1912,7 @@ def reference_tokens(language, beam_size, eos_id=EOS, limit=6):
 
     (found,) = reference_search(
         RecomputingModel(lambda tokens: language.logits_after(tokens)[:, None]),
-        torch.tensor([[BOS]]).to(device),
+        torch.tensor([[language.bos]]).to(device),
         beam_size=beam_size,
         eos_id=eos_id,
         max_new_tokens=limit,
@@ -1885,7 +1925,9 @@ def searched(language, beam_size, limit, added, alpha, order, eos_id=EOS):
     """Go the three steps with something else added up, or with results in another order."""
     in_play, results = [(0.0, [])], []
     for length in range(1, limit + 1):
-        logits = language.logits_after(torch.tensor([[BOS, *x] for _, x in in_play]).to(device))
+        logits = language.logits_after(
+            torch.tensor([[language.bos, *x] for _, x in in_play]).to(device)
+        )
         candidates = [
             (total + term, [*tokens, token])
             for (total, tokens), row in zip(in_play, added(logits).tolist(), strict=True)
@@ -1952,12 +1994,12 @@ for beam_size, language in (
             "this is the path of greedy search": reference_tokens(language, 1),
         },
     )
-# The end token may be any; here it is the last of the vocabulary.
-pairs = {(BOS, 2): 0.5, (BOS, 3): 0.4, (2, 4): 0.2, (3, 4): 0.9, (4, 7): 0.9}
-language = language_of(8, pairs)
-expected = reference_tokens(language, 2, eos_id=7)  # 3, 4, and 7 for the end
+# Start and end token may be any; here they are the last of the vocabulary.
+pairs = {(6, 0): 0.5, (6, 1): 0.4, (0, 2): 0.2, (1, 2): 0.9, (2, 7): 0.9}
+language = language_of(8, pairs, bos=6)
+expected = reference_tokens(language, 2, eos_id=7)  # 1, 2, and 7 for the end
 results = attempt(
-    beam_search, language, beam_size=2, bos_id=BOS, eos_id=7, max_new_tokens=6, alpha=0.0
+    beam_search, language, beam_size=2, bos_id=6, eos_id=7, max_new_tokens=6, alpha=0.0
 )
 hint = "a sequence ends with eos_id, whatever number it is"
 best, _ = max(pairs_in(results, language), key=lambda pair: float(pair[1]))
@@ -2330,9 +2372,8 @@ attempt(assert_keeps_inputs, diagnose, telegrams, **settings, hint=hint)
 
 def scores_from(language, output, reference, alpha):
     """Return both scores that your function gives, or say what it returns in place of them."""
-    result = attempt(
-        diagnose, language, output=[*output], reference=[*reference], bos_id=BOS, alpha=alpha
-    )
+    how = {"bos_id": language.bos, "alpha": alpha}
+    result = attempt(diagnose, language, output=[*output], reference=[*reference], **how)
     if not (isinstance(result, tuple | list) and len(result) == 3):
         in_words = "return verdict, output_score, reference_score"
         raise CheckFailure("the result should be three things", hint=in_words)
@@ -2363,14 +2404,14 @@ scores = scores_from(stubborn_language(second, third), [2], [3], alpha=0.0)
 assert_close(scores, torch.tensor([second, third]), what=what, hint=too_small)
 hint = "insert, append and += change a list in place: bos_id goes in front of a copy"
 attempt(assert_keeps_inputs, diagnose, telegrams, **settings, hint=hint)
-for alpha in (0.0, 0.7, 1.0):
-    language = random_language(6)
+for alpha, bos in ((0.0, BOS), (0.7, 6), (1.0, 6)):
+    language = random_language(7, bos=bos)
     pair = [torch.randint(2, 6, (length,)).tolist() for length in (3, 5)]
     pair[1].append(EOS)
     terms, bare = [], []
     for tokens in pair:
         logits = [
-            language(torch.tensor([[BOS, *tokens[:t]]]))[0].cpu().double()
+            language(torch.tensor([[bos, *tokens[:t]]]))[0].cpu().double()
             for t in range(len(tokens))
         ]
         at_tokens = zip(logits, tokens, strict=True)

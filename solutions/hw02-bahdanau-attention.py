@@ -445,6 +445,15 @@ assert_close(contexts, expected, what="contexts", hint=hint, mistakes=mistakes)
 result = layer(query[:, :1], memory, return_weights=True)
 one = "a single query keeps its dimension: squeeze(-1) takes away the last one alone"
 pair_from(result, "contexts, weights", (3, 1, 6), (3, 1, 5), hint=one, strict=True)
+layer = AdditiveAttention(2, 7, 3).to(device)
+if {tuple(x.shape) for x in layer.state_dict().values()} != {(3, 2), (3, 7), (1, 3)}:
+    forgive("the matrices have other sizes", OF_ATTENTION["parameters"])
+elif not aligns(layer, 2, 7, 3):
+    forgive("align gives no score for each pair", OF_ATTENTION["scores"])
+else:
+    contexts = layer(torch.randn(3, 4, 2).to(device), torch.randn(3, 5, 7).to(device))
+    what = "contexts of queries 2 wide and a memory 7 wide"
+    assert_shape(contexts, (3, 4, 7), what=what, hint="the three widths may differ")
 ### END HIDDEN TESTS
 
 # %% test="AdditiveAttention-mask" points=1 read="bahdanau-attention#padding-in-attention"
@@ -648,9 +657,9 @@ inputs = {"query": torch.randn(6, 6, 5).to(device), "memory": torch.randn(6, 6, 
 share = torch.randn(6, 6, 5).to(device)
 
 
-def loss(query, memory):
+def loss(query, memory, *mask, **how):
     """Weight the numbers of your contexts by chance, and add them up."""
-    contexts = without_ones(layer(query, memory), (6, 6, 5))
+    contexts = without_ones(layer(query.clone(), memory.clone(), *mask, **how), (6, 6, 5))
     return (checked(contexts, (6, 6, 5), what="contexts") * share).sum()
 
 
@@ -659,7 +668,7 @@ assert_gradients(loss, inputs, hint=cut)
 
 
 def assert_finite(layer, blind):
-    """Check the gradient of the queries where one of them sees nothing, if it is a softmax's."""
+    """Check gradients where a query sees nothing, if they are a softmax's."""
     result = layer(**inputs, return_weights=True)
     if not shares_out(pair_from(result, "contexts, weights", (6, 6, 5), (6, 6, 6))[1]):
         return
@@ -669,12 +678,14 @@ def assert_finite(layer, blind):
     contexts = without_ones(layer(query.clone(), inputs["memory"], mask), (6, 6, 5))
     assert_shape(contexts, (6, 6, 5), what="contexts with a mask")
     contexts.sum().backward()
-    if query.grad is not None and not bool(query.grad.isfinite().all()):
-        raise CheckFailure(
-            "with a query that sees nothing, the gradient of the query is not finite",
-            hint="set hidden scores by masked_fill or where: they keep NaN out, adding -inf "
-            "does not",
-        )
+    parameters = {name: getattr(layer, name).weight for name in ("query_projection", "score")}
+    for name, leaf in {"query": query, **parameters}.items():
+        if leaf.grad is not None and not bool(leaf.grad.isfinite().all()):
+            raise CheckFailure(
+                f"with a query that sees nothing, the gradient of {name} is not finite",
+                hint="set hidden scores by masked_fill or where: they keep NaN out, adding -inf "
+                "does not",
+            )
 
 
 assert_finite(layer, blind=1)
@@ -691,17 +702,38 @@ def loss_with_weights(query, memory):
     return (contexts * share).sum() + weights.square().sum()
 
 
+keys = torch.randn(6, 6, 5).to(device)
+some = torch.rand(6, 6, 6) < 0.5
+some[..., 0], some[..., 1] = True, False
+result = layer(**inputs, return_weights=True)
+is_softmax = shares_out(pair_from(result, "contexts, weights", (6, 6, 5), (6, 6, 6))[1])
+mask = some.to(device) if is_softmax else None
+try:
+    layer(**inputs, keys=keys)
+    takes_keys = True
+except Exception:
+    forgive("with keys handed over there is an error", OF_ATTENTION["keys"])
+    takes_keys = False
+
+
+def loss_of_all(query, memory, keys):
+    """Add what comes past a mask, and by keys that are handed over."""
+    by_keys = loss(query, memory, keys=keys.clone()) if takes_keys else 0
+    return loss(query, memory) + loss(query, memory, mask) + by_keys
+
+
 def loss_of_matrices(*tensors):
     """Put matrices into the layer, and weight the numbers of its contexts by chance."""
     layer.load_state_dict(state | dict(zip(matrices, tensors, strict=True)))
-    return loss(*inputs.values())
+    return loss_of_all(*inputs.values(), keys)
 
 
 assert_gradients(loss, inputs, hint=cut)
 assert_gradients(loss_with_weights, inputs, hint=cut)
+assert_gradients(loss_of_all, {**inputs, "keys": keys}, hint=cut)
 layer = make_attention(AdditiveAttention, 5, 5, 5)
 state = {name: tensor.clone() for name, tensor in layer.state_dict().items()}
-result = loss(*inputs.values())
+result = loss_of_all(*inputs.values(), keys)
 if result.requires_grad:
     result.backward()
 slopes = {name: getattr(layer, matrix).weight.grad for name, matrix in matrices.items()}

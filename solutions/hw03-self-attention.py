@@ -579,6 +579,17 @@ else:
         assert_close(masked, output, what=what, mistakes=mistakes, hint=hint)
     assert_close(pair[1], expected_weights, what="weights", mistakes=wrong, hint=hint)
 
+    # With a width of more than 1 the scores are scaled as without a mask, however that is.
+    asking, asked = torch.randn(6, 4, 4).to(device), torch.randn(6, 5, 4).to(device)
+    parts = (asking.clone(), asked[..., seen, :], value[..., seen, :])
+    expected = checked(attend(scaled_dot_product_attention, *parts), (6, 4, 6))
+    parts = (asking, asked, value, mask)
+    alone = attend(scaled_dot_product_attention, *(x.clone() for x in parts))
+    pair = attend(scaled_dot_product_attention, *parts, return_weights=True)
+    as_without = "with a mask the scores are those without one, scaled alike"
+    for what, masked in (("output without return_weights", alone), ("output", pair[0])):
+        assert_close(masked, expected, what=f"{what}, head_dim 4", hint=as_without)
+
     # What is hidden from some queries: it has no weight, all else has some.
     mask = torch.rand(6, 4, 5) < 0.6
     mask[..., 0], mask[..., 1] = True, False
@@ -665,48 +676,73 @@ inputs = {
 share = torch.randn(3, 2, 5).to(device)
 
 
-def loss(query, key, value):
+def loss(*inputs):
     """Weight the numbers of your output by chance, and add them up."""
-    return (
-        checked(attend(scaled_dot_product_attention, query, key, value), (3, 2, 5)) * share
-    ).sum()
+    output = attend(scaled_dot_product_attention, *(each.clone() for each in inputs))
+    return (checked(output, (3, 2, 5)) * share).sum()
 
 
 cut = "detach(), .data, numpy() and torch.tensor() cut the gradient"
 assert_gradients(loss, inputs, hint=cut)
-query, key, value = (tensor.clone().requires_grad_() for tensor in inputs.values())
 mask = torch.tensor([[[True], [False]]]).expand(1, 2, 6).to(device)  # query 1 sees nothing
-output = attend(scaled_dot_product_attention, query.clone(), key.clone(), value.clone(), mask)
-assert_shape(output, (3, 2, 5), what="output with a mask")
-output.sum().backward()
-not_finite = "with a query that sees nothing, the gradient of the query is not finite"
-fill = "hide scores with masked_fill or torch.where; an added -inf lets the NaN flow back"
-if query.grad is not None and not bool(query.grad.isfinite().all()):
-    raise CheckFailure(not_finite, hint=fill)
+
+
+def assert_finite(**how):
+    """Check the gradients of queries and keys where a query sees nothing."""
+    leaves = {name: tensor.clone().requires_grad_() for name, tensor in inputs.items()}
+    copies = [leaf.clone() for leaf in leaves.values()]
+    result = attend(scaled_dot_product_attention, *copies, mask, **how)
+    output = output_and_weights(result)[0] if how else result
+    assert_shape(output, (3, 2, 5), what="output with a mask")
+    output.sum().backward()
+    for name in ("query", "key"):
+        slope = leaves[name].grad
+        if slope is not None and not bool(slope.isfinite().all()):
+            raise CheckFailure(
+                f"with a query that sees nothing, the gradient of the {name} is not finite",
+                hint="hide scores with masked_fill or torch.where; an added -inf lets the NaN flow "
+                "back",
+            )
+
+
+assert_finite()
 ### BEGIN HIDDEN TESTS
 share_of_weights = torch.randn(3, 2, 6).to(device)
 
 
-def loss_of_both(query, key, value):
+def loss_of_both(*inputs):
     """Weight output and weights by chance."""
-    pair = attend(scaled_dot_product_attention, query, key, value, return_weights=True)
+    copies = (each.clone() for each in inputs)
+    pair = attend(scaled_dot_product_attention, *copies, return_weights=True)
     output, weights = output_and_weights(pair)
     checked(output, (3, 2, 5))
     checked(weights, (3, 2, 6), what="weights")
     return (output * share).sum() + (weights * share_of_weights).sum()
 
 
+def loss_past_mask(*inputs):
+    """Add what comes past a mask, with weights and without, to what comes without one."""
+    return loss_of_both(*inputs) + loss_of_both(*inputs, some) + loss(*inputs, some)
+
+
 assert_gradients(loss, inputs, hint=cut)
-assert_gradients(loss_of_both, inputs, hint=cut)
-for return_weights in (False, True):
-    leaf = inputs["query"].clone().requires_grad_()
-    copies = (leaf.clone(), key.clone(), value.clone())
-    result = attend(scaled_dot_product_attention, *copies, mask, return_weights=return_weights)
-    output = output_and_weights(result)[0] if return_weights else result
-    assert_shape(output, (3, 2, 5), what="output")
-    output.sum().backward()
-    if leaf.grad is not None and not bool(leaf.grad.isfinite().all()):
-        raise CheckFailure(not_finite, hint=fill)
+pair = attend(scaled_dot_product_attention, *inputs.values(), return_weights=True)
+weights = checked(output_and_weights(pair)[1], (3, 2, 6), what="weights")
+total = weights.sum(dim=-1)
+some = torch.rand(3, 2, 6) < 0.5
+some[..., 0], some[..., 1] = True, False
+some = some.to(device)
+if bool((weights < 0).any()) or not torch.allclose(total, torch.ones_like(total), atol=1e-4):
+    forgive("no query shares out a weight of 1", VALUES, SCALING)
+    assert_gradients(loss_of_both, inputs, hint=cut)
+else:
+    assert_gradients(loss_past_mask, inputs, hint=cut)
+assert_finite()
+assert_finite(return_weights=True)
+others = [torch.randn_like(inputs[name]) for name in ("query", "key")]
+if torch.allclose(loss(*inputs.values()), loss(*others, inputs["value"])):
+    hint = "the scores are the queries times the keys: begin with them"
+    raise CheckFailure("the output is the same whatever query and key are", hint=hint)
 ### END HIDDEN TESTS
 
 
@@ -1056,7 +1092,7 @@ asking, asked = torch.randn(3, 2, 8).to(device), torch.randn(3, 5, 8).to(device)
 hint = "query and key may differ in length; take each length from its own tensor"
 assert_shape(layer(asking, asked, asked), (3, 2, 8), what="output", hint=hint)
 ### BEGIN HIDDEN TESTS
-layer = MultiHeadAttention(12, 3).to(device)
+layer = MultiHeadAttention(12, 3, bias=False).to(device)
 asking, asked = torch.randn(2, 4, 12).to(device), torch.randn(2, 7, 12).to(device)
 assert_shape(layer(asking, asked, asked), (2, 4, 12), what="output of cross-attention", hint=hint)
 try:
@@ -1509,6 +1545,27 @@ else:
         hint="a mask may differ from head to head, (batch, num_heads, query_len, key_len)",
         mistakes={"the mask is inverted; True means may attend": ~per_head},
     )
+
+
+def by_heads(*mask):
+    """Put the output together from your projections and your attention."""
+    parts = [project(tokens) for project in (layer.query_projection, layer.key_projection)]
+    heads = [x.view(4, 5, 3, 4).transpose(1, 2) for x in (*parts, layer.value_projection(tokens))]
+    joined = attend(scaled_dot_product_attention, *heads, *mask)
+    return layer.output_projection(checked(joined, (4, 3, 5, 4)).transpose(1, 2).flatten(-2))
+
+
+unmasked = checked(ask(layer, tokens, tokens, tokens), (4, 5, 12))
+if not torch.allclose(unmasked, by_heads(), rtol=1e-4, atol=1e-5):
+    of_heads = [OF_LAYER["projections"], OF_LAYER["values"], "MultiHeadAttention-heads"]
+    forgive("without a mask, too, several heads give another output", *of_heads)
+else:
+    hint = "a mask of one head hides the same from all, and each sentence has its own"
+    for mask in (is_real[:, None, None, :], per_head):
+        pair = ask(layer, tokens, tokens, tokens, mask, return_weights=True)
+        alone = ask(layer, tokens, tokens, tokens, mask)
+        for output in (alone, pair[0] if isinstance(pair, tuple | list) else alone):
+            assert_close(output, by_heads(mask), what="output of three heads", hint=hint)
 ### END HIDDEN TESTS
 
 # %% test="MultiHeadAttention-gradients" points=1 read="self-attention#multi-head-preview"
@@ -1522,9 +1579,10 @@ inputs = {
 share = torch.randn(5, 7, 6).to(device)
 
 
-def loss(query, key, value):
+def loss(*inputs):
     """Weight the numbers of your output by chance, and add them up."""
-    return (checked(ask(layer, query, key, value), (5, 7, 6)) * share).sum()
+    output = ask(layer, *(each.clone() for each in inputs))
+    return (checked(output, (5, 7, 6)) * share).sum()
 
 
 cut = "detach(), .data and numpy() cut the gradient"
@@ -1541,15 +1599,27 @@ parameters = {
 for name, parameter in parameters.items():
     assert_shape(parameter, (6, 6) if name.endswith("weight") else (6,), what=name)
 state = {name: tensor.clone() for name, tensor in layer.state_dict().items()}
+is_real = torch.arange(7) < torch.tensor([7, 3, 5, 1, 4])[:, None]  # (batch, key_len)
+masks = [is_real[:, None, None].to(device)]
+try:
+    ask(layer, *inputs.values(), *masks)
+except Exception:
+    forgive("with a mask there is an error", "MultiHeadAttention-mask")
+    masks = []
+
+
+def loss_with_masks(*inputs):
+    """Add what comes past a mask to what comes without one."""
+    return sum((loss(*inputs, mask) for mask in masks), start=loss(*inputs))
 
 
 def loss_of_parameters(*tensors):
     """Put parameters into the layer, and weight the numbers of its output by chance."""
     layer.load_state_dict(state | dict(zip(parameters, tensors, strict=True)))
-    return loss(*inputs.values())
+    return loss_with_masks(*inputs.values())
 
 
-result = loss(*inputs.values())
+result = loss_with_masks(*inputs.values())
 if result.requires_grad:
     result.backward()
 slopes = {
@@ -1557,6 +1627,7 @@ slopes = {
     for name in parameters
 }
 assert_slopes(loss_of_parameters, {name: state[name] for name in parameters}, slopes, hint=cut)
+assert_gradients(loss_with_masks, inputs, hint=cut)
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -525,6 +525,12 @@ RNN_MISTAKES = (
         lost="parameters", hint="hand bias on",
     ),
     mistake(
+        "an error without biases", "RNNCell",
+        rnn_step("torch.tanh(F.linear(x, self.input_projection.weight) + "
+                 "self.input_projection.bias + self.hidden_projection(hidden))"),
+        lost="values",
+    ),
+    mistake(
         "one bias only", "RNNCell",
         (("(d_hidden, d_hidden, bias=bias)", "(d_hidden, d_hidden, bias=False)"),),
         lost="parameters",
@@ -584,6 +590,8 @@ def gru(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission:
 GRU_MISTAKES = (
     gru("one bias only", "nn.Linear(d_hidden, 3 * d_hidden, bias=bias)",
         "nn.Linear(d_hidden, 3 * d_hidden, bias=False)", "parameters", "hand bias on"),
+    gru("an error without biases", "self.input_projection(x)",
+        "(F.linear(x, self.input_projection.weight) + self.input_projection.bias)", "values"),
     gru("update gate the other way round", STATE, "update * candidate + (1 - update) * hidden",
         "update", "z and 1 - z have changed places"),
     gru("update gate the other way round in float64", STATE,
@@ -675,6 +683,12 @@ def read(what: str, old: str, new: str, lost: str, hint: str = "") -> Submission
 
 
 READ_MISTAKES = (
+    read("padding is kept apart in the first layer alone", KEEP,
+         KEEP.replace("is_real[:, t, None]", "is_real[:, t, None] | (memory is not x)"), "layers",
+         "in every layer"),
+    read("the memory ends with the longest sequence", "for pair in layers:",
+         "x = memory = x[:, : int(lengths.max())]\n    is_real = is_real[:, : x.size(1)]\n"
+         "    for pair in layers:", "padding"),
     read("backward states in reading order", "by_step[t] = hidden",
          "by_step[x.size(1) - 1 - t if backward else t] = hidden",
          "backward", "in the order of reading"),
@@ -859,6 +873,23 @@ DECODER_MISTAKES = (
     decoder("a step reads a detached context", WRITTEN,
             "torch.cat([self.embedding(tokens), context.detach()], dim=-1)", "step",
             "the encoder learns from every step"),
+    decoder("a step cuts off the embedding", WRITTEN,
+            "torch.cat([self.embedding(tokens).detach(), context], dim=-1)", "step",
+            "no gradient flows back to embedding.weight"),
+    decoder("a step cuts off the output layer", SCORED,
+            "F.linear(torch.cat([state, written], dim=-1), self.output.weight.detach(), "
+            "self.output.bias)", "step", "no gradient flows back to output.weight"),
+    decoder("forward cuts off what it reads", STEP,
+            "written = torch.cat([self.embedding(tokens).detach(), context], dim=-1)\n"
+            "            state = self.cell(written, state)\n"
+            "            after = self.output(torch.cat([state, written], dim=-1))", "forward",
+            "no gradient flows back to embedding.weight"),
+    decoder("a step writes into the state that it is given", "state = self.cell(written, state)",
+            "old, state = state, self.cell(written, state)\n"
+            "        old.data.mul_(1 if old.requires_grad else 0)", "step",
+            "argument 2 changed in place"),
+    decoder("the batch squeezed", f"return {SCORED}, state", f"return {SCORED}.squeeze(), state",
+            "step", "what comes of a batch of one"),
     decoder("starts from a detached context", "state = self.start(context)",
             "state = self.start(context.detach())", "forward",
             "hand on the context as it is"),
@@ -901,6 +932,8 @@ GREEDY_MISTAKES = (
            "tokens score"),
     greedy("the end token is always 1", "!= [eos_id]", "!= [1]", "tokens",
            "stop at eos_id, whatever number it is"),
+    greedy("the start token is always the notebook's", "[[bos_id, *written]]", "[[BOS, *written]]",
+           "tokens", "does not begin with bos_id"),
     greedy("no error for no tokens", "    if max_new_tokens < 1:\n        raise ValueError("
            'f"max_new_tokens must be at least 1, got {max_new_tokens}")\n', "", "tokens",
            "raise ValueError"),
@@ -1000,6 +1033,8 @@ BEAM_MISTAKES = (
         (("tokens[-1] == eos_id", "tokens[-1] == 1"), ("c[1][-1] != eos_id", "c[1][-1] != 1")),
         lost="best", hint="a sequence ends with eos_id, whatever number it is",
     ),
+    beam("the start token is always the notebook's", "[[bos_id, *written]", "[[BOS, *written]",
+         "best", "does not begin with bos_id"),
     beam("every ending counts", f"for total, tokens in {COUNTING}:",
          "for total, tokens in candidates:", "results", "only if it is among the best beam_size"),
     beam("nothing unfinished at the limit", "tokens[-1] == eos_id or length == max_new_tokens",
@@ -1093,6 +1128,8 @@ DIAGNOSIS_MISTAKES = (
     diagnosis("scores taken for each other", "output_score, reference_score = scores",
               "reference_score, output_score = scores", "scores",
               "the two scores have changed places"),
+    diagnosis("the start token is always the notebook's", "[[bos_id, *tokens]]",
+              "[[BOS, *tokens]]", "scores", "does not begin with bos_id"),
     diagnosis("logits added up", TERM, "float(next_logits(sequence[:, :t])[0][token])",
               "scores", "these are sums of logits"),
     diagnosis("the logarithm of softmax", TERM,

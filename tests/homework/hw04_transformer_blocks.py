@@ -846,6 +846,17 @@ FEED_FORWARD_MISTAKES = (
         lost="dropout", hint="what is kept is scaled up"),
     mistake("dropout fixed at a tenth", "FeedForward",
         (("nn.Dropout(dropout)", "nn.Dropout(0.1)"),), lost="dropout", hint="hand dropout on"),
+    mistake("dropout fixed at a half", "FeedForward",
+        (("nn.Dropout(dropout)", "nn.Dropout(0.5)"),), lost="dropout", hint="hand dropout on"),
+    mistake("the share that is kept in place of the share that is dropped", "FeedForward",
+        (("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)"),),
+        lost="dropout", hint="not the share that is kept"),
+    mistake("all is dropped where no share is given", "FeedForward",
+        (("nn.Dropout(dropout)", "nn.Dropout(dropout or 1.0)"),),
+        lost="dropout", hint="dropout starts at 0"),
+    mistake("no way back from the inside in training", "FeedForward",
+        (("self.dropout(inner)", "self.dropout(inner.detach() if self.training else inner)"),),
+        lost="values", hint="no gradient flows back to x"),
 )  # fmt: skip
 
 MEAN = "mean = x.mean(dim=-1, keepdim=True)"
@@ -951,6 +962,12 @@ RMS_MISTAKES = tuple(
     )
 )
 
+FUSED = "F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)"
+BESSEL = (
+    "(x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + self.eps).sqrt() * self.weight"
+    " + self.bias"
+)
+
 LAYER_MISTAKES = tuple(
     mistake(what, "LayerNorm", edit, lost="parameters", hint=hint)
     for what, edit, hint in (
@@ -991,6 +1008,21 @@ LAYER_MISTAKES = tuple(
                 ),
             ),
             "nn.Parameter",
+        ),
+        (
+            "means over the whole batch",
+            ((FUSED, "F.layer_norm(x, x.shape, eps=self.eps) * self.weight + self.bias"),),
+            "each token by itself",
+        ),
+        (
+            "the mean stays",
+            ((FUSED, "F.rms_norm(x, x.shape[-1:], self.weight, self.eps) + self.bias"),),
+            "each token by itself",
+        ),
+        (
+            "unbiased variance",
+            ((FUSED, BESSEL),),
+            "each token by itself",
         ),
         (
             "other names",
@@ -1250,6 +1282,27 @@ RESIDUAL_MISTAKES = (
         lost="dropout", hint="switches nn.Dropout off"),
     residual_mistake("dropout fixed at a tenth", ("nn.Dropout(dropout)", "nn.Dropout(0.1)"),
         lost="dropout", hint="hand dropout on"),
+    residual_mistake("dropout fixed at a half", ("nn.Dropout(dropout)", "nn.Dropout(0.5)"),
+        lost="dropout", hint="hand dropout on"),
+    residual_mistake("the share that is kept in place of the share that is dropped",
+        ("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)"),
+        lost="dropout", hint="not the share that is kept"),
+    residual_mistake("all is dropped where no share is given",
+        ("nn.Dropout(dropout)", "nn.Dropout(dropout or 1.0)"),
+        lost="dropout", hint="dropout is 0 unless it is given"),
+    residual_mistake("the norm is no part of the layer",
+        ("self.norm = norm", "self.norms = [norm]"),
+        (PRE, PRE.replace("self.norm(", "self.norms[0](")),
+        (POST, POST.replace("self.norm(", "self.norms[0](")),
+        lost="post", hint="self.norm = norm"),
+    residual_mistake("detached in training",
+        (PRE, "x + self.dropout(sublayer(self.norm(x)).detach() if self.training "
+         "else sublayer(self.norm(x)))"),
+        lost="pre", hint="do not detach"),
+    residual_mistake("detached in training before the norm",
+        (POST, "self.norm(x.detach() + self.dropout(sublayer(x)) if self.training "
+         "else x + self.dropout(sublayer(x)))"),
+        lost="post", hint="do not detach"),
     residual_mistake("any position of the norm",
         ("        check_norm_position(norm_position)\n", ""),
         lost="post", hint="check_norm_position"),
@@ -1351,6 +1404,10 @@ SAMPLE_CLASS: tuple[Submission, ...] = (
                 ("return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)",
                  "return layer_norm(x, self.weight, self.bias, eps=self.eps)"),)},
         lost={"layer_norm": "eps"}, hint="under the root"),
+    Submission(student="greta", what="Bessel, in the formula and again in the layer",
+        edits={"layer_norm": ((VARIANCE, "x.var(dim=-1, keepdim=True)"),),
+            "LayerNorm": ((FUSED, BESSEL),)},
+        lost={"layer_norm": "values"}, hint="the variance divides by d_model - 1"),
     Submission(student="goran", what="wrong speeds, and positions on their own feet",
         edits={ANGLES: (("torch.arange(0, width, 2,", "torch.arange(0, width // 2,"),),
             SINES: LOOPS[SINES], SHIFT: LOOPS[SHIFT], ROTARY: LOOPS[ROTARY]},

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .values import MAX_ITEMS, EntryCount, TensorTable, decode, encode
+from .values import MAX_ITEMS, EntryCount, NamedItems, TensorTable, decode, encode
 from .wire import Wire, WireClosed, WireError
 
 MAX_RETURNED = 1 << 20
@@ -76,24 +76,22 @@ class Proxy:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # Python and torch probe for protocols: none cross the wire
             raise AttributeError(name)
-        return self._look("builtins:getattr", AttributeError, name)
+        return self._look(f"its attribute {name!r}", "builtins:getattr", AttributeError, name)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._look("operator:getitem", TypeError, index)
+        return self._look("an item", "operator:getitem", TypeError, index)
 
     def __iter__(self) -> Any:
         # A bounded slice: an object that never stops must not fill the memory over there.
-        return iter(self._look("itertools:islice", TypeError, MAX_ITEMS + 1))
+        return iter(self._look("its items", "itertools:islice", TypeError, MAX_ITEMS + 1))
 
     def __len__(self) -> int:
-        return int(self._look("builtins:len", TypeError))
+        return int(self._look("its length", "builtins:len", TypeError))
 
-    def _look(self, function: str, refusal: type[Exception], *args: Any) -> Any:
+    def _look(self, asked: str, function: str, refusal: type[Exception], *args: Any) -> Any:
         if self._peer.is_asked_by_name:  # then it can't ask so itself
-            raise refusal(
-                "what a test hands to your code can be called, and nothing else: it has no "
-                "attributes, length or items"
-            )
+            given = "what a test hands to your code can be called, and nothing else"
+            raise refusal(f"{given}: it was asked for {asked}")
         return self._peer.call(function, (self, *args))
 
     def __bool__(self) -> bool:
@@ -242,7 +240,10 @@ class Peer:
         try:
             self._send(request, table)
             message, tensors = self._await_reply(number)
-            return self._read_reply(message, tensors, inputs)
+            try:
+                return self._read_reply(message, tensors, inputs)
+            finally:  # only now: what comes home may be held by nobody there
+                self._drop(message.get("released", []))
         except (WireError, WireClosed, TimeoutError) as error:
             # Without its frames: they hold this, and all that the check has computed so far.
             self.failure = type(error)(*error.args)
@@ -273,9 +274,9 @@ class Peer:
                 raise WireError(f"one call brought over {MAX_SAID:,} bytes of messages")
             for tensor in tensors:
                 self._carried(tensor)
-            self._drop(message.get("released", []))
             if message.get("reply") == number:
                 return message, tensors
+            self._drop(message.get("released", []))
             if "call" not in message:
                 raise WireError("an answer came that nobody asked for")
             self._answer(message, tensors)
@@ -303,9 +304,16 @@ class Peer:
 
     def _resolve(self, data: dict[str, Any]) -> Any:
         if "yours" in data:
-            return self._exports[data["yours"]]
+            original = self._exports[data["yours"]]
+            if "named" not in data or not self.is_asked_by_name:
+                return original
+            kind = type(original)
+            return getattr(kind, "_make", kind)(data["named"])
         if isinstance(data.get("reference"), int) and isinstance(data.get("type"), str):
-            return Proxy(self, data["reference"], data["type"][: _LONGEST["type_name"]])
+            proxy = Proxy(self, data["reference"], data["type"][: _LONGEST["type_name"]])
+            if "named" not in data:
+                return proxy
+            return NamedItems.of(data["named"], data.get("names"), proxy)
         if isinstance(data.get("record"), str):
             return self._target(data["record"])
         raise WireError("a value is malformed")
@@ -409,8 +417,8 @@ class _ReceivedTensors:
                 self._count(output)
             anchor = torch.zeros((), requires_grad=True)  # parameters over there need a node too
             apply: Callable[..., tuple[Tensor, ...]] = _RemoteGradient.apply
-            attached = apply(backward, outputs, anchor, *inputs)
-            attached = tuple(tensor.clone() for tensor in attached)  # may be changed in place
+            # Who gets them may change them in place, as what any function returned.
+            attached = [output.clone() for output in apply(backward, outputs, anchor, *inputs)]
         except (TypeError, IndexError, RuntimeError) as error:
             raise WireError("the outputs of a call are malformed") from error
         self._made.update(zip(indices, attached, strict=True))

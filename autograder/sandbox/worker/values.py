@@ -1,8 +1,10 @@
 """How Python values cross the wire: plain data by value, other objects as references.
 
 Types are kept exactly. An object of any class that is not listed here, a tensor subclass say, is
-never copied: the other side gets a reference to it, and so can't be fooled by its methods. With a
-named tuple its items come too, so that it is a tuple over there, and gradients flow through it.
+never copied: the other side gets a reference to it, and so can't be fooled by its methods.
+
+A named tuple, or another tuple of a class of its own, crosses as both: its items by value, so that
+it is a tuple there too and gradients flow through it, and a reference, by which it comes home.
 
 One kind goes one way only. A frozen dataclass of course_lib, made by a test, is made again from its
 fields in the student's process; one that comes from there stays a reference.
@@ -47,29 +49,45 @@ class TensorTable:
         return self._index[id(tensor)]
 
 
-class Named(tuple[Any, ...]):
-    """A named tuple of the other side's: its items, their names, and what stands for it there.
+class NamedItems(tuple[Any, ...]):
+    """A tuple whose class is known on the other side alone; its names can be asked for here too."""
 
-    Args:
-        items: What it holds.
-        names: What each of them is called.
-        origin: Answers for all else, such as methods.
-    """
-
-    names: list[str]
     origin: Any
+    names: dict[str, int]
 
-    def __new__(cls, items: list[Any], names: list[str], origin: Any) -> "Named":
-        """Make one; see the class."""
-        made = super().__new__(cls, items)
-        made.names, made.origin = names, origin
+    @classmethod
+    def of(cls, items: list[Any], names: Any, origin: Any) -> "NamedItems":
+        """Make one.
+
+        Args:
+            items: What it holds.
+            names: Those of the first items; a list, whatever else a hostile peer claims.
+            origin: Stands for the original.
+
+        Raises:
+            WireError: ``names`` are no texts.
+        """
+        if not isinstance(names, list) or not all(type(name) is str for name in names):
+            raise WireError("the names of a tuple are malformed")
+        made = cls(items)
+        made.origin = origin
+        made.names = {name: index for index, name in enumerate(names[: len(items)])}
         return made
 
     def __reduce__(self) -> Any:
         return tuple, (tuple(self),)  # a copy has nobody who answers for it
 
     def __getattr__(self, name: str) -> Any:
-        return self[self.names.index(name)] if name in self.names else getattr(self.origin, name)
+        if name in ("origin", "names"):
+            raise AttributeError(name)
+        return self[self.names[name]] if name in self.names else getattr(self.origin, name)
+
+    @property
+    def __remote_type__(self) -> str:
+        return str(self.origin.__remote_type__)
+
+    def __call_beside__(self, function: Any, args: Any, kwargs: Any) -> Any:
+        return self.origin.__call_beside__(function, args, kwargs)
 
 
 class EntryCount:
@@ -134,13 +152,13 @@ def encode(
         return inner(value)
     if kind in (Tensor, nn.Parameter):
         return _encode_tensor(value, table)
-    if kind is Named:
-        return refer(value.origin)
-    fields = getattr(kind, "_fields", None)
-    if isinstance(value, tuple) and type(fields) is tuple:
-        return {"named": inner(fields), "items": inner(tuple.__iter__(value)), **refer(value)}
     if kind in (tuple, set, frozenset, torch.Size):
         return {kind.__name__: inner(value)}
+    if kind is NamedItems:  # goes home; who made it makes it again, of the items that come
+        return {**refer(value.origin), "named": inner(value)}
+    if issubclass(kind, tuple):
+        names = list(getattr(kind, "_fields", ()))
+        return {**refer(value), "named": inner(tuple.__iter__(value)), "names": names}
     if kind in (dict, OrderedDict):
         return {"dict": [inner(pair) for pair in value.items()]}
     if kind in _ITERATORS:
@@ -249,8 +267,6 @@ def _decode(data: Any, tensor_at: Any, resolve: Any) -> Any:
             keys = inner(data[collection.__name__])
             _check_keys(keys)
             return collection(keys)
-    if "named" in data:
-        return Named(inner(data["items"]), inner(data["named"]), resolve(data))
     if "dtype" in data:
         return _DTYPES[data["dtype"]]
     if "device" in data:
@@ -259,6 +275,8 @@ def _decode(data: Any, tensor_at: Any, resolve: Any) -> Any:
         return slice(*inner(data["slice"]))
     if "ellipsis" in data:
         return Ellipsis
+    if "named" in data:
+        return resolve({**data, "named": inner(data["named"])})
     if "record" in data:
         return resolve(data)(**dict(inner(pair) for pair in data["fields"]))
     return resolve(data)

@@ -123,42 +123,46 @@ def test_iterators_arrive_as_lists(remote):
     assert remote(lambda: OrderedDict(a=1).items())() == [("a", 1)]
 
 
+Pair = namedtuple("Pair", "left right")
+
+
 def test_objects_stay_where_they_are(remote):
-    class Pair:
-        left, right = torch.ones(2), {"x": 3}
+    class Thing(list):
+        left = (3, 4)
 
-        def __iter__(self):
-            return iter((self.left, self.right))
-
-        def __len__(self):
-            return 2
-
-        def __getitem__(self, index):
-            return (self.left, self.right)[index]
-
-    pair = remote(Pair)()
-    assert type(pair) is Proxy
-    assert torch.equal(pair.left, torch.ones(2))
-    assert pair.right == {"x": 3}
-    assert pair[1] == {"x": 3}
-    assert len(pair) == 2
-    assert [type(item) for item in pair] == [torch.Tensor, dict]
+    thing = remote(lambda: Thing([torch.ones(2), 4]))()
+    assert type(thing) is Proxy
+    assert thing.left == (3, 4)
+    assert thing[1] == 4
+    assert len(thing) == 2
+    assert [type(item) for item in thing] == [torch.Tensor, int]
 
 
-def test_a_named_tuple_is_a_tuple_through_which_gradients_flow(remote):
-    class Pair(namedtuple("Pair", "double both")):
-        def total(self):
-            return sum(self)
-
-    x = torch.ones(2, requires_grad=True)
-    pair = remote(lambda x: Pair(2 * x, {"x": x}))(x)
+def test_a_named_tuple_is_a_tuple_here_and_comes_home_as_itself(remote):
+    pair = remote(lambda: Pair(torch.ones(2), {"x": 3}))()
     assert isinstance(pair, tuple)
-    assert [type(item) for item in pair] == [torch.Tensor, dict]
-    assert pair.double is pair[0]
-    pair.double.sum().backward()
-    assert x.grad.tolist() == [2, 2]
-    assert remote(lambda pair: (type(pair) is Pair, pair[0].requires_grad))(pair) == (True, True)
-    assert remote(lambda: Pair(1, 2))().total() == 3
+    assert pair.__remote_type__ == "Pair"
+    assert torch.equal(pair.left, torch.ones(2))
+    assert pair.right == pair[1] == {"x": 3}
+    assert pair._replace(right=5).right == 5
+    assert remote(lambda x: (type(x) is Pair, x.right))(pair) == (True, {"x": 3})
+    assert remote(lambda xs: type(xs[0]) is Pair)([pair])
+    highest = remote(lambda: torch.tensor([3, 5]).max(dim=0))()
+    assert tuple(map(int, highest)) == (5, 1)
+    assert int(remote(lambda x: x.indices)(highest)) == 1
+
+
+def test_a_named_tuple_of_ours_is_one_over_there_and_comes_home_as_itself(remote):
+    pair = Pair(torch.ones(2), 7)
+    assert remote(lambda x: (isinstance(x, tuple), x.right, [*x][1]))(pair) == (True, 7, 7)
+    assert remote(lambda x: x)(pair) is pair
+
+
+def test_gradients_flow_through_a_named_tuple_there_and_back(remote):
+    x = torch.randn(3, requires_grad=True)
+    pair = remote(lambda x: Pair(x.sin(), x.cos()))(x)
+    (pair.left * 2 + remote(lambda pair: pair.right + pair.left)(pair)).sum().backward()
+    torch.testing.assert_close(x.grad, 3 * x.detach().cos() - x.detach().sin())
 
 
 def test_a_record_of_the_course_is_made_again_over_there(remote):
@@ -377,18 +381,17 @@ def test_gradients_flow_through_callbacks(remote):
     torch.testing.assert_close(x.grad, 1 + 3 * x.detach() ** 2)
 
 
-def test_what_a_call_gave_may_be_changed_in_place(remote):
-    def add(f, x):
-        both = f(x), f(x)
-        for one in both:
-            one += x
-            one[0] = 0
-        return both
+def test_what_a_call_returned_may_be_changed_in_place(remote):
+    def halve(f, x):
+        first, second = f(x)
+        first += x
+        second[0] = 0.0
+        return first + second
 
-    x = torch.ones(2, requires_grad=True)
-    first, second = remote(add)(lambda x: 2 * x, x)
-    (first + second).sum().backward()
-    assert x.grad.tolist() == [0, 6]
+    x = torch.randn(4, requires_grad=True)
+    remote(halve)(lambda t: (t**3, t.sin()), x).sum().backward()
+    expected = 1 + 3 * x.detach() ** 2 + x.detach().cos() * torch.tensor([0.0, 1.0, 1.0, 1.0])
+    torch.testing.assert_close(x.grad, expected)
 
 
 def test_parameters_collect_their_gradients_over_there(remote):
@@ -481,6 +484,10 @@ def test_a_value_that_cannot_cross_is_an_error_not_a_hang(remote, value):
         {"reply": 1, "value": {"set": [i * (2**61 - 1) for i in range(20_001)]}},
         {"reply": 1, "value": {"dict": [[i * (2**61 - 1), 0] for i in range(20_001)]}},
         {"reply": 1, "value": {"yours": 77}},
+        {"reply": 1, "value": {"yours": 77, "named": [1]}},
+        {"reply": 1, "value": {"reference": 1, "type": "Pair", "named": 5, "names": []}},
+        {"reply": 1, "value": {"reference": 1, "type": "Pair", "named": [1], "names": [2]}},
+        {"reply": 1, "value": {"reference": 1, "type": "Pair", "named": [1]}},
         {"reply": 1, "value": {"record": "course_lib:Room", "fields": [["module", 1]]}},
         {"reply": 1, "value": {"record": "os:system", "fields": [["command", "true"]]}},
     ],
