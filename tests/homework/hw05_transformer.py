@@ -1255,6 +1255,14 @@ STEP_MISTAKES = (
         ),
         lost="clipping",
     ),
+    bad_step("the mean returned and the sum sent back",
+        (BACK, "    label_smoothed_cross_entropy(\n"
+         f"        {READS}, smoothing=smoothing, ignore_index=pad_id, reduction='sum'\n"
+         "    ).backward()\n"),
+        lost="update", hint="the one that is returned"),
+    bad_step("padding and no smoothing in what is sent back",
+        (BACK, f"    label_smoothed_cross_entropy({READS}, smoothing=0.0).backward()\n"),
+        lost="update", hint="backward() on the loss itself"),
     bad_step("the wrong way", (BACK, "    (-loss).backward()\n"),
         lost="update learns", hint="backward() on the loss itself"),
     bad_step("nothing but a number",
