@@ -123,7 +123,7 @@ def test_a_step_runs_a_closure_first_as_torchs_optimizers_do():
         loss.backward()
         return loss
 
-    assert optimizer.step(closure).item() == 3 * model.weight.item()
+    assert optimizer.step(closure).item() == pytest.approx(3 * model.weight.item())
     assert (optimizer.steps, optimizer.norm) == (1, 3.0)
     assert optimizer.step() is None
 
